@@ -1,0 +1,1 @@
+"""Vendor configuration text to one neutral QoS model."""

@@ -1,0 +1,1 @@
+"""A host's network card: segmentation, pacing, acknowledgement, retransmission, pause."""

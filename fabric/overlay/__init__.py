@@ -1,0 +1,1 @@
+"""EVPN and VXLAN tables without I/O. Standard library only."""

@@ -1,0 +1,1 @@
+"""What switch and host ports share: the scheduler, pause state, and putting a packet on the wire."""

@@ -1,0 +1,1 @@
+"""The result of a run once, in several renderings."""

@@ -1,0 +1,1 @@
+"""What is cabled to what: nodes, ports, links, the builders of whole fabrics, and drawings of them."""

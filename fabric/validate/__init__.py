@@ -1,0 +1,1 @@
+"""Verdicts: headroom arithmetic, conservation laws, queueing theory, and checks of configurations."""

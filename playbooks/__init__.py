@@ -1,0 +1,1 @@
+"""What an operator does: runnable incidents with expectations, and the runbook beside each."""

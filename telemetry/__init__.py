@@ -1,0 +1,1 @@
+"""What an operator sees: metric catalogue, exporter, time series, rules, detectors, incidents."""
