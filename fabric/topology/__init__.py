@@ -1,1 +1,1 @@
-"""What is cabled to what: nodes, ports, links, the builders of whole fabrics, and drawings of them."""
+"""Fabrics as facts: builders, addressing, paths, analysis, files in and out, drawings. No behaviour of any device."""

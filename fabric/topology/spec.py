@@ -1,0 +1,263 @@
+"""What a user may ask of a topology: the `topology:` mapping of a scenario, one strict model per kind.
+
+Shapes only; the builders (clos.py, rail.py, dual_tor.py, custom.py) make the fabric. Contradictions that can be seen
+without building (a cable given twice, host_rate beside host_rates) are refused here, each naming the remedy.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from fabric.topology.model import Role
+from fabric.topology.quantities import LengthMm, RateBps, TimePs
+
+PS_PER_MM: Final = 5
+"""5.0 ns/m: the speed of light in fibre (index 1.47 to 1.5), as switch vendors' headroom tables assume."""
+DEFAULT_HOST_MM: Final = 3_000
+"""A copper cable inside the rack."""
+DEFAULT_FABRIC_MM: Final = 30_000
+"""Fibre from a rack to the spine row."""
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+"""A node name: letters, digits, dot, underscore, dash; at most 63 characters, so that it is a host name as well."""
+Breakout = Literal[1, 2, 4, 8]
+"""How many cables share one switch cage; more than 1 names the ports 'Ethernet0/1', 'Ethernet0/2', ..."""
+
+
+class Strict(BaseModel):
+    """Frozen, no unknown field, no coercion."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class LinkOverride(Strict):
+    """Another rate or length for the cables between nodes whose names match."""
+
+    a: str = Field(min_length=1, description="Node name or shell pattern ('leaf1', 'host*') of one end.")
+    b: str = Field(min_length=1, description="Node name or shell pattern of the other end.")
+    rate: RateBps | None = Field(None, description="Line rate of these cables, each direction.")
+    cable: LengthMm | None = Field(None, description="Cable length; 5.0 ns/m.")
+    delay: TimePs | None = Field(None, description="One-way propagation, instead of a length.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.rate is None and self.cable is None and self.delay is None:
+            raise ValueError("this override changes nothing; give rate, cable or delay")
+        if self.cable is not None and self.delay is not None:
+            raise ValueError("cable and delay are both given; give one of them")
+        return self
+
+
+class _Built(Strict):
+    """What the regular shapes have in common: hosts, their cables, the cables between switches."""
+
+    name: Name | None = Field(None, description="Name of the fabric in tables and files; the kind where absent.")
+    host_rate: RateBps | None = Field(None, description="Rate of every host port; or give host_rates.")
+    host_rates: Annotated[tuple[RateBps, ...], Field(strict=False)] = Field(
+        (), max_length=1024, description="Mixed host speeds: host i under a leaf gets the i-th, going round.")
+    host_cable: LengthMm | None = Field(None, description="Length of host cables; 3 m where neither is given.")
+    host_delay: TimePs | None = Field(None, description="One-way propagation of host cables, instead of a length.")
+    host_breakout: Breakout = Field(1, description="Host ports per switch cage.")
+    fabric_rate: RateBps = Field(description="Rate of each cable between switches.")
+    fabric_cable: LengthMm | None = Field(None, description="Length of cables between switches; 30 m by default.")
+    fabric_delay: TimePs | None = Field(None, description="One-way propagation between switches, instead of a length.")
+    fabric_breakout: Breakout = Field(1, description="Switch-to-switch ports per switch cage.")
+    links_per_pair: int = Field(1, ge=1, le=64, description="Parallel cables between each connected pair of switches.")
+    link_overrides: Annotated[tuple[LinkOverride, ...], Field(strict=False)] = Field(
+        (), description="Cables that differ; the last one that matches decides, field by field.")
+
+    @model_validator(mode="after")
+    def _one_rate_one_length(self) -> Self:
+        problems = []
+        if (self.host_rate is None) == (not self.host_rates):
+            problems.append("give exactly one of host_rate ('100G') and host_rates (['25G', '100G'])")
+        if self.host_cable is not None and self.host_delay is not None:
+            problems.append("host_cable and host_delay are both given; give one of them")
+        if self.fabric_cable is not None and self.fabric_delay is not None:
+            problems.append("fabric_cable and fabric_delay are both given; give one of them")
+        problems += self._contradictions()
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _contradictions(self) -> list[str]:
+        """What a single kind has to object to."""
+        return []
+
+    def rate_of_host(self, index: int) -> int:
+        """Rate of the index-th host under its leaf."""
+        if self.host_rate is not None:
+            return self.host_rate
+        return self.host_rates[index % len(self.host_rates)]
+
+    @property
+    def host_length_and_delay(self) -> tuple[int, int]:
+        """(length_mm, delay_ps) of host cables; length 0 where a delay was given."""
+        return length_and_delay(self.host_cable, self.host_delay, DEFAULT_HOST_MM)
+
+    @property
+    def fabric_length_and_delay(self) -> tuple[int, int]:
+        """(length_mm, delay_ps) of cables between switches; length 0 where a delay was given."""
+        return length_and_delay(self.fabric_cable, self.fabric_delay, DEFAULT_FABRIC_MM)
+
+
+class LeafSpineSpec(_Built):
+    """Every leaf to every spine: a three-stage folded Clos."""
+
+    kind: Literal["leaf-spine"]
+    leaves: int = Field(ge=1, le=4096, description="Number of leaves.")
+    spines: int = Field(ge=1, le=1024, description="Number of spines.")
+    hosts_per_leaf: int = Field(ge=1, le=4096, description="Hosts under each leaf.")
+    links_per_host: int = Field(1, ge=1, le=16, description="Parallel cables (NIC ports) from each host to its leaf.")
+
+
+class Clos3Spec(_Built):
+    """Pods of leaves and spines, joined by super-spines: a five-stage folded Clos (RFC 7938 section 3.2.1)."""
+
+    kind: Literal["clos3"]
+    pods: int = Field(ge=1, le=1024, description="Number of pods.")
+    leaves_per_pod: int = Field(ge=1, le=1024, description="Leaves in each pod.")
+    spines_per_pod: int = Field(ge=1, le=1024, description="Spines in each pod.")
+    super_spines: int = Field(ge=1, le=4096, description="Super-spines in all.")
+    hosts_per_leaf: int = Field(ge=1, le=4096, description="Hosts under each leaf.")
+    core: Literal["planes", "full"] = Field(
+        "planes", description="planes: spine i of each pod meets only the super-spines of plane i; full: it meets all.")
+    core_rate: RateBps | None = Field(None, description="Rate of spine to super-spine cables; fabric_rate by default.")
+    core_cable: LengthMm | None = Field(None, description="Length of spine to super-spine cables.")
+    core_delay: TimePs | None = Field(None, description="One-way propagation spine to super-spine.")
+    core_links_per_pair: int = Field(1, ge=1, le=64, description="Parallel cables per spine and super-spine pair.")
+
+    def _contradictions(self) -> list[str]:
+        problems = []
+        if self.core == "planes" and self.super_spines % self.spines_per_pod:
+            low = self.super_spines - self.super_spines % self.spines_per_pod
+            fits = f"{low} or {low + self.spines_per_pod}" if low else str(self.spines_per_pod)
+            problems.append(f"super_spines: {self.super_spines} does not divide into {self.spines_per_pod} planes "
+                            f"(one per spine of a pod); use {fits}, or core: full")
+        if self.core_cable is not None and self.core_delay is not None:
+            problems.append("core_cable and core_delay are both given; give one of them")
+        return problems
+
+    @property
+    def core_length_and_delay(self) -> tuple[int, int]:
+        """(length_mm, delay_ps) of spine to super-spine cables; as fabric cables where nothing is said."""
+        if self.core_cable is None and self.core_delay is None:
+            return self.fabric_length_and_delay
+        return length_and_delay(self.core_cable, self.core_delay, DEFAULT_FABRIC_MM)
+
+
+class RailSpec(_Built):
+    """Pods of GPU nodes: NIC k of every node of a pod on the pod's rail leaf k; spines join leaves and pods."""
+
+    kind: Literal["rail"]
+    pods: int = Field(1, ge=1, le=256, description="Number of pods, each with one leaf per rail.")
+    nodes_per_pod: int = Field(ge=1, le=1024, description="GPU nodes in each pod.")
+    rails: int = Field(8, ge=1, le=16, description="GPUs (and NICs) per node, and leaves per pod.")
+    spines: int = Field(ge=0, le=1024, description="Spines; 0 for a rail-only pod of multi-homed nodes.")
+    endpoints: Literal["gpu", "node"] = Field(
+        "gpu", description="gpu: each GPU with its NIC is a host; node: each node is one host with `rails` NIC ports.")
+
+    def _contradictions(self) -> list[str]:
+        if self.spines:
+            return []
+        problems = []
+        if self.pods > 1:
+            problems.append(f"spines: 0 leaves {self.pods} pods unconnected; give spines, or pods: 1")
+        if self.endpoints == "gpu" and self.rails > 1:
+            problems.append("spines: 0 leaves the rails unconnected; give spines, or endpoints: node")
+        return problems
+
+
+class DualTorSpec(_Built):
+    """Racks of two ToRs, every host on both; optionally two planes that meet only in the hosts (Alibaba HPN)."""
+
+    kind: Literal["dual-tor"]
+    racks: int = Field(ge=1, le=2048, description="Number of racks, each with two ToRs.")
+    hosts_per_rack: int = Field(ge=1, le=4096, description="Hosts in each rack, each with one port to each ToR.")
+    spines: int = Field(ge=1, le=1024, description="Spines in all.")
+    planes: Literal[1, 2] = Field(
+        1, description="1: every ToR meets every spine; 2: first ToRs meet the first half, second ToRs the second half.")
+
+    def _contradictions(self) -> list[str]:
+        if self.planes == 2 and self.spines % 2:
+            return [f"spines: {self.spines} cannot be halved into two planes; use {self.spines + 1}, or planes: 1"]
+        return []
+
+
+class CustomNode(Strict):
+    """One node of a custom topology."""
+
+    name: Name = Field(description="Unique name.")
+    role: Literal["host", "leaf", "spine", "super-spine", "switch"] = Field(description="What the node is for.")
+    group: str = Field("", max_length=63, description="Pod, rack or rail, for drawings and tables.")
+
+
+class CustomLink(Strict):
+    """One cable, or several alike, of a custom topology."""
+
+    a: Name = Field(description="Name of one end.")
+    b: Name = Field(description="Name of the other end.")
+    rate: RateBps = Field(description="Line rate, each direction.")
+    cable: LengthMm | None = Field(None, description="Cable length, 5.0 ns/m.")
+    delay: TimePs | None = Field(None, description="One-way propagation, instead of a length.")
+    a_port: str = Field("", max_length=63, description="Port name at a; filled in where absent.")
+    b_port: str = Field("", max_length=63, description="Port name at b; filled in where absent.")
+    count: int = Field(1, ge=1, le=64, description="Parallel cables alike.")
+    breakout: Breakout = Field(1, description="Cables per switch cage.")
+
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if (self.cable is None) == (self.delay is None):
+            raise ValueError("give exactly one of cable ('30m') and delay ('150ns')")
+        if self.count > 1 and (self.a_port or self.b_port):
+            raise ValueError("port names fit one cable; give count: 1, or leave a_port and b_port out")
+        return self
+
+
+class CustomSpec(Strict):
+    """Explicit nodes and links, or a file that holds them."""
+
+    kind: Literal["custom"]
+    name: Name | None = Field(None, description="Name of the fabric in tables and files.")
+    nodes: Annotated[tuple[CustomNode, ...], Field(strict=False)] = Field((), description="All nodes, hosts included.")
+    links: Annotated[tuple[CustomLink, ...], Field(strict=False)] = Field((), description="All cables.")
+    file: str | None = Field(None, min_length=1, description="A topology file, relative to the file that names it.")
+    format: Literal["graphml", "node-link", "containerlab"] | None = Field(
+        None, description="Format of the file; by its ending (.graphml, .json, .yml) where absent.")
+    default_rate: RateBps | None = Field(None, description="Rate of the file's links that give none.")
+    default_cable: LengthMm | None = Field(None, description="Length of the file's links that give neither.")
+    default_delay: TimePs | None = Field(None, description="Delay of the file's links that give neither.")
+
+    @model_validator(mode="after")
+    def _file_or_lists(self) -> Self:
+        problems = []
+        if self.file is None:
+            if not self.nodes or not self.links:
+                problems.append("give nodes and links, or file")
+            for field in ("format", "default_rate", "default_cable", "default_delay"):
+                if getattr(self, field) is not None:
+                    problems.append(f"{field} has no effect without file; remove it")
+        elif self.nodes or self.links:
+            problems.append("nodes and links cannot be combined with file; remove one or the other")
+        if self.default_cable is not None and self.default_delay is not None:
+            problems.append("default_cable and default_delay are both given; give one of them")
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+
+TopologySpec = Annotated[LeafSpineSpec | Clos3Spec | RailSpec | DualTorSpec | CustomSpec, Field(discriminator="kind")]
+"""The `topology:` mapping of a scenario."""
+
+TIER_OF_ROLE: Final = {Role.HOST: 0, Role.LEAF: 1, Role.SPINE: 2, Role.SUPER_SPINE: 3, Role.SWITCH: -1}
+"""The tier a role implies (model.Node.tier)."""
+
+
+def length_and_delay(length_mm: int | None, delay_ps: int | None, default_mm: int) -> tuple[int, int]:
+    """(length_mm, delay_ps) of a cable described by either; length 0 where only a delay is known."""
+    if delay_ps is not None:
+        return 0, delay_ps
+    length = default_mm if length_mm is None else length_mm
+    return length, length * PS_PER_MM
