@@ -1,0 +1,282 @@
+"""What State is built from: frozen parameters, already checked, in base units.
+
+scenario/compile.py makes these from the user's file; build.py turns them into tables. Nothing here has a
+default that a model decides: models live in scenario presets with their sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.state.codes import (
+    CongestionControl,
+    HashAlgorithm,
+    Law,
+    LoadBalance,
+    Recovery,
+    WatchdogAction,
+    WatchdogRule,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FrameParams:
+    """Bytes of every frame. Frame sizes include FCS; the wire adds `wire_overhead_bytes` to serialisation only."""
+
+    payload_bytes: int
+    """RDMA path MTU."""
+    data_header_bytes: int
+    """Ethernet + IP + UDP + BTH + ICRC + FCS of a data frame."""
+    reth_bytes: int
+    """Extra on a message's first packet (RETH), 0 in models without it."""
+    ack_bytes: int
+    cnp_bytes: int
+    pfc_bytes: int
+    vxlan_bytes: int
+    """Added between VTEPs (RFC 7348 section 5)."""
+    wire_overhead_bytes: int
+    """Preamble, SFD and inter-packet gap: 20, or 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class EcnParams:
+    """One WRED/ECN curve."""
+
+    kmin_bytes: int
+    kmax_bytes: int
+    pmax_ratio: float
+    drop_non_ect: bool = False
+    """Drop packets that are not ECN-capable with the probability at which others are marked (wred_*_enable)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PgParams:
+    """One ingress priority group (SAI buffer profile)."""
+
+    lossless: bool
+    pool: int
+    """Position in SwitchParams.pools."""
+    reserved_bytes: int
+    dynamic_th: int | None
+    """Limit = 2**dynamic_th * free bytes of the pool; None: static."""
+    static_th_bytes: int
+    xoff_bytes: int
+    """Headroom: what the group may still take after XOFF (private, or its cap on the shared headroom pool)."""
+    xon_bytes: int
+    xon_offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueParams:
+    """One egress queue."""
+
+    pool: int
+    """Position in SwitchParams.pools."""
+    dynamic_th: int | None
+    static_th_bytes: int
+    ecn: EcnParams | None
+    strict: bool
+    weight: int
+    """DWRR weight 1..100 (SONiC SCHEDULER)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolParams:
+    """One buffer pool of a switch."""
+
+    name: str
+    size_bytes: int
+    shared_headroom_bytes: int
+    """BUFFER_POOL.xoff: the shared headroom pool; 0: headroom is private."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchdogParams:
+    """PFC watchdog of one switch (times in ps)."""
+
+    poll_ps: int
+    detection_ps: int
+    restoration_ps: int | None
+    """None: a stormed queue is never restored."""
+    action: WatchdogAction
+    rule: WatchdogRule
+    priorities: int
+    """Bitmap of the classes it watches (pfcwd_sw_enable)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchParams:
+    """One switch."""
+
+    latency_ps: int
+    cell_bytes: int
+    pools: tuple[PoolParams, ...]
+    dscp_to_tc: tuple[int, ...]
+    """64 entries."""
+    tc_to_pg: tuple[int, ...]
+    """8 entries."""
+    tc_to_queue: tuple[int, ...]
+    """8 entries."""
+    mark_at_dequeue: bool
+    hash_algorithm: HashAlgorithm
+    hash_seed: int
+    load_balance: LoadBalance
+    flowlet_gap_ps: int
+    watchdog: WatchdogParams | None
+
+
+@dataclass(frozen=True, slots=True)
+class PortParams:
+    """One end of a cable, on a switch or a host."""
+
+    mtu_bytes: int
+    """Largest frame without FCS and 802.1Q tag: the IP MTU + 14."""
+    pfc_classes: int
+    """Bitmap: classes for which PAUSE is honoured and (switches) sent."""
+    pause_quanta: int
+    """Timer value of XOFF frames; 0xFFFF by default; 0 disables timers: on until XON (models without timers)."""
+    response_ps: int
+    """From the last bit of a PAUSE frame to the moment the class is stopped (802.3 31B.3.7)."""
+    pgs: tuple[PgParams, ...]
+    """8 entries on a switch port, empty on a host."""
+    queues: tuple[QueueParams, ...]
+    """8 entries."""
+    bit_error_ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostParams:
+    """One host's NIC."""
+
+    latency_ps: int
+    drain_bps: int
+    """Rate at which the host consumes received bytes; 0: always at line rate (no receive buffer is modelled)."""
+    rx_buffer_bytes: int
+    rx_xoff_bytes: int
+    """Receive-buffer use at which XOFF is sent; only with drain_bps."""
+    rx_xon_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnParams:
+    """Reaction and notification point. Times in ps, rates in bit/s."""
+
+    gain_ratio: float
+    alpha_timer_ps: int
+    decrease_interval_ps: int
+    """Smallest time between two cuts (rate_reduce_monitor_period)."""
+    increase_timer_ps: int
+    byte_counter_bytes: int
+    """0: no byte counter."""
+    fast_recovery_steps: int
+    additive_bps: int
+    hyper_bps: int
+    min_rate_bps: int
+    clamp_target: bool
+    """Target rate follows every cut (clamp_tgt_rate)."""
+    initial_alpha_ratio: float
+    cnp_interval_ps: int
+    """Notification point: at most one CNP per queue pair in this time."""
+    cnp_delay_ps: int
+    """Notification point: from the marked packet's arrival to the CNP's departure."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransportParams:
+    """RDMA transport of every host."""
+
+    congestion_control: CongestionControl
+    dcqcn: DcqcnParams | None
+    recovery: Recovery
+    window_bytes: int
+    """Bytes in flight per queue pair; 0: unbounded."""
+    variable_window: bool
+    """Scale the window by rate / line rate."""
+    ack_every_packets: int
+    """One ACK per this many packets and at every message's end."""
+    retransmit_timeout_ps: int
+    """IB local ACK timeout; 0: none (a lost tail stalls for ever)."""
+    retry_limit: int
+    nak_interval_ps: int
+    """Smallest time between two NAKs for the same gap; 0: one NAK per gap."""
+    ack_dscp: int
+    """-1: the DSCP of the data it answers."""
+    cnp_dscp: int
+    ack_strict: bool
+    """ACKs travel in the strict control queue, outside MMU and PFC (a model of some simulators)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VxlanParams:
+    """Overlay between leaf VTEPs."""
+
+    uniform_dscp: bool
+    """Copy the inner DSCP to the outer header; else use outer_dscp."""
+    outer_dscp: int
+    ecn_copy: bool
+    """RFC 6040 normal mode: copy ECN to the outer header; else compatibility mode (outer not-ECT)."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """All messages of a run, as columns of equal length n; row = message id."""
+
+    src: NDArray[np.int64]
+    """NodeId of the sending host."""
+    dst: NDArray[np.int64]
+    size_bytes: NDArray[np.int64]
+    start_ps: NDArray[np.int64]
+    """Earliest posting time."""
+    dscp: NDArray[np.int64]
+    qp: NDArray[np.int64]
+    """Queue pair, 0..n_qps-1; all messages of one queue pair share src, dst and dscp."""
+    delay_ps: NDArray[np.int64]
+    """Compute time between the last dependency and the posting."""
+    after: Sequence[tuple[int, int]] = ()
+    """(earlier message, later message): the later is posted once the earlier has arrived at, or was completed by,
+    the later's source host."""
+    label: Sequence[str] = ()
+    """The user's own id of each message; empty: its number."""
+
+
+@dataclass(frozen=True)
+class QueuePairs:
+    """Columns of equal length; row = queue pair."""
+
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    dscp: NDArray[np.int64]
+    src_udp_port: NDArray[np.int64]
+    dst_udp_port: NDArray[np.int64]
+    port: NDArray[np.int64]
+    """PortId at the source host that the queue pair leaves by."""
+
+
+@dataclass(frozen=True)
+class EngineParams:
+    """Everything the engine needs beside the topology."""
+
+    seed: int
+    frames: FrameParams
+    transport: TransportParams
+    switches: Mapping[int, SwitchParams]
+    """By NodeId, every switch."""
+    ports: Sequence[PortParams]
+    """By PortId, every port."""
+    hosts: Mapping[int, HostParams]
+    """By NodeId, every host."""
+    host_ip: NDArray[np.int64]
+    """(n_nodes,) IPv4 address as an integer: hosts' own, switches' loopback."""
+    messages: Messages
+    queue_pairs: QueuePairs
+    vxlan: VxlanParams | None = None
+    mmu_law: Law = Law.ASIC
+    initial_ttl: int = 64
+    drop_every: Mapping[int, int] = field(default_factory=dict)
+    """PortId -> n: the n-th, 2n-th, ... data frame arriving there is discarded (fault injection)."""
+    spare_rate_rows: int = 16
+    """Distinct link rates that dated edits may introduce."""

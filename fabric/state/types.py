@@ -1,0 +1,279 @@
+"""The engine's tables: dtype, unit, owner and writer of every field, and the State tuple that holds them.
+
+Ownership (why threads need no locks): every row belongs to one device. A handler writes only rows of its own
+device; the few fields that another device reads or resets between windows say so. Row 0 of PACKET is nobody's: 0 means
+"none" in every packet field. Narrow fields are read through int(): NumPy would keep the narrow type when the
+kernels run as plain Python.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+I8, F8, U4, U2, U1 = np.int64, np.float64, np.uint32, np.uint16, np.uint8
+
+KEY_BITS: Final = 12
+"""Low bits of a calendar key hold the source: at most 4096 sources a device, 2**51 ps = 37 minutes of simulated time."""
+
+
+def _table(*fields: tuple[str, Any]) -> np.dtype[np.void]:
+    return np.dtype(list(fields), align=True)
+
+
+CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the fault fields at its end
+    ("n_nodes", I8), ("n_hosts", I8), ("n_ports", I8), ("n_qps", I8), ("n_threads", I8),
+    ("order", I8),               # codes.Order
+    ("sequential", I8),          # 1: one event at a time; wires are published at once
+    ("next_order", I8),          # insertion order: next sequence number                writer: calendar
+    ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
+    ("mmu_law", I8), ("cc", I8), ("recovery", I8),
+    ("seed", I8),
+    # frames, bytes
+    ("payload_bytes", I8), ("data_header_bytes", I8), ("reth_bytes", I8), ("ack_bytes", I8), ("cnp_bytes", I8),
+    ("pfc_bytes", I8), ("vxlan_bytes", I8), ("min_gap_bytes", I8),  # min_gap_bytes: wire overhead per frame
+    ("initial_ttl", I8),
+    # transport
+    ("window_bytes", I8), ("variable_window", I8), ("ack_every_packets", I8), ("timeout_ps", I8), ("retry_limit", I8),
+    ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("sack_window_pkts", I8),
+    # DCQCN
+    ("gain", F8), ("initial_alpha", F8), ("alpha_timer_ps", I8), ("decrease_interval_ps", I8), ("increase_timer_ps", I8),
+    ("byte_counter_bytes", I8), ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),
+    ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
+    # overlay
+    ("vxlan", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("trace_mask", I8),          # codes.TraceBit categories that are recorded
+    ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
+)
+
+DEVICE = _table(  # (n_nodes,)
+    ("first_port", U4), ("n_ports", U4),
+    ("tree", U4),                # first row of this device's calendar in State.tree
+    ("leaves", U4),              # a power of two
+    ("thread", U4),              # partition that plays this device                       writer: driver
+    ("free_head", U4),           # free packet rows                                       writer: pool
+    ("free_count", I8),
+    ("is_host", U1),
+    ("n_sources", U4),
+    ("latency_ps", I8),
+    ("events", I8),              # handled since start                                    writer: loop
+)
+
+PORT = _table(  # (n_ports,)
+    ("node", U4), ("peer", U4), ("index", U4), ("peer_node", U4),
+    ("up", U1), ("free_pending", U1), ("nonempty", U1), ("paused", U1),   # bitmaps by class, writer: owner
+    ("strict", U1),              # bitmap of classes with strict priority                 writer: build, edits
+    ("rr_class", U1),            # DWRR / round robin pointer                              writer: scheduler
+    ("pfc_classes", U1),         # PAUSE honoured and sent for these                       writer: build, edits, watchdog
+    ("wd_dropping", U1),         # classes that the watchdog empties                       writer: watchdog
+    ("rate_row", U4),            # row of State.tx_ps                                      writer: build, edits
+    ("mtu_bytes", U4),
+    ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
+    ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
+    ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
+    ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
+    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port, published  writer: owner
+    ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
+    ("out_first", U4), ("out_last", U4),     # sent, not yet published   writer: owner; the peer's thread resets it between windows
+    ("pout_first", U4), ("pout_last", U4),
+    ("rate_bps", I8),
+    ("pause_quanta", I8), ("quantum_ps", I8),      # 512 bit times at this port's speed
+    ("pfc_next_ps", I8),         # earliest pause expiry or refresh of this port            writer: pause
+    ("response_ps", I8), ("propagation_ps", I8),
+    ("bit_error_ratio", F8),
+    ("drop_every", I8), ("drop_count", I8),  # fault injection
+    # counters since start, never reset                                                     writer: owner
+    ("tx_bytes", I8), ("tx_pkts", I8), ("rx_bytes", I8), ("rx_pkts", I8),
+    ("tx_pause_pkts", I8), ("rx_pause_pkts", I8), ("fcs_errors", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
+    ("busy_ps", I8),             # time spent sending
+    ("down_since_ps", I8), ("down_ps", I8),
+)
+
+QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue
+    ("head", U4), ("tail", U4),
+    ("ready_head", U4), ("ready_tail", U4),  # hosts: queue pairs in round robin, qp + 1
+    ("depth_bytes", I8), ("depth_pkts", I8),
+    ("pool", U4), ("ecn", U1), ("drop_non_ect", U1), ("wd_state", U1), ("wd_watched", U1),
+    ("kmin_bytes", I8), ("kmax_bytes", I8), ("pmax_ratio", F8),
+    ("limit_bytes", I8),         # static limit; -1: dynamic
+    ("shift", I8),               # dynamic limit = free << shift (or >> -shift)
+    ("quantum_bytes", I8), ("deficit_bytes", I8),
+    ("watermark_bytes", I8),     # since last sample                                       writer: egress; sampler resets
+    ("peak_bytes", I8),          # since start
+    ("enqueued_pkts", I8), ("enqueued_bytes", I8), ("sent_pkts", I8), ("sent_bytes", I8),
+    ("marked_pkts", I8), ("ect_pkts", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
+    # watchdog memory
+    ("wd_left_ps", I8), ("wd_restore_left_ps", I8), ("wd_stormed_ps", I8), ("wd_last_sent_pkts", I8),
+    ("wd_detected", I8), ("wd_restored", I8), ("wd_dropped_pkts", I8), ("wd_last_rx_pkts", I8), ("wd_last_on2off", I8),
+    ("wd_last_paused_ps", I8), ("wd_last_paused", I8), ("wd_polled", I8),
+)
+
+PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; switches only
+    ("use_bytes", I8),           # reserved + shared, in cells                             writer: buffer
+    ("headroom_bytes", I8),
+    ("xoff_sent", U1), ("lossless", U1), ("pool", U4),
+    ("reserved_bytes", I8), ("limit_bytes", I8), ("shift", I8),
+    ("xoff_bytes", I8), ("xon_bytes", I8), ("xon_offset_bytes", I8),
+    ("watermark_bytes", I8), ("headroom_watermark_bytes", I8),    # since last sample
+    ("peak_bytes", I8), ("headroom_peak_bytes", I8),              # since start
+    ("peak_share_ratio", F8),    # highest shared use / limit ever seen: 1 = XOFF
+    ("peak_limit_bytes", I8),    # the limit at that moment
+    ("dropped_pkts", I8), ("admitted_pkts", I8),
+    ("xoff_count", I8),
+)
+
+PRIO = _table(  # (n_ports * 8,)  PFC, row = port * 8 + priority
+    ("until_ps", I8),            # receive side: paused until                              writer: pause
+    ("since_ps", I8),            # start of the present pause; valid while paused
+    ("refresh_ps", I8),          # send side: next XOFF refresh; INFINITY when not sent
+    ("sent_since_ps", I8),       # send side: first XOFF of the present pause
+    ("xoff_sent", U1),
+    ("rx_xoff_pkts", I8), ("rx_xon_pkts", I8), ("tx_xoff_pkts", I8), ("tx_xon_pkts", I8),
+    ("on2off_pkts", I8),         # received XOFF -> XON (or expiry) transitions
+    ("rx_paused_ps", I8), ("tx_paused_ps", I8), ("longest_ps", I8), ("pauses", I8),
+)
+
+POOL = _table(  # (n_pools,)
+    ("size_bytes", I8), ("used_bytes", I8), ("headroom_size_bytes", I8), ("headroom_used_bytes", I8),
+    ("watermark_bytes", I8), ("peak_bytes", I8), ("headroom_peak_bytes", I8), ("switch", U4),
+)
+
+SWITCH = _table(  # (n_nodes - n_hosts,)
+    ("cell_bytes", I8), ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
+    ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
+    ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
+    ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
+    ("hpcc_reserve_bytes", I8),
+)
+
+HOST = _table(  # (n_hosts,)
+    ("ip", I8), ("active_qps", I8),
+    ("starts", U4), ("n_starts", I8),        # region and fill of State.starts
+    ("waits", U4), ("n_waits", I8),          # region and fill of State.waits
+    ("scan_last", I8),           # HPCC law: round robin pointer
+    ("first_qp", U4), ("n_qps", I8), ("first_qp_list", U4),
+    ("drain_bps", I8), ("rx_buffer_bytes", I8), ("rx_xoff_bytes", I8), ("rx_xon_bytes", I8),
+    ("rx_used_bytes", I8), ("rx_peak_bytes", I8), ("rx_head", U4), ("rx_tail", U4), ("rx_xoff_sent", U1), ("rx_port", U4),
+    ("cnp_head", U4), ("cnp_tail", U4),
+    ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
+    ("leaf", U4),                # NodeId of the first attached switch
+    ("timeout_ps", I8),          # next look at the retransmission timers
+    # counters since start
+    ("goodput_bytes", I8), ("cnp_sent", I8), ("cnp_handled", I8), ("cnp_ignored", I8), ("ecn_received", I8),
+    ("out_of_sequence", I8), ("naks_sent", I8), ("naks_received", I8), ("retransmitted_pkts", I8), ("timeouts", I8),
+    ("rx_discards", I8), ("messages_done", I8), ("messages_failed", I8), ("duplicates", I8),
+)
+
+QP = _table(  # (n_qps,)  sending side                                                  owner: source host
+    ("src", U4), ("dst", U4), ("port", U4), ("next", U4),     # next: ready list, qp + 1
+    ("dscp", U1), ("tc", U1), ("state", U1), ("cnp_seen", U1), ("alpha_seen", U1), ("started", U1), ("retries", U1),
+    ("words", U4),               # src UDP port | dst UDP port << 16
+    ("next_bytes", I8),          # next byte to send (stream offset)
+    ("acked_bytes", I8),         # first byte not acknowledged
+    ("posted_bytes", I8),        # end of the last posted message
+    ("top_bytes", I8),           # highest byte ever sent: below it everything is a retransmission
+    ("msg_head", U4), ("msg_tail", U4), ("msg_now", U4),      # message + 1: oldest unacknowledged, last posted, being sent
+    ("available_ps", I8),        # pacing: earliest next departure
+    ("rate_bps", I8), ("target_bps", I8), ("line_bps", I8), ("alpha", F8),
+    ("alpha_at_ps", I8), ("increase_at_ps", I8), ("decrease_at_ps", I8),
+    ("byte_count", I8), ("byte_stage", I8), ("time_stage", I8),
+    ("deadline_ps", I8),         # retransmission timer
+    ("recover_bytes", I8),       # selective repeat: recovery ends when this is acknowledged
+    ("sacked_bytes", I8),        # selective repeat: highest byte known received
+    ("retransmitted_pkts", I8), ("timeouts", I8), ("cuts", I8), ("naks", I8), ("sent_pkts", I8),
+)
+
+RQP = _table(  # (n_qps,)  receiving side                                               owner: destination host
+    ("expected_bytes", I8),
+    ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_bytes", I8), ("unacked_pkts", I8),
+    ("nak_open", U1), ("cnp_pending", U1),
+    ("top_bytes", I8),           # selective repeat: highest byte received
+    ("out_of_sequence", I8),
+)
+
+MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                                    owner: source host
+    ("qp", U4), ("next", U4), ("waits_for", U4), ("first_dep", U4), ("n_deps", U4),
+    ("size_bytes", I8), ("base_bytes", I8), ("ready_ps", I8), ("delay_ps", I8),
+    ("start_ps", I8),            # posted; -1 before
+    ("end_ps", I8),              # last byte acknowledged; -1 before
+    ("retransmitted_pkts", I8), ("failed", U1),
+)
+
+RMESSAGE = _table(  # (n_messages + 1,)                                                 owner: destination host
+    ("arrived_ps", I8),          # last byte in order at the receiver; -1 before
+    ("first_ps", I8),            # first packet there
+    ("hops", U4),
+)
+
+PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a wire)
+    ("time_ps", I8),             # moment of its effect at the next device
+    ("order", I8),               # insertion order of that event
+    ("seq", I8),                 # stream offset of data; cumulative offset of ACK/NAK; quanta of PFC
+    ("next", U4),                # list it is in
+    ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4), ("words", U4),
+    ("size", U2), ("payload", U2),
+    ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),
+    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame
+)
+
+DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device
+HEAP = _table(("time_ps", I8), ("item", U4), ("order", I8))    # regions of starts and waits
+MEMBER = _table(("port", U4), ("pkts", I8), ("bytes", I8))     # ECMP group members
+GROUP = _table(("first", U4), ("count", U4), ("next", U4))     # next: spraying
+FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
+RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
+THREAD = _table(  # (n_threads,)  padded so that no two share a cache line
+    ("epoch", I8), ("next_ps", I8), ("stop", I8), ("trace_count", I8), ("events", I8), ("waiting", I8), ("windows", I8),
+    ("device", I8), ("pad", I8, (8,)),
+)
+TRACE = _table(  # (n_threads * capacity,)
+    ("time_ps", I8), ("device", U4), ("port", U4), ("kind", U1), ("prio", U1), ("reason", U1), ("qp", U4),
+    ("a", I8), ("b", I8), ("c", I8), ("d", I8),
+)
+DEPENDENT = _table(("message", U4), ("at_arrival", U1))
+
+
+class State(NamedTuple):
+    """Every table. Arrays only: a checkpoint is these arrays on disk, and digest() is a hash of the observable ones."""
+
+    config: NDArray[np.void]     # CONFIG (1,)
+    devices: NDArray[np.void]    # DEVICE (n_nodes,)
+    next_ps: NDArray[np.int64]   # (n_nodes,) earliest event of each device
+    tree: NDArray[np.int64]      # calendars: one winner tree of packed keys per device
+    ports: NDArray[np.void]      # PORT
+    queues: NDArray[np.void]     # QUEUE
+    pgs: NDArray[np.void]        # PG
+    prios: NDArray[np.void]      # PRIO
+    pools: NDArray[np.void]      # POOL
+    packets: NDArray[np.void]    # PACKET
+    drops: NDArray[np.void]      # DROP
+    switches: NDArray[np.void]   # SWITCH
+    hosts: NDArray[np.void]      # HOST
+    qps: NDArray[np.void]        # QP
+    rqps: NDArray[np.void]       # RQP
+    messages: NDArray[np.void]   # MESSAGE
+    rmessages: NDArray[np.void]  # RMESSAGE
+    dependents: NDArray[np.void]  # DEPENDENT, grouped by earlier message
+    starts: NDArray[np.void]     # HEAP
+    waits: NDArray[np.void]      # HEAP
+    qp_list: NDArray[np.uint32]  # queue pairs of each host, contiguous per host
+    fib: NDArray[np.uint32]      # (n_switches * n_hosts,) group + 1; 0: no route
+    groups: NDArray[np.void]     # GROUP
+    members: NDArray[np.void]    # MEMBER
+    tx_ps: NDArray[np.int64]     # (n_rates * TX_SIZES,) serialisation time by rate row and frame bytes
+    random: NDArray[np.void]     # RANDOM
+    flowlets: NDArray[np.void]   # FLOWLET
+    bitmap: NDArray[np.uint8]    # selective repeat: one byte per packet of the window, sender then receiver, per queue pair
+    trace: NDArray[np.void]      # TRACE
+    outbox: NDArray[np.uint32]   # (n_threads * n_threads * 2 * n_ports) wires written in this window
+    outbox_count: NDArray[np.int64]  # (n_threads * n_threads * 8) padded
+    threads: NDArray[np.void]    # THREAD
+    global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
+    global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
+    global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
+
+
+TX_SIZES: Final = 16384
+"""Frame sizes per row of State.tx_ps; a frame is at most 9216 + headers."""
