@@ -1,0 +1,168 @@
+"""The command's root: what it loads, what it says to mistakes, and which exit code each kind of end gets."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from fabric import __version__
+from fabric.cli import main as cli
+from fabric.cli.main import VERBS, available, build_parser, main
+from fabric.errors import FabricError, InputErrors, InvariantError, Problem
+
+HEAVY = ("numba", "numpy", "pydantic", "networkx", "pyarrow", "scapy", "rich", "matplotlib", "prometheus_client")
+
+
+def fake_verb(monkeypatch: pytest.MonkeyPatch, run: Callable[[argparse.Namespace], int]) -> None:
+    """Put a verb with an option of its own in the place of `completion`."""
+    module = SimpleNamespace(add_arguments=lambda parser: parser.add_argument("--json", action="store_true"), run=run)
+    monkeypatch.setattr(cli, "_module", lambda name: module)
+
+
+def raising(error: BaseException) -> Callable[[argparse.Namespace], int]:
+    def run(args: argparse.Namespace) -> int:
+        raise error
+    return run
+
+
+def test_help_loads_no_heavy_package() -> None:
+    script = ("import sys; from fabric.cli.main import main; main(['--help']); "
+              f"print(*(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == []
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"fabric-emulator {__version__}\n"
+
+
+def test_help_names_every_verb_under_its_job(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for verb in available():
+        assert f"\n{verb.job}:" in text
+        assert f"\n  {verb.name} " in text
+
+
+def test_no_verb_shows_the_help_and_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "completion script" in err
+
+
+def test_a_mistyped_verb_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completoin", "bash"]) == 2
+    assert "no verb 'completoin' (did you mean 'completion'?)" in capsys.readouterr().err
+
+
+def test_a_mistyped_option_is_answered_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash", "--jsn"]) == 2
+    assert "fabric completion: error: unknown: --jsn (did you mean '--json'?)" in capsys.readouterr().err
+
+
+def test_an_abbreviated_option_is_refused() -> None:
+    assert main(["completion", "bash", "--js"]) == 2
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in available()])
+def test_every_verb_builds_its_parser_and_prints_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    assert f"usage: fabric {verb}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in available()])
+def test_every_verb_offers_json_somewhere(verb: str) -> None:
+    def options(parser: argparse.ArgumentParser) -> set[str]:
+        found = {option for action in parser._actions for option in action.option_strings}
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found.update(*(options(child) for child in action.choices.values()))
+        return found
+    _, parsers = build_parser(load=(verb,))
+    assert "--json" in options(parsers[verb])
+
+
+def test_verb_names_are_unique() -> None:
+    assert len({verb.name for verb in VERBS}) == len(VERBS)
+
+
+@pytest.mark.parametrize("words", [["-v", "completion"], ["completion", "-v"]])
+def test_verbose_counts_before_and_after_the_verb(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    fake_verb(monkeypatch, lambda args: seen.append(args.verbose) or 0)
+    assert main(words) == 0
+    assert seen == [1]
+
+
+@pytest.mark.parametrize(("error", "code", "said"), [
+    (FabricError("no such thing", "try another"), 2, "error: no such thing\n  hint: try another\n"),
+    (InvariantError("bytes vanished"), 3, "defect: bytes vanished\n"),
+    (FileNotFoundError(errno.ENOENT, "Not there", "a.yml"), 2, "error: a.yml: Not there\n"),
+    (ZeroDivisionError("x"), 3, "defect: ZeroDivisionError: x\n"),
+    (KeyboardInterrupt(), 130, "interrupted\n"),
+])
+def test_each_kind_of_end_has_its_exit_code_and_text(
+        error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    fake_verb(monkeypatch, raising(error))
+    assert main(["completion"]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(said)
+
+
+def test_bad_input_shows_no_traceback_and_a_defect_does(monkeypatch: pytest.MonkeyPatch,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    fake_verb(monkeypatch, raising(FabricError("no")))
+    main(["completion"])
+    assert "Traceback" not in capsys.readouterr().err
+    fake_verb(monkeypatch, raising(RuntimeError("ours")))
+    main(["completion"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_json_errors_carry_every_problem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    problems = [Problem("s.yml: run.seed", "'x' is no number", "write 7"), Problem("s.yml: run", "is empty")]
+    fake_verb(monkeypatch, raising(InputErrors("scenario", problems)))
+    assert main(["completion", "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["kind"] == "InputErrors"
+    assert error["exit_code"] == 2
+    assert [problem["path"] for problem in error["problems"]] == ["s.yml: run.seed", "s.yml: run"]
+    assert error["problems"][0]["hint"] == "write 7"
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
+    script = ("import sys; from fabric.cli import main as cli; from types import SimpleNamespace as N\n"
+              "def run(args):\n    for _ in range(100000): print('x' * 100)\n    return 0\n"
+              "cli._module = lambda name: N(add_arguments=lambda parser: None, run=run)\n"
+              "sys.exit(cli.main(['completion']))")
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_the_completion_script_knows_every_verb(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(verb.name in script for verb in available())
+
+
+def test_the_bash_completion_script_is_valid_bash(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["completion", "bash"])
+    done = subprocess.run(["bash", "-n"], input=capsys.readouterr().out, text=True, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
