@@ -178,7 +178,7 @@ class DualTorSpec(_Built):
     hosts_per_rack: int = Field(ge=1, le=4096, description="Hosts in each rack, each with one port to each ToR.")
     spines: int = Field(ge=1, le=1024, description="Spines in all.")
     planes: Literal[1, 2] = Field(
-        1, description="1: every ToR meets every spine; 2: first ToRs meet the first half, second ToRs the second half.")
+        1, description="1: every ToR meets every spine; 2: first ToRs meet the first half, second ToRs the rest.")
 
     def _contradictions(self) -> list[str]:
         if self.planes == 2 and self.spines % 2:
@@ -236,9 +236,9 @@ class CustomSpec(Strict):
         if self.file is None:
             if not self.nodes or not self.links:
                 problems.append("give nodes and links, or file")
-            for field in ("format", "default_rate", "default_cable", "default_delay"):
-                if getattr(self, field) is not None:
-                    problems.append(f"{field} has no effect without file; remove it")
+            problems.extend(f"{field} has no effect without file; remove it"
+                            for field in ("format", "default_rate", "default_cable", "default_delay")
+                            if getattr(self, field) is not None)
         elif self.nodes or self.links:
             problems.append("nodes and links cannot be combined with file; remove one or the other")
         if self.default_cable is not None and self.default_delay is not None:
