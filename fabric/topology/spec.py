@@ -49,6 +49,12 @@ class LinkOverride(Strict):
             raise ValueError("cable and delay are both given; give one of them")
         return self
 
+    def length_and_delay(self, length_mm: int, delay_ps: int) -> tuple[int, int]:
+        """(length_mm, delay_ps) after this override of a cable that had these."""
+        if self.cable is None and self.delay is None:
+            return length_mm, delay_ps
+        return length_and_delay(self.cable, self.delay, length_mm)
+
 
 class _Built(Strict):
     """What the regular shapes have in common: hosts, their cables, the cables between switches."""

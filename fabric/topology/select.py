@@ -1,0 +1,110 @@
+"""Names in the user's files -> nodes, ports and cables, with the nearest valid spelling where nothing fits.
+
+A name is exact ('leaf1'), a shell pattern ('leaf*'), a port ('leaf1:Ethernet0', either part a pattern), or a cable
+('leaf1--spine2': all parallel cables of the pair; 'leaf1--spine2#1': the second of them).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
+
+from fabric.errors import Problem
+from fabric.topology.model import Fabric, Link, Node, Port
+
+_MAGIC = frozenset("*?[")
+
+
+def nearest(word: str, known: Collection[str], what: str = "") -> str:
+    """'did you mean ...?', or a list of the first few valid names; '' where none exist."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    if not known:
+        return ""
+    names = list(known)
+    shown = ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+    return f"{what or 'valid'}: {shown}"
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a name holds shell wildcards."""
+    return not _MAGIC.isdisjoint(text)
+
+
+def match_nodes(fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node], path: str, what: str,
+                problems: list[Problem]) -> list[Node]:
+    """Nodes out of `nodes` that any pattern names, in id order; every pattern that fits none is a problem."""
+    chosen: dict[int, Node] = {}
+    allowed = {node.name: node for node in nodes}
+    for pattern in patterns:
+        if pattern in allowed:
+            found = [allowed[pattern]]
+        elif is_pattern(pattern):
+            found = [node for node in nodes if fnmatchcase(node.name, pattern)]
+        else:
+            found = []
+        if not found:
+            other = fabric.by_name.get(pattern)
+            text = f"'{pattern}' is a {other.role}, not a {what}" if other else f"no {what} is called '{pattern}'"
+            if is_pattern(pattern):
+                text = f"no {what} matches '{pattern}'"
+            problems.append(Problem(path, text, nearest(pattern, list(allowed), f"{what}s")))
+        chosen.update((node.id, node) for node in found)
+    return [chosen[key] for key in sorted(chosen)]
+
+
+def match_hosts(fabric: Fabric, patterns: Iterable[str], path: str, problems: list[Problem]) -> list[Node]:
+    """Hosts that any pattern names, in id order."""
+    return match_nodes(fabric, patterns, fabric.hosts, path, "host", problems)
+
+
+def match_ports(fabric: Fabric, pattern: str, path: str, problems: list[Problem]) -> list[Port]:
+    """Ports 'node:port', either part a pattern; a pattern without a colon takes all ports of the nodes."""
+    node_part, colon, port_part = pattern.partition(":")
+    nodes = match_nodes(fabric, [node_part], fabric.nodes, path, "node", problems)
+    ports = [fabric.ports[port] for node in nodes for port in node.ports]
+    if not colon:
+        return ports
+    found = [port for port in ports if fnmatchcase(port.name, port_part)]
+    if nodes and not found:
+        names = list(dict.fromkeys(port.name for port in ports))
+        problems.append(Problem(path, f"no port of '{node_part}' is called '{port_part}'",
+                                nearest(port_part, names, "ports")))
+    return found
+
+
+def match_links(fabric: Fabric, text: str, path: str, problems: list[Problem]) -> list[Link]:
+    """Cables named by their two nodes or by one of their ports (module docstring)."""
+    if "--" not in text:
+        if ":" not in text:
+            problems.append(Problem(path, f"'{text}' does not name a cable",
+                                    "write 'leaf1--spine1', 'leaf1--spine1#0' or a port such as 'leaf1:Ethernet0'"))
+            return []
+        ports = match_ports(fabric, text, path, problems)
+        return [fabric.links[link] for link in sorted({port.link for port in ports})]
+    pair, mark, number = text.partition("#")
+    a_pattern, _, b_pattern = pair.partition("--")
+    a_nodes = match_nodes(fabric, [a_pattern], fabric.nodes, path, "node", problems)
+    b_nodes = {node.id for node in match_nodes(fabric, [b_pattern], fabric.nodes, path, "node", problems)}
+    found: list[Link] = []
+    for node in a_nodes:
+        pair_links: dict[int, list[int]] = {}
+        for port, peer in fabric.neighbours(node.id):
+            if peer.id in b_nodes:
+                pair_links.setdefault(peer.id, []).append(port.link)
+        for links in pair_links.values():
+            if not mark:
+                found += [fabric.links[link] for link in links]
+            elif number.isdigit() and int(number) < len(links):
+                found.append(fabric.links[links[int(number)]])
+            else:
+                problems.append(Problem(path, f"'{text}': the pair has {len(links)} parallel cable(s)",
+                                        f"number them from #0 to #{len(links) - 1}"))
+                return []
+    if a_nodes and b_nodes and not found:
+        names = [peer.name for node in a_nodes[:1] for _, peer in fabric.neighbours(node.id)]
+        problems.append(Problem(path, f"no cable joins '{a_pattern}' and '{b_pattern}'",
+                                nearest(b_pattern, names, f"neighbours of {a_nodes[0].name}")))
+    return sorted({link.id: link for link in found}.values(), key=lambda link: link.id)
