@@ -1,0 +1,378 @@
+"""Who paused whom: pause and resume events joined into trees, each up to the port or host that began it.
+
+The causal rule. A switch sends XOFF on ingress port p for class c because packets that came in through p wait in its
+egress queues of class c. Therefore:
+
+1. Among the egress ports that traffic from p can leave by (`feeds`), those that are paused in class c at that moment
+   are the cause, and so is one whose pause has ended while the backlog it left (bytes waiting when it resumed, at line
+   rate) is not drained yet. The one with most bytes waiting is the parent; its pause is a node of this tree, sent by
+   the peer, and the rule applies to that peer in turn.
+2. Where none is paused, the deepest of those egress queues is itself the origin: more arrives than the port can carry
+   (incast, a slow port, a lost lane).
+3. A host that sends XOFF is an origin: with a full receive buffer a slow receiver, without one a broken NIC. A pause
+   that the paused side saw and no healthy sender logged is a broken NIC's, too.
+4. Where the chain runs back into itself at one instant no origin exists: that is a deadlock, which the run reports.
+
+A parent is always older than its child, so a tree has no loops. Class, priority group and queue of a pause are taken
+to bear the same number, as every default map has it. What this is not: a proof for one packet. Two egress queues may
+share the blame for one XOFF; the tree names the larger.
+
+Source: the causes follow Guo et al., "RDMA over Commodity Ethernet at Scale", SIGCOMM 2016, sections 4.2 to 4.4.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.ids import NodeId, PortId
+from fabric.state.codes import EventKind
+from fabric.topology.model import Fabric
+from fabric.topology.paths import EcmpTable
+from fabric.units import PS_PER_S, PS_PER_US
+
+QUIET_PS: Final = 100 * PS_PER_US
+"""Pauses of one origin further apart than this are two episodes."""
+
+DepthAt = Callable[[int, int, int], int]
+"""(port, class, time_ps) -> bytes waiting in that egress queue around that time."""
+
+
+class Cause(StrEnum):
+    """What stands at the top of a pause tree."""
+
+    BROKEN_NIC = "broken NIC"
+    """The host pauses without a full receive buffer."""
+    SLOW_RECEIVER = "slow receiver"
+    """The host's receive buffer is full: it consumes more slowly than it is sent to."""
+    CONGESTION = "congested port"
+    """An egress port that nobody pauses is offered more than it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tree begins."""
+
+    cause: Cause
+    port: PortId
+    """The host's port that sends XOFF, or the congested egress port."""
+    prio: int
+
+
+@dataclass(slots=True)
+class PauseSpan:
+    """One pause of one cable direction and class, from XOFF to XON."""
+
+    port: PortId
+    """The port that sends XOFF; its peer is the one that stops."""
+    prio: int
+    sent_ps: int
+    origin: Origin
+    parent: int
+    """Position of the pause that caused this one, -1 at an origin."""
+    use_bytes: int = 0
+    limit_bytes: int = 0
+    headroom_bytes: int = 0
+    waiting_bytes: int = 0
+    """Bytes at the paused side when it stopped."""
+    held: list[tuple[int, int]] = field(default_factory=list)
+    """(from, until) the paused side really stood still, ps."""
+
+    @property
+    def paused_ps(self) -> int:
+        """Time the paused side stood still."""
+        return sum(until - start for start, until in self.held)
+
+    @property
+    def first_ps(self) -> int:
+        """When the paused side stopped; the sending time where it never did."""
+        return self.held[0][0] if self.held else self.sent_ps
+
+    @property
+    def last_ps(self) -> int:
+        """When the paused side went on for the last time."""
+        return self.held[-1][1] if self.held else self.sent_ps
+
+
+@dataclass(slots=True)
+class PauseNode:
+    """All pauses of one sender port and class within one episode."""
+
+    port: PortId
+    prio: int
+    parent: int
+    """Position in Episode.nodes, -1 directly under the origin."""
+    depth: int
+    first_ps: int
+    last_ps: int
+    pauses: int
+    paused_ps: int
+    hop_ps: int
+    """From the moment the parent's victim stood still (or, at the top, the episode's first pause) to this XOFF."""
+    use_bytes: int
+    limit_bytes: int
+    headroom_bytes: int
+    """Highest headroom use at any of its XOFFs."""
+    held: list[tuple[int, int]]
+    """Every interval in which the paused side stood still, ps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blast:
+    """What an episode did to others."""
+
+    hosts: tuple[NodeId, ...]
+    """Hosts that had to stand still."""
+    switches: tuple[NodeId, ...]
+    """Switches of which at least one port had to stand still."""
+    messages: int
+    """Messages in progress on a host while its port was paused."""
+    victims: int
+    """Those of them that never go through the origin: paused for somebody else's congestion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One pause tree: an origin and everything it paused, without a quiet gap."""
+
+    origin: Origin
+    nodes: tuple[PauseNode, ...]
+    """Parents before children."""
+    first_ps: int
+    last_ps: int
+
+    @property
+    def paused_ps(self) -> int:
+        """Paused time of all ports of the tree together."""
+        return sum(node.paused_ps for node in self.nodes)
+
+    @property
+    def depth(self) -> int:
+        """Cables from the origin to the furthest pause."""
+        return max(node.depth for node in self.nodes) + 1
+
+    def children(self, parent: int) -> list[int]:
+        """Positions of the nodes directly under `parent` (-1: under the origin), in order of time."""
+        return [row for row, node in enumerate(self.nodes) if node.parent == parent]
+
+
+def feeds(fabric: Fabric, routes: EcmpTable, destinations: Iterable[NodeId]) -> dict[PortId, frozenset[PortId]]:
+    """Ingress port of a switch -> egress ports of it by which traffic from there can leave on a shortest path.
+
+    Parameters
+    ----------
+    fabric, routes : the fabric and its equal-cost paths
+    destinations : hosts that receive anything; others draw no traffic and are no cause
+
+    Returns: a set per switch port; empty where nothing arrives there on a shortest path.
+    """
+    wanted: dict[int, list[NodeId]] = {}
+    for host in sorted(set(destinations)):
+        wanted.setdefault(int(routes.class_of_host[host]), []).append(host)
+    found: dict[PortId, set[PortId]] = {}
+    for class_, hosts in wanted.items():
+        # A class shares every route but the last hop, which is each host's own.
+        exits = {switch.id: set(routes.members(switch.id, class_)) or
+                 {port for host in hosts for port in routes.delivery.get((switch.id, host), ())}
+                 for switch in fabric.switches}
+        for node in fabric.nodes:
+            for egress in routes.members(node.id, class_):
+                ingress = fabric.ports[egress].peer
+                found.setdefault(ingress, set()).update(exits.get(fabric.ports[ingress].node, ()))
+    return {port: frozenset(ports - {port}) for port, ports in found.items()}
+
+
+class _Hold:
+    """What a paused egress port remembers for its own switch."""
+
+    __slots__ = ("backlog_until_ps", "span", "start_ps", "waiting_bytes")
+
+    def __init__(self, span: int, start_ps: int, waiting_bytes: int) -> None:
+        self.span = span
+        self.start_ps = start_ps
+        self.waiting_bytes = waiting_bytes
+        self.backlog_until_ps = -1  # -1: still paused
+
+
+def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapping[PortId, frozenset[PortId]],
+                 depth_at: DepthAt, end_ps: int) -> list[PauseSpan]:
+    """Every pause of a run, each with its parent and its origin.
+
+    Parameters
+    ----------
+    events : columns time_ps, kind, port, prio, a, b, c (int64, n), ordered by time; other kinds are ignored
+    reach : result of `feeds`
+    depth_at : depth of an egress queue, to choose among several that nobody pauses
+    end_ps : end of the run; a pause still open then ends there
+
+    Returns: spans in order of sending; `parent` points to an earlier one.
+    """
+    spans: list[PauseSpan] = []
+    sending: dict[tuple[int, int], int] = {}   # (sender port, class) -> open span
+    latest: dict[tuple[int, int], int] = {}    # (sender port, class) -> newest span
+    holds: dict[tuple[int, int], dict[int, _Hold]] = {}  # (node, class) -> paused egress port -> hold
+    wanted = np.isin(events["kind"], (EventKind.PAUSE_SENT, EventKind.RESUME_SENT, EventKind.PAUSED, EventKind.RESUMED))
+    columns = [events[name][wanted].tolist() for name in ("time_ps", "kind", "port", "prio", "a", "b", "c")]
+    for time_ps, kind, port, prio, a, b, c in zip(*columns, strict=True):
+        if kind == EventKind.PAUSE_SENT:
+            if (port, prio) in sending:  # a refresh of a pause that is known already
+                continue
+            span = _begin(fabric, holds, reach, depth_at, time_ps, port, prio, a, b)
+            span.use_bytes, span.limit_bytes, span.headroom_bytes = a, b, c
+            if span.parent >= 0:
+                span.origin = spans[span.parent].origin
+            sending[port, prio] = latest[port, prio] = len(spans)
+            spans.append(span)
+        elif kind == EventKind.RESUME_SENT:
+            sending.pop((port, prio), None)
+        elif kind == EventKind.PAUSED:
+            sender = fabric.ports[port].peer
+            row = sending.get((sender, prio), latest.get((sender, prio), -1))
+            if row < 0:  # rule 3: nobody logged this XOFF, so no healthy sender sent it
+                row = latest[sender, prio] = len(spans)
+                spans.append(PauseSpan(sender, prio, time_ps, Origin(Cause.BROKEN_NIC, sender, prio), -1))
+            spans[row].held.append((time_ps, end_ps))
+            spans[row].waiting_bytes = max(spans[row].waiting_bytes, b)
+            holds.setdefault((fabric.ports[port].node, prio), {})[port] = _Hold(row, time_ps, b)
+        else:
+            hold = holds.get((fabric.ports[port].node, prio), {}).get(port)
+            if hold is None or hold.backlog_until_ps >= 0:
+                continue
+            start_ps, _ = spans[hold.span].held.pop()
+            spans[hold.span].held.append((start_ps, time_ps))
+            hold.waiting_bytes = b
+            hold.backlog_until_ps = time_ps + b * 8 * PS_PER_S // fabric.links[fabric.ports[port].link].rate_bps
+    return spans
+
+
+def _begin(fabric: Fabric, holds: Mapping[tuple[int, int], Mapping[int, _Hold]],
+           reach: Mapping[PortId, frozenset[PortId]], depth_at: DepthAt,
+           time_ps: int, port: int, prio: int, use_bytes: int, limit_bytes: int) -> PauseSpan:
+    sender = PortId(port)
+    node = fabric.node_of(port)
+    if node.is_host:
+        cause = Cause.SLOW_RECEIVER if use_bytes > 0 and use_bytes >= limit_bytes else Cause.BROKEN_NIC
+        return PauseSpan(sender, prio, time_ps, Origin(cause, sender, prio), -1)
+    exits = reach.get(sender) or frozenset(PortId(other) for other in node.ports if other != port)
+    blocked = [(egress, hold) for egress, hold in holds.get((node.id, prio), {}).items()
+               if egress in exits and (hold.backlog_until_ps < 0 or hold.backlog_until_ps > time_ps)]
+    if blocked:  # rule 1
+        hold = max((hold for _, hold in blocked),
+                   key=lambda hold: (hold.backlog_until_ps < 0, hold.waiting_bytes, -hold.start_ps))
+        return PauseSpan(sender, prio, time_ps, Origin(Cause.CONGESTION, sender, prio), hold.span)
+    egress = max(sorted(exits), key=lambda row: depth_at(row, prio, time_ps))  # rule 2
+    return PauseSpan(sender, prio, time_ps, Origin(Cause.CONGESTION, egress, prio), -1)
+
+
+def episodes(spans: Sequence[PauseSpan], quiet_ps: int = QUIET_PS) -> list[Episode]:
+    """Pauses gathered into trees: one per origin and stretch of time without a quiet gap; most paused time first."""
+    by_origin: dict[Origin, list[int]] = {}
+    for row, span in enumerate(spans):
+        by_origin.setdefault(span.origin, []).append(row)
+    found = []
+    for origin, rows in by_origin.items():
+        group: list[int] = []
+        busy_until = spans[rows[0]].last_ps
+        for row in rows:
+            if group and spans[row].sent_ps > busy_until + quiet_ps:
+                found.append(_gather(origin, spans, group))
+                group = []
+            group.append(row)
+            busy_until = max(busy_until, spans[row].last_ps)
+        found.append(_gather(origin, spans, group))
+    return sorted(found, key=lambda episode: (-episode.paused_ps, episode.first_ps, episode.origin.port))
+
+
+def _gather(origin: Origin, spans: Sequence[PauseSpan], rows: Sequence[int]) -> Episode:
+    """One episode: rows are in order of sending, so a node's first span decides its parent and parents come first."""
+    nodes: list[PauseNode] = []
+    place: dict[tuple[int, int], int] = {}
+    start_ps = spans[rows[0]].sent_ps
+    for row in rows:
+        span = spans[row]
+        key = (span.port, span.prio)
+        if key in place:
+            node = nodes[place[key]]
+            node.pauses += 1
+            node.held += span.held
+            node.paused_ps += span.paused_ps
+            node.last_ps = max(node.last_ps, span.last_ps)
+            node.headroom_bytes = max(node.headroom_bytes, span.headroom_bytes)
+            continue
+        cause = spans[span.parent] if span.parent >= 0 else None
+        parent = place.get((cause.port, cause.prio), -1) if cause is not None else -1
+        place[key] = len(nodes)
+        nodes.append(PauseNode(span.port, span.prio, parent, nodes[parent].depth + 1 if parent >= 0 else 0,
+                               span.sent_ps, span.last_ps, 1, span.paused_ps,
+                               span.sent_ps - (cause.first_ps if cause is not None else start_ps),
+                               span.use_bytes, span.limit_bytes, span.headroom_bytes, list(span.held)))
+    return Episode(origin, tuple(nodes), start_ps, max(node.last_ps for node in nodes))
+
+
+def blast(fabric: Fabric, routes: EcmpTable, episode: Episode, messages: Mapping[str, NDArray[Any]],
+          end_ps: int) -> Blast:
+    """Hosts, switches and messages an episode made wait.
+
+    Parameters
+    ----------
+    messages : columns src, dst (NodeId), prio, start_ps, end_ps (n,); -1 in start_ps: never posted, in end_ps: not done
+    end_ps : end of the run
+
+    Returns: Blast. A message counts when its own host's port was paused in its class while it was in progress, which
+    is exact for hosts with one port and an upper bound for hosts with several.
+    """
+    hosts: set[NodeId] = set()
+    switches: set[NodeId] = set()
+    hit = np.zeros(len(messages["src"]), dtype=bool)
+    until = np.where(messages["end_ps"] < 0, end_ps, messages["end_ps"])
+    for node in episode.nodes:
+        victim = fabric.peer_of(node.port)
+        if not node.held:
+            continue
+        if not victim.is_host:
+            switches.add(victim.id)
+            continue
+        hosts.add(victim.id)
+        starts = np.array([start for start, _ in node.held])
+        ends = np.array([stop for _, stop in node.held])
+        mine = (messages["src"] == victim.id) & (messages["prio"] == node.prio) & (messages["start_ps"] >= 0)
+        # Intervals begun before the message ended, less those over before it began: above 0, some overlap.
+        overlap = np.searchsorted(starts, until) - np.searchsorted(ends, messages["start_ps"], side="right")
+        hit |= mine & (overlap > 0)
+    guilty = _through(fabric, routes, episode.origin, np.unique(messages["dst"][hit]))
+    victims = int(np.count_nonzero(hit & ~np.isin(messages["dst"], guilty)))
+    return Blast(tuple(sorted(hosts)), tuple(sorted(switches)), int(np.count_nonzero(hit)), victims)
+
+
+def _through(fabric: Fabric, routes: EcmpTable, origin: Origin, destinations: NDArray[Any]) -> list[int]:
+    """Those destinations whose shortest paths may pass the origin."""
+    node = fabric.node_of(origin.port)
+    if node.is_host:
+        return [int(node.id)]
+    return [int(host) for host in destinations if origin.port in routes.ports_to(node.id, NodeId(int(host)))]
+
+
+class Depths:
+    """Depth of egress queues over time, from samples; a `DepthAt`."""
+
+    def __init__(self, ports: NDArray[np.int64], prios: NDArray[np.int64], times_ps: NDArray[np.int64],
+                 depths: NDArray[np.int64]) -> None:
+        """Columns of equal length; one queue's rows are in order of time, holding until its next row."""
+        self._series: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+        for port, prio, time_ps, depth in zip(ports.tolist(), prios.tolist(), times_ps.tolist(), depths.tolist(),
+                                              strict=True):
+            times, values = self._series.setdefault((port, prio), ([], []))
+            times.append(time_ps)
+            values.append(depth)
+
+    def __call__(self, port: int, prio: int, time_ps: int) -> int:
+        """The larger of the sample before and the sample after: between the two the queue filled or drained."""
+        times, values = self._series.get((port, prio), ([], []))
+        at = bisect.bisect_right(times, time_ps)
+        return max(values[max(at - 1, 0):at + 1], default=0)
