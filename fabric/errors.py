@@ -69,7 +69,7 @@ class Problem:
         return f"{self.path}: {self.text}" + (f"\n    hint: {self.hint}" if self.hint else "")
 
 
-class InputErrors(FabricError):
+class InputErrors(FabricError):  # noqa: N818  it holds many
     """All problems of one stage of reading the user's files, reported together."""
 
     def __init__(self, stage: str, problems: Sequence[Problem]) -> None:

@@ -43,7 +43,8 @@ def _parse(text: object, table: dict[str, int], kind: str, example: str) -> int:
         raise UnitError(f"{text!r} {what}", f"write a number and one of {units}, such as '{example}'")
     value = Decimal(match[1]) * table[match[2]]
     if value != value.to_integral_value():
-        raise UnitError(f"{text!r} is finer than this quantity's base unit", f"the smallest {kind} is 1 {next(iter(table))}")
+        raise UnitError(f"{text!r} is finer than this quantity's base unit",
+                        f"the smallest {kind} is 1 {next(iter(table))}")
     if value > _LIMIT:
         raise UnitError(f"{text!r} is absurdly large for a {kind}")
     return int(value)
@@ -72,13 +73,15 @@ def parse_length_mm(text: object) -> int:
 def _format(value: float, steps: list[tuple[int, str]], digits: int) -> str:
     for factor, unit in steps:
         if abs(value) >= factor:
-            return f"{value / factor:.{digits}g}{unit}" if abs(value) / factor < 10**digits else f"{value / factor:.0f}{unit}"
+            scaled = value / factor
+            return f"{scaled:.{digits}g}{unit}" if abs(scaled) < 10**digits else f"{scaled:.0f}{unit}"
     return f"{value:g}{steps[-1][1]}"
 
 
 def format_time_ps(value_ps: float, digits: int = 4) -> str:
     """12_345_000 -> '12.35us'."""
-    return _format(value_ps, [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "us"), (PS_PER_NS, "ns"), (1, "ps")], digits)
+    steps = [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "us"), (PS_PER_NS, "ns"), (1, "ps")]
+    return _format(value_ps, steps, digits)
 
 
 def format_rate_bps(value_bps: float, digits: int = 4) -> str:
