@@ -1,0 +1,189 @@
+"""A Document as one self-contained page: no script, style, font or picture from elsewhere, so it can be mailed.
+
+Style and the replay's script are files of their own in assets/ and are copied into the page. Works without scripts,
+too: everything but the replay is plain HTML and SVG. Every text of the run is escaped, for scenarios name things.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files as resources
+from typing import Final
+
+from fabric.report.drawing import map_svg
+from fabric.report.model import (
+    Block,
+    Branch,
+    Chart,
+    Document,
+    Fact,
+    Facts,
+    Map,
+    Prose,
+    Section,
+    Status,
+    Table,
+    Tree,
+    Unit,
+    show,
+)
+from fabric.report.plots import N_COLOURS, chart_svg
+
+MAX_ROWS: Final = 40
+"""Rows of a table that are shown; the rest are counted and stand in the run directory."""
+MAX_BRANCHES: Final = 24
+"""As MAX_ROWS, children of one node of a tree."""
+N_WARP: Final = 240
+"""Breakpoints of the replay's time scale."""
+_SIGNS: Final = {Status.GOOD: "✓", Status.WARNING: "!", Status.BAD: "✗", Status.NEUTRAL: "·"}
+
+
+def to_html(document: Document) -> str:
+    """The whole page as text."""
+    assets = resources("fabric.report") / "assets"
+    style = (assets / "page.css").read_text(encoding="utf-8")
+    script = (assets / "replay.js").read_text(encoding="utf-8")
+    sections = "".join(_section(section) for section in document.sections if section.blocks)
+    contents = "".join(f'<a href="#{section.key}">{escape(section.title)}</a>'
+                       for section in document.sections if section.blocks)
+    reasons = "".join(f'<li class="{reason.status.value}"><span class="sign">{_SIGNS[reason.status]}</span>'
+                      f"{escape(reason.text)}</li>" for reason in document.reasons)
+    replay = f"<script>{script}</script>" if any(
+        isinstance(block, Map) and block.stills for section in document.sections for block in section.blocks) else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(document.title)}</title><style>{style}</style></head><body>"
+        f'<header class="{document.status.value}"><p class="kicker">{escape(document.subtitle)}</p>'
+        f'<h1>{escape(document.title)}</h1><p class="verdict"><span class="sign">{_SIGNS[document.status]}</span>'
+        f'{escape(document.verdict)}</p><ul class="reasons">{reasons}</ul></header>'
+        f"<nav>{contents}</nav><main>{sections}</main>{replay}</body></html>\n")
+
+
+def _section(section: Section) -> str:
+    return (f'<section id="{section.key}"><h2>{escape(section.title)}</h2>'
+            + "".join(_block(block) for block in section.blocks) + "</section>")
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Prose(text, status):
+            return f'<p class="{status.value}">{escape(text)}</p>'
+        case Facts(facts):
+            return f'<dl class="facts">{"".join(_fact(fact) for fact in facts)}</dl>'
+        case Table():
+            return _table(block)
+        case Tree():
+            return (f'<figure class="treebox"><figcaption>{escape(block.title)}</figcaption><ul class="tree">'
+                    f"{_branch(block.root)}</ul>{_note(block.note)}</figure>")
+        case Chart():
+            return _chart(block)
+        case Map():
+            return _map(block)
+
+
+def _note(note: str) -> str:
+    return f'<p class="note">{escape(note)}</p>' if note else ""
+
+
+def _fact(fact: Fact) -> str:
+    return (f'<div class="{fact.status.value}"><dt>{escape(fact.title)}</dt>'
+            f"<dd>{escape(show(fact.value, fact.unit))}</dd></div>")
+
+
+def _table(table: Table) -> str:
+    if not table.rows:
+        return ""
+    heads = "".join(f'<th class="{_align(column.unit)}">{escape(column.title)}</th>' for column in table.columns)
+    rows = []
+    for number, row in enumerate(table.rows[:MAX_ROWS]):
+        status = table.statuses[number].value if table.statuses else Status.NEUTRAL.value
+        cells = "".join(f'<td class="{_align(column.unit)}">{_cell(value, column.unit)}</td>'
+                        for value, column in zip(row, table.columns, strict=True))
+        rows.append(f'<tr class="{status}">{cells}</tr>')
+    rest = len(table.rows) - MAX_ROWS
+    more = f"{rest:,} more rows are in the run directory. " if rest > 0 else ""
+    return (f'<figure class="tablebox"><figcaption>{escape(table.title)}</figcaption><div class="scroll"><table>'
+            f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_note(more + table.note)}"
+            "</figure>")
+
+
+def _align(unit: Unit) -> str:
+    return "left" if unit is Unit.TEXT else "right"
+
+
+def _cell(value: str | float | bool | None, unit: Unit) -> str:
+    text = escape(show(value, unit))
+    if unit is Unit.RATIO and isinstance(value, int | float):
+        width = 100 * min(max(value, 0), 1)
+        return f'<span class="bar"><i style="width:{width:.1f}%"></i></span>{text}'
+    return text
+
+
+def _branch(branch: Branch) -> str:
+    facts = "".join(f'<span class="fact"><b>{escape(fact.title)}</b> {escape(show(fact.value, fact.unit))}</span>'
+                    for fact in branch.facts)
+    children = "".join(_branch(child) for child in branch.children[:MAX_BRANCHES])
+    rest = len(branch.children) - MAX_BRANCHES
+    if rest > 0:
+        children += f'<li><span class="leaf">and {rest} more</span></li>'
+    label = f'<span class="what {branch.status.value}">{escape(branch.label)}</span>{facts}'
+    if not children:
+        return f'<li><span class="leaf">{label}</span></li>'
+    return f"<li><details open><summary>{label}</summary><ul>{children}</ul></details></li>"
+
+
+def _chart(chart: Chart) -> str:
+    legend = "".join(f'<span><i class="s{number % N_COLOURS}"></i>{escape(line.label)}</span>'
+                     for number, line in enumerate(chart.series) if line.label)
+    return (f'<figure class="chartbox"><figcaption>{escape(chart.title)}</figcaption>{chart_svg(chart)}'
+            f'<div class="legend">{legend}</div>{_note(chart.note)}</figure>')
+
+
+def _map(drawing: Map) -> str:
+    prefix = f"{drawing.key}-"
+    scale = "".join(f'<span><i class="p{step}"></i>{text}</span>' for step, text in enumerate(
+        ("never", "&lt; 1%", "&lt; 5%", "&lt; 20%", "&lt; 50%", "more")))
+    legend = f'<div class="legend">paused share of the run: {scale}</div>'
+    controls = ""
+    if drawing.stills:
+        data = {
+            "prefix": prefix, "start": drawing.start_ns, "end": drawing.end_ns, "warp": _warp(drawing),
+            "stills": [[still.link, int(still.by_a), still.start_ns, still.end_ns, still.tree]
+                       for still in drawing.stills],
+            "links": [[link.a, link.b] for link in drawing.links],
+            "hosts": [int(node.role == "host") for node in drawing.nodes],
+        }
+        # '<' is written as an escape, so that no name of a scenario can end the script element.
+        text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+        controls = (f'<div class="replay" data-for="{prefix}"><button type="button" aria-label="Play">▶</button>'
+                    '<input type="range" min="0" max="1000" value="0" step="1" aria-label="Simulated time">'
+                    '<output class="clock"></output><output class="count"></output></div>'
+                    f'<script type="application/json" id="{prefix}data">{text}</script>')
+        legend = '<div class="legend"><span><i class="lit"></i>standing still at this moment</span></div>'
+    return (f'<figure class="mapbox"><figcaption>{escape(drawing.title)}</figcaption>{controls}'
+            f"{map_svg(drawing, prefix=prefix)}{legend}{_note(drawing.note)}</figure>")
+
+
+def _warp(drawing: Map) -> list[int]:
+    """Simulated time at evenly spaced slider positions: half by the clock, half by how much happens.
+
+    A storm spreads in microseconds and then stands for milliseconds; on a plain clock its spreading would be one frame.
+    """
+    moments = sorted({drawing.start_ns, drawing.end_ns,
+                      *(moment for still in drawing.stills for moment in (still.start_ns, still.end_ns)
+                        if drawing.start_ns <= moment <= drawing.end_ns)})
+    span = max(drawing.end_ns - drawing.start_ns, 1)
+    steps = max(len(moments) - 1, 1)
+    share = [(moment - drawing.start_ns) / span / 2 + number / steps / 2 for number, moment in enumerate(moments)]
+    warp, row = [], 0
+    for position in range(N_WARP + 1):
+        target = position / N_WARP
+        while row < len(share) - 2 and share[row + 1] < target:
+            row += 1
+        low, high = share[row], share[min(row + 1, len(share) - 1)]
+        part = (target - low) / (high - low) if high > low else 0.0
+        warp.append(round(moments[row] + min(part, 1.0) * (moments[min(row + 1, len(share) - 1)] - moments[row])))
+    return warp
