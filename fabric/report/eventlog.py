@@ -1,0 +1,176 @@
+"""The event log: the engine's trace rows put in order, capped per category, and named.
+
+Order is (picosecond, device, the device's own order). The engine hands rows over whenever it pauses, and how often it
+does depends on the wall clock; so rows at or after the moment up to which every device has played are held back until
+the next time. The log is therefore the same for any pace, and a cap keeps the first rows of a category, always the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from fabric.report import schemas
+from fabric.report.series import named, optional
+from fabric.state.codes import DropReason, EventKind
+from fabric.state.types import TRACE
+from fabric.topology.model import Fabric
+from fabric.units import PS_PER_NS
+
+NO_ID: Final = 0xFFFFFFFF
+"""The engine's 'none' for ports and queue pairs."""
+
+DEFAULT_CAP: Final = 1_000_000
+"""Rows recorded per category; what is beyond is counted and said in the summary."""
+
+ROW: Final = np.dtype([("time_ns", np.int64), ("kind", np.int8), ("device", np.int32), ("port", np.int32), ("class", np.int8),
+                       ("reason", np.int8), ("qp", np.int32), ("a", np.int64), ("b", np.int64), ("c", np.int64), ("d", np.int64)])
+"""A coded row; -1 = none."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindInfo:
+    """What the columns of one kind of event hold."""
+
+    category: str
+    help: str
+    numbers: tuple[tuple[str, str], ...] = ()
+    """(name, meaning) of a, b, c, d as far as the kind has them."""
+    time_columns: tuple[str, ...] = ()
+    """Columns the engine gives in picoseconds; written in nanoseconds."""
+
+
+_PAUSE_NUMBERS: Final = (("use_bytes", "shared use of the group"), ("limit_bytes", "its limit at that moment"),
+                         ("headroom_bytes", "headroom use of the group"), ("pool_free_bytes", "free bytes of the pool"))
+_RATES: Final = (("before_bps", "rate before"), ("after_bps", "rate after"))
+
+KINDS: Final[Mapping[EventKind, KindInfo]] = {
+    EventKind.PAUSE_SENT: KindInfo("pause", "XOFF sent: the device asks the peer of this port to stop this class.", _PAUSE_NUMBERS),
+    EventKind.RESUME_SENT: KindInfo("pause", "XON sent.", _PAUSE_NUMBERS),
+    EventKind.PAUSED: KindInfo("pause", "This port's class stopped sending: its peer paused it.",
+                               (("quanta", "timer value of the frame, in 512 bit times"), ("queue_bytes", "waiting in the queue"))),
+    EventKind.RESUMED: KindInfo("pause", "This port's class may send again.",
+                                (("paused_ns", "time it was paused"), ("queue_bytes", "waiting in the queue"),
+                                 ("expired", "1: the timer ran out, 0: XON came")), ("a",)),
+    EventKind.DROP: KindInfo("drop", "Frames discarded. b, c and d by reason: use, limit and size for buffer reasons; b = frames for "
+                             "link_down and watchdog flushes; b = MTU for mtu.",
+                             (("bytes", "bytes discarded"), ("use_bytes", "use that decided it, or see above"),
+                              ("limit_bytes", "limit that decided it"), ("size_bytes", "size of what was full"))),
+    EventKind.MARK: KindInfo("mark", "A packet was marked CE at this queue.",
+                             (("queue_bytes", "queue depth"), ("kmin_bytes", "Kmin"), ("kmax_bytes", "Kmax"))),
+    EventKind.RATE_CUT: KindInfo("rate", "DCQCN decreased the rate of a queue pair.",
+                                 (*_RATES, ("alpha_millionths", "alpha in millionths"))),
+    EventKind.LINK_DOWN: KindInfo("link", "The link of this port went down."),
+    EventKind.LINK_UP: KindInfo("link", "The link of this port came up."),
+    EventKind.RATE_CHANGED: KindInfo("link", "The link of this port changed speed.", _RATES),
+    EventKind.STORM_DETECTED: KindInfo("watchdog", "The PFC watchdog declared this queue stormed.",
+                                       (("queue_bytes", "waiting in the queue"), ("action", "0 drop, 1 forward, 2 alert"))),
+    EventKind.STORM_RESTORED: KindInfo("watchdog", "The PFC watchdog restored this queue.", (("stormed_ns", "time in storm"),), ("a",)),
+    EventKind.TIMEOUT: KindInfo("transport", "A retransmission timer ran out.",
+                                (("psn", "first unacknowledged packet"), ("retries", "timeouts in a row"))),
+    EventKind.QP_FAILED: KindInfo("transport", "A queue pair reached its retry limit.", (("pkts", "packets never acknowledged"),)),
+    EventKind.NAK_SENT: KindInfo("transport", "A receiver saw a gap.", (("expected_psn", "packet expected"), ("psn", "packet received"))),
+    EventKind.DEADLOCK: KindInfo("deadlock", "A cycle of paused queues was found.", (("queues", "queues in the cycle"),)),
+    EventKind.EDIT: KindInfo("edit", "A dated edit of the scenario was applied.", (("edit", "its position among the edits"),)),
+}
+CATEGORIES: Final = tuple(dict.fromkeys(info.category for info in KINDS.values()))
+KIND_NAMES: Final = tuple(EventKind(code).name.lower() if code in set(EventKind) else "" for code in range(max(EventKind) + 1))
+REASON_NAMES: Final = tuple(reason.name.lower() for reason in DropReason)
+
+_CATEGORY_OF: Final = np.array([CATEGORIES.index(KINDS[EventKind(code)].category) if code in set(EventKind) else -1
+                                for code in range(max(EventKind) + 1)])
+_WITH_CLASS: Final = np.array([code in {EventKind.PAUSE_SENT, EventKind.RESUME_SENT, EventKind.PAUSED, EventKind.RESUMED, EventKind.DROP,
+                                        EventKind.MARK, EventKind.STORM_DETECTED, EventKind.STORM_RESTORED}
+                               for code in range(max(EventKind) + 1)])
+
+
+class EventLog:
+    """Orders, caps and counts trace rows."""
+
+    def __init__(self, cap: int = DEFAULT_CAP) -> None:
+        self._cap = cap
+        self._held = np.empty(0, TRACE)
+        self._seen = np.zeros(len(CATEGORIES), np.int64)
+
+    def take(self, rows: NDArray[np.void], complete_ps: int) -> NDArray[np.void]:
+        """Take trace rows and give back those (of ROW) that are ready: before `complete_ps` and within the cap."""
+        rows = np.concatenate([self._held, rows]) if self._held.size else rows
+        # np.lexsort is stable: rows of one device at one moment keep their order.
+        rows = rows[np.lexsort((rows["device"], rows["time_ps"]))]
+        ready = int(np.searchsorted(rows["time_ps"], complete_ps))
+        self._held = rows[ready:].copy()
+        return self._capped(rows[:ready])
+
+    def finish(self) -> NDArray[np.void]:
+        """The rows held back, at the end of the run."""
+        rows, self._held = self._held, np.empty(0, TRACE)
+        return self._capped(rows)
+
+    @property
+    def recorded(self) -> dict[str, int]:
+        """Rows written so far, by category."""
+        return {name: int(min(seen, self._cap)) for name, seen in zip(CATEGORIES, self._seen, strict=True)}
+
+    @property
+    def unrecorded(self) -> dict[str, int]:
+        """Rows beyond the cap, by category."""
+        return {name: int(max(seen - self._cap, 0)) for name, seen in zip(CATEGORIES, self._seen, strict=True)}
+
+    def save(self) -> dict[str, NDArray[np.void] | NDArray[np.int64]]:
+        """Memory for a checkpoint."""
+        return {"events_held": self._held, "events_seen": self._seen}
+
+    def load(self, saved: Mapping[str, NDArray[np.void] | NDArray[np.int64]]) -> None:
+        """Take up where save() was."""
+        self._held, self._seen = np.array(saved["events_held"], TRACE), np.array(saved["events_seen"], np.int64)
+
+    def _capped(self, rows: NDArray[np.void]) -> NDArray[np.void]:
+        category = _CATEGORY_OF[rows["kind"]]
+        keep = np.ones(rows.size, np.bool_)
+        for code in range(len(CATEGORIES)):
+            mine = category == code
+            number = np.cumsum(mine) + self._seen[code]
+            keep &= ~mine | (number <= self._cap)
+            self._seen[code] += int(mine.sum())
+        return _code(rows[keep])
+
+
+def _code(rows: NDArray[np.void]) -> NDArray[np.void]:
+    """Trace rows as ROW: nanoseconds, -1 for none."""
+    found = np.empty(rows.size, ROW)
+    kind = rows["kind"]
+    found["time_ns"], found["kind"], found["device"] = rows["time_ps"] // PS_PER_NS, kind, rows["device"]
+    found["port"] = np.where(rows["port"] == NO_ID, -1, rows["port"].astype(np.int64))
+    found["class"] = np.where(_WITH_CLASS[kind], rows["prio"].astype(np.int64), -1)
+    found["reason"] = np.where(kind == EventKind.DROP, rows["reason"].astype(np.int64), -1)
+    found["qp"] = np.where(rows["qp"] == NO_ID, -1, rows["qp"].astype(np.int64))
+    for column in ("a", "b", "c", "d"):
+        found[column] = rows[column]
+    for event, info in KINDS.items():
+        for column in info.time_columns:
+            mine = kind == event
+            found[column][mine] //= PS_PER_NS
+    return found
+
+
+def decode(table: pa.Table, fabric: Fabric) -> pa.Table:
+    """Coded rows as columns of schemas.EVENTS; numbers that a kind does not have are null."""
+    kind = table["kind"].to_numpy()
+    columns = {
+        "time_ns": table["time_ns"].combine_chunks(),
+        "kind": named(kind, list(KIND_NAMES)),
+        "device": named(table["device"].to_numpy(), [node.name for node in fabric.nodes]),
+        "port": named(table["port"].to_numpy(), [port.name for port in fabric.ports]),
+        "class": optional(table["class"].to_numpy(), pa.int8()),
+        "reason": named(table["reason"].to_numpy(), list(REASON_NAMES)),
+        "qp": optional(table["qp"].to_numpy(), pa.int32()),
+    }
+    has = np.array([len(KINDS[EventKind(code)].numbers) if code in set(EventKind) else 0 for code in range(len(KIND_NAMES))])
+    for place, column in enumerate(("a", "b", "c", "d")):
+        columns[column] = pa.array(table[column].to_numpy(), pa.int64(), mask=has[kind] <= place)
+    return pa.table(columns, schema=schemas.EVENTS)

@@ -1,0 +1,297 @@
+"""Every observable of a run: its name, unit, meaning, and the counter it is read from. The single list behind time
+series, final counters, tables and the data dictionary; nothing is sampled that is not a row here.
+
+A scope says what an observable is about and therefore which rows it has. Counters count from the start of the run and
+are never reset; a watermark is the highest value since the last sample, a peak since the start. Order is by scope and
+is part of the format (codes in parts are positions here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.state.codes import N_CLASSES, N_DROP_REASONS, DropReason
+from fabric.units import PS_PER_NS
+
+if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+    from fabric.engine.counters import Snapshot
+
+Rows = NDArray[np.int64]
+Reader = Callable[["Snapshot", Rows], NDArray[np.int64] | NDArray[np.float64]]
+
+
+class Scope(StrEnum):
+    """What an observable is about."""
+
+    PORT = "port"
+    QUEUE = "queue"
+    """Egress queue of a port."""
+    PG = "priority group"
+    """Ingress priority group of a switch port."""
+    PRIORITY = "priority"
+    """PFC priority of a port."""
+    POOL = "pool"
+    """Buffer pool of a switch."""
+    HOST = "host"
+    SENDER = "queue pair"
+    """Sending side; device is the source host."""
+    RECEIVER = "queue pair, receiving"
+    """device is the destination host."""
+    MEMBER = "ECMP member"
+    """Next hop of an ECMP group; port is the egress port, item the group."""
+    GROUP = "ECMP group"
+
+
+class Kind(StrEnum):
+    """How values behave over time."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    WATERMARK = "watermark"
+    PEAK = "peak"
+
+
+@dataclass(frozen=True, slots=True)
+class Observable:
+    """One thing that is measured."""
+
+    name: str
+    scope: Scope
+    kind: Kind
+    unit: str
+    help: str
+    read: Reader
+    """(snapshot, rows of the scope) -> their values."""
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether its values are floating-point ratios (column value_ratio)."""
+        return self.unit == "ratio"
+
+
+def _field(table: str, field: str, divisor: int = 1) -> Reader:
+    def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+        column = getattr(now, table).reshape(-1)[field][rows].astype(np.int64)
+        return column // divisor if divisor != 1 else column
+    return read
+
+
+def _ratio(table: str, field: str) -> Reader:
+    def read(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
+        return getattr(now, table).reshape(-1)[field][rows].astype(np.float64)
+    return read
+
+
+def _drops(reason: DropReason, field: str) -> Reader:
+    def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+        return now.drops.reshape(-1, N_DROP_REASONS)[field][rows, int(reason)].astype(np.int64)
+    return read
+
+
+def is_paused(now: Snapshot, rows: Rows) -> NDArray[np.bool_]:
+    """Whether the peer has paused these (port, class) rows at this moment."""
+    return (now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1) != 0
+
+
+def received_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    """Time for which the peer has paused these (port, class) rows, the present pause included."""
+    prios = now.prios.reshape(-1)[rows]
+    return prios["rx_paused_ps"] + np.where(is_paused(now, rows), now.time_ps - prios["since_ps"], 0)
+
+
+def sent_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    """Time for which these (port, class) rows have asked their peer to be silent, the present request included."""
+    prios = now.prios.reshape(-1)[rows]
+    return prios["tx_paused_ps"] + np.where(prios["xoff_sent"] != 0, now.time_ps - prios["sent_since_ps"], 0)
+
+
+def longest_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    """Longest single pause of these (port, class) rows, the present one included."""
+    prios = now.prios.reshape(-1)[rows]
+    return np.maximum(prios["longest_ps"], np.where(is_paused(now, rows), now.time_ps - prios["since_ps"], 0))
+
+
+def _in_ns(read_ps: Callable[[Snapshot, Rows], NDArray[np.int64]]) -> Reader:
+    return lambda now, rows: read_ps(now, rows) // PS_PER_NS
+
+
+def _paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    return is_paused(now, rows).astype(np.int64)
+
+
+def _down_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    ports = now.ports[rows]
+    return ports["down_ps"] + np.where(ports["up"] == 0, now.time_ps - ports["down_since_ps"], 0)
+
+
+def imbalance(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
+    """Largest member's bytes over the members' mean, per ECMP group; 0 where nothing was sent yet."""
+    groups = now.groups[rows]
+    total = np.concatenate([np.zeros(1, np.int64), np.cumsum(now.members["bytes"], dtype=np.int64)])
+    first, count = groups["first"].astype(np.int64), groups["count"].astype(np.int64)
+    sums = total[first + count] - total[first]
+    # reduceat over [first, first + count) pairs; the odd results lie between groups and are dropped.
+    padded = np.append(now.members["bytes"], 0)
+    largest = np.maximum.reduceat(padded, np.stack([first, first + count], axis=1).reshape(-1))[::2] if rows.size else sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((sums > 0) & (count > 0), largest * count / np.maximum(sums, 1), 0.0)
+
+
+def _utilisation(_now: Snapshot, rows: Rows) -> NDArray[np.float64]:
+    """Needs two samples; the sampler fills it in. A lone snapshot has none."""
+    return np.zeros(rows.size)
+
+
+def _port(name: str, kind: Kind, unit: str, meaning: str, read: Reader | None = None) -> Observable:
+    return Observable(name, Scope.PORT, kind, unit, meaning, read or _field("ports", name))
+
+
+def _queue(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
+    return Observable(name, Scope.QUEUE, kind, unit, meaning, _field("queues", field))
+
+
+def _pg(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
+    return Observable(name, Scope.PG, kind, unit, meaning, _field("pgs", field))
+
+
+def _prio(name: str, kind: Kind, unit: str, read: Reader | str, meaning: str) -> Observable:
+    return Observable(name, Scope.PRIORITY, kind, unit, meaning, _field("prios", read) if isinstance(read, str) else read)
+
+
+def _pool(name: str, kind: Kind, field: str, meaning: str) -> Observable:
+    return Observable(name, Scope.POOL, kind, "bytes", meaning, _field("pools", field))
+
+
+def _host(name: str, unit: str, meaning: str, field: str = "", kind: Kind = Kind.COUNTER) -> Observable:
+    return Observable(name, Scope.HOST, kind, unit, meaning, _field("hosts", field or name))
+
+
+def _qp(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
+    return Observable(name, Scope.SENDER, kind, unit, meaning, _ratio("qps", field) if unit == "ratio" else _field("qps", field))
+
+
+C, G, W, P = Kind.COUNTER, Kind.GAUGE, Kind.WATERMARK, Kind.PEAK
+
+DROP_HELP: Final = {
+    DropReason.HEADROOM: "lossless, the group's own headroom was full",
+    DropReason.SHARED_HEADROOM_POOL: "lossless, the shared headroom pool was exhausted",
+    DropReason.NO_HEADROOM: "lossless by name, but the group has no headroom",
+    DropReason.INGRESS_THRESHOLD: "lossy, over the priority group's limit",
+    DropReason.EGRESS_THRESHOLD: "over the egress queue's limit",
+    DropReason.WRED: "early drop of a packet that is not ECN-capable",
+    DropReason.MTU: "larger than the egress port's MTU",
+    DropReason.NO_ROUTE: "no next hop (black hole)",
+    DropReason.LINK_DOWN: "sent into, or in flight on, a link that is down",
+    DropReason.FCS: "bit errors on the cable",
+    DropReason.WATCHDOG: "the PFC watchdog empties the queue",
+    DropReason.TTL: "time to live ran out (forwarding loop)",
+    DropReason.RX_BUFFER: "the host's receive buffer overflowed",
+    DropReason.INJECTED: "a fault of the scenario asked for it",
+}
+
+OBSERVABLES: Final[tuple[Observable, ...]] = (
+    _port("tx_bytes", C, "bytes", "Sent, headers and FCS included."),
+    _port("tx_pkts", C, "packets", "Sent."),
+    _port("rx_bytes", C, "bytes", "Received, headers and FCS included."),
+    _port("rx_pkts", C, "packets", "Received."),
+    _port("tx_pause_pkts", C, "frames", "PFC frames sent, all priorities together."),
+    _port("rx_pause_pkts", C, "frames", "PFC frames received."),
+    _port("fcs_errors", C, "frames", "Received with a wrong FCS."),
+    _port("dropped_pkts", C, "packets", "Discarded at this port, all reasons."),
+    _port("dropped_bytes", C, "bytes", "Discarded at this port, all reasons."),
+    _port("busy_ns", C, "ns", "Time spent sending; a frame counts in full when it starts.", _field("ports", "busy_ps", PS_PER_NS)),
+    _port("tx_utilisation_ratio", G, "ratio", "Share of the time since the last sample spent sending; above 1 by at most one frame.",
+          _utilisation),
+    _port("up", G, "0 or 1", "Link state."),
+    _port("down_ns", C, "ns", "Time the link has been down.", _in_ns(_down_ps)),
+    _port("rate_bps", G, "bit/s", "Speed."),
+    _queue("queue_bytes", G, "bytes", "depth_bytes", "Waiting now."),
+    _queue("queue_pkts", G, "packets", "depth_pkts", "Waiting now."),
+    _queue("queue_watermark_bytes", W, "bytes", "watermark_bytes", "Highest depth since the last sample."),
+    _queue("queue_peak_bytes", P, "bytes", "peak_bytes", "Highest depth since the start."),
+    _queue("enqueued_pkts", C, "packets", "enqueued_pkts", "Entered the queue."),
+    _queue("enqueued_bytes", C, "bytes", "enqueued_bytes", "Entered the queue."),
+    _queue("sent_pkts", C, "packets", "sent_pkts", "Left the queue onto the wire."),
+    _queue("sent_bytes", C, "bytes", "sent_bytes", "Left the queue onto the wire."),
+    _queue("ecn_marked_pkts", C, "packets", "marked_pkts", "Marked CE here."),
+    _queue("ecn_capable_pkts", C, "packets", "ect_pkts", "ECN-capable packets that entered: the denominator of the marked share."),
+    _queue("queue_dropped_pkts", C, "packets", "dropped_pkts", "Discarded at this queue."),
+    _queue("queue_dropped_bytes", C, "bytes", "dropped_bytes", "Discarded at this queue."),
+    _queue("watchdog_stormed", G, "0 or 1", "wd_state", "The PFC watchdog holds this queue for stormed."),
+    _queue("watchdog_detected", C, "storms", "wd_detected", "Storms the watchdog detected."),
+    _queue("watchdog_restored", C, "storms", "wd_restored", "Storms that ended."),
+    _queue("watchdog_dropped_pkts", C, "packets", "wd_dropped_pkts", "Discarded by the watchdog."),
+    _pg("pg_bytes", G, "bytes", "use_bytes", "Reserved and shared use now, in whole cells."),
+    _pg("pg_watermark_bytes", W, "bytes", "watermark_bytes", "Highest use since the last sample."),
+    _pg("pg_peak_bytes", P, "bytes", "peak_bytes", "Highest use since the start."),
+    _pg("pg_headroom_bytes", G, "bytes", "headroom_bytes", "Headroom use now."),
+    _pg("pg_headroom_watermark_bytes", W, "bytes", "headroom_watermark_bytes", "Highest headroom use since the last sample."),
+    _pg("pg_headroom_peak_bytes", P, "bytes", "headroom_peak_bytes", "Highest headroom use since the start."),
+    _pg("pg_headroom_limit_bytes", G, "bytes", "xoff_bytes", "Headroom of the group (the profile's xoff)."),
+    Observable("pg_peak_share_ratio", Scope.PG, P, "ratio", "Highest shared use over the limit of that moment; 1 sends XOFF.",
+               _ratio("pgs", "peak_share_ratio")),
+    _pg("pg_peak_limit_bytes", G, "bytes", "peak_limit_bytes", "The limit at the moment of pg_peak_share_ratio."),
+    _pg("pg_xoff", G, "0 or 1", "xoff_sent", "The group asks its peer to be silent."),
+    _pg("pg_xoff_count", C, "times", "xoff_count", "Went from XON to XOFF."),
+    _pg("pg_dropped_pkts", C, "packets", "dropped_pkts", "Discarded by this group."),
+    _pg("pg_admitted_pkts", C, "packets", "admitted_pkts", "Admitted by this group."),
+    _prio("pfc_rx_xoff_pkts", C, "frames", "rx_xoff_pkts", "XOFF received, refreshes included."),
+    _prio("pfc_rx_xon_pkts", C, "frames", "rx_xon_pkts", "XON received."),
+    _prio("pfc_tx_xoff_pkts", C, "frames", "tx_xoff_pkts", "XOFF sent, refreshes included."),
+    _prio("pfc_tx_xon_pkts", C, "frames", "tx_xon_pkts", "XON sent."),
+    _prio("pfc_rx_pauses", C, "times", "pauses", "Went from sending to paused."),
+    _prio("pfc_rx_resumes", C, "times", "on2off_pkts", "Pauses that ended, by XON or by the timer."),
+    _prio("pfc_rx_paused", G, "0 or 1", _paused, "Paused by the peer now."),
+    _prio("pfc_rx_paused_ns", C, "ns", _in_ns(received_pause_ps), "Time paused by the peer, the present pause included."),
+    _prio("pfc_tx_paused_ns", C, "ns", _in_ns(sent_pause_ps), "Time the peer was asked to be silent, the present request included."),
+    _prio("pfc_rx_longest_pause_ns", P, "ns", _in_ns(longest_pause_ps), "Longest single pause by the peer, the present one included."),
+    *(Observable(f"drop_{reason.name.lower()}_pkts", Scope.PRIORITY, C, "packets", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "pkts"))
+      for reason in DropReason),
+    *(Observable(f"drop_{reason.name.lower()}_bytes", Scope.PRIORITY, C, "bytes", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "bytes"))
+      for reason in DropReason),
+    _pool("pool_bytes", G, "used_bytes", "Used now."),
+    _pool("pool_watermark_bytes", W, "watermark_bytes", "Highest use since the last sample."),
+    _pool("pool_peak_bytes", P, "peak_bytes", "Highest use since the start."),
+    _pool("pool_size_bytes", G, "size_bytes", "Size."),
+    _pool("pool_headroom_bytes", G, "headroom_used_bytes", "Shared headroom pool: used now."),
+    _pool("pool_headroom_peak_bytes", P, "headroom_peak_bytes", "Shared headroom pool: highest use since the start."),
+    _pool("pool_headroom_size_bytes", G, "headroom_size_bytes", "Shared headroom pool: size; 0 where headroom is private."),
+    _host("goodput_bytes", "bytes", "Payload received in order, each byte once."),
+    _host("cnp_sent", "packets", "Congestion notifications sent: inbound congestion (notification point)."),
+    _host("cnp_handled", "packets", "Congestion notifications obeyed: outbound congestion (reaction point)."),
+    _host("cnp_ignored", "packets", "Congestion notifications that no reaction point acted upon."),
+    _host("ecn_received_pkts", "packets", "Data packets received with CE.", "ecn_received"),
+    _host("out_of_sequence_pkts", "packets", "Data packets received out of sequence.", "out_of_sequence"),
+    _host("naks_sent", "packets", "NAKs sent."),
+    _host("naks_received", "packets", "NAKs received."),
+    _host("retransmitted_pkts", "packets", "Data packets sent more than once."),
+    _host("duplicate_pkts", "packets", "Data packets received more than once.", "duplicates"),
+    _host("timeouts", "times", "Retransmission timers that ran out."),
+    _host("rx_discards", "packets", "Discarded by the full receive buffer."),
+    _host("rx_buffer_bytes", "bytes", "Receive buffer use now (slow receivers).", "rx_used_bytes", Kind.GAUGE),
+    _host("rx_buffer_peak_bytes", "bytes", "Highest receive buffer use since the start.", "rx_peak_bytes", Kind.PEAK),
+    _host("messages_done", "messages", "Sent and acknowledged."),
+    _host("messages_failed", "messages", "Given up at the retry limit."),
+    _host("active_qps", "queue pairs", "With something to send or unacknowledged.", kind=Kind.GAUGE),
+    _qp("qp_rate_bps", G, "bit/s", "rate_bps", "Sending rate the reaction point allows."),
+    _qp("qp_target_bps", G, "bit/s", "target_bps", "Target rate of the reaction point."),
+    _qp("qp_alpha_ratio", G, "ratio", "alpha", "Estimate of the marked share (DCQCN alpha)."),
+    _qp("qp_rate_cuts", C, "times", "cuts", "Rate decreases."),
+    _qp("qp_naks", C, "packets", "naks", "NAKs received."),
+    _qp("qp_sent_pkts", C, "packets", "sent_pkts", "Data packets sent, repeated ones included."),
+    _qp("qp_retransmitted_pkts", C, "packets", "retransmitted_pkts", "Data packets sent more than once."),
+    _qp("qp_timeouts", C, "times", "timeouts", "Retransmission timers that ran out."),
+    Observable("qp_out_of_sequence_pkts", Scope.RECEIVER, C, "packets", "Received out of sequence.", _field("rqps", "out_of_sequence")),
+    Observable("ecmp_member_pkts", Scope.MEMBER, C, "packets", "Sent by way of this next hop.", _field("members", "pkts")),
+    Observable("ecmp_member_bytes", Scope.MEMBER, C, "bytes", "Sent by way of this next hop.", _field("members", "bytes")),
+    Observable("ecmp_imbalance_ratio", Scope.GROUP, G, "ratio", "Largest member's bytes over the mean; 1 is even, 0 nothing sent.",
+               imbalance),
+)
+
+POSITION: Final = {observable.name: row for row, observable in enumerate(OBSERVABLES)}

@@ -1,0 +1,145 @@
+"""What an operator should know of a run, as sentences: problems first, then what deserves a look, then what is well.
+
+Each sentence has a level (problem, warning, note, good) and says what happened, where, and, where one thing helps, the
+remedy. It judges what was measured; who caused a pause is for `fabric explain`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from fabric.report.measures import Number, count_by_reason, paused_hosts
+from fabric.state.codes import DropReason
+from fabric.units import format_rate_bps, format_time_ps
+
+if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+    from fabric.engine.counters import Snapshot
+
+LEVELS: Final = ("problem", "warning", "note", "good")
+
+_BUFFER: Final = {
+    DropReason.HEADROOM: "the headroom of a lossless priority group was full; compare its xoff with cable, speed and MTU",
+    DropReason.SHARED_HEADROOM_POOL: "the shared headroom pool was exhausted; enlarge it or pause earlier",
+    DropReason.NO_HEADROOM: "a lossless priority group has no headroom at all; give it an xoff",
+    DropReason.INGRESS_THRESHOLD: "over the ingress limit of their priority group",
+    DropReason.EGRESS_THRESHOLD: "over the limit of their egress queue",
+    DropReason.WRED: "dropped early by WRED: they were not ECN-capable",
+    DropReason.MTU: "larger than the MTU of the egress port (an encapsulation such as VXLAN adds bytes); raise the MTU of the fabric",
+    DropReason.NO_ROUTE: "there was no route: a black hole",
+    DropReason.LINK_DOWN: "they met a link that was down",
+    DropReason.FCS: "bit errors on a cable (wrong FCS)",
+    DropReason.WATCHDOG: "the PFC watchdog emptied a stormed queue",
+    DropReason.TTL: "their time to live ran out: a forwarding loop",
+    DropReason.RX_BUFFER: "the receive buffer of a host overflowed",
+    DropReason.INJECTED: "a fault of the scenario asked for it",
+}
+_EXPECTED: Final = (DropReason.INJECTED,)
+
+
+def sentences(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """[{level, text}], worst level first; within a level in the order of the rules below."""
+    found = [*_messages(metrics, summary), *_deadlock(summary), *_drops(metrics, summary), *_pfc(now, metrics, summary),
+             *_watchdog(metrics), *_congestion(metrics), *_recovery(metrics), *_links(now), *_events(summary)]
+    return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
+
+
+def _messages(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    total, done, failed = (int(metrics[f"messages.{name}"] or 0) for name in ("total", "done", "failed"))
+    stop = summary["stop"]
+    if failed:
+        yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
+    if stop["reason"] == "no progress":
+        since = format_time_ps(stop["stalled_since_ns"] * 1000)
+        yield "problem", f"nothing was delivered after {since} although {_count(total - done - failed, 'message')} waited"
+    elif total - done - failed:
+        yield "warning", f"{total - done - failed} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
+    if done == total:
+        rate = format_rate_bps(float(metrics["goodput.total"] or 0))
+        yield "good", f"all {_count(total, 'message')} done, goodput {rate}bit/s over the run"
+    worst = metrics["slowdown.p99"]
+    if worst is not None and worst >= 10:
+        yield "note", f"the slowest 1 % of messages took {worst:.1f} times their ideal time or more"
+
+
+def _deadlock(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if summary["deadlock"]:
+        ring = " -> ".join(f"{it['port']} class {it['class']}" for it in [*summary["deadlock"], summary["deadlock"][0]])
+        yield "problem", f"deadlock: these queues wait for each other: {ring}"
+
+
+def _drops(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    lossless = int(metrics["drops.lossless"] or 0)
+    if lossless:
+        yield "problem", f"{_count(lossless, 'packet')} of lossless classes lost for want of buffer"
+    else:
+        yield "good", "no lossless drop"
+    for reason, count in count_by_reason(metrics).items():
+        ports = [it["port"] for it in summary["drops"]["ports"] if reason.name.lower() in it["reasons"]]
+        where = f" at {', '.join(ports[:3])}{', ...' if len(ports) > 3 else ''}" if ports else ""
+        name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
+        level = "note" if reason in _EXPECTED else "warning"
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_BUFFER[reason]}"
+
+
+def _pfc(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if not metrics["pfc.pause_frames"]:
+        yield "good", "no PFC pause frame was sent"
+        return
+    fabric = now.fabric
+    pausers: Counter[str] = Counter()
+    for host in paused_hosts(now).tolist():
+        pausers.update({fabric.peer_of(port).name for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()})
+    for switch, count in pausers.most_common(3):
+        yield "note", f"{_count(count, 'host')} paused by {switch}"
+    senders = np.unique(now.ports["node"][np.flatnonzero(now.prios["tx_xoff_pkts"].sum(axis=1) > 0)])
+    hosts = [fabric.nodes[int(node)].name for node in senders if node < len(now.hosts)]
+    if hosts:
+        yield "warning", f"{', '.join(hosts[:5])}{', ...' if len(hosts) > 5 else ''} sent pause frames into the fabric: a slow receiver or a broken NIC"
+    if summary["pfc"]["paused_ports"]:
+        worst = summary["pfc"]["paused_ports"][0]
+        yield "note", (f"{worst['port']} was paused longest: {format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}, "
+                       f"{worst['paused_ratio']:.0%} of the run, by {worst['by']}")
+    if not metrics["ecn.marked"]:
+        yield "warning", "PFC paused before ECN marked anything: Kmin is above the level that sends XOFF, or marking is off"
+    share = metrics["headroom.peak_ratio"] or 0
+    if share >= 0.8:
+        yield "warning", f"headroom was used up to {share:.0%}"
+
+
+def _watchdog(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+    storms = int(metrics["watchdog.storms"] or 0)
+    if storms:
+        yield "warning", f"the PFC watchdog detected {_count(storms, 'storm')}, {int(metrics['watchdog.restored'] or 0)} ended"
+
+
+def _congestion(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+    if metrics["ecn.marked"]:
+        yield "note", (f"ECN marked {_count(int(metrics['ecn.marked']), 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); "
+                       f"{_count(int(metrics['cnp.sent'] or 0), 'CNP')} sent, {_count(int(metrics['transport.rate_cuts'] or 0), 'rate cut')}")
+
+
+def _recovery(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+    again, timeouts = int(metrics["transport.retransmits"] or 0), int(metrics["transport.timeouts"] or 0)
+    if again:
+        yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
+
+
+def _links(now: Snapshot) -> Iterator[tuple[str, str]]:
+    down = [now.fabric.port_name(int(port)) for port in np.flatnonzero(now.ports["up"] == 0) if now.fabric.ports[int(port)].peer > port]
+    if down:
+        yield "warning", f"{_count(len(down), 'link')} down at the end: {', '.join(down[:3])}{', ...' if len(down) > 3 else ''}"
+
+
+def _events(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    missing = {name: count for name, count in summary["events"]["unrecorded"].items() if count}
+    if missing:
+        listed = ", ".join(f"{count} {name}" for name, count in missing.items())
+        yield "note", f"events beyond the cap were counted but not recorded: {listed}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
