@@ -1,7 +1,8 @@
 """What a user may ask of a topology: the `topology:` mapping of a scenario, one strict model per kind.
 
 Shapes only; the builders (clos.py, rail.py, dual_tor.py, custom.py) make the fabric. Contradictions that can be seen
-without building (a cable given twice, host_rate beside host_rates) are refused here, each naming the remedy.
+without building (a cable given twice, host_rate beside host_rates) are refused here: one line each, 'what is wrong;
+what to do'.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class _Built(Strict):
             problems.append("fabric_cable and fabric_delay are both given; give one of them")
         problems += self._contradictions()
         if problems:
-            raise ValueError("; ".join(problems))
+            raise ValueError("\n".join(problems))
         return self
 
     def _contradictions(self) -> list[str]:
@@ -250,7 +251,7 @@ class CustomSpec(Strict):
         if self.default_cable is not None and self.default_delay is not None:
             problems.append("default_cable and default_delay are both given; give one of them")
         if problems:
-            raise ValueError("; ".join(problems))
+            raise ValueError("\n".join(problems))
         return self
 
 
