@@ -1,0 +1,185 @@
+"""From Snapshots to metric families, when someone asks: nothing here runs while packets move.
+
+SnapshotMetrics turns one Snapshot into families; FabricCollector does so for every scrape of a live run, and
+SnapshotRelay carries Snapshots from the thread that plays the fabric to the threads that answer scrapes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Final
+
+import numpy as np
+from prometheus_client.core import GaugeHistogramMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
+
+from fabric.engine.counters import Snapshot
+from fabric.errors import FabricError
+from fabric.units import PS_PER_S
+from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo, Values
+from telemetry.metrics import BY_NAME, CATALOGUE, WALL_CLOCK, Kind, MetricSpec, Rows
+from telemetry.rows import RowSet
+
+SCRAPE_TIMEOUT_S: Final = 5.0
+"""Half of Prometheus' default scrape_timeout, so that the answer says why before Prometheus gives up."""
+
+
+class ScrapeError(FabricError):
+    """A scrape that cannot be answered now."""
+
+
+def column(snapshot: Snapshot, source: str) -> Values:
+    """The array that a source of the catalogue stands for, in the shape of its table."""
+    if source in DERIVED:
+        return DERIVED[source](snapshot)
+    table, field = source.split(".")
+    values: Values = getattr(snapshot, table)[field]
+    return values
+
+
+class SnapshotMetrics:
+    """All metrics of one run. Labels are kept between snapshots; not for several threads at once."""
+
+    def __init__(self, info: RunInfo) -> None:
+        self._info = info
+        self._rows = {rows: RowSet(rows) for rows in Rows}
+
+    def families(self, snapshot: Snapshot) -> Iterator[Metric]:
+        """Every metric that a Snapshot alone can tell, in the catalogue's order; one without a series is left out."""
+        for rows in self._rows.values():
+            rows.update(snapshot, self._info)
+        for spec in CATALOGUE:
+            if spec.source in WALL_CLOCK:
+                continue
+            family = self._family(spec, snapshot)
+            if family is not None and family.samples:
+                yield family
+
+    def _family(self, spec: MetricSpec, snapshot: Snapshot) -> Metric | None:
+        if spec.kind in (Kind.HISTOGRAM, Kind.GAUGE_HISTOGRAM):
+            return self._histogram(spec, snapshot)
+        rows = self._rows[spec.rows]
+        family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
+        if spec.kind is Kind.INFO:
+            facts = FACTS[spec.source](snapshot, self._info)
+            family.samples = [Sample(spec.name, {**labels, **fact}, 1)
+                              for labels, fact in zip(rows.labels(), facts, strict=True)]
+            return family
+        values = spec.values if spec.variant else ("",)
+        for source, value in zip(spec.sources(), values, strict=True):
+            numbers = column(snapshot, source)[rows.index]
+            shown = numbers / spec.per if spec.per != 1 else numbers
+            family.samples.extend(map(Sample, repeat(spec.name), rows.labels(spec.variant, value), shown.tolist()))
+        return family
+
+    def _histogram(self, spec: MetricSpec, snapshot: Snapshot) -> Metric | None:
+        observed = OBSERVED[spec.source](snapshot, self._info)
+        if observed is None:
+            return None
+        of, values = observed[0], observed[1] / spec.per
+        kind = HistogramMetricFamily if spec.kind is Kind.HISTOGRAM else GaugeHistogramMetricFamily
+        rows = self._rows[spec.rows]
+        family = kind(spec.family, spec.help, labels=list(spec.labels), unit=spec.unit)
+        bounds = [*map(floatToGoString, spec.buckets), "+Inf"]
+        for row, labels in zip(rows.index[0].tolist(), rows.labels(), strict=True):
+            here = values[of == row]
+            # le: a value on a bound belongs to that bucket.
+            places = np.searchsorted(spec.buckets, here, side="left")
+            counts = np.bincount(places, minlength=len(bounds)).cumsum()
+            family.add_metric(list(labels.values()), list(zip(bounds, counts.tolist(), strict=True)), float(here.sum()))
+        return family
+
+
+class FabricCollector(Collector):
+    """What a prometheus_client registry asks on every scrape.
+
+    Parameters
+    ----------
+    source : callable      returns the Snapshot to show; may block, may raise FabricError
+    info : RunInfo         what the Snapshot does not know
+    clock : callable       wall clock in seconds, for the two metrics about the exporter itself
+    """
+
+    def __init__(self, source: Callable[[], Snapshot], info: RunInfo,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._source = source
+        self._metrics = SnapshotMetrics(info)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: tuple[float, int] | None = None
+
+    def describe(self) -> list[Metric]:
+        """Names for the registry's check against duplicates; no snapshot is taken for it."""
+        return [Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in CATALOGUE]
+
+    def collect(self) -> list[Metric]:
+        """All families as the run stands now. Scrapes are answered one after the other."""
+        with self._lock:
+            snapshot = self._source()
+            start_s = self._clock()
+            families = list(self._metrics.families(snapshot))
+            if self._last is not None and start_s > self._last[0]:
+                sim_s = (snapshot.time_ps - self._last[1]) / PS_PER_S
+                families.append(_single("fabric_sim_realtime_ratio", sim_s / (start_s - self._last[0])))
+            self._last = (start_s, snapshot.time_ps)
+            families.append(_single("fabric_scrape_duration_seconds", self._clock() - start_s))
+        return families
+
+
+def _single(name: str, value: float) -> Metric:
+    spec = BY_NAME[name]
+    family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
+    family.add_sample(name, {}, value)
+    return family
+
+
+class SnapshotRelay:
+    """A scrape asks, the thread that plays the fabric answers at its next pause.
+
+    The playing thread calls offer() between two calls of Emulator.advance: where nobody waits it costs one test. After
+    close() every scrape gets the last snapshot.
+    """
+
+    def __init__(self, timeout_s: float = SCRAPE_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+        self._changed = threading.Condition()
+        self._waiting = 0
+        self._count = 0
+        self._snapshot: Snapshot | None = None
+        self._closed = False
+
+    def offer(self, take: Callable[[], Snapshot]) -> bool:
+        """Hand take() to the scrapes that wait; True if there were any."""
+        if not self._waiting:
+            return False
+        self._put(take(), closed=False)
+        return True
+
+    def close(self, last: Snapshot) -> None:
+        """The run has ended; `last` answers every scrape from now on."""
+        self._put(last, closed=True)
+
+    def _put(self, snapshot: Snapshot, *, closed: bool) -> None:
+        with self._changed:
+            self._snapshot, self._closed = snapshot, closed
+            self._count += 1
+            self._changed.notify_all()
+
+    def __call__(self) -> Snapshot:
+        """A snapshot taken after this call. Raises ScrapeError if none comes in time."""
+        with self._changed:
+            asked = self._count
+            self._waiting += 1
+            try:
+                self._changed.wait_for(lambda: self._closed or self._count > asked, self._timeout_s)
+            finally:
+                self._waiting -= 1
+            if self._snapshot is None or not (self._closed or self._count > asked):
+                raise ScrapeError(f"the run gave no snapshot within {self._timeout_s:g} s",
+                                  "scrape less often, or give the scrape a longer timeout")
+            return self._snapshot

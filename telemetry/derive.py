@@ -1,0 +1,175 @@
+"""Values that stand in no single field of a Snapshot: each is a function of the catalogue's `source` column.
+
+A pause or an outage that is still going on has not reached its counter yet; an operator who looks during a storm
+must see it all the same, so these functions add it. Time that a counter gains later is exactly what was added before,
+hence the sums never step back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.engine.counters import Snapshot
+from fabric.state.codes import N_CLASSES, QpState, WatchdogState
+
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What a Snapshot does not know of its run."""
+
+    version: str
+    run: str
+    """Name of the run: its directory, or the scenario's name."""
+    scenario: str
+    model: str
+    seed: int
+    pool_names: tuple[str, ...] = ()
+    """By row of Snapshot.pools; empty: a pool is called by its position in its switch, from 0."""
+    ideal_ps: NDArray[np.int64] | None = None
+    """(n_messages,) completion time in an empty fabric; without it the slowdown has no source and is not exported."""
+
+
+def per_class(bitmap: Values) -> Values:
+    """(n,) bitmaps -> (n, 8) of 0 and 1."""
+    return bitmap[:, np.newaxis].astype(np.int64) >> np.arange(N_CLASSES) & 1
+
+
+def _running(active: Values, since_ps: Values, now_ps: int) -> Values:
+    """Length of what is going on, else 0. A device may be a window ahead of the snapshot, hence the floor."""
+    return np.where(active != 0, np.maximum(now_ps - since_ps, 0), 0)
+
+
+def _paused(snapshot: Snapshot) -> Values:
+    return per_class(snapshot.ports["paused"])
+
+
+def _receive_paused_ps(snapshot: Snapshot) -> Values:
+    prios: Values = snapshot.prios
+    return prios["rx_paused_ps"] + _running(_paused(snapshot), prios["since_ps"], snapshot.time_ps)
+
+
+def _transmit_paused_ps(snapshot: Snapshot) -> Values:
+    prios = snapshot.prios
+    return prios["tx_paused_ps"] + _running(prios["xoff_sent"], prios["sent_since_ps"], snapshot.time_ps)
+
+
+def _longest_pause_ps(snapshot: Snapshot) -> Values:
+    prios = snapshot.prios
+    return np.maximum(prios["longest_ps"], _running(_paused(snapshot), prios["since_ps"], snapshot.time_ps))
+
+
+def _down_ps(snapshot: Snapshot) -> Values:
+    ports = snapshot.ports
+    return ports["down_ps"] + _running(ports["up"] == 0, ports["down_since_ps"], snapshot.time_ps)
+
+
+def _shared_threshold_bytes(snapshot: Snapshot) -> Values:
+    """Static limit, or free bytes of the pool shifted by dynamic_th: T = 2**dynamic_th * free."""
+    pgs, pools = snapshot.pgs, snapshot.pools
+    if len(pools) == 0:
+        return np.zeros(pgs.shape, np.int64)
+    free = np.maximum(pools["size_bytes"] - pools["used_bytes"], 0)[np.minimum(pgs["pool"], len(pools) - 1)]
+    shift = pgs["shift"]
+    dynamic = np.where(shift >= 0, free << np.maximum(shift, 0), free >> np.maximum(-shift, 0))
+    return np.where(pgs["limit_bytes"] >= 0, pgs["limit_bytes"], dynamic)
+
+
+def _watchdog(state: WatchdogState) -> Callable[[Snapshot], Values]:
+    return lambda snapshot: snapshot.queues["wd_state"] == int(state)
+
+
+def _rate_cuts(snapshot: Snapshot) -> Values:
+    return np.bincount(snapshot.qps["src"], snapshot.qps["cuts"], len(snapshot.hosts))
+
+
+DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
+    "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
+    "finished()": lambda snapshot: np.array([snapshot.finished]),
+    "events()": lambda snapshot: np.array([snapshot.devices["events"].sum()]),
+    "receive_paused_ps()": _receive_paused_ps,
+    "transmit_paused_ps()": _transmit_paused_ps,
+    "longest_pause_ps()": _longest_pause_ps,
+    "paused()": _paused,
+    "down_ps()": _down_ps,
+    "shared_threshold_bytes()": _shared_threshold_bytes,
+    "watchdog_operational()": _watchdog(WatchdogState.OPERATIONAL),
+    "watchdog_stormed()": _watchdog(WatchdogState.STORMED),
+    "rate_cuts()": _rate_cuts,
+}
+"""Arrays in the shape of the rows' table."""
+
+SIZE_CLASSES: Final = ("0-10KB", "10KB-100KB", "100KB-1MB", "1MB-10MB", "10MB+")
+_SIZE_BOUNDS: Final = np.array([10**4, 10**5, 10**6, 10**7])
+
+
+def size_class(size_bytes: Values) -> Values:
+    """Row of SIZE_CLASSES; a size on a boundary belongs to the lower class."""
+    return np.searchsorted(_SIZE_BOUNDS, size_bytes, side="left")
+
+
+def _busy_qps(snapshot: Snapshot) -> Values:
+    qps = snapshot.qps
+    return qps[(qps["acked_psn"] < qps["posted_psn"]) & (qps["state"] != int(QpState.FAILED))]
+
+
+def _done(snapshot: Snapshot) -> Values:
+    return (snapshot.messages["end_ps"] >= 0) & (snapshot.messages["failed"] == 0)
+
+
+def _rates_bps(snapshot: Snapshot, _: RunInfo) -> tuple[Values, Values]:
+    rates = _busy_qps(snapshot)["rate_bps"]
+    return np.zeros(len(rates), np.int64), rates
+
+
+def _alphas(snapshot: Snapshot, _: RunInfo) -> tuple[Values, Values]:
+    alphas = _busy_qps(snapshot)["alpha"]
+    return np.zeros(len(alphas), np.int64), alphas
+
+
+def _completions_ps(snapshot: Snapshot, _: RunInfo) -> tuple[Values, Values]:
+    done = snapshot.messages[_done(snapshot)]
+    return size_class(done["size_bytes"]), done["end_ps"] - done["start_ps"]
+
+
+def _slowdowns(snapshot: Snapshot, info: RunInfo) -> tuple[Values, Values] | None:
+    if info.ideal_ps is None:
+        return None
+    done = _done(snapshot)
+    rows, duration_ps = _completions_ps(snapshot, info)
+    return rows, duration_ps / info.ideal_ps[done]
+
+
+OBSERVED: Final[Mapping[str, Callable[[Snapshot, RunInfo], tuple[Values, Values] | None]]] = {
+    "rates_bps()": _rates_bps,
+    "alphas()": _alphas,
+    "completions_ps()": _completions_ps,
+    "slowdowns()": _slowdowns,
+}
+"""Observations of histograms: (row of the row set's table, value) of each; None where the run has no such source."""
+
+
+def _device_facts(snapshot: Snapshot, _: RunInfo) -> list[dict[str, str]]:
+    return [{"role": node.role.value, "tier": str(node.tier), "group": node.group} for node in snapshot.fabric.nodes]
+
+
+def _port_facts(snapshot: Snapshot, _: RunInfo) -> list[dict[str, str]]:
+    fabric = snapshot.fabric
+    return [{"peer_device": fabric.peer_of(port.id).name, "peer_port": fabric.ports[port.peer].name}
+            for port in fabric.ports]
+
+
+FACTS: Final[Mapping[str, Callable[[Snapshot, RunInfo], list[dict[str, str]]]]] = {
+    "build()": lambda _, info: [{"version": info.version}],
+    "run()": lambda snapshot, info: [{"fabric": snapshot.fabric.name, "run": info.run, "scenario": info.scenario,
+                                      "model": info.model, "seed": str(info.seed)}],
+    "device()": _device_facts,
+    "port()": _port_facts,
+}
+"""Labels of info metrics, one dictionary per row; they do not change within a run."""

@@ -1,0 +1,196 @@
+"""Which rows of a Snapshot have a series, and their labels. metrics.Rows states the rule of each row set.
+
+Building labels costs more than reading the values, so they are kept from scrape to scrape and made anew only when a
+row joins. A row never leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.engine.counters import Snapshot
+from fabric.state.codes import N_CLASSES, DropReason
+from telemetry.derive import SIZE_CLASSES, RunInfo, Values, per_class, size_class
+from telemetry.metrics import LABELS, Rows
+
+Mask = NDArray[np.bool_]
+
+
+def _on_switch(snapshot: Snapshot) -> Mask:
+    """(n_ports,) whether a port is a switch's."""
+    return np.asarray(snapshot.ports["node"] >= len(snapshot.hosts))
+
+
+def _every(count: Callable[[Snapshot], int]) -> Callable[[Snapshot], Mask]:
+    return lambda snapshot: np.ones(count(snapshot), np.bool_)
+
+
+def _classes(used: Values) -> Mask:
+    """(n_ports, 8) of use anywhere -> (n_ports, 8): the classes in use, at every port."""
+    return np.broadcast_to(used.astype(np.bool_).any(axis=0), used.shape)
+
+
+def _pfc(snapshot: Snapshot) -> Mask:
+    prios = snapshot.prios
+    counted = sum(prios[f"{way}_{kind}_pkts"] for way in ("rx", "tx") for kind in ("xoff", "xon"))
+    return _classes(per_class(snapshot.ports["pfc_classes"]) | (counted > 0))
+
+
+def _queue(snapshot: Snapshot) -> Mask:
+    queues = snapshot.queues
+    used = (queues["enqueued_pkts"] > 0) | (queues["dropped_pkts"] > 0)
+    used[:, np.unique(snapshot.qps["tc"])] = True
+    return _classes(used)
+
+
+def _switch_queue(snapshot: Snapshot) -> Mask:
+    return _queue(snapshot) & _on_switch(snapshot)[:, np.newaxis]
+
+
+def _pg(snapshot: Snapshot) -> Mask:
+    pgs = snapshot.pgs
+    used = (pgs["lossless"] != 0) | (pgs["admitted_pkts"] > 0) | (pgs["dropped_pkts"] > 0)
+    return _classes(used) & _on_switch(snapshot)[:, np.newaxis]
+
+
+def _size_class(snapshot: Snapshot) -> Mask:
+    return np.isin(np.arange(len(SIZE_CLASSES)), size_class(snapshot.messages["size_bytes"]))
+
+
+def _member(snapshot: Snapshot) -> Mask:
+    group = _group_of_member(snapshot)
+    return (group >= 0) & (snapshot.groups["count"][group] > 1)
+
+
+def _group_of_member(snapshot: Snapshot) -> Values:
+    """(n_members,) row of the group that a member belongs to; -1 for rows that are no group's."""
+    groups = snapshot.groups
+    group = np.full(len(snapshot.members), -1)
+    counts = groups["count"].astype(np.int64)
+    within = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+    group[np.repeat(groups["first"].astype(np.int64), counts) + within] = np.repeat(np.arange(len(groups)), counts)
+    return group
+
+
+_SHOWN: Final[Mapping[Rows, Callable[[Snapshot], Mask]]] = {
+    Rows.FABRIC: _every(lambda _: 1),
+    Rows.DEVICE: _every(lambda snapshot: len(snapshot.devices)),
+    Rows.PORT: _every(lambda snapshot: len(snapshot.ports)),
+    Rows.PFC: _pfc,
+    Rows.QUEUE: _queue,
+    Rows.SWITCH_QUEUE: _switch_queue,
+    Rows.PG: _pg,
+    Rows.LOSSLESS_PG: lambda snapshot: (snapshot.pgs["lossless"] != 0) & _on_switch(snapshot)[:, np.newaxis],
+    Rows.WATCHED: lambda snapshot: (snapshot.queues["wd_watched"] != 0) | (snapshot.queues["wd_detected"] > 0),
+    Rows.DROP: lambda snapshot: snapshot.drops["pkts"] > 0,
+    Rows.POOL: _every(lambda snapshot: len(snapshot.pools)),
+    Rows.HEADROOM_POOL: lambda snapshot: snapshot.pools["headroom_size_bytes"] > 0,
+    Rows.HOST: _every(lambda snapshot: len(snapshot.hosts)),
+    Rows.MEMBER: _member,
+    Rows.SIZE_CLASS: _size_class,
+}
+"""Rows that deserve a series now, in the shape of their table."""
+
+Columns = list[list[str]]
+
+
+def _pick(texts: list[str], rows: Values) -> list[str]:
+    return [texts[row] for row in rows.tolist()]
+
+
+def _port_columns(snapshot: Snapshot, ports: Values) -> Columns:
+    fabric = snapshot.fabric
+    devices = [fabric.nodes[port.node].name for port in fabric.ports]
+    return [_pick(devices, ports), _pick([port.name for port in fabric.ports], ports)]
+
+
+def _class_columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
+    return [*_port_columns(snapshot, index[0]), _pick([str(c) for c in range(N_CLASSES)], index[1])]
+
+
+def _drop_columns(snapshot: Snapshot, info: RunInfo, index: tuple[Values, ...]) -> Columns:
+    return [*_class_columns(snapshot, info, index), _pick([reason.name.lower() for reason in DropReason], index[2])]
+
+
+def _device_columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
+    return [_pick([node.name for node in snapshot.fabric.nodes], index[0])]
+
+
+def _pool_columns(snapshot: Snapshot, info: RunInfo, index: tuple[Values, ...]) -> Columns:
+    switch = snapshot.pools["switch"]
+    position = np.arange(len(switch)) - np.searchsorted(switch, switch)
+    names = list(info.pool_names) or [str(place) for place in position.tolist()]
+    devices = [snapshot.fabric.nodes[node].name for node in switch.tolist()]
+    return [_pick(devices, index[0]), _pick(names, index[0])]
+
+
+def _member_columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
+    group = _group_of_member(snapshot)[index[0]]
+    device, port = _port_columns(snapshot, snapshot.members["port"][index[0]])
+    return [device, [str(row) for row in group.tolist()], port]
+
+
+def _size_columns(_: Snapshot, __: RunInfo, index: tuple[Values, ...]) -> Columns:
+    return [_pick(list(SIZE_CLASSES), index[0])]
+
+
+_COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], Columns]]] = {
+    Rows.FABRIC: lambda _snapshot, _info, _index: [],
+    Rows.DEVICE: _device_columns,
+    Rows.PORT: lambda snapshot, _, index: _port_columns(snapshot, index[0]),
+    Rows.PFC: _class_columns,
+    Rows.QUEUE: _class_columns,
+    Rows.SWITCH_QUEUE: _class_columns,
+    Rows.PG: _class_columns,
+    Rows.LOSSLESS_PG: _class_columns,
+    Rows.WATCHED: _class_columns,
+    Rows.DROP: _drop_columns,
+    Rows.POOL: _pool_columns,
+    Rows.HEADROOM_POOL: _pool_columns,
+    Rows.HOST: _device_columns,
+    Rows.MEMBER: _member_columns,
+    Rows.SIZE_CLASS: _size_columns,
+}
+"""Label values, one column per name in LABELS."""
+
+
+class RowSet:
+    """The rows of one kind that have a series, and the labels of each."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._shown: Mask | None = None
+        self._labels: dict[tuple[str, str], list[dict[str, str]]] = {}
+        self.index: tuple[NDArray[Any], ...] = ()
+        """Index of the shown rows into their table."""
+
+    def update(self, snapshot: Snapshot, info: RunInfo) -> None:
+        """Let the rows of this snapshot that deserve a series join."""
+        shown = _SHOWN[self._rows](snapshot)
+        before = self._shown
+        if before is not None and before.shape != shown.shape:
+            # A table grew (routes that came later): old rows keep their place.
+            grown = np.zeros(shown.shape, np.bool_)
+            grown[: len(before)] = before
+            before = grown
+        if before is not None:
+            shown = shown | before
+        if self._shown is not None and np.array_equal(self._shown, shown):
+            return
+        self._shown = shown
+        self.index = np.nonzero(shown)
+        names = LABELS[self._rows]
+        columns = _COLUMNS[self._rows](snapshot, info, self.index)
+        plain = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if columns else [{}]
+        self._labels = {("", ""): plain}
+
+    def labels(self, variant: str = "", value: str = "") -> list[dict[str, str]]:
+        """Labels of every shown row, and one more where a variant is named. Samples share them: do not change."""
+        key = (variant, value)
+        if key not in self._labels:
+            self._labels[key] = [{**labels, variant: value} for labels in self._labels["", ""]]
+        return self._labels[key]

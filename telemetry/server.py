@@ -1,0 +1,142 @@
+"""The HTTP door: GET /metrics answers a scrape, in OpenMetrics 1.0 or the Prometheus text format as the client asks.
+
+There is no authentication and no TLS, so the door opens on the loopback address unless another one is named.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, Final, Self
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.registry import CollectorRegistry
+
+from fabric.errors import FabricError
+
+log = logging.getLogger(__name__)
+
+_EXAMPLE: Final = "give an address and a port, such as '127.0.0.1:9464'; port 0 takes any free one"
+_POLL_S: Final = 0.05
+"""How long close() may have to wait for the thread to look up."""
+_CLIENT_TIMEOUT_S: Final = 10.0
+"""A client that sends nothing for so long is let go."""
+
+
+class ListenError(FabricError):
+    """An address that cannot be listened on."""
+
+
+def parse_listen(text: str) -> tuple[str, int]:
+    """'127.0.0.1:9464' or '[::1]:9464' -> (address, port). Raises ListenError."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
+    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise ListenError(f"{text!r} is not an address to listen on", _EXAMPLE)
+    if ":" in host and not text.startswith("["):
+        raise ListenError(f"{text!r} is ambiguous: an IPv6 address stands in brackets", "write '[::1]:9464'")
+    return host, int(port)
+
+
+class _Handler(WSGIRequestHandler):
+    timeout = _CLIENT_TIMEOUT_S
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class calls it so
+        log.debug("http request", extra={"client": self.client_address[0], "line": format % args})
+
+
+def _app(registry: CollectorRegistry) -> Callable[..., Iterable[bytes]]:
+    metrics = make_wsgi_app(registry)
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        if path == "/metrics":
+            try:
+                body: Iterable[bytes] = metrics(environ, start_response)
+            except FabricError as error:
+                return _plain(start_response, "503 Service Unavailable", str(error.args[0]))
+            return body
+        if path == "/":
+            return _plain(start_response, "200 OK", "fabric emulator: metrics are at /metrics")
+        return _plain(start_response, "404 Not Found", f"nothing is at {path}; metrics are at /metrics")
+
+    return answer
+
+
+def _plain(start_response: Callable[..., Any], status: str, text: str) -> Iterable[bytes]:
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+    return [f"{text}\n".encode()]
+
+
+class MetricsServer:
+    """A running door; close it, or use it as a context manager."""
+
+    def __init__(self, httpd: WSGIServer) -> None:
+        self._httpd = httpd
+        self._thread = threading.Thread(target=httpd.serve_forever, args=(_POLL_S,), name="metrics", daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Address and port in use; the port is the real one where 0 was asked for."""
+        host, port = self._httpd.server_address[:2]
+        return str(host), int(port)
+
+    @property
+    def url(self) -> str:
+        """Where a scrape goes."""
+        host, port = self.address
+        return f"http://[{host}]:{port}/metrics" if ":" in host else f"http://{host}:{port}/metrics"
+
+    def close(self) -> None:
+        """Stop answering and free the port. May be called twice."""
+        self._httpd.shutdown()
+        self._httpd.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+
+def serve(listen: str, registry: CollectorRegistry) -> MetricsServer:
+    """Answer scrapes of `registry` at `listen` from a thread of its own.
+
+    Parameters
+    ----------
+    listen : str                     'address:port', '[address]:port' for IPv6; port 0 takes any free one
+    registry : CollectorRegistry     one made for this run, never prometheus_client's global one
+
+    Returns: MetricsServer, already listening.
+    Raises: ListenError for an address that cannot be read, is not ours, or is in use.
+    """
+    host, port = parse_listen(listen)
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    except socket.gaierror as error:
+        raise ListenError(f"cannot listen on {listen}: {error.strerror}", _EXAMPLE) from error
+
+    class Server(ThreadingWSGIServer):
+        address_family = family
+
+    try:
+        httpd = make_server(str(address[0]), port, _app(registry), Server, handler_class=_Handler)
+    except OSError as error:
+        hint = {errno.EADDRINUSE: "stop the program that holds it, or choose another port; port 0 takes any free one",
+                errno.EACCES: "choose a port above 1023"}.get(error.errno or 0, _EXAMPLE)
+        raise ListenError(f"cannot listen on {listen}: {os.strerror(error.errno or 0)}", hint) from error
+    server = MetricsServer(httpd)
+    if not ipaddress.ip_address(server.address[0].partition("%")[0]).is_loopback:
+        log.warning("metrics are open to the network without authentication", extra={"url": server.url})
+    return server

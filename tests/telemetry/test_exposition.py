@@ -1,0 +1,80 @@
+"""The text of a snapshot: exact, parseable by the standard clients, and the same in both formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from prometheus_client.core import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_text
+
+from fabric.engine.counters import Snapshot
+from fabric.topology.assemble import assemble
+from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
+from telemetry.collect import SnapshotMetrics
+from telemetry.derive import RunInfo
+from telemetry.exposition import render
+
+Still = Callable[..., Snapshot]
+GOLDEN: Final = Path(__file__).with_name("golden.prom")
+
+
+@pytest.fixture
+def busy(tiny: Fabric, still: Still) -> Snapshot:
+    """A snapshot that has something in every row set."""
+    snapshot = still(tiny, time_ps=12_345_678, qps=2, messages=2)
+    snapshot.ports["rx_bytes"] = [1000, 0, 3_000_000_000, 4]
+    snapshot.ports["pfc_classes"] = 1 << 3
+    snapshot.ports["paused"][2] = 1 << 3
+    snapshot.prios["since_ps"][2, 3] = 12_000_000
+    snapshot.prios["rx_xoff_pkts"][2, 3] = 2
+    snapshot.pgs["lossless"][2:, 3] = 1
+    snapshot.pools["headroom_size_bytes"] = 50_000
+    snapshot.queues["wd_watched"][2, 3] = 1
+    snapshot.drops["pkts"][2, 3, 0] = 1
+    snapshot.drops["bytes"][2, 3, 0] = 1086
+    snapshot.qps["src"], snapshot.qps["tc"], snapshot.qps["cuts"] = [0, 1], 3, [4, 0]
+    snapshot.qps["posted_psn"], snapshot.qps["rate_bps"], snapshot.qps["alpha"] = 7, [100 * 10**9, 10**9], [1.0, 0.25]
+    snapshot.messages["size_bytes"] = [1000, 2_000_000]
+    snapshot.messages["start_ps"], snapshot.messages["end_ps"] = 0, [5_000_000, -1]
+    return snapshot
+
+
+def samples(families: list[Metric]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {(sample.name, frozenset(sample.labels.items())): sample.value
+            for family in families for sample in family.samples}
+
+
+def test_the_text_of_a_tiny_snapshot_is_the_golden_one(busy: Snapshot, info: RunInfo) -> None:
+    assert render(busy, info) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_the_same_snapshot_gives_the_same_text(busy: Snapshot, info: RunInfo) -> None:
+    assert render(busy, info) == render(busy, info)
+
+
+def test_the_text_format_loses_no_sample(busy: Snapshot, info: RunInfo) -> None:
+    assert samples(list(parse_text(render(busy, info)))) == samples(list(SnapshotMetrics(info).families(busy)))
+
+
+def test_openmetrics_loses_no_sample_and_ends_properly(busy: Snapshot, info: RunInfo) -> None:
+    text = render(busy, info, openmetrics=True)
+    assert text.endswith("# EOF\n")
+    assert "# UNIT fabric_port_receive_bytes bytes\n" in text
+    assert samples(list(parse_openmetrics(text))) == samples(list(SnapshotMetrics(info).families(busy)))
+
+
+@given(name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12))
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_device_name_survives_the_round_trip(still: Still, info: RunInfo, name: str) -> None:
+    nodes = [NodeSpec(f"a{name}", Role.HOST, 0), NodeSpec(f"b{name}", Role.LEAF, 1)]
+    snapshot = still(assemble("odd", nodes, [LinkSpec(f"a{name}", f"b{name}", 10**9, 1000)]))
+    for parse, openmetrics in ((parse_text, False), (parse_openmetrics, True)):
+        families = list(parse(render(snapshot, info, openmetrics=openmetrics)))
+        up = next(family for family in families if family.name == "fabric_port_up")
+        assert {sample.labels["device"] for sample in up.samples} == {f"a{name}", f"b{name}"}
