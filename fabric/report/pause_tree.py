@@ -9,8 +9,8 @@ egress queues of class c. Therefore:
    the peer, and the rule applies to that peer in turn.
 2. Where none is paused, the deepest of those egress queues is itself the origin: more arrives than the port can carry
    (incast, a slow port, a lost lane).
-3. A host that sends XOFF is an origin: with a full receive buffer a slow receiver, without one a broken NIC. A pause
-   that the paused side saw and no healthy sender logged is a broken NIC's, too.
+3. A host that sends XOFF is an origin: a slow receiver where its receive buffer was ever used, else a broken NIC. Its
+   pauses begin when the switch obeys: hosts need not log what they send.
 4. Where the chain runs back into itself at one instant no origin exists: that is a deadlock, which the run reports.
 
 A parent is always older than its child, so a tree has no loops. Class, priority group and queue of a pause are taken
@@ -23,7 +23,7 @@ Source: the causes follow Guo et al., "RDMA over Commodity Ethernet at Scale", S
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -48,9 +48,9 @@ class Cause(StrEnum):
     """What stands at the top of a pause tree."""
 
     BROKEN_NIC = "broken NIC"
-    """The host pauses without a full receive buffer."""
+    """The host pauses although it holds nothing back."""
     SLOW_RECEIVER = "slow receiver"
-    """The host's receive buffer is full: it consumes more slowly than it is sent to."""
+    """The host's receive buffer fills: it consumes more slowly than it is sent to."""
     CONGESTION = "congested port"
     """An egress port that nobody pauses is offered more than it carries."""
 
@@ -201,7 +201,7 @@ class _Hold:
 
 
 def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapping[PortId, frozenset[PortId]],
-                 depth_at: DepthAt, end_ps: int) -> list[PauseSpan]:
+                 depth_at: DepthAt, end_ps: int, slow_receivers: Container[int] = ()) -> list[PauseSpan]:
     """Every pause of a run, each with its parent and its origin.
 
     Parameters
@@ -210,6 +210,7 @@ def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapp
     reach : result of `feeds`
     depth_at : depth of an egress queue, to choose among several that nobody pauses
     end_ps : end of the run; a pause still open then ends there
+    slow_receivers : NodeIds of hosts that held received bytes back
 
     Returns: spans in order of sending; `parent` points to an earlier one.
     """
@@ -221,9 +222,9 @@ def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapp
     columns = [events[name][wanted].tolist() for name in ("time_ps", "kind", "port", "prio", "a", "b", "c")]
     for time_ps, kind, port, prio, a, b, c in zip(*columns, strict=True):
         if kind == EventKind.PAUSE_SENT:
-            if (port, prio) in sending:  # a refresh of a pause that is known already
+            if (port, prio) in sending or fabric.node_of(port).is_host:  # a refresh; rule 3
                 continue
-            span = _begin(fabric, holds, reach, depth_at, time_ps, port, prio, a, b)
+            span = _begin(fabric, holds, reach, depth_at, time_ps, port, prio)
             span.use_bytes, span.limit_bytes, span.headroom_bytes = a, b, c
             if span.parent >= 0:
                 span.origin = spans[span.parent].origin
@@ -234,9 +235,11 @@ def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapp
         elif kind == EventKind.PAUSED:
             sender = fabric.ports[port].peer
             row = sending.get((sender, prio), latest.get((sender, prio), -1))
-            if row < 0:  # rule 3: nobody logged this XOFF, so no healthy sender sent it
+            if row < 0 or fabric.node_of(sender).is_host:  # rule 3
                 row = latest[sender, prio] = len(spans)
-                spans.append(PauseSpan(sender, prio, time_ps, Origin(Cause.BROKEN_NIC, sender, prio), -1))
+                slow = fabric.ports[sender].node in slow_receivers
+                cause = Cause.SLOW_RECEIVER if slow else Cause.BROKEN_NIC
+                spans.append(PauseSpan(sender, prio, time_ps, Origin(cause, sender, prio), -1))
             spans[row].held.append((time_ps, end_ps))
             spans[row].waiting_bytes = max(spans[row].waiting_bytes, b)
             holds.setdefault((fabric.ports[port].node, prio), {})[port] = _Hold(row, time_ps, b)
@@ -253,12 +256,9 @@ def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapp
 
 def _begin(fabric: Fabric, holds: Mapping[tuple[int, int], Mapping[int, _Hold]],
            reach: Mapping[PortId, frozenset[PortId]], depth_at: DepthAt,
-           time_ps: int, port: int, prio: int, use_bytes: int, limit_bytes: int) -> PauseSpan:
+           time_ps: int, port: int, prio: int) -> PauseSpan:
     sender = PortId(port)
     node = fabric.node_of(port)
-    if node.is_host:
-        cause = Cause.SLOW_RECEIVER if use_bytes > 0 and use_bytes >= limit_bytes else Cause.BROKEN_NIC
-        return PauseSpan(sender, prio, time_ps, Origin(cause, sender, prio), -1)
     exits = reach.get(sender) or frozenset(PortId(other) for other in node.ports if other != port)
     blocked = [(egress, hold) for egress, hold in holds.get((node.id, prio), {}).items()
                if egress in exits and (hold.backlog_until_ps < 0 or hold.backlog_until_ps > time_ps)]
