@@ -50,7 +50,7 @@ class Rows(StrEnum):
     PG = "ports of switches, priority groups that somewhere are lossless or have admitted or dropped something"
     LOSSLESS_PG = "ports of switches, priority groups that are or were lossless there"
     WATCHED = "queues that the PFC watchdog watches or has watched"
-    DROP = "port, queue and reason, from the first drop on"
+    DROP = "port, traffic class and reason, from the first drop on"
     POOL = "every buffer pool of every switch"
     HEADROOM_POOL = "every pool that has a shared headroom pool"
     HOST = "every host"
@@ -62,7 +62,7 @@ LABELS: Final = {
     Rows.FABRIC: (), Rows.DEVICE: ("device",), Rows.PORT: ("device", "port"), Rows.PFC: ("device", "port", "priority"),
     Rows.QUEUE: ("device", "port", "queue"), Rows.SWITCH_QUEUE: ("device", "port", "queue"),
     Rows.PG: ("device", "port", "priority"), Rows.LOSSLESS_PG: ("device", "port", "priority"),
-    Rows.WATCHED: ("device", "port", "queue"), Rows.DROP: ("device", "port", "queue", "reason"),
+    Rows.WATCHED: ("device", "port", "queue"), Rows.DROP: ("device", "port", "traffic_class", "reason"),
     Rows.POOL: ("device", "pool"), Rows.HEADROOM_POOL: ("device", "pool"), Rows.HOST: ("device",),
     Rows.MEMBER: ("device", "group", "port"), Rows.SIZE_CLASS: ("size_class",),
 }
@@ -168,6 +168,10 @@ LINK: Final = (
              "Packets discarded at this port, for any reason; present from the start, so alert on this one."),
     _counter("port_dropped_bytes", "bytes", Rows.PORT, "ports.dropped_bytes",
              "Bytes discarded at this port, for any reason."),
+    _counter("dropped_packets", "packets", Rows.DROP, "drops.pkts",
+             "Packets discarded, by traffic class and reason; a series begins with its first drop."),
+    _counter("dropped_bytes", "bytes", Rows.DROP, "drops.bytes",
+             "Bytes discarded, by traffic class and reason; a series begins with its first drop."),
 )
 """Per port."""
 
@@ -218,10 +222,10 @@ QUEUE: Final = (
     _counter("queue_enqueued_bytes", "bytes", Rows.QUEUE, "queues.enqueued_bytes", "Bytes that joined the queue."),
     _counter("queue_transmit_packets", "packets", Rows.QUEUE, "queues.sent_pkts", "Packets sent from the queue."),
     _counter("queue_transmit_bytes", "bytes", Rows.QUEUE, "queues.sent_bytes", "Bytes sent from the queue."),
-    _counter("queue_dropped_packets", "packets", Rows.DROP, "drops.pkts",
-             "Packets discarded, by class at the port and by reason; a series begins with its first drop."),
-    _counter("queue_dropped_bytes", "bytes", Rows.DROP, "drops.bytes",
-             "Bytes discarded, by class at the port and by reason; a series begins with its first drop."),
+    _counter("queue_dropped_packets", "packets", Rows.QUEUE, "queues.dropped_pkts",
+             "Packets that the queue refused, or discarded while they waited."),
+    _counter("queue_dropped_bytes", "bytes", Rows.QUEUE, "queues.dropped_bytes",
+             "Bytes that the queue refused, or discarded while they waited."),
     _counter("ecn_marked_packets", "packets", Rows.SWITCH_QUEUE, "queues.marked_pkts",
              "Packets marked CE by this queue."),
     _counter("ecn_eligible_packets", "packets", Rows.SWITCH_QUEUE, "queues.ect_pkts",

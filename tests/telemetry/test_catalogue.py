@@ -29,7 +29,7 @@ OBSERVABLES: Final = {
     "bytes received by a port": "fabric_port_receive_bytes_total",
     "packets sent by a port": "fabric_port_transmit_packets_total",
     "packets received by a port": "fabric_port_receive_packets_total",
-    "drops by reason": "fabric_queue_dropped_packets_total",
+    "drops by reason": "fabric_dropped_packets_total",
     "FCS errors": "fabric_port_fcs_errors_total",
     "link state": "fabric_port_up",
     "utilisation": "fabric_port_transmit_busy_seconds_total",

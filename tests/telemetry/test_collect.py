@@ -129,8 +129,8 @@ def test_drops_carry_their_reason_and_only_those_that_happened(tiny: Fabric, sti
     snapshot.drops["pkts"][2, 3, DropReason.HEADROOM] = 5
     snapshot.drops["bytes"][2, 3, DropReason.HEADROOM] = 5000
     families = scrape(snapshot, info)
-    assert values(families, "fabric_queue_dropped_packets_total") == {("leaf0", "Ethernet0", "3", "headroom"): 5}
-    assert values(families, "fabric_queue_dropped_bytes_total") == {("leaf0", "Ethernet0", "3", "headroom"): 5000}
+    assert values(families, "fabric_dropped_packets_total") == {("leaf0", "Ethernet0", "headroom", "3"): 5}
+    assert values(families, "fabric_dropped_bytes_total") == {("leaf0", "Ethernet0", "headroom", "3"): 5000}
 
 
 def test_queues_are_shown_for_the_classes_of_queue_pairs_before_anything_was_sent(
