@@ -7,6 +7,8 @@
                      (RFC 7938 section 5.2.1), so that AS_PATH length is the number of tiers and paths are equal
     4200000000..     the same plan in the private 4-byte range (RFC 6996) where 434 leaves are not enough
     02:...           locally administered, unicast (IEEE 802 clause 8.2.2): node in 24 bits, port in 16
+
+This is a plan, not a control plane: nothing here announces anything.
 """
 
 from __future__ import annotations
@@ -112,9 +114,10 @@ def _asns(fabric: Fabric) -> NDArray[np.uint32]:
     shared = [switch for switch in fabric.switches if switch.tier == top_tier >= 2]
     pods = [switch for switch in fabric.switches if switch.role is Role.SPINE and switch.tier < top_tier]
     clusters = {cluster: index for index, cluster in enumerate(dict.fromkeys(_cluster(switch) for switch in pods))}
-    own = [switch for switch in fabric.switches if switch not in shared and switch not in pods]
+    placed = {switch.id for switch in (*shared, *pods)}
+    own = [switch for switch in fabric.switches if switch.id not in placed]
     top, pod, leaf, last = _TWO_BYTES
-    if leaf + len(own) > last or pod + len(clusters) > leaf:
+    if leaf + len(own) - 1 > last or pod + len(clusters) > leaf:
         top, pod, leaf, last = _FOUR_BYTES
     asn = np.zeros(len(fabric.nodes), np.uint32)
     asn[[switch.id for switch in shared]] = top
