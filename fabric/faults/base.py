@@ -1,0 +1,63 @@
+"""What every fault makes: dated edits for the engine, and a record of the truth for those who must find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fabric.engine.edits import Edit
+from fabric.errors import Problem
+from fabric.state.params import EngineParams
+from fabric.topology.model import Fabric, Link
+from fabric.topology.select import match_links
+from fabric.units import PS_PER_NS
+
+
+@dataclass(frozen=True)
+class FaultContext:
+    """What a fault may look at."""
+
+    fabric: Fabric
+    params: EngineParams
+    duration_ps: int
+    path: str
+    """'scenario.yml: ', before the dotted path of each fault."""
+    problems: list[Problem]
+
+    def links(self, text: str, path: str) -> list[Link]:
+        """The named cables; a problem where there are none."""
+        return match_links(self.fabric, text, path, self.problems)
+
+    def link_names(self, links: Sequence[Link]) -> list[str]:
+        """'leaf1:Ethernet0--spine1:Ethernet8' of each."""
+        return [f"{self.fabric.port_name(link.a)}--{self.fabric.port_name(link.b)}" for link in links]
+
+    def lossless(self, node: int) -> int:
+        """Bitmap of the classes for which a host's or switch's first port honours PAUSE."""
+        return self.params.ports[self.fabric.nodes[node].first_port].pfc_classes
+
+
+@dataclass(frozen=True)
+class Injected:
+    """One fault, ready."""
+
+    edits: Sequence[Edit]
+    objects: Mapping[str, Any]
+    """What is broken: names of links, hosts, ports."""
+    start_ps: int
+    end_ps: int | None
+    """None: it lasts until the end of the run."""
+    expect: Sequence[str]
+    """What an observer should see."""
+
+    def record(self, name: str, kind: str, duration_ps: int) -> dict[str, Any]:
+        """One line of truth.jsonl."""
+        end = duration_ps if self.end_ps is None else min(self.end_ps, duration_ps)
+        return {"name": name, "kind": kind, "objects": dict(self.objects), "start_ns": self.start_ps // PS_PER_NS,
+                "end_ns": end // PS_PER_NS, "repaired": self.end_ps is not None and self.end_ps <= duration_ps,
+                "expect": list(self.expect)}
+
+
+Inject = Callable[[Any, str, FaultContext], Injected]
+"""(spec, path, context) -> Injected; problems go to context.problems."""

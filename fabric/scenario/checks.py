@@ -1,0 +1,125 @@
+"""Rules that one field cannot see: sections that contradict each other, and options that would have no effect.
+
+Everything here follows from the file alone; what needs the fabric (names, buffers, reachability) is found by compile.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from fabric.errors import Problem
+from fabric.scenario.layers import all_given, given
+from fabric.scenario.schema import Scenario
+from fabric.topology.quantities import exact_time
+from fabric.workload.spec import PoissonSpec
+
+_PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
+_PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_offset")
+
+
+def check(scenario: Scenario) -> list[Problem]:
+    """All problems of a scenario that can be seen without building its fabric."""
+    file = f"{scenario.file.name}: "
+    return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
+        *_pfc_off(scenario), *_switches(scenario), *_hosts(scenario), *_transport(scenario), *_names(scenario),
+        *_times(scenario))]
+
+
+_Found = Iterable[tuple[str, str, str]]
+
+
+def _pfc_off(scenario: Scenario) -> _Found:
+    if scenario.pfc == "on":
+        return
+    remedy = "remove it, or use pfc: on"
+    for section, name in ((scenario.switches, "switches"), (scenario.hosts, "hosts")):
+        for path, settings in all_given(section, name):
+            for field in _PAUSE_FIELDS:
+                if field in given(settings) and getattr(settings, field) not in {"off"}:
+                    yield f"{path}.{field}", "has no effect with pfc: off", remedy
+            buffer = getattr(settings, "buffer", None)
+            for field in _PAUSE_BUFFER if buffer is not None else ():
+                if field in given(buffer):
+                    yield f"{path}.buffer.{field}", "has no effect with pfc: off, which makes every class lossy", remedy
+    for number, fault in enumerate(scenario.faults):
+        if fault.kind == "pause-storm":
+            yield f"faults[{number}]", "a pause storm has no effect with pfc: off", remedy
+        if fault.kind == "config-drift" and (fault.pfc_priorities is not None or fault.headroom is not None
+                                             or fault.dynamic_th is not None):
+            yield f"faults[{number}]", "pfc_priorities, headroom and dynamic_th have no effect with pfc: off", remedy
+
+
+def _switches(scenario: Scenario) -> _Found:
+    every = all_given(scenario.switches, "switches")
+    if not any(getattr(settings, "load_balancing", None) == "flowlet" for _, settings in every):
+        for path, settings in every:
+            if getattr(settings, "flowlet_gap", None) is not None:
+                yield f"{path}.flowlet_gap", "has no effect without load_balancing: flowlet", "set it, or remove flowlet_gap"
+    if scenario.pfc == "on" and scenario.switches.lossless == () and not any(
+            getattr(settings, "lossless", None) for _, settings in every):
+        yield "switches.lossless", "is empty, so PFC has nothing to protect", "name a priority, or use pfc: off"
+    for path, settings in every:
+        if settings.model_fields_set and getattr(settings, "ecn_queues", None) is not None and getattr(settings, "ecn", None) == "off":
+            yield f"{path}.ecn_queues", "has no effect with ecn: off", "remove one of them"
+
+
+def _hosts(scenario: Scenario) -> _Found:
+    slow = any(fault.kind == "slow-receiver" for fault in scenario.faults) or any(
+        getattr(settings, "drain", None) not in {None, "off"} for _, settings in all_given(scenario.hosts, "hosts"))
+    if slow:
+        return
+    for path, settings in all_given(scenario.hosts, "hosts"):
+        for field in ("rx_buffer", "rx_xoff", "rx_xon"):
+            if field in given(settings):
+                yield (f"{path}.{field}", "has no effect: every host drains at line rate and no slow-receiver fault is given",
+                       "give drain, a slow-receiver fault, or remove it")
+
+
+def _transport(scenario: Scenario) -> _Found:
+    transport = scenario.transport
+    if transport.cc == "none" and transport.cnp_dscp is not None:
+        yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
+    if transport.cc == "none" and scenario.vxlan is not None and "ecn" in scenario.vxlan.model_fields_set:
+        yield "vxlan.ecn", "has no effect with cc: none: data is not ECN-capable", "remove it, or use cc: dcqcn"
+    if transport.recovery == "selective" and transport.nak_interval is not None:
+        yield "transport.nak_interval", "has no effect with recovery: selective", "remove it"
+    takes_down = any(fault.kind in {"link-down", "link-flap"} for fault in scenario.faults)
+    if scenario.run.reroute_delay is not None and not takes_down:
+        yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
+
+
+def _names(scenario: Scenario) -> _Found:
+    for section, items in (("workload", scenario.workload), ("faults", scenario.faults)):
+        names = [item.name or (item.kind if section == "workload" else "") for item in items]
+        for name, count in Counter(filter(None, names)).items():
+            if count > 1:
+                numbers = ", ".join(str(number) for number, other in enumerate(names) if other == name)
+                yield (f"{section}[{names.index(name)}].name", f"'{name}' is the name of {count} entries ({numbers})",
+                       "give each a name of its own; names choose the random streams")
+    repeated = [text for text, count in Counter(str(item) for item in scenario.expectations).items() if count > 1]
+    for text in repeated:
+        yield "expectations", f"'{text}' is written twice", "remove one"
+
+
+def _times(scenario: Scenario) -> _Found:
+    end = scenario.run.duration
+    when = f"the run ends at {exact_time(end)} (run.duration)"
+    for number, load in enumerate(scenario.workload):
+        if load.kind != "messages" and load.start >= end:
+            yield f"workload[{number}].start", f"{exact_time(load.start)} is too late: {when}", "start earlier or run longer"
+        if isinstance(load, PoissonSpec) and load.start < end < load.stop:
+            yield f"workload[{number}].stop", f"arrivals go on until {exact_time(load.stop)}, but {when}", f"stop: {exact_time(end)}"
+        if load.kind == "messages":
+            for place, message in enumerate(load.messages):
+                if message.start >= end:
+                    yield (f"workload[{number}].messages[{place}].start", f"{exact_time(message.start)} is too late: {when}",
+                           "start earlier or run longer")
+    for number, fault in enumerate(scenario.faults):
+        if fault.at >= end:
+            yield f"faults[{number}].at", f"{exact_time(fault.at)} is too late: {when}", "begin earlier or run longer"
+    if scenario.telemetry.interval > end:
+        yield ("telemetry.interval", f"{exact_time(scenario.telemetry.interval)} is longer than the run: {when}",
+               "sample more often or run longer")
+    if isinstance(scenario.run.no_progress, int) and scenario.run.no_progress >= end:
+        yield "run.no_progress", f"has no effect: {when}", "make it shorter, or remove it"

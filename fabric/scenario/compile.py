@@ -1,0 +1,126 @@
+"""A Scenario -> everything a run needs, on one page: fabric, settings, traffic, faults, ideal times, model card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.engine.edits import Edit
+from fabric.errors import InputErrors, Problem
+from fabric.faults.base import FaultContext
+from fabric.faults.registry import build_faults
+from fabric.scenario.card import run_card
+from fabric.scenario.endpoints import TransportSpec
+from fabric.scenario.expectations import Expectation
+from fabric.scenario.layers import merge, settle
+from fabric.scenario.lower import Lowering, dscp_table, needed
+from fabric.scenario.models import default_tree
+from fabric.scenario.schema import Scenario
+from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
+from fabric.scenario.transport import frames, largest_frame, transport, vxlan
+from fabric.state.codes import TraceBit
+from fabric.state.params import EngineParams
+from fabric.topology.addressing import addressing
+from fabric.topology.model import Fabric
+from fabric.topology.paths import equal_cost_ports
+from fabric.topology.registry import build_topology
+from fabric.units import parse_time_ps
+from fabric.workload.ideal import ideal_fct_ps
+from fabric.workload.qps import QpRules
+
+
+@dataclass(frozen=True)
+class CompiledScenario:
+    """What the engine is driven with, and what its results are judged by."""
+
+    name: str
+    model: str
+    fabric: Fabric
+    params: EngineParams
+    edits: Sequence[Edit]
+    truth: Sequence[Mapping[str, Any]]
+    """One record per fault, for truth.jsonl."""
+    seed: int
+    duration_ps: int
+    stop_when_done: bool
+    """End before the duration once every message is done or failed."""
+    no_progress_ps: int
+    """End once no payload has arrived for this long; 0: never."""
+    sampling_ps: int
+    record: TraceBit
+    expectations: Sequence[Expectation]
+    reroute_delay_ps: int
+    labels: Sequence[str]
+    """The user's name of each message."""
+    ideal_ps: NDArray[np.int64]
+    """Completion time of each message alone on an idle fabric."""
+    card: Mapping[str, Any]
+    """The model card with this run's own values."""
+
+
+def compile_scenario(scenario: Scenario) -> CompiledScenario:
+    """Compile, or raise InputErrors with every problem of the first stage that finds any."""
+    path = f"{scenario.file.name}: "
+    problems: list[Problem] = []
+
+    def stage(name: str) -> None:
+        if problems:
+            raise InputErrors(name, problems)
+
+    try:
+        fabric = build_topology(scenario.topology, scenario.file.parent)
+    except InputErrors as error:
+        raise InputErrors("building the topology", [Problem(f"{path}{it.path}", it.text, it.hint) for it in error.problems]) from error
+    seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
+
+    settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
+    rdma = merge(TransportSpec.model_validate(defaults["transport"]), scenario.transport)
+    frame = frames(rdma)
+    stage("checking the settings")
+    switches, ports, hosts = Lowering(fabric, settings, path, seed, problems, pfc=pfc).run()
+    largest = largest_frame(rdma)
+    problems += [Problem(f"{path}hosts.mtu", f"{fabric.port_name(port)} takes frames of {ports[port].mtu_bytes} B, and "
+                         f"transport.mtu makes frames of {largest} B", "raise hosts.mtu or lower transport.mtu")
+                 for host in fabric.hosts for port in host.ports if ports[port].mtu_bytes < largest][:5]
+    stage("checking the settings")
+
+    traffic = Traffic(scenario, fabric, problems)
+    leaf = settings.switches[fabric.peer_of(fabric.hosts[0].first_port).id] if fabric.switches else None
+    table = dscp_table(needed(leaf))
+    dscp_of = dscp_by_priority(table, needed(rdma.dscp))
+    problems += [Problem(f"{path}workload", f"priority {priority} is wanted, but no DSCP leads to it",
+                         "give switches.dscp_to_tc an entry for it")
+                 for priority in sorted(traffic.priorities()) if priority >= 0 and priority not in dscp_of]
+    stage("making the traffic")
+    policy = needed(rdma.qp)
+    messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
+        policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
+    multihomed = any(host.n_ports > 1 for host in fabric.hosts)
+    if scenario.transport.nic_port is not None and not multihomed:
+        problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
+    problems += check_reachable(fabric, equal_cost_ports(fabric), queue_pairs, path)
+    stage("making the traffic")
+
+    addresses = addressing(fabric)
+    slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
+    params = EngineParams(
+        seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
+        host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip, addresses.loopback).astype(np.int64),
+        messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan))
+    edits, truth = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
+    stage("placing the faults")
+
+    delay = scenario.run.reroute_delay
+    no_progress = scenario.run.no_progress
+    return CompiledScenario(
+        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=edits, truth=truth, seed=seed,
+        duration_ps=scenario.run.duration, stop_when_done=scenario.run.stop == "done",
+        no_progress_ps=no_progress if isinstance(no_progress, int) else 0, sampling_ps=scenario.telemetry.interval,
+        record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
+        expectations=scenario.expectations,
+        reroute_delay_ps=parse_time_ps(defaults["run"]["reroute_delay"]) if delay is None else delay,
+        labels=messages.label, ideal_ps=ideal_fct_ps(fabric, params), card=run_card(scenario, fabric, params))

@@ -1,0 +1,89 @@
+"""DCQCN parameter sets in the wild, by name and with their source; each value can be overridden in a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fabric.state.params import DcqcnParams
+from fabric.units import PS_PER_US
+
+_M: Final = 10**6
+_REFERENCE_BPS: Final = 25 * 10**9
+"""Rate for which HPCC's increments are written; they grow with the NIC's speed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DcqcnPreset:
+    """One named set."""
+
+    name: str
+    params: DcqcnParams
+    source: str
+    scales: bool = False
+    """additive_bps and hyper_bps are given for 25G and grow in proportion to the NIC's rate."""
+    variable_window: bool = False
+    """The set is meant to run with a window of one BDP that scales with the rate (a hint; transport.window decides)."""
+    assumed: tuple[str, ...] = ()
+
+
+def _set(cnp_us: int, decrease_us: int, alpha_us: int, increase_us: int, byte_counter: int, steps: int, gain: float,  # noqa: PLR0917
+         additive_bps: int, hyper_bps: int, *, min_rate_bps: int = 100 * _M, clamp: bool = False,
+         alpha: float = 1.0, delay_us: int = 0) -> DcqcnParams:
+    return DcqcnParams(
+        gain_ratio=gain, alpha_timer_ps=alpha_us * PS_PER_US, decrease_interval_ps=decrease_us * PS_PER_US,
+        increase_timer_ps=increase_us * PS_PER_US, byte_counter_bytes=byte_counter, fast_recovery_steps=steps,
+        additive_bps=additive_bps, hyper_bps=hyper_bps, min_rate_bps=min_rate_bps, clamp_target=clamp,
+        initial_alpha_ratio=alpha, cnp_interval_ps=cnp_us * PS_PER_US, cnp_delay_ps=delay_us * PS_PER_US)
+
+
+_G: Final = 1 / 256
+
+DCQCN_PRESETS: Final[Mapping[str, DcqcnPreset]] = {preset.name: preset for preset in (
+    DcqcnPreset(
+        "mlx5", _set(4, 4, 1, 300, 32767, 1, 5 / 1024, 5 * _M, 50 * _M, min_rate_bps=_M, alpha=1023 / 1024),
+        "NVIDIA 'DCQCN CC parameters' (ConnectX-4 and later): rpg_time_reset 300 us, rpg_byte_reset 32767, rpg_threshold 1, "
+        "rpg_ai_rate 5, rpg_hai_rate 50, rpg_min_rate 1 Mb/s, rate_reduce_monitor_period 4 us, min_time_between_cnps 4 us, "
+        "dce_tcp_rtt 1 us, initial_alpha_value 1023, clamp_tgt_rate off; dce_tcp_g 1019 is the share of alpha that is "
+        "kept (Mellanox DOC-2790), so g = 5/1024"),
+    DcqcnPreset(
+        "paper-2015", _set(50, 50, 55, 55, 10**7, 5, _G, 40 * _M, 200 * _M, min_rate_bps=40 * _M),
+        "Zhu et al., SIGCOMM 2015, section 5 and table 14; hyper increase 5 x R_AI as in the QCN it builds on",
+        assumed=("hyper_bps", "min_rate_bps")),
+    DcqcnPreset(
+        "ns3-rdma", _set(50, 50, 55, 60, 300_000_000, 5, _G, 40 * _M, 200 * _M, clamp=True),
+        "bobzhuyb/ns3-rdma config.txt (the paper's simulator)"),
+    DcqcnPreset(
+        "hpcc-dcqcn", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M),
+        "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn: R_AI 5 and R_HAI 50 Mb/s per 25G of NIC rate",
+        scales=True),
+    DcqcnPreset(
+        "hpcc-dcqcn-paper", _set(50, 50, 50, 55, 0, 1, _G, 5 * _M, 50 * _M),
+        "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn_paper", scales=True),
+    DcqcnPreset(
+        "hpcc-dcqcn-vwin", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M),
+        "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn_vwin: as hpcc-dcqcn with a variable window",
+        scales=True, variable_window=True),
+    DcqcnPreset(
+        "simai", _set(4, 4, 1, 900, 0, 1, _G, 50 * _M, 100 * _M),
+        "aliyun/SimAI SimAI.conf; there with a variable window", variable_window=True),
+    DcqcnPreset(
+        "hawkeye-deadlock", _set(4, 4, 1, 900, 0, 1, _G, 50 * _M, 100 * _M),
+        "Hawkeye mix_deadlock/config.txt; there with a variable window", variable_window=True),
+)}
+"""By the name a scenario uses."""
+
+DEFAULT_DCQCN: Final = "mlx5"
+"""What deployed NICs run unless told otherwise."""
+
+
+def scaled(preset: DcqcnPreset, rate_bps: int) -> DcqcnParams:
+    """The preset's values for NICs of one rate."""
+    params = preset.params
+    if not preset.scales:
+        return params
+    values = {name: getattr(params, name) for name in params.__slots__}
+    values["additive_bps"] = params.additive_bps * rate_bps // _REFERENCE_BPS
+    values["hyper_bps"] = params.hyper_bps * rate_bps // _REFERENCE_BPS
+    return DcqcnParams(**values)

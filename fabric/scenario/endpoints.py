@@ -1,0 +1,147 @@
+"""The `hosts:`, `transport:` and `vxlan:` sections: NICs, RDMA and the overlay between VTEPs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from fabric.scenario.switches import Weight
+from fabric.scenario.values import (
+    MAP_TAG,
+    WORD_TAG,
+    AutoSize,
+    Dscp,
+    OffRate,
+    OffSize,
+    OffTime,
+    Priorities,
+    Priority,
+    ResponseTime,
+    word_or_map,
+)
+from fabric.topology.quantities import RateBps, SizeBytes, TimePs
+from fabric.topology.spec import Strict
+
+DcqcnName = Literal["mlx5", "paper-2015", "ns3-rdma", "hpcc-dcqcn", "hpcc-dcqcn-paper", "hpcc-dcqcn-vwin", "simai",
+                    "hawkeye-deadlock"]
+
+
+class HostSettings(Strict):
+    """What a host override may change."""
+
+    latency: TimePs | None = Field(None, description="Fixed NIC latency on reception.")
+    mtu: SizeBytes | None = Field(None, ge=576, le=9_600, description="IP MTU of the NIC.")
+    response: ResponseTime | None = Field(None, description="As for switches.")
+    pfc_priorities: Priorities | None = Field(None, description="Priorities whose PAUSE the NIC honours; the lossless ones "
+                                                                "where absent.")
+    pause_quanta: int | None = Field(None, ge=1, le=65_535, description="Timer of the NIC's own XOFF frames.")
+    scheduler: dict[Priority, Weight | Literal["strict"]] | None = Field(None, description="As for switches.")
+    drain: OffRate | None = Field(None, description="Rate at which the host consumes received bytes; off: line rate, "
+                                                    "and no receive buffer is modelled.")
+    rx_buffer: SizeBytes | None = Field(None, gt=0, description="NIC receive buffer of a slow host.")
+    rx_xoff: AutoSize | None = Field(None, description="Use at which the NIC sends XOFF; auto: mlx5e port_buffer.c.")
+    rx_xon: AutoSize | None = Field(None, description="Use at which it sends XON; auto: one MTU below rx_xoff.")
+
+
+class HostOverride(HostSettings):
+    """Other settings for some hosts; the last match decides, field by field."""
+
+    host: str = Field(min_length=1, description="Hosts by name or shell pattern.")
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Self:
+        if self.model_fields_set == {"host"}:
+            raise ValueError("this override changes nothing; give a setting or remove it")
+        return self
+
+
+class HostsSpec(HostSettings):
+    """The `hosts:` section."""
+
+    overrides: Annotated[tuple[HostOverride, ...], Field(strict=False)] = Field((), description="Hosts that differ.")
+
+
+class Dcqcn(Strict):
+    """DCQCN: a preset, and values that replace the preset's."""
+
+    preset: DcqcnName = Field("mlx5", description="Named set: `fabric model show dcqcn` prints values and sources.")
+    gain: float | None = Field(None, gt=0, lt=1, description="g: weight of a CNP in alpha.")
+    initial_alpha: float | None = Field(None, gt=0, le=1, description="alpha at a queue pair's first CNP.")
+    alpha_timer: TimePs | None = Field(None, gt=0, description="alpha decays once per this time without CNP.")
+    decrease_interval: TimePs | None = Field(None, description="Least time between two cuts.")
+    increase_timer: TimePs | None = Field(None, gt=0, description="Rate increase timer.")
+    byte_counter: OffSize | None = Field(None, description="Rate increase after this many bytes; off: timer only.")
+    fast_recovery_steps: int | None = Field(None, ge=1, le=100, description="F.")
+    additive: RateBps | None = Field(None, description="R_AI.")
+    hyper: RateBps | None = Field(None, description="R_HAI.")
+    min_rate: RateBps | None = Field(None, description="Floor of the rate.")
+    clamp_target: bool | None = Field(None, description="The target rate follows every cut (clamp_tgt_rate).")
+    cnp_interval: TimePs | None = Field(None, description="At most one CNP per queue pair in this time.")
+    cnp_delay: TimePs | None = Field(None, description="From a marked packet's arrival to its CNP's departure.")
+
+
+DcqcnOrName = Annotated[Annotated[DcqcnName, Tag(WORD_TAG)] | Annotated[Dcqcn, Tag(MAP_TAG)], Discriminator(word_or_map)]
+
+
+class QpPolicy(Strict):
+    """Queue pairs: one per message, or a fixed number per pair of hosts and priority."""
+
+    per: Literal["message", "pair"] = Field("message", description="message: every message its own queue pair.")
+    count: int = Field(1, ge=1, le=256, description="Queue pairs per pair of hosts; messages take them in turn.")
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Self:
+        if self.per == "message" and "count" in self.model_fields_set:
+            raise ValueError("count has no effect with per: message; use per: pair, or remove count")
+        return self
+
+
+class TransportSpec(Strict):
+    """The `transport:` section: RDMA WRITEs over RoCEv2."""
+
+    mtu: SizeBytes | None = Field(None, description="RDMA path MTU: 256B, 512B, 1024B, 2048B or 4096B.")
+    cc: Literal["none", "dcqcn"] | None = Field(None, description="Congestion control.")
+    dcqcn: DcqcnOrName | None = Field(None, description="A preset's name, or a mapping that starts from one.")
+    recovery: Literal["go-back-n", "selective", "go-back-0"] | None = Field(None, description="What a loss does.")
+    window: OffSize | None = Field(None, description="Bytes in flight per queue pair; off: unbounded.")
+    variable_window: bool | None = Field(None, description="Scale the window by rate / line rate.")
+    ack_every: int | None = Field(None, ge=1, le=1024, description="One ACK per this many packets, and at each end.")
+    retransmit_timeout: OffTime | None = Field(None, description="IB local ACK timeout; off: a lost tail stalls for ever.")
+    retries: int | None = Field(None, ge=0, le=7, description="Timeouts in a row before the queue pair fails (3 bits in IB).")
+    nak_interval: TimePs | None = Field(None, description="Least time between NAKs for one gap; 0s: one NAK per gap.")
+    dscp: Dscp | None = Field(None, description="DSCP of data.")
+    cnp_dscp: Dscp | None = Field(None, description="DSCP of CNPs.")
+    ack_dscp: Dscp | Literal["data"] | None = Field(None, description="DSCP of ACKs; data: that of the data.")
+    ip: Literal[4, 6] | None = Field(None, description="IP version: 20 or 40 bytes of header.")
+    vlan_tag: bool | None = Field(None, description="Frames wear an 802.1Q tag.")
+    qp: QpPolicy | None = Field(None, description="How messages share queue pairs.")
+    source_port: Literal["hashed", "linux"] | None = Field(
+        None, description="UDP source port: hashed draws 14 bits per queue pair; linux: rdma_calc_flow_label of QP numbers.")
+    nic_port: Literal["rail", "hash"] | None = Field(
+        None, description="Port of multi-homed hosts: rail takes them in turn per pair of hosts; hash by UDP port.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        problems = []
+        if self.mtu is not None and self.mtu not in {256, 512, 1024, 2048, 4096}:
+            problems.append(f"mtu {self.mtu} B is no RDMA path MTU; use 256B, 512B, 1024B, 2048B or 4096B")
+        if self.dcqcn is not None and self.cc == "none":
+            problems.append("dcqcn has no effect with cc: none; remove one of them")
+        if self.variable_window and (self.window in {None, "off"}):
+            problems.append("variable_window has no effect without window; give a size such as '1MB'")
+        if self.recovery == "selective" and self.window in {None, "off"}:
+            problems.append("recovery: selective keeps a bitmap of the window; give window a size such as '1MB'")
+        if self.retransmit_timeout == "off" and self.retries is not None:
+            problems.append("retries has no effect with retransmit_timeout: off; remove one of them")
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+
+class VxlanSpec(Strict):
+    """The `vxlan:` section: an overlay between the leaves (RFC 7348)."""
+
+    dscp: Dscp | Literal["uniform"] = Field("uniform", description="Outer DSCP: the inner one's copy, or a number (pipe).")
+    ecn: Literal["copy", "compatibility"] = Field(
+        "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")

@@ -1,0 +1,129 @@
+"""Expectations: `<metric> <op> <value>`, such as `drops.lossless == 0` or `fct.p99 < 2ms`.
+
+A metric is a path into a run's summary; METRICS declares them all with their kind, and the kind decides how the value is
+written. Evaluation happens after the run, over summary.json, by whoever reads it.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from fabric.errors import UnitError
+from fabric.state.codes import DropReason
+from fabric.topology.quantities import exact_rate, exact_size, exact_time
+from fabric.topology.select import nearest
+from fabric.units import parse_rate_bps, parse_size_bytes, parse_time_ps
+
+Kind = Literal["count", "time", "size", "rate", "ratio"]
+
+_DISTRIBUTION: Final = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+
+METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
+    "messages.total": ("count", "messages of the scenario"),
+    "messages.done": ("count", "messages completed"),
+    "messages.failed": ("count", "messages whose queue pair gave up"),
+    "messages.unfinished": ("count", "messages neither completed nor failed at the end"),
+    **{f"fct.{which}": ("time", f"flow completion time, {which}") for which in _DISTRIBUTION},
+    **{f"slowdown.{which}": ("ratio", f"completion time / ideal, {which}") for which in _DISTRIBUTION},
+    "goodput.total": ("rate", "acknowledged payload over the run's time"),
+    "goodput.jain": ("ratio", "Jain fairness of the sending hosts' goodput"),
+    "drops.total": ("count", "packets discarded anywhere"),
+    "drops.lossless": ("count", "packets of lossless classes discarded for want of buffer"),
+    "drops.lossy": ("count", "packets of other classes discarded for want of buffer"),
+    **{f"drops.{reason.name.lower()}": ("count", f"packets discarded: {reason.name.lower()}") for reason in DropReason},
+    "pfc.pause_frames": ("count", "XOFF frames sent"),
+    "pfc.pauses": ("count", "times a class was stopped"),
+    "pfc.paused_time": ("time", "paused time, all ports and priorities"),
+    "pfc.longest_pause": ("time", "longest pause of one port and priority"),
+    "pfc.paused_hosts": ("count", "hosts that were paused at least once"),
+    "ecn.marked": ("count", "packets marked CE"),
+    "ecn.marked_ratio": ("ratio", "marked / ECN-capable packets"),
+    "cnp.sent": ("count", "CNPs sent"),
+    "transport.retransmits": ("count", "packets sent again"),
+    "transport.timeouts": ("count", "retransmission timeouts"),
+    "transport.naks": ("count", "NAKs sent"),
+    "transport.rate_cuts": ("count", "DCQCN decreases"),
+    "queue.peak": ("size", "deepest egress queue"),
+    "headroom.peak_ratio": ("ratio", "highest use of a lossless group's headroom"),
+    "watchdog.storms": ("count", "storms detected"),
+    "watchdog.restored": ("count", "storms ended"),
+    "deadlock.cycles": ("count", "cyclic waits found"),
+    "simulated.time": ("time", "simulated time at the end"),
+}
+"""Metric path -> kind and meaning. summary.json carries every one of them at this path, in base units (ps, bytes, bit/s)."""
+
+OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+_TEXT: Final = re.compile(r"\s*(\S+?)\s*(==|!=|<=|>=|<|>)\s*(\S+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One checked sentence."""
+
+    metric: str
+    op: str
+    value: float
+    """In the metric's base unit."""
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.op} {format_value(self.value, self.kind)}"
+
+    def holds(self, actual: float) -> bool:
+        """Whether a measured value, in base units, meets it."""
+        return OPERATORS[self.op](actual, self.value)
+
+
+def format_value(value: float, kind: Kind) -> str:
+    """A metric's value as the user writes it."""
+    writers: dict[str, Callable[[int], str]] = {"time": exact_time, "size": exact_size, "rate": exact_rate}
+    return writers[kind](int(value)) if kind in writers else f"{value:g}"
+
+
+def parse(text: object) -> Expectation:
+    """'fct.p99 < 2ms' -> Expectation. Raises UnitError."""
+    if isinstance(text, Expectation):
+        return text
+    if isinstance(text, dict) and set(text) == {"metric", "op", "value"}:
+        text = f"{text['metric']} {text['op']} {text['value']}"
+    match = _TEXT.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise UnitError(f"{text!r} is not an expectation", "write '<metric> <op> <value>', such as 'drops.lossless == 0'")
+    metric, op, value = match.groups()
+    if metric not in METRICS:
+        raise UnitError(f"no metric is called '{metric}'", nearest(metric, list(METRICS), "metrics"))
+    kind = METRICS[metric][0]
+    return Expectation(metric, op, _value(value, kind, metric), kind)
+
+
+def _value(text: str, kind: Kind, metric: str) -> float:
+    readers: dict[str, Callable[[object], int]] = {
+        "time": parse_time_ps, "size": parse_size_bytes, "rate": parse_rate_bps}
+    try:
+        if kind in readers:
+            return readers[kind]("0ps" if kind == "time" and text == "0" else text)
+        number = float(text)
+    except UnitError as error:
+        raise UnitError(f"{metric} is a {kind}: {error.text}", error.hint) from error
+    except ValueError as error:
+        raise UnitError(f"{metric} is a {kind}, and {text!r} is not a number", "write a plain number") from error
+    if number != number or (kind == "count" and number != int(number)):  # noqa: PLR0124  NaN differs from itself
+        raise UnitError(f"{metric} is a {kind}, and {text!r} is none", "write a whole number")
+    return number
+
+
+_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string", "pattern": r"^\s*\S+\s*(==|!=|<=|>=|<|>)\s*\S+\s*$", "examples": ["drops.lossless == 0", "fct.p99 < 2ms"],
+    "description": "'<metric> <op> <value>'; metrics are listed in the scenario reference."}
+
+ExpectationField = Annotated[Any, BeforeValidator(parse), PlainSerializer(str, return_type=str), WithJsonSchema(_SCHEMA)]
+"""A field holding an Expectation, written as text."""
+

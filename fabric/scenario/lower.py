@@ -1,0 +1,255 @@
+"""Settings -> engine parameters of switches, ports and hosts: buffer arithmetic, named curves, words into numbers.
+
+Pools of every switch: 0 ingress (shared by all groups), 1 egress lossless (all memory: a lossless packet is judged at
+ingress only, as SONiC's egress_lossless_profile has it), 2 egress lossy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from fabric.errors import Problem
+from fabric.ids import NodeId, PortId
+from fabric.scenario.headroom import cells, headroom_bytes, response_ps
+from fabric.scenario.layers import Settings
+from fabric.scenario.models import ecn_curve
+from fabric.scenario.switches import Buffer, EcnCurve, PortSettings, SwitchSettings, Watchdog
+from fabric.scenario.values import bitmap
+from fabric.state.codes import HashAlgorithm, LoadBalance, WatchdogAction, WatchdogRule
+from fabric.state.params import (
+    EcnParams,
+    HostParams,
+    PgParams,
+    PoolParams,
+    PortParams,
+    QueueParams,
+    SwitchParams,
+    WatchdogParams,
+)
+from fabric.topology.model import Fabric, Link, Node
+from fabric.units import format_size_bytes
+from fabric.workload.streams import stream_word
+
+ETHERNET_HEADER_BYTES: Final = 14
+INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = range(3)
+_NO_LIMIT_BYTES: Final = 2**40
+"""A host's send queues are bounded by its messages, not by a switch's memory."""
+_MLX5_MIN_MTU: Final = 9216
+_MLX5_MIN_GBPS: Final = 40
+
+
+class Lowering:
+    """One pass over the fabric; problems are collected, results are complete only where there are none."""
+
+    def __init__(self, fabric: Fabric, settings: Settings, path: str, seed: int, problems: list[Problem], *, pfc: bool) -> None:
+        self.fabric = fabric
+        self.settings = settings
+        self.path = path
+        self.seed = seed
+        self.problems = problems
+        self.pfc = pfc
+        self._ports: dict[tuple[object, ...], PortParams] = {}
+
+    def run(self) -> tuple[dict[int, SwitchParams], list[PortParams], dict[int, HostParams]]:
+        """(switches by node, ports by port, hosts by node)."""
+        ports: dict[int, PortParams] = {}
+        switches: dict[int, SwitchParams] = {}
+        hosts: dict[int, HostParams] = {}
+        for node in self.fabric.switches:
+            for port in node.ports:
+                ports[port] = self._switch_port(node, PortId(port))
+            switches[node.id] = self._switch(node, [ports[port] for port in node.ports])
+        for node in self.fabric.hosts:
+            hosts[node.id] = self._host(node)
+            for port in node.ports:
+                ports[port] = self._host_port(node, PortId(port))
+        return switches, [ports[port] for port in range(len(self.fabric.ports))], hosts
+
+    def _link(self, port: PortId | int) -> Link:
+        return self.fabric.links[self.fabric.ports[port].link]
+
+    def _peer(self, port: PortId | int) -> tuple[int, int | str]:
+        """(MTU, response) of the other end."""
+        peer = self.fabric.ports[port].peer
+        node = self.fabric.node_of(peer)
+        theirs = self.settings.hosts[node.id] if node.is_host else self.settings.switch_ports[peer]
+        return needed(theirs.mtu), needed(theirs.response)
+
+    def _switch_port(self, node: Node, port: PortId) -> PortParams:
+        settings, whole = self.settings.switch_ports[port], self.settings.switches[node.id]
+        link = self._link(port)
+        peer_mtu, peer_response = self._peer(port)
+        key = (id(settings), id(whole), link.rate_bps, link.delay_ps, peer_mtu, peer_response)
+        if key not in self._ports:
+            lossless = frozenset(needed(whole.lossless)) if self.pfc else frozenset()
+            reaction = response_ps(peer_response, link.rate_bps)
+            auto = headroom_bytes(link.rate_bps, link.delay_ps, max(needed(settings.mtu), peer_mtu), needed(whole.latency),
+                                  needed(whole.cell), reaction)
+            pgs = tuple(self._pg(needed(settings.buffer), whole, group in lossless, auto) for group in range(8))
+            for group in pgs:
+                self._check_group(node, port, group, needed(whole.memory))
+            self._ports[key] = PortParams(
+                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES, pfc_classes=self._pfc(settings.pfc_priorities, lossless),
+                pause_quanta=needed(settings.pause_quanta), response_ps=response_ps(needed(settings.response), link.rate_bps),
+                pgs=pgs, queues=self._queues(settings, whole, lossless, link.rate_bps))
+        return self._ports[key]
+
+    def _pfc(self, priorities: tuple[int, ...] | None, lossless: frozenset[int]) -> int:
+        if not self.pfc:
+            return 0
+        return bitmap(tuple(lossless) if priorities is None else priorities)
+
+    @staticmethod
+    def _pg(buffer: Buffer, whole: SwitchSettings, lossless: bool, auto: int) -> PgParams:  # noqa: FBT001
+        if not lossless:
+            return PgParams(lossless=False, pool=INGRESS, reserved_bytes=0, dynamic_th=needed(buffer.lossy_dynamic_th),
+                            static_th_bytes=0, xoff_bytes=0, xon_bytes=0, xon_offset_bytes=0)
+        headroom = auto if buffer.headroom == "auto" else cells(whole_number(buffer.headroom), needed(whole.cell))
+        return PgParams(lossless=True, pool=INGRESS, reserved_bytes=needed(buffer.reserved), dynamic_th=buffer.dynamic_th,
+                        static_th_bytes=buffer.static_th or 0, xoff_bytes=headroom, xon_bytes=needed(buffer.xon),
+                        xon_offset_bytes=needed(buffer.xon_offset))
+
+    def _check_group(self, node: Node, port: PortId, group: PgParams, memory: int) -> None:
+        where = f"{self.path}switches.buffer"
+        name = f"at {self.fabric.port_name(port)}"
+        if group.static_th_bytes and group.xon_bytes > group.static_th_bytes:
+            self.problems.append(Problem(f"{where}.xon", f"xon ({group.xon_bytes} B) is above static_th "
+                                         f"({group.static_th_bytes} B) {name}, so a pause would end before it began",
+                                         "lower xon below static_th"))
+        if group.lossless and group.xoff_bytes > memory:
+            self.problems.append(Problem(f"{where}.headroom", f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) "
+                                         f"exceeds the memory of {node.name} ({format_size_bytes(memory)})",
+                                         "shorten the cable, lower headroom, or give a larger memory"))
+
+    def _queues(self, settings: PortSettings, whole: SwitchSettings, lossless: frozenset[int],
+                rate_bps: int) -> tuple[QueueParams, ...]:
+        to_queue = dict(whole.tc_to_queue or {})
+        no_loss = {to_queue.get(priority, priority) for priority in lossless}
+        default = {to_queue.get(priority, priority) for priority in needed(whole.lossless)}
+        marking = set(settings.ecn_queues) if settings.ecn_queues is not None else default
+        curve = self._curve(settings, rate_bps)
+        scheduler = settings.scheduler or {}
+        memory = needed(whole.memory)
+        lossy_th = needed(needed(settings.buffer).lossy_dynamic_th)
+        return tuple(QueueParams(
+            pool=EGRESS_LOSSLESS if queue in no_loss else EGRESS_LOSSY, dynamic_th=None if queue in no_loss else lossy_th,
+            static_th_bytes=memory if queue in no_loss else 0, ecn=curve if queue in marking else None,
+            strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue)) for queue in range(8))
+
+    @staticmethod
+    def _curve(settings: PortSettings, rate_bps: int) -> EcnParams | None:
+        if isinstance(settings.ecn, EcnCurve):
+            return EcnParams(settings.ecn.kmin, settings.ecn.kmax, settings.ecn.pmax, settings.ecn.drop_non_ect)
+        return None if settings.ecn in {None, "off"} else ecn_curve(needed(settings.ecn), rate_bps)
+
+    def _switch(self, node: Node, ports: list[PortParams]) -> SwitchParams:
+        settings = self.settings.switches[node.id]
+        hash_ = needed(settings.hash)
+        seed = stream_word(self.seed, f"switch.{node.name}.hash") & 0xFFFF_FFFF if hash_.seed == "per-switch" else hash_.seed
+        return SwitchParams(
+            latency_ps=needed(settings.latency), cell_bytes=needed(settings.cell), pools=self._pools(node, settings, ports),
+            dscp_to_tc=dscp_table(settings), tc_to_pg=_pg_table(settings, pfc=self.pfc),
+            tc_to_queue=tuple((settings.tc_to_queue or {}).get(tc, tc) for tc in range(8)),
+            mark_at_dequeue=settings.mark == "dequeue", hash_algorithm=HashAlgorithm[needed(hash_.algorithm).upper()],
+            hash_seed=whole_number(seed), load_balance=LoadBalance[needed(settings.load_balancing).upper()],
+            flowlet_gap_ps=needed(settings.flowlet_gap) if settings.load_balancing == "flowlet" else 0,
+            watchdog=self._watchdog(node, settings))
+
+    def _pools(self, node: Node, settings: SwitchSettings, ports: list[PortParams]) -> tuple[PoolParams, ...]:
+        memory = needed(settings.memory)
+        shared_headroom = 0 if settings.shared_headroom == "off" else whole_number(settings.shared_headroom)
+        private = 0 if shared_headroom else sum(group.xoff_bytes for port in ports for group in port.pgs)
+        reserved = sum(group.reserved_bytes for port in ports for group in port.pgs)
+        left = memory - private - shared_headroom - reserved
+        where = f"{self.path}switches.pool"
+        parts = (f"headroom {format_size_bytes(private + shared_headroom)} and guarantees {format_size_bytes(reserved)} of "
+                 f"{node.n_ports} ports")
+        remedy = "shared_headroom, shorter cables, fewer lossless priorities, or another asic"
+        if left <= 0:
+            self.problems.append(Problem(where, f"{node.name}: {parts} exceed its memory of {format_size_bytes(memory)}", remedy))
+        elif settings.pool != "auto" and whole_number(settings.pool) > left:
+            self.problems.append(Problem(where, f"{node.name}: a pool of {format_size_bytes(whole_number(settings.pool))} beside "
+                                         f"{parts} exceeds its memory of {format_size_bytes(memory)}",
+                                         f"at most {format_size_bytes(left)} is left"))
+        size = left if settings.pool == "auto" else whole_number(settings.pool)
+        return (PoolParams("ingress", max(size, 0), shared_headroom), PoolParams("egress_lossless", memory, 0),
+                PoolParams("egress_lossy", max(size, 0), 0))
+
+    def _watchdog(self, node: Node, settings: SwitchSettings) -> WatchdogParams | None:
+        spec = settings.watchdog
+        if not isinstance(spec, Watchdog):
+            return None
+        rule = self.settings.asics[node.id].watchdog_rule if spec.rule == "auto" else WatchdogRule[spec.rule.upper()]
+        watched = needed(settings.lossless) if spec.priorities is None else spec.priorities
+        return WatchdogParams(
+            poll_ps=spec.poll, detection_ps=spec.detection, action=WatchdogAction[spec.action.upper()], rule=rule,
+            restoration_ps=None if spec.restoration == "never" else whole_number(spec.restoration), priorities=bitmap(watched))
+
+    def _host(self, node: Node) -> HostParams:
+        settings = self.settings.hosts[node.id]
+        buffer = needed(settings.rx_buffer)
+        link = self._link(node.first_port)
+        # Linux mlx5e en/port_buffer.c, with its floors of 40G and 9216 bytes.
+        gbps = max(link.rate_bps // 10**9, _MLX5_MIN_GBPS)
+        mtu = max(needed(settings.mtu), _MLX5_MIN_MTU)
+        metres = link.delay_ps / 5_000
+        auto_xoff = buffer - int((301 + 2.16 * metres) * gbps + 2.72 * mtu)
+        xoff = auto_xoff if settings.rx_xoff == "auto" else whole_number(settings.rx_xoff)
+        xon = xoff - mtu if settings.rx_xon == "auto" else whole_number(settings.rx_xon)
+        if not 0 < xon < xoff < buffer:
+            self.problems.append(Problem(
+                f"{self.path}hosts.rx_buffer", f"{node.name}: 0 < rx_xon ({xon} B) < rx_xoff ({xoff} B) < rx_buffer ({buffer} B) "
+                "does not hold", "enlarge rx_buffer, or set rx_xoff and rx_xon in this order"))
+        return HostParams(latency_ps=needed(settings.latency), drain_bps=0 if settings.drain == "off" else whole_number(settings.drain),
+                          rx_buffer_bytes=buffer, rx_xoff_bytes=xoff, rx_xon_bytes=xon)
+
+    def _host_port(self, node: Node, port: PortId) -> PortParams:
+        settings = self.settings.hosts[node.id]
+        rate = self._link(port).rate_bps
+        leaf = self.settings.switches[NodeId(self.fabric.peer_of(port).id)] if not self.fabric.peer_of(port).is_host else None
+        lossless = frozenset(needed(leaf.lossless)) if self.pfc and leaf is not None else frozenset()
+        key = (id(settings), rate, lossless)
+        if key not in self._ports:
+            scheduler: Mapping[int, object] = settings.scheduler or {}
+            self._ports[key] = PortParams(
+                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES, pfc_classes=self._pfc(settings.pfc_priorities, lossless),
+                pause_quanta=needed(settings.pause_quanta), response_ps=response_ps(needed(settings.response), rate), pgs=(),
+                queues=tuple(QueueParams(pool=0, dynamic_th=None, static_th_bytes=_NO_LIMIT_BYTES, ecn=None,
+                                         strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue))
+                             for queue in range(8)))
+        return self._ports[key]
+
+
+def dscp_table(settings: SwitchSettings) -> tuple[int, ...]:
+    """64 traffic classes: dscp / 8 (class selectors, RFC 2474 section 4.2.2), with the user's entries on top."""
+    return tuple((settings.dscp_to_tc or {}).get(dscp, dscp // 8) for dscp in range(64))
+
+
+def _pg_table(settings: SwitchSettings, *, pfc: bool) -> tuple[int, ...]:
+    lossless = set(needed(settings.lossless)) if pfc else set()
+    lossy = next((group for group in range(8) if group not in lossless), 0)
+    default = {tc: tc if tc in lossless else lossy for tc in range(8)}
+    return tuple((settings.tc_to_pg or {}).get(tc, default[tc]) for tc in range(8))
+
+
+def _weight(scheduler: Mapping[int, object], queue: int) -> int:
+    weight = scheduler.get(queue, 1)
+    return weight if isinstance(weight, int) else 1
+
+
+def whole_number(value: object) -> int:
+    """A quantity that is not one of its words."""
+    if not isinstance(value, int):
+        raise TypeError(f"{value!r} should have been resolved to a number")
+    return value
+
+
+T = TypeVar("T")
+
+
+def needed(value: T | None) -> T:
+    """A setting for which the model has a default."""
+    if value is None:
+        raise TypeError("a setting without a default was left out")
+    return value

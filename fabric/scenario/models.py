@@ -1,0 +1,135 @@
+"""The models: what each is for, what it leaves out, and every default with its source.
+
+DEFAULTS is both what the compiler fills in and what the model card prints, so that the two cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fabric.scenario.asics import DEFAULT_ASIC
+from fabric.scenario.dcqcn import DEFAULT_DCQCN
+from fabric.state.params import EcnParams
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """One value that a scenario may leave out."""
+
+    path: str
+    """Where a scenario would write it."""
+    value: Any
+    """As it would be written."""
+    source: str
+    """Standard, product documentation or paper; 'assumed: ...' where nothing public decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One model card."""
+
+    name: str
+    purpose: str
+    modelled: tuple[str, ...]
+    not_modelled: tuple[str, ...]
+    defaults: tuple[Default, ...]
+
+
+_ASIC_DEFAULTS: Final = (
+    Default("switches.asic", DEFAULT_ASIC, "assumed: the chip whose numbers all come from one shipped hardware SKU"),
+    Default("switches.latency", "600ns", "assumed: mid-range of data-sheet port-to-port latencies, store and forward"),
+    Default("switches.mtu", "9100B", "SONiC default port MTU (sonic-buildimage port_config)"),
+    Default("switches.lossless", [3], "NVIDIA RoCE default: DSCP 26, priority 3"),
+    Default("switches.pool", "auto", "memory less headroom and guarantees, as SONiC buffer_pool_mellanox.lua does"),
+    Default("switches.shared_headroom", "off", "private headroom, the safe choice; SONiC's pools carry xoff per platform"),
+    Default("switches.mark", "enqueue", "SAI WRED acts on the queue that a packet joins"),
+    Default("switches.hash", {"algorithm": "crc32", "seed": "per-switch"},
+            "SAI_HASH_ALGORITHM_CRC; SONiC seeds by role, a seed per switch avoids polarisation"),
+    Default("switches.load_balancing", "ecmp", "RFC 2992; what fabrics run unless told otherwise"),
+    Default("switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at 10G)"),
+    Default("switches.watchdog", "off", "SONiC: pfcwd is off until started"),
+    Default("switches.ecn", "hpcc", "Kmin 4 KB, Kmax 16 KB per Gb/s, Pmax 20 %: HPCC run.py; QOS practice of vendors varies"),
+    Default("switches.buffer", {"headroom": "auto", "lossy_dynamic_th": 3},
+            "headroom: IEEE 802.1Q worst case (docs: headroom); lossy: dynamic_th 3 of SONiC's q_lossy_profile"),
+    Default("switches.scheduler", {6: "strict"}, "NVIDIA RoCE default: CNP class 6 strict, the others share by DWRR alike"),
+    Default("switches.pause_quanta", 65535, "IEEE 802.3 annex 31D: the largest timer, as vendors send"),
+    Default("switches.response", "half", "half of the IEEE 802.3 31B.3.7 bound for the speed; assumed: peers do better than it"),
+    Default("hosts.latency", "500ns", "assumed: NIC and PCIe on reception"),
+    Default("hosts.mtu", "9100B", "as the switches"),
+    Default("hosts.response", "half", "as the switches"),
+    Default("hosts.pause_quanta", 65535, "as the switches"),
+    Default("hosts.scheduler", {6: "strict"}, "as the switches"),
+    Default("hosts.drain", "off", "a healthy host keeps up with its link"),
+    Default("hosts.rx_buffer", "512KiB", "assumed: order of a NIC's shared receive buffer"),
+    Default("hosts.rx_xoff", "auto", "Linux mlx5e en/port_buffer.c: buffer - ((301 + 2.16 m) Gb/s + 2.72 MTU)"),
+    Default("hosts.rx_xon", "auto", "Linux mlx5e en/port_buffer.c: one MTU below xoff"),
+    Default("transport.mtu", "4096B", "largest RDMA path MTU (IB specification vol. 1, section 9.7)"),
+    Default("transport.cc", "dcqcn", "the default of RoCEv2 NICs (ROCE_CC_PRIO_MASK enabled)"),
+    Default("transport.dcqcn", DEFAULT_DCQCN, "what deployed NICs run"),
+    Default("transport.recovery", "go-back-n", "IB specification vol. 1, section 9.7.5: NAK sequence error"),
+    Default("transport.window", "off", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space"),
+    Default("transport.variable_window", False, "a feature of the HPCC simulator"),
+    Default("transport.ack_every", 1, "assumed: one ACK per packet, as in the ns-3 simulators; NICs coalesce"),
+    Default("transport.retransmit_timeout", "67108864ns", "IB local ACK timeout 14: 4.096 us x 2^14 (perftest default)"),
+    Default("transport.retries", 7, "perftest and NCCL default: retry_cnt 7"),
+    Default("transport.nak_interval", "0s", "IB specification: one NAK per gap"),
+    Default("transport.dscp", 26, "NVIDIA RoCE default (AF31)"),
+    Default("transport.cnp_dscp", 48, "mlx5 cnp_dscp default"),
+    Default("transport.ack_dscp", "data", "IB: acknowledgements travel on the request's service level"),
+    Default("transport.ip", 4, "assumed: RoCEv2 over IPv4"),
+    Default("transport.vlan_tag", False, "routed fabrics carry the priority in the DSCP"),
+    Default("transport.qp", {"per": "message"}, "assumed: as in the literature, where a flow is a queue pair"),
+    Default("transport.source_port", "hashed", "UDP source port 0xC000 to 0xFFFF per queue pair (Linux ib_verbs.h)"),
+    Default("transport.nic_port", "rail", "assumed: queue pairs of two hosts take the ports in turn"),
+    Default("run.reroute_delay", "1ms", "assumed: loss of light to new hardware groups, without a routing protocol"),
+)
+
+MODELS: Final[Mapping[str, Model]] = {
+    "asic": Model(
+        "asic", "What switch and NIC hardware does; what configurations are judged by.",
+        ("every packet, in exact picoseconds, store and forward",
+         "RoCEv2 frames byte by byte in size: RETH, AETH, ICRC, FCS, preamble and gap, VXLAN",
+         "buffers: cells, priority groups with guarantee, dynamic or static limit, private or shared headroom, lossy limits",
+         "ECN/WRED on the instantaneous queue, at enqueue or dequeue",
+         "PFC (802.1Q clause 36, 802.3 annex 31D): eight priorities, quanta, refresh, response time, pausing hosts, "
+         "watchdog per SONiC",
+         "strict and DWRR scheduling; control frames never wait behind data that has not started",
+         "RDMA WRITE: segmentation, pacing, ACK and NAK, go-back-N or selective repeat, timeouts and retry limit",
+         "DCQCN: notification point, alpha, timer and byte-counter increase; CNPs are packets",
+         "ECMP by hash with a seed per switch, packet spraying, flowlets",
+         "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration"),
+        ("cut-through forwarding", "pipelines and memory slices inside a chip; virtual output queues",
+         "PCIe, doorbells, CPU and memory of hosts beyond one latency and one drain rate", "RDMA READ, SEND, atomics",
+         "link-layer retry and FEC latency", "a routing protocol (shortest paths, repaired after reroute_delay)",
+         "averaged WRED queues (SONiC programs weight 0)"),
+        _ASIC_DEFAULTS),
+}
+"""Model cards by name."""
+
+ECN_CURVES: Final[Mapping[str, tuple[EcnParams, int, str]]] = {
+    # name: (curve, rate it is for; 0: any, source)
+    "hpcc": (EcnParams(100_000, 400_000, 0.2), 25 * 10**9,
+             "alibaba-edu/High-Precision-Congestion-Control run.py: 100/400 KB at 25G, in proportion to the port's speed"),
+    "paper-2015": (EcnParams(5_000, 200_000, 0.01), 0, "Zhu et al., SIGCOMM 2015: 5/200 KB, 1 %, for 40G ports"),
+    "sonic": (EcnParams(2**20, 2**21, 0.05), 0, "sonic-buildimage qos_config.j2 AZURE_LOSSLESS: 1/2 MiB, 5 %"),
+}
+
+
+def ecn_curve(name: str, rate_bps: int) -> EcnParams:
+    """A named curve for one port speed."""
+    curve, reference_bps, _ = ECN_CURVES[name]
+    if not reference_bps:
+        return curve
+    return EcnParams(curve.kmin_bytes * rate_bps // reference_bps, curve.kmax_bytes * rate_bps // reference_bps,
+                     curve.pmax_ratio)
+
+
+def default_tree(model: str) -> dict[str, Any]:
+    """The model's defaults as a nested mapping, as a scenario would write them."""
+    tree: dict[str, Any] = {}
+    for default in MODELS[model].defaults:
+        section, _, field = default.path.partition(".")
+        tree.setdefault(section, {})[field] = default.value
+    return tree

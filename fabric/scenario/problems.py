@@ -1,0 +1,171 @@
+"""Validation errors of the schema -> problems that name the place, the value, and the nearest valid spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from fabric.errors import FabricError, Problem
+from fabric.scenario.schema import Scenario
+from fabric.topology.select import nearest
+
+_BOUNDS: Final = {"greater_than": ("gt", "more than"), "greater_than_equal": ("ge", "at least"), "less_than": ("lt", "less than"),
+                  "less_than_equal": ("le", "at most")}
+_TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+                 "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
+                 "model_type": "a mapping", "model_attributes_type": "a mapping"}
+
+
+def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[Problem]:
+    """One problem per error, in the order of the file's sections."""
+    found: dict[tuple[str, str], Problem] = {}
+    for item in error.errors(include_url=False):
+        steps, value = _place(item, raw)
+        path = f"{file}: {_dotted(steps)}" if steps else file
+        for text, hint in _words(item, value, steps, raw):
+            found.setdefault((path, text), Problem(path, text, hint))
+    return list(found.values())
+
+
+def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa: ANN401  whatever YAML holds
+    """The error's path without the tags of unions, and the value found there."""
+    steps: list[str | int] = []
+    value = raw
+    loc = item["loc"]
+    for number, step in enumerate(loc):
+        last = number == len(loc) - 1
+        if isinstance(step, str) and (step.startswith("·") or step == "[key]"):
+            continue
+        if isinstance(value, Mapping):
+            if step in value:
+                value = value[step]
+            elif isinstance(step, str) and step.lstrip("-").isdigit() and int(step) in value:
+                value, step = value[int(step)], int(step)
+            elif value.get("kind") == step and not (last and item["type"] == "missing"):
+                continue
+            elif last:
+                value = None
+            else:
+                continue
+        elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            continue    # a union's branch that has no counterpart in the file
+        steps.append(step)
+    return steps, value
+
+
+def _dotted(steps: Sequence[str | int]) -> str:
+    text = ""
+    for step in steps:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def _words(item: ErrorDetails, value: Any, steps: list[str | int],  # noqa: ANN401
+           raw: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(text, hint) of everything one error says; a model's own rules arrive as lines of 'text; hint'."""
+    cause = item.get("ctx", {}).get("error")
+    if isinstance(cause, FabricError):
+        return [(cause.text, cause.hint)]
+    if item["type"] == "value_error":
+        parts = (line.partition("; ") for line in str(cause).split("\n"))
+        return [(text, hint) for text, _, hint in parts]
+    return [_sentence(item, value, steps, raw)]
+
+
+def _sentence(item: ErrorDetails, value: Any, steps: list[str | int], raw: Mapping[str, Any]) -> tuple[str, str]:  # noqa: ANN401
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "missing":
+        return "missing", _about(steps, raw)
+    if kind == "extra_forbidden":
+        known = list(_properties(_schema_at(steps[:-1], raw)))
+        return f"unknown field (value {_short(value)})", nearest(str(steps[-1]), known, "fields here")
+    if kind in {"literal_error", "enum"}:
+        words = [word.strip("' ") for word in str(context["expected"]).replace(" or ", ", ").split(",")]
+        return f"{_short(value)} is not a valid value", nearest(str(value), words, "valid values")
+    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+        tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",") if tag.strip()]
+        if kind == "union_tag_not_found":
+            return "kind is missing", nearest("", _kinds(steps, raw), "kinds")
+        steps.append("kind")
+        return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
+    if kind in _BOUNDS:
+        key, words_ = _BOUNDS[kind]
+        return f"{_short(value)} is out of range: it must be {words_} {context[key]:g}", _about(steps, raw)
+    if kind in _TYPES:
+        return f"{_short(value)} is not {_TYPES[kind]}", _about(steps, raw)
+    if kind == "string_pattern_mismatch":
+        return f"{_short(value)} is not a valid name", "letters, digits, '.', '_' and '-', beginning with a letter or digit"
+    if kind in {"too_short", "string_too_short"}:
+        return "is empty", _about(steps, raw)
+    return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _about(steps: Sequence[str | int], raw: Mapping[str, Any]) -> str:
+    """The field's description, as the remedy of last resort."""
+    schema = _schema_at(steps, raw)
+    examples = schema.get("examples")
+    text = str(schema.get("description", "")).split("\n", maxsplit=1)[0]
+    return text + (f" Such as {examples[0]!r}." if examples else "")
+
+
+def _kinds(steps: Sequence[str | int], raw: Mapping[str, Any]) -> list[str]:
+    return list(_schema_at(steps, raw).get("discriminator", {}).get("mapping", {}))
+
+
+def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = schema.get("properties", {})
+    return found
+
+
+def _schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa: ANN401
+    """The JSON schema of one place, following what the file says of each `kind`."""
+    root = Scenario.model_json_schema()
+    schema: dict[str, Any] = root
+    value: Any = raw
+    for step in [*steps, None]:
+        schema = _resolve(schema, root, value)
+        if step is None:
+            break
+        outer = {key: schema[key] for key in ("description",) if key in schema}
+        if isinstance(step, int) and "items" in schema:
+            schema = schema["items"]
+        else:
+            schema = _properties(schema).get(str(step)) or schema.get("additionalProperties") or {}
+        schema = schema if isinstance(schema, dict) else outer
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            value = None
+    return schema
+
+
+def _resolve(schema: dict[str, Any], root: Mapping[str, Any], value: Any) -> dict[str, Any]:  # noqa: ANN401
+    for _ in range(8):
+        kept = {key: schema[key] for key in ("description", "examples") if key in schema}
+        if "$ref" in schema:
+            schema = {**root["$defs"][schema["$ref"].rpartition("/")[2]], **kept}
+        elif "discriminator" in schema and isinstance(value, Mapping):
+            mapping = schema["discriminator"]["mapping"]
+            if value.get("kind") not in mapping:
+                return schema
+            schema = {"$ref": mapping[value["kind"]]}
+        elif any(key in schema for key in ("anyOf", "oneOf")) and "discriminator" not in schema:
+            branches = schema.get("anyOf") or schema["oneOf"]
+            wanted = "object" if isinstance(value, Mapping) else "array" if isinstance(value, list) else None
+            fitting = [branch for branch in branches if branch.get("type") == wanted
+                       or ("$ref" in branch and wanted == "object")] or [
+                           branch for branch in branches if branch.get("type") != "null"]
+            schema = {**fitting[0], **kept}
+        else:
+            break
+    return schema

@@ -1,0 +1,82 @@
+"""The scenario file as one strict model: everything a run depends on, nothing that has no effect.
+
+Quantities carry units; unknown fields are refused; what a section leaves out is filled in from the model's defaults
+(models.py), each with its source. load.py reads files into this, compile.py turns it into what the engine runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PrivateAttr
+
+from fabric.faults.spec import FaultSpec
+from fabric.scenario.endpoints import HostsSpec, TransportSpec, VxlanSpec
+from fabric.scenario.expectations import ExpectationField
+from fabric.scenario.switches import SwitchesSpec
+from fabric.scenario.values import OffTime
+from fabric.topology.quantities import TimePs
+from fabric.topology.spec import Name, Strict, TopologySpec
+from fabric.workload.spec import WorkloadSpec
+
+EventName = Literal["pause", "drop", "mark", "rate", "transport"]
+
+
+class TelemetrySpec(Strict):
+    """What is observed."""
+
+    interval: TimePs = Field(100_000_000, gt=0, description="Sampling interval of counters and gauges, simulated time.")
+    events: Annotated[tuple[EventName, ...], Field(strict=False)] = Field(
+        ("pause", "drop", "mark", "rate", "transport"), description="Event categories that are recorded; [] for none.")
+
+
+class RunSpec(Strict):
+    """How long, from which seed, and when to stop."""
+
+    duration: TimePs = Field(gt=0, description="Longest simulated time.")
+    seed: int = Field(1, ge=0, lt=2**63, description="Seed of every random stream.")
+    stop: Literal["done", "duration"] = Field("done", description="done: once every message is done or failed; duration: never "
+                                                                  "before the duration.")
+    no_progress: OffTime = Field("off", description="End with a report once no payload byte has arrived for this long.")
+    reroute_delay: TimePs | None = Field(None, description="From a cable's change of state to new routes at all switches.")
+
+
+class Scenario(Strict):
+    """One scenario file."""
+
+    name: Name = Field(description="Name of the scenario, of its run directory and its tables.")
+    description: str = Field("", max_length=2000, description="What it shows.")
+    topology: TopologySpec = Field(description="The fabric.")
+    model: Literal["asic"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
+    routing: Literal["shortest-path"] = Field("shortest-path", description="ECMP over all shortest paths.")
+    pfc: Literal["on", "off"] = Field("on", description="off: no PAUSE anywhere; lossless priorities become ordinary ones.")
+    switches: SwitchesSpec = Field(default_factory=SwitchesSpec, description="Switch and port settings.")
+    hosts: HostsSpec = Field(default_factory=HostsSpec, description="NIC settings.")
+    transport: TransportSpec = Field(default_factory=TransportSpec, description="RDMA transport.")
+    vxlan: VxlanSpec | None = Field(None, description="Overlay between leaves; none where absent.")
+    workload: Annotated[tuple[WorkloadSpec, ...], Field(strict=False, min_length=1)] = Field(description="Traffic.")
+    faults: Annotated[tuple[FaultSpec, ...], Field(strict=False)] = Field((), description="What goes wrong, and when.")
+    telemetry: TelemetrySpec = Field(default_factory=lambda: TelemetrySpec(), description="Sampling and events.")  # noqa: PLW0108
+    run: RunSpec = Field(description="Duration, seed, end.")
+    expectations: Annotated[tuple[ExpectationField, ...], Field(strict=False)] = Field(
+        (), description="What must hold at the end; a breach makes `fabric run` exit with 1.")
+
+    _file: Path = PrivateAttr(default=Path("scenario.yml"))
+
+    @property
+    def file(self) -> Path:
+        """Where it was read from; files it names are relative to that folder."""
+        return self._file
+
+    def read_from(self, file: Path) -> Scenario:
+        """The same scenario, remembering its file."""
+        copy = self.model_copy()
+        copy._file = file  # noqa: SLF001  its own class
+        return copy
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of the file, for editors."""
+    schema = Scenario.model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

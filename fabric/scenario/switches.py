@@ -1,0 +1,178 @@
+"""The `switches:` section: memory, classes, marking, pause, scheduling; defaults for all, overrides for some.
+
+Every field is optional here. What is left out comes, in this order, from an earlier override or the section itself,
+the chip (asics.py), the model (models.py). Mappings merge field by field, everything else replaces.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from fabric.scenario.values import (
+    MAP_TAG,
+    WORD_TAG,
+    AutoSize,
+    Dscp,
+    NeverTime,
+    OffSize,
+    Priorities,
+    Priority,
+    ResponseTime,
+    word_or_map,
+)
+from fabric.topology.quantities import SizeBytes, TimePs
+from fabric.topology.spec import Strict
+
+EcnName = Literal["off", "hpcc", "paper-2015", "sonic"]
+AsicName = Literal["trident3", "tomahawk2", "tomahawk3", "tomahawk4", "tomahawk5", "spectrum1", "spectrum2", "spectrum3",
+                   "spectrum4", "spectrum5", "teralynx10", "jericho2c+"]
+Weight = Annotated[int, Field(ge=1, le=100)]
+
+
+class EcnCurve(Strict):
+    """WRED/ECN: no mark below kmin, up to pmax at kmax, always above (RFC 3168, SAI WRED with ECN)."""
+
+    kmin: SizeBytes = Field(description="Queue at which marking begins.")
+    kmax: SizeBytes = Field(description="Queue from which every packet is marked.")
+    pmax: float = Field(gt=0, le=1, description="Mark probability just below kmax.")
+    drop_non_ect: bool = Field(False, description="Drop packets that are not ECN-capable instead of passing them "
+                                                  "(wred_green_enable).")
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.kmin >= self.kmax:
+            raise ValueError(f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B); for step marking make kmax one byte more")
+        return self
+
+
+Ecn = Annotated[Annotated[EcnName, Tag(WORD_TAG)] | Annotated[EcnCurve, Tag(MAP_TAG)], Discriminator(word_or_map)]
+"""'off', a named curve, or a curve."""
+
+
+class Buffer(Strict):
+    """Priority-group profile (SONiC BUFFER_PROFILE) of the lossless and lossy classes of a port."""
+
+    dynamic_th: int | None = Field(None, ge=-8, le=7, description="Lossless: limit = 2^dynamic_th x free shared bytes.")
+    static_th: SizeBytes | None = Field(None, description="Lossless: fixed limit instead of dynamic_th.")
+    headroom: AutoSize | None = Field(None, description="What a lossless group may take after XOFF (BUFFER_PROFILE.xoff); "
+                                                        "auto: worst case of cable, speed, MTU and response.")
+    reserved: SizeBytes | None = Field(None, description="Guaranteed to a lossless group before it draws on the pool.")
+    xon: SizeBytes | None = Field(None, description="XON when use is at or below max(xon, limit - xon_offset).")
+    xon_offset: SizeBytes | None = Field(None, description="See xon.")
+    lossy_dynamic_th: int | None = Field(None, ge=-8, le=7, description="Lossy groups and queues: dynamic limit.")
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if self.dynamic_th is not None and self.static_th is not None:
+            raise ValueError("dynamic_th and static_th are both given; give one of them")
+        return self
+
+
+class Watchdog(Strict):
+    """PFC watchdog, semantics of SONiC pfcwd; defaults of `pfcwd start_default` on up to 32 ports."""
+
+    poll: TimePs = Field(200_000_000_000, gt=0, description="Poll interval.")
+    detection: TimePs = Field(200_000_000_000, gt=0, description="A storm is declared after this, in whole polls.")
+    restoration: NeverTime = Field(200_000_000_000, description="The queue is restored after this long without pause; "
+                                                               "never: SONiC without restoration_time.")
+    action: Literal["drop", "forward", "alert"] = Field("drop", description="What is done to a stormed queue.")
+    rule: Literal["auto", "broadcom", "mellanox", "cisco", "occupancy", "teralynx"] = Field(
+        "auto", description="Detection condition; auto: that of the chip's platform.")
+    priorities: Priorities | None = Field(None, description="Watched priorities (pfcwd_sw_enable); the lossless ones "
+                                                            "where absent.")
+
+    @model_validator(mode="after")
+    def _by_yang(self) -> Self:
+        problems = []
+        if self.detection < self.poll:
+            problems.append("detection is shorter than poll (sonic-pfcwd.yang); lengthen it or poll more often")
+        if isinstance(self.restoration, int) and self.restoration < self.poll:
+            problems.append("restoration is shorter than poll (sonic-pfcwd.yang); lengthen it or poll more often")
+        if self.priorities == ():
+            problems.append("priorities is empty, so the watchdog would watch nothing; use watchdog: off")
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+
+WatchdogOrOff = Annotated[Annotated[Literal["off"], Tag(WORD_TAG)] | Annotated[Watchdog, Tag(MAP_TAG)],
+                          Discriminator(word_or_map)]
+
+
+class Hash(Strict):
+    """ECMP hash."""
+
+    algorithm: Literal["crc32", "xor", "toeplitz", "murmur3"] | None = Field(None, description="Over the 5-tuple.")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] | Literal["per-switch"] | None = Field(
+        None, description="per-switch: drawn for each switch; a number: the same everywhere, which polarises.")
+
+
+class PortSettings(Strict):
+    """What a port override may change."""
+
+    mtu: SizeBytes | None = Field(None, ge=576, le=9_600, description="IP MTU of the port.")
+    ecn: Ecn | None = Field(None, description="Marking in the queues of lossless priorities: off, a named curve, or a curve.")
+    ecn_queues: Priorities | None = Field(None, description="Queues that mark; those of the lossless priorities where absent.")
+    buffer: Buffer | None = Field(None, description="Priority-group profile.")
+    scheduler: dict[Priority, Weight | Literal["strict"]] | None = Field(
+        None, description="Queue: strict, or DWRR weight 1 to 100.")
+    pfc_priorities: Priorities | None = Field(None, description="Priorities with PFC; the lossless ones where absent.")
+    pause_quanta: int | None = Field(None, ge=1, le=65_535, description="Timer of XOFF frames, in 512 bit times.")
+    response: ResponseTime | None = Field(
+        None, description="From the last bit of a PAUSE frame to the stop: half or worst of IEEE 802.3 31B.3.7, or a time.")
+
+
+class SwitchSettings(PortSettings):
+    """What a switch override may change."""
+
+    asic: AsicName | None = Field(None, description="Chip: `fabric model show asic` lists them with sources.")
+    latency: TimePs | None = Field(None, description="Fixed forwarding latency.")
+    memory: SizeBytes | None = Field(None, gt=0, description="Packet memory instead of the chip's.")
+    cell: SizeBytes | None = Field(None, gt=0, le=16_384, description="Accounting unit instead of the chip's.")
+    pool: AutoSize | None = Field(None, description="Shared ingress pool; auto: what headroom and guarantees leave.")
+    shared_headroom: OffSize | None = Field(None, description="Shared headroom pool (BUFFER_POOL.xoff); off: private.")
+    lossless: Priorities | None = Field(None, description="Priorities that must not lose packets.")
+    dscp_to_tc: dict[Dscp, Priority] | None = Field(None, description="Traffic class of a DSCP; dscp / 8 where absent.")
+    tc_to_pg: dict[Priority, Priority] | None = Field(
+        None, description="Priority group of a class; its own number if lossless, else 0.")
+    tc_to_queue: dict[Priority, Priority] | None = Field(None, description="Queue of a class; its own number where absent.")
+    mark: Literal["enqueue", "dequeue"] | None = Field(None, description="When ECN looks at the queue.")
+    hash: Hash | None = Field(None, description="ECMP hash.")
+    load_balancing: Literal["ecmp", "spray", "flowlet"] | None = Field(None, description="Choice among equal-cost ports.")
+    flowlet_gap: TimePs | None = Field(None, gt=0, description="Idle time after which a flow may move; flowlet only.")
+    watchdog: WatchdogOrOff | None = Field(None, description="PFC watchdog, or off.")
+
+
+class SwitchOverride(SwitchSettings):
+    """Other settings for some switches or ports; the last match decides, field by field."""
+
+    role: Literal["leaf", "spine", "super-spine", "switch"] | None = Field(None, description="Switches of this role.")
+    switch: str | None = Field(None, min_length=1, description="Switches by name or shell pattern.")
+    port: str | None = Field(None, min_length=1, description="Ports by 'switch:port', either part a pattern.")
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Self:
+        problems = []
+        if (self.role is None) + (self.switch is None) + (self.port is None) != 2:
+            problems.append("give exactly one of role, switch and port")
+        settings = self.model_fields_set - SELECTORS
+        if not settings:
+            problems.append("this override changes nothing; give a setting or remove it")
+        if self.port is not None:
+            whole = sorted(settings - set(PortSettings.model_fields))
+            problems += [f"{name} belongs to a whole switch and has no effect on a port; select with switch or role"
+                         for name in whole]
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+
+class SwitchesSpec(SwitchSettings):
+    """The `switches:` section."""
+
+    overrides: Annotated[tuple[SwitchOverride, ...], Field(strict=False)] = Field((), description="Settings that differ.")
+
+
+SELECTORS: Final = frozenset({"role", "switch", "port"})

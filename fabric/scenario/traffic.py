@@ -1,0 +1,126 @@
+"""The `workload:` section -> messages and queue pairs of the engine, checked against the fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.errors import Problem
+from fabric.scenario.schema import Scenario
+from fabric.state.params import Messages, QueuePairs
+from fabric.topology.model import Fabric
+from fabric.topology.paths import EcmpTable
+from fabric.workload.batch import Batch, Surroundings
+from fabric.workload.qps import QpRules, assign, find_cycle
+from fabric.workload.registry import WORKLOADS
+
+_MAX_PROBLEMS: Final = 20
+Ints = NDArray[np.int64]
+
+
+class Traffic:
+    """All workloads of a scenario, generated and joined in the order of the file."""
+
+    def __init__(self, scenario: Scenario, fabric: Fabric, problems: list[Problem]) -> None:
+        self.path = f"{scenario.file.name}: "
+        self.fabric = fabric
+        self.problems = problems
+        around = Surroundings(fabric, scenario.run.seed, scenario.file.parent, problems)
+        self.names = [spec.name or spec.kind for spec in scenario.workload]
+        self.batches: list[Batch] = []
+        for number, spec in enumerate(scenario.workload):
+            path = f"{self.path}workload[{number}]"
+            batch = WORKLOADS[spec.kind](spec, self.names[number], path, around)
+            if spec.priority is not None:
+                batch = _with_priority(batch, spec.priority)
+            self.batches.append(batch)
+            self._check(batch, path, scenario.run.duration)
+
+    def _check(self, batch: Batch, path: str, duration_ps: int) -> None:
+        """Self-addressed, empty and late messages, and dependencies nobody could know of."""
+        self._each(batch, path, batch.src == batch.dst, lambda row: (
+            f"'{self._name(batch.src[row])}' sends to itself", "name two different hosts"))
+        self._each(batch, path, batch.size_bytes <= 0, lambda _: ("a message of 0 bytes", "give at least 1 byte"))
+        self._each(batch, path, batch.start_ps >= duration_ps, lambda row: (
+            f"a message starts at {batch.start_ps[row] / 1e6:g} us, after the end of the run (run.duration)",
+            "start it earlier or run longer"))
+        for earlier, later in batch.after:
+            src = batch.src[later]
+            if src not in {batch.src[earlier], batch.dst[earlier]}:
+                self.problems.append(Problem(self._where(batch, path, later),
+                                             f"waits for a message from '{self._name(batch.src[earlier])}' to "
+                                             f"'{self._name(batch.dst[earlier])}', which '{self._name(src)}' cannot observe",
+                                             "a dependency must be sent by, or arrive at, the waiting message's source"))
+        cycle = find_cycle(len(batch), batch.after) if len(batch.after) else []
+        if cycle:
+            ids = " -> ".join((batch.labels[row] if batch.labels else "") or f"#{row}" for row in [*cycle, cycle[0]])
+            self.problems.append(Problem(self._where(batch, path, cycle[0]), f"messages wait for each other: {ids}",
+                                         "remove one of these dependencies"))
+
+    def _each(self, batch: Batch, path: str, wrong: NDArray[np.bool_], say: object) -> None:
+        for row in np.flatnonzero(wrong)[:_MAX_PROBLEMS].tolist():
+            text, hint = say(row)  # type: ignore[operator]
+            problem = Problem(self._where(batch, path, row), text, hint)
+            if problem not in self.problems:
+                self.problems.append(problem)
+
+    @staticmethod
+    def _where(batch: Batch, path: str, row: int) -> str:
+        return batch.lines[row] if batch.lines else path
+
+    def _name(self, node: int) -> str:
+        return self.fabric.nodes[int(node)].name
+
+    def join(self, dscp_of: Mapping[int, int], default_priority: int, rules: QpRules, seed: int) -> tuple[Messages, QueuePairs]:
+        """Columns for the engine; -1 priorities become the transport's."""
+        def column(field: str) -> Ints:
+            return np.concatenate([getattr(batch, field) for batch in self.batches]).astype(np.int64)
+        src, dst = column("src"), column("dst")
+        priority = column("priority")
+        priority[priority < 0] = default_priority
+        table = np.array([dscp_of.get(priority, 0) for priority in range(8)], np.int64)
+        dscp = table[priority]
+        qp, queue_pairs = assign(self.fabric, seed, src, dst, dscp, rules)
+        after: list[tuple[int, int]] = []
+        labels: list[str] = []
+        base = 0
+        for name, batch in zip(self.names, self.batches, strict=True):
+            after += [(earlier + base, later + base) for earlier, later in batch.after]
+            given = batch.labels or [""] * len(batch)
+            labels += [label or f"{name}/{number}" for number, label in enumerate(given)]
+            base += len(batch)
+        return Messages(src=src, dst=dst, size_bytes=column("size_bytes"), start_ps=column("start_ps"), dscp=dscp, qp=qp,
+                        delay_ps=column("delay_ps"), after=after, label=labels), queue_pairs
+
+    def priorities(self) -> set[int]:
+        """Priorities that messages ask for; -1: the transport's."""
+        return {int(priority) for batch in self.batches for priority in np.unique(batch.priority)}
+
+
+def _with_priority(batch: Batch, priority: int) -> Batch:
+    return Batch(batch.src, batch.dst, batch.size_bytes, batch.start_ps,
+                 np.where(batch.priority < 0, priority, batch.priority), batch.delay_ps, batch.after, batch.labels, batch.lines)
+
+
+def check_reachable(fabric: Fabric, routes: EcmpTable, queue_pairs: QueuePairs, path: str) -> list[Problem]:
+    """Queue pairs whose destination no path reaches from the port they leave by."""
+    class_ = routes.class_of_host[queue_pairs.dst]
+    leaf = np.array([fabric.peer_of(port).id for port in range(len(fabric.ports))], np.int64)[queue_pairs.port]
+    lost = np.flatnonzero(routes.distance[leaf, class_] < 0)
+    pairs = dict.fromkeys((int(queue_pairs.src[row]), int(queue_pairs.dst[row])) for row in lost.tolist())
+    return [Problem(f"{path}workload", f"'{fabric.nodes[dst].name}' cannot be reached from '{fabric.nodes[src].name}' "
+                    "by the port its queue pair uses", "add cables, or keep such messages inside one part of the fabric")
+            for src, dst in list(pairs)[:_MAX_PROBLEMS]]
+
+
+def dscp_by_priority(table: Sequence[int], transport_dscp: int) -> dict[int, int]:
+    """Priority -> the DSCP that leads there: the transport's own where it does, else the lowest."""
+    found: dict[int, int] = {}
+    for dscp in [transport_dscp, *range(64)]:
+        found.setdefault(table[dscp], dscp)
+    return found
+
+

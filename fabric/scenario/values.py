@@ -1,0 +1,71 @@
+"""Field types shared by the scenario's sections: quantities that may also be a word, priorities, patterns.
+
+A field such as `headroom: auto | 96KiB` is an integer in the base unit or the word itself; one validator reads both,
+so that a mistake yields one message and not one per alternative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final
+
+from annotated_types import Ge, Le
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from fabric.errors import UnitError
+from fabric.topology.quantities import exact_rate, exact_size, exact_time
+from fabric.units import parse_rate_bps, parse_size_bytes, parse_time_ps
+
+MAP_TAG: Final = "·map"
+WORD_TAG: Final = "·word"
+"""Union tags begin with a dot that no field name has; error paths leave them out."""
+
+
+def word_or_map(value: object) -> str:
+    """Discriminate `off | name` from a mapping."""
+    return MAP_TAG if isinstance(value, Mapping) or hasattr(value, "model_fields_set") else WORD_TAG
+
+
+def _or_word(parse: Callable[[object], int], write: Callable[[int], str], words: tuple[str, ...],
+             example: str) -> tuple[Any, ...]:
+    def read(value: object) -> int | str:
+        if isinstance(value, str) and value in words:
+            return value
+        try:
+            return parse(value)
+        except UnitError as error:
+            raise UnitError(error.text, f"{error.hint or f'such as {example!r}'}; or {' or '.join(words)}") from error
+
+    def dump(value: int | str) -> str:
+        return value if isinstance(value, str) else write(value)
+
+    schema: dict[str, Any] = {"type": "string", "examples": [*words, example],
+                              "description": f"A quantity with its unit such as '{example}', or {' or '.join(words)}."}
+    return BeforeValidator(read), PlainSerializer(dump, return_type=str, when_used="json"), WithJsonSchema(schema)
+
+
+AutoSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("auto",), "96KiB")]
+"""Bytes, or 'auto': computed."""
+OffSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("off",), "4MiB")]
+"""Bytes, or 'off'."""
+OffTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("off",), "10ms")]
+"""Picoseconds, or 'off'."""
+NeverTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("never",), "400ms")]
+"""Picoseconds, or 'never'."""
+ResponseTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("half", "worst"), "1us")]
+"""Picoseconds, or a share of the IEEE 802.3 31B.3.7 bound for the port's speed."""
+OffRate = Annotated[int | str, *_or_word(parse_rate_bps, exact_rate, ("off",), "10G")]
+"""Bits per second, or 'off'."""
+
+Priority = Annotated[int, Ge(0), Le(7)]
+"""IEEE 802.1Q priority, traffic class, queue or priority group."""
+Dscp = Annotated[int, Ge(0), Le(63)]
+"""RFC 2474 code point."""
+Priorities = Annotated[tuple[Priority, ...], Field(strict=False, max_length=8)]
+Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)]
+"""Names or shell patterns."""
+
+
+def bitmap(priorities: tuple[int, ...]) -> int:
+    """(3, 4) -> 0b11000."""
+    return sum(1 << priority for priority in set(priorities))

@@ -1,0 +1,100 @@
+"""What a workload generates, before queue pairs exist: columns of messages and their dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.errors import Problem
+from fabric.topology.model import Fabric, Node
+from fabric.topology.select import match_hosts
+from fabric.workload.streams import stream
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Messages of one workload; columns of equal length."""
+
+    src: Ints
+    dst: Ints
+    """NodeIds of hosts."""
+    size_bytes: Ints
+    start_ps: Ints
+    priority: Ints
+    """Traffic class; -1: the workload's, or the transport's."""
+    delay_ps: Ints
+    after: Sequence[tuple[int, int]] = ()
+    """(earlier, later), rows of this batch."""
+    labels: Sequence[str] = ()
+    """The user's ids; empty: numbered."""
+    lines: Sequence[str] = ()
+    """Where each message stands in the user's input; empty: the workload as a whole."""
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a generator may look at."""
+
+    fabric: Fabric
+    seed: int
+    folder: Path
+    """Files are relative to this."""
+    problems: list[Problem] = field(default_factory=list)
+
+    def random(self, workload: str, use: str) -> np.random.Generator:
+        """The stream of one use of one workload."""
+        return stream(self.seed, f"workload.{workload}.{use}")
+
+    def hosts(self, patterns: Sequence[str], path: str, at_least: int = 1) -> Ints:
+        """NodeIds of the named hosts, ascending; too few are a problem."""
+        if tuple(patterns) == ("*",):
+            found: Sequence[Node] = self.fabric.hosts
+        else:
+            before = len(self.problems)
+            found = match_hosts(self.fabric, patterns, path, self.problems)
+            if len(self.problems) > before:
+                return np.empty(0, np.int64)
+        if len(found) < at_least:
+            self.problems.append(Problem(path, f"{len(found)} host(s) match, and this workload needs {at_least}",
+                                         "name more hosts, or use '*'"))
+        return np.array([host.id for host in found], np.int64)
+
+    @cached_property
+    def rate_bps(self) -> Ints:
+        """(n_hosts,) sum of each host's port rates."""
+        return np.array([sum(self.fabric.links[self.fabric.ports[port].link].rate_bps for port in host.ports)
+                         for host in self.fabric.hosts], np.int64)
+
+    @cached_property
+    def leaf(self) -> Ints:
+        """(n_hosts,) first switch of each host."""
+        return np.array([self.fabric.peer_of(host.first_port).id for host in self.fabric.hosts], np.int64)
+
+
+Generate = Callable[..., Batch]
+"""(spec, name, path, surroundings) -> Batch; problems go to surroundings.problems."""
+
+
+def plain(src: Ints, dst: Ints, size_bytes: Ints | int, start_ps: Ints | int, after: Sequence[tuple[int, int]] = ()) -> Batch:
+    """A batch without priorities, delays or ids."""
+    n = len(src)
+    return Batch(np.asarray(src, np.int64), np.asarray(dst, np.int64), np.broadcast_to(np.int64(size_bytes), n)
+                 if np.isscalar(size_bytes) else np.asarray(size_bytes, np.int64),
+                 np.broadcast_to(np.int64(start_ps), n) if np.isscalar(start_ps) else np.asarray(start_ps, np.int64),
+                 np.full(n, -1, np.int64), np.zeros(n, np.int64), after)
+
+
+def starts(start_ps: int, repeat: int, interval_ps: int | None, jitter_ps: int, n: int, random: np.random.Generator) -> Ints:
+    """(repeat * n,) posting times, repetition by repetition."""
+    base = np.repeat(start_ps + np.arange(repeat, dtype=np.int64) * (interval_ps or 0), n)
+    return base + random.integers(0, jitter_ps, len(base)) if jitter_ps else base

@@ -1,0 +1,189 @@
+"""Ideal completion time: one message alone on an idle fabric, exactly as the engine would play it.
+
+From posting to the arrival of the last ACK at the sender. Store and forward at every hop; a frame occupies a link for
+(frame + wire overhead) at the link's rate, rounded up to whole picoseconds; each hop adds propagation and the latency of
+the receiving device. The way is the fastest of the shortest ones. Not in it: windows, congestion control, routing chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.state.params import EngineParams
+from fabric.topology.model import Fabric
+from fabric.topology.paths import DELIVER, EcmpTable, equal_cost_ports
+from fabric.units import PS_PER_S
+
+Ints = NDArray[np.int64]
+_FAR: Final = 2**62
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The fastest shortest way of each queue pair, hop by hop; columns past a way's end are -1."""
+
+    port: Ints
+    """(n, max hops) port that sends; the first is the host's own."""
+    hops: Ints
+    """(n,) links on the way."""
+
+
+def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Ints:
+    """Ideal completion time of every message of `params`.
+
+    Parameters
+    ----------
+    fabric, params      what the engine is built from
+    routes              equal-cost paths of the fabric; computed where absent
+
+    Returns: (n_messages,) picoseconds. Raises: nothing; pairs without a way get -1.
+    Source: last-passage time of a tandem of deterministic queues; with at most three frame sizes (first, middle, last) the
+    maximum over all paths through (frames x hops) has the closed form used here.
+    """
+    routes = routes if routes is not None else equal_cost_ports(fabric)
+    messages, pairs = params.messages, params.queue_pairs
+    if not len(messages.src):
+        return np.empty(0, np.int64)
+    forward = _ways(fabric, params, routes, pairs.src, pairs.dst, pairs.port)
+    back_port = _attached_port(fabric, params, routes, pairs.dst, pairs.src, forward)
+    backward = _ways(fabric, params, routes, pairs.dst, pairs.src, back_port)
+    return _complete(fabric, params, forward, backward, messages.qp, messages.size_bytes)
+
+
+def _link_columns(fabric: Fabric, params: EngineParams) -> tuple[Ints, Ints, Ints]:
+    """Per port: rate, delay including the receiving device's latency, peer node."""
+    rate = np.array([fabric.links[port.link].rate_bps for port in fabric.ports], np.int64)
+    peer = np.array([fabric.ports[port.peer].node for port in fabric.ports], np.int64)
+    latency = np.array([params.hosts[node.id].latency_ps if node.is_host else params.switches[node.id].latency_ps
+                        for node in fabric.nodes], np.int64)
+    delay = np.array([fabric.links[port.link].delay_ps for port in fabric.ports], np.int64) + latency[peer]
+    return rate, delay, peer
+
+
+def _tx_ps(size_bytes: Ints | int, rate_bps: Ints) -> Ints:
+    # Exact below 2**63: a frame of 16 KiB is 131,072 bits x 10**12.
+    return -(-(np.asarray(size_bytes, np.int64) * 8 * PS_PER_S) // rate_bps)
+
+
+def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, src: Ints, dst: Ints, first: Ints) -> Ways:
+    """Walk all pairs at once: at every switch the member of the group with the least time to go for a full frame."""
+    rate, delay, peer = _link_columns(fabric, params)
+    frame = params.frames.data_header_bytes + params.frames.payload_bytes + params.frames.wire_overhead_bytes
+    cost = _tx_ps(frame, rate) + delay
+    best = _best_ports(fabric, routes, cost, peer)
+    last = {key: min(ports, key=lambda port: int(cost[port])) for key, ports in routes.delivery.items()}
+    n_nodes = len(fabric.nodes)
+    last_keys = np.array(sorted(switch * n_nodes + host for switch, host in last), np.int64)
+    last_ports = np.array([last[key] for key in sorted(last, key=lambda key: key[0] * n_nodes + key[1])], np.int64)
+    class_ = routes.class_of_host[dst].astype(np.int64)
+    columns = [np.asarray(first, np.int64)]
+    here = peer[columns[0]]
+    while np.any(moving := here != dst):
+        group = routes.group_of[here, class_]
+        deliver = moving & (group == DELIVER)
+        place = np.minimum(np.searchsorted(last_keys, here * n_nodes + dst), max(len(last_keys) - 1, 0))
+        step = np.where(deliver, last_ports[place], np.where(moving & (group >= 0), best[here, class_], -1))
+        columns.append(step)
+        here = np.where(step >= 0, peer[step], dst)
+    port = np.stack(columns, axis=1)
+    reached = peer[port[np.arange(len(port)), (port >= 0).sum(axis=1) - 1]] == dst
+    return Ways(port, np.where(reached, (port >= 0).sum(axis=1), 0))
+
+
+def _best_ports(fabric: Fabric, routes: EcmpTable, cost: Ints, peer: Ints) -> Ints:
+    """(n_nodes, n_classes) port of the fastest shortest way, by distance outwards from each class."""
+    n_nodes, n_classes = routes.group_of.shape
+    to_go = np.full((n_nodes, n_classes), _FAR, np.int64)
+    best = np.full((n_nodes, n_classes), -1, np.int64)
+    to_go[routes.distance == 0] = 0
+    switches = [node.id for node in fabric.switches]
+    for distance in range(1, int(routes.distance.max(initial=0)) + 1):
+        for node in switches:
+            groups = routes.group_of[node]
+            at = np.flatnonzero((routes.distance[node] == distance) & (groups >= 0))
+            for group in np.unique(groups[at]):
+                classes = at[groups[at] == group]
+                ports = np.array(routes.groups[group], np.int64)
+                times = to_go[peer[ports]][:, classes] + cost[ports][:, None]
+                pick = times.argmin(axis=0)
+                to_go[node, classes] = times[pick, np.arange(len(classes))]
+                best[node, classes] = ports[pick]
+    return best
+
+
+def _attached_port(fabric: Fabric, params: EngineParams, routes: EcmpTable, src: Ints, dst: Ints, forward: Ways) -> Ints:
+    """Port by which an acknowledgement leaves: the one its data arrived at."""
+    _ = params, routes, dst
+    rows = np.arange(len(src))
+    arrival = forward.port[rows, np.maximum(forward.hops - 1, 0)]
+    peer = np.array([port.peer for port in fabric.ports], np.int64)
+    first = np.array([host.first_port for host in fabric.hosts], np.int64)
+    return np.where(forward.hops > 0, peer[arrival], first[src])
+
+
+def _overlay(fabric: Fabric, params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
+    """(n, hops) hops on which frames wear an outer header: between the first and the last switch."""
+    if params.vxlan is None:
+        return np.zeros(ways.port.shape, np.bool_)
+    place = np.arange(ways.port.shape[1])[None, :]
+    return (place > 0) & (place < ways.hops[:, None] - 1)
+
+
+def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Ways, qp: Ints, size_bytes: Ints) -> Ints:
+    frames, every = params.frames, params.transport.ack_every_packets
+    payload = frames.payload_bytes
+    packets = np.maximum(-(-size_bytes // payload), 1)
+    rest = size_bytes - (packets - 1) * payload
+    arrive_last = _data_ps(fabric, params, forward, qp, packets, rest)
+    # The ACK before the last one may still be on a link when the last one wants it (tiny last packets).
+    before = packets - 1
+    has_before = (before > 0) & (before % every == 0)
+    arrive_before = np.where(has_before, _data_ps(fabric, params, forward, qp, np.maximum(before, 1),
+                                                  np.full(len(qp), payload)), -_FAR // 2)
+    rate, delay, _ = _link_columns(fabric, params)
+    valid = backward.port >= 0
+    overlay = _overlay(fabric, params, backward)
+    wire = frames.ack_bytes + frames.wire_overhead_bytes + np.where(overlay, frames.vxlan_bytes, 0)
+    tx = np.where(valid, _tx_ps(wire, rate[backward.port]), 0)
+    fixed = np.where(valid, delay[backward.port], 0).sum(axis=1)
+    total, slowest = tx.sum(axis=1), tx.max(axis=1)
+    done = np.maximum(arrive_last + total[qp], arrive_before + total[qp] + slowest[qp]) + fixed[qp]
+    return np.where((forward.hops[qp] > 0) & (backward.hops[qp] > 0), done, -1)
+
+
+def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets: Ints, last_payload: Ints) -> Ints:
+    """Arrival of the last of `packets` frames of which the first wears a RETH and the last carries `last_payload`."""
+    rate, delay, _ = _link_columns(fabric, params)
+    frames = params.frames
+    head = frames.data_header_bytes + frames.wire_overhead_bytes
+    valid = ways.port >= 0
+    extra = np.where(_overlay(fabric, params, ways), frames.vxlan_bytes, 0)
+    rates = rate[ways.port]
+    # Full-size frames depend on the way only; the last frame depends on the message.
+    first = np.where(valid, _tx_ps(head + frames.reth_bytes + frames.payload_bytes + extra, rates), 0)
+    middle = np.where(valid, _tx_ps(head + frames.payload_bytes + extra, rates), 0)
+    fixed = np.where(valid, delay[ways.port], 0).sum(axis=1)[qp]
+    reth = np.where(packets == 1, frames.reth_bytes, 0)
+    last = np.where(valid[qp], _tx_ps((head + reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
+    n_hops = ways.port.shape[1]
+    # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along the
+    # first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
+    suffix = np.cumsum(last[:, ::-1], axis=1)[:, ::-1]
+    prefix = np.cumsum(first, axis=1)[qp]
+    middles = np.maximum(packets - 2, 0)
+    best = np.where(packets == 1, suffix[:, 0], 0)
+    some, many = packets >= 2, packets >= 3
+    sums = np.cumsum(np.c_[np.zeros(len(middle), np.int64), middle], axis=1)
+    for p in range(n_hops):
+        inside = valid[qp, p]
+        best = np.where(some & ~many & inside, np.maximum(best, prefix[:, p] + suffix[:, p]), best)
+        peak = np.zeros(len(middle), np.int64)
+        for q in range(p, n_hops):
+            peak = np.maximum(peak, middle[:, q])
+            through = (sums[:, q + 1] - sums[:, p])[qp] + (middles - 1) * peak[qp]
+            best = np.where(many & valid[qp, q], np.maximum(best, prefix[:, p] + through + suffix[:, q]), best)
+    return best + fixed

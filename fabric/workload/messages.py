@@ -1,0 +1,136 @@
+"""Messages one by one: from the scenario itself or from CSV `id,src,dst,size_bytes,start_ns,priority,after`.
+
+`after` lists ids, separated by spaces or semicolons. A dependency is local to a host: the earlier message must arrive at,
+or be sent by, the later one's sender, because only there can anybody know that it is over. An optional column delay_ns is
+the compute time between the last dependency and the posting.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from fabric.errors import Problem
+from fabric.topology.select import nearest
+from fabric.units import PS_PER_NS
+from fabric.workload.batch import Batch, Surroundings
+from fabric.workload.spec import MessagesSpec
+
+REQUIRED: Final = ("id", "src", "dst", "size_bytes", "start_ns")
+COLUMNS: Final = (*REQUIRED, "priority", "after", "delay_ns")
+_MAX_PROBLEMS: Final = 20
+"""A file that is wrong everywhere is described by its first lines."""
+
+
+class Row(NamedTuple):
+    """One message as written."""
+
+    where: str
+    id: str
+    src: str
+    dst: str
+    size_bytes: int
+    start_ps: int
+    priority: int
+    after: Sequence[str]
+    delay_ps: int
+
+
+def generate(spec: MessagesSpec, name: str, path: str, around: Surroundings) -> Batch:
+    """The messages in the order in which they are written."""
+    _ = name
+    if spec.file is None:
+        rows = [Row(f"{path}.messages[{number}]", item.id or "", item.src, item.dst, item.size, item.start,
+                    -1 if item.priority is None else item.priority, item.after or (), item.delay)
+                for number, item in enumerate(spec.messages)]
+    else:
+        rows = read_csv(around.folder / spec.file, f"{path}.file", around.problems)
+    return _resolve(rows, around)
+
+
+def read_csv(file: Path, path: str, problems: list[Problem]) -> list[Row]:
+    """All rows, or none with the reasons in `problems`."""
+    try:
+        with file.open(encoding="utf-8", newline="") as handle:
+            reader = csv.DictReader(handle)
+            header = [name.strip() for name in reader.fieldnames or ()]
+            reader.fieldnames = header
+            missing = [name for name in REQUIRED if name not in header]
+            unknown = [name for name in header if name not in COLUMNS]
+            problems += [Problem(f"{path}, {file.name} line 1", f"column '{name}' is missing",
+                                 f"the columns are {','.join(COLUMNS[:-1])} and optionally delay_ns") for name in missing]
+            problems += [Problem(f"{path}, {file.name} line 1", f"unknown column '{name}'", nearest(name, COLUMNS, "columns"))
+                         for name in unknown]
+            if missing or unknown:
+                return []
+            found: list[Problem] = []
+            rows = list(_rows(reader, f"{path}, {file.name}", found))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        siblings = [entry.name for entry in file.parent.iterdir() if entry.is_file()] if file.parent.is_dir() else []
+        problems.append(Problem(path, f"{file}: {why}", nearest(file.name, siblings, "files there")))
+        return []
+    problems += found[:_MAX_PROBLEMS]
+    if not rows and not found:
+        problems.append(Problem(path, f"{file.name} holds no message", "add a line below the header"))
+    return [] if found else rows
+
+
+def _rows(reader: csv.DictReader[str], path: str, problems: list[Problem]) -> Iterator[Row]:
+    for cells in reader:
+        where = f"{path} line {reader.line_num}"
+        values = {}
+        for column, least, empty in (("size_bytes", 0, ""), ("start_ns", 0, ""), ("priority", 0, "-1"), ("delay_ns", 0, "0")):
+            text = (cells.get(column) or "").strip() or empty
+            try:
+                values[column] = int(text)
+            except ValueError:
+                problems.append(Problem(where, f"{column} {text!r} is not a whole number", "write digits without a unit"))
+                values[column] = least
+            if values[column] < least and text != empty:
+                problems.append(Problem(where, f"{column} {text} is negative", f"write {least} or more"))
+        if values["priority"] > 7:
+            problems.append(Problem(where, f"priority {values['priority']} does not exist", "write 0 to 7, or nothing"))
+        after = (cells.get("after") or "").replace(";", " ").split()
+        if values["delay_ns"] and not after:
+            problems.append(Problem(where, "delay_ns has no effect without after", "use start_ns instead"))
+        yield Row(where, (cells["id"] or "").strip(), (cells["src"] or "").strip(), (cells["dst"] or "").strip(),
+                  values["size_bytes"], values["start_ns"] * PS_PER_NS, values["priority"], after,
+                  values["delay_ns"] * PS_PER_NS)
+
+
+def _resolve(rows: Sequence[Row], around: Surroundings) -> Batch:
+    """Names to ids; dependencies to row numbers."""
+    by_name = around.fabric.by_name
+    hosts = [host.name for host in around.fabric.hosts]
+    number_of: dict[str, int] = {}
+    found: list[Problem] = []
+    for number, row in enumerate(rows):
+        if row.id and number_of.setdefault(row.id, number) != number:
+            found.append(Problem(row.where, f"id '{row.id}' is used twice", f"first at {rows[number_of[row.id]].where}"))
+        for end in dict.fromkeys((row.src, row.dst)):
+            node = by_name.get(end)
+            if node is None or not node.is_host:
+                text = f"'{end}' is a {node.role}, not a host" if node else f"no host is called '{end}'"
+                found.append(Problem(row.where, text, nearest(end, hosts, "hosts")))
+    after: list[tuple[int, int]] = []
+    for number, row in enumerate(rows):
+        for earlier in row.after:
+            if earlier not in number_of:
+                found.append(Problem(row.where, f"after names '{earlier}', which is no message's id",
+                                     nearest(earlier, list(number_of), "ids")))
+            else:
+                after.append((number_of[earlier], number))
+    around.problems.extend(found[:_MAX_PROBLEMS])
+    if found:
+        rows, after = (), []
+    def column(values: list[int]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+        return np.array(values, np.int64)
+    return Batch(column([by_name[row.src].id for row in rows]), column([by_name[row.dst].id for row in rows]),
+                 column([row.size_bytes for row in rows]), column([row.start_ps for row in rows]),
+                 column([row.priority for row in rows]), column([row.delay_ps for row in rows]), after,
+                 [row.id for row in rows], [row.where for row in rows])
