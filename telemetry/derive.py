@@ -1,8 +1,7 @@
 """Values that stand in no single field of a Snapshot: each is a function of the catalogue's `source` column.
 
-A pause or an outage that is still going on has not reached its counter yet; an operator who looks during a storm
-must see it all the same, so these functions add it. Time that a counter gains later is exactly what was added before,
-hence the sums never step back.
+An outage that is still going on has not reached its counter yet; an operator who looks during it must see it all the
+same, so `down_ps()` adds it. (Snapshot does so for pauses.)
 """
 
 from __future__ import annotations
@@ -41,33 +40,14 @@ def per_class(bitmap: Values) -> Values:
     return bitmap[:, np.newaxis].astype(np.int64) >> np.arange(N_CLASSES) & 1
 
 
-def _running(active: Values, since_ps: Values, now_ps: int) -> Values:
-    """Length of what is going on, else 0. A device may be a window ahead of the snapshot, hence the floor."""
-    return np.where(active != 0, np.maximum(now_ps - since_ps, 0), 0)
-
-
 def _paused(snapshot: Snapshot) -> Values:
     return per_class(snapshot.ports["paused"])
 
 
-def _receive_paused_ps(snapshot: Snapshot) -> Values:
-    prios: Values = snapshot.prios
-    return prios["rx_paused_ps"] + _running(_paused(snapshot), prios["since_ps"], snapshot.time_ps)
-
-
-def _transmit_paused_ps(snapshot: Snapshot) -> Values:
-    prios = snapshot.prios
-    return prios["tx_paused_ps"] + _running(prios["xoff_sent"], prios["sent_since_ps"], snapshot.time_ps)
-
-
-def _longest_pause_ps(snapshot: Snapshot) -> Values:
-    prios = snapshot.prios
-    return np.maximum(prios["longest_ps"], _running(_paused(snapshot), prios["since_ps"], snapshot.time_ps))
-
-
 def _down_ps(snapshot: Snapshot) -> Values:
     ports = snapshot.ports
-    return ports["down_ps"] + _running(ports["up"] == 0, ports["down_since_ps"], snapshot.time_ps)
+    down_ps: Values = ports["down_ps"] + np.where(ports["up"] == 0, snapshot.time_ps - ports["down_since_ps"], 0)
+    return down_ps
 
 
 def _shared_threshold_bytes(snapshot: Snapshot) -> Values:
@@ -92,10 +72,7 @@ def _rate_cuts(snapshot: Snapshot) -> Values:
 DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
     "finished()": lambda snapshot: np.array([snapshot.finished]),
-    "events()": lambda snapshot: np.array([snapshot.devices["events"].sum()]),
-    "receive_paused_ps()": _receive_paused_ps,
-    "transmit_paused_ps()": _transmit_paused_ps,
-    "longest_pause_ps()": _longest_pause_ps,
+    "events()": lambda snapshot: np.array([snapshot.events]),
     "paused()": _paused,
     "down_ps()": _down_ps,
     "shared_threshold_bytes()": _shared_threshold_bytes,
@@ -116,11 +93,13 @@ def size_class(size_bytes: Values) -> Values:
 
 def _busy_qps(snapshot: Snapshot) -> Values:
     qps = snapshot.qps
-    return qps[(qps["acked_psn"] < qps["posted_psn"]) & (qps["state"] != int(QpState.FAILED))]
+    busy: Values = qps[(qps["acked_psn"] < qps["posted_psn"]) & (qps["state"] != int(QpState.FAILED))]
+    return busy
 
 
 def _done(snapshot: Snapshot) -> Values:
-    return (snapshot.messages["end_ps"] >= 0) & (snapshot.messages["failed"] == 0)
+    done: Values = (snapshot.messages["end_ps"] >= 0) & (snapshot.messages["failed"] == 0)
+    return done
 
 
 def _rates_bps(snapshot: Snapshot, _: RunInfo) -> tuple[Values, Values]:

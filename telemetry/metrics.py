@@ -185,9 +185,9 @@ PFC: Final = (
     _counter("pfc_transmit_frames", "frames", Rows.PFC, "prios.tx_{}_pkts",
              "PFC frames sent that speak of this priority.",
              variant="kind", values=_XOFF_XON),
-    _counter("pfc_receive_paused_seconds", "seconds", Rows.PFC, "receive_paused_ps()",
+    _counter("pfc_receive_paused_seconds", "seconds", Rows.PFC, "prios.rx_paused_ps",
              "Time that this port was kept from sending the priority, the present pause included.", _PS),
-    _counter("pfc_transmit_paused_seconds", "seconds", Rows.PFC, "transmit_paused_ps()",
+    _counter("pfc_transmit_paused_seconds", "seconds", Rows.PFC, "prios.tx_paused_ps",
              "Time that this port kept its peer from sending the priority, the present pause included.", _PS),
     _counter("pfc_receive_pauses", "", Rows.PFC, "prios.pauses", "Pauses begun, refreshes not counted."),
     _counter("pfc_receive_resume", "", Rows.PFC, "prios.on2off_pkts",
@@ -195,7 +195,7 @@ PFC: Final = (
     _gauge("pfc_paused", "", Rows.PFC, "paused()", "1 while this port may not send the priority."),
     _gauge("pfc_pausing", "", Rows.PFC, "prios.xoff_sent",
            "1 while this port keeps its peer from sending the priority."),
-    _gauge("pfc_longest_pause_seconds", "seconds", Rows.PFC, "longest_pause_ps()",
+    _gauge("pfc_longest_pause_seconds", "seconds", Rows.PFC, "prios.longest_ps",
            "Longest single pause received since the start, the present one included.", _PS),
 )
 """IEEE 802.1Q clause 36."""

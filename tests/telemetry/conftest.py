@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +39,7 @@ def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0
         "prios": (types.PRIO, (n_ports, N_CLASSES)), "pools": (types.POOL, pools * len(fabric.switches)),
         "hosts": (types.HOST, n_hosts), "qps": (types.QP, qps), "rqps": (types.RQP, qps),
         "messages": (types.MESSAGE, messages), "rmessages": (types.RMESSAGE, messages),
+        "switches": (types.SWITCH, len(fabric.switches)),
         "drops": (types.DROP, (n_ports, N_CLASSES, N_DROP_REASONS)),
         "groups": (types.GROUP, 0), "members": (types.MEMBER, 0)}
     tables = {name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()}
@@ -50,8 +50,7 @@ def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0
     tables["pools"]["size_bytes"] = 1_000_000
     tables["pgs"]["limit_bytes"] = -1
     tables["messages"]["start_ps"] = tables["messages"]["end_ps"] = -1
-    known = {field.name for field in fields(Snapshot)}
-    return Snapshot(time_ps=time_ps, fabric=fabric, finished=False, **{k: v for k, v in tables.items() if k in known})
+    return Snapshot(time_ps=time_ps, fabric=fabric, finished=False, events=0, packet_hops=0, **tables)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def busy(tiny: Fabric, still: Still) -> Snapshot:
     snapshot.ports["rx_bytes"] = [1000, 0, 3_000_000_000, 4]
     snapshot.ports["pfc_classes"] = 1 << 3
     snapshot.ports["paused"][2] = 1 << 3
-    snapshot.prios["since_ps"][2, 3] = 12_000_000
+    snapshot.prios["rx_paused_ps"][2, 3] = snapshot.prios["longest_ps"][2, 3] = 345_678
     snapshot.prios["rx_xoff_pkts"][2, 3] = 2
     snapshot.pgs["lossless"][2:, 3] = 1
     snapshot.pools["headroom_size_bytes"] = 50_000
