@@ -166,5 +166,5 @@ def _verdict(evidence: Evidence, found: list[Group]) -> tuple[Status, str]:
         return Status.NEUTRAL, "PFC could not act: no lossless priority group carried a packet."
     nearest = found[0]
     share = show(nearest.share_ratio, Unit.RATIO)
-    return Status.GOOD, (f"Nobody paused. Nearest was {fabric.port_name(nearest.port)} class {nearest.prio} with {share} "
+    return Status.GOOD, (f"Nobody paused. Nearest: {fabric.port_name(nearest.port)} class {nearest.prio} with {share} "
                          f"of its XOFF limit; it would pause {_would_pause(nearest)}.")

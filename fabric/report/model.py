@@ -1,7 +1,7 @@
 """A report as data: a document of sections, each of facts, tables, trees, charts and maps, with raw numbers in it.
 
 Whoever explains a run makes one Document; text.py, json.py and html.py render it. Numbers stay raw and carry a Unit,
-so that the JSON has 1048576 where the page says 1MiB. This module knows no run, no fabric and no format.
+so that the JSON has 1048576 where the page says 1.049MB. This module knows no run, no fabric and no format.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fabric.units import PS_PER_NS, format_rate_bps, format_size_bytes, format_time_ps
+from fabric.units import PS_PER_NS, format_rate_bps, format_time_ps
 
 Value = str | int | float | bool | None
 """One cell. None means that it does not apply or has not happened."""
@@ -228,7 +228,7 @@ def worst(statuses: Sequence[Status]) -> Status:
 
 
 def show(value: Value, unit: Unit) -> str:
-    """A raw value as a person reads it: 1048576 bytes -> '1MiB', 0.25 ratio -> '25%', None -> '-'."""
+    """A raw value as a person reads it: 1048576 bytes -> '1.049MB', 0.25 ratio -> '25%', None -> '-'."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -237,7 +237,7 @@ def show(value: Value, unit: Unit) -> str:
         return value
     match unit:
         case Unit.BYTES:
-            return format_size_bytes(value)
+            return _size(value)
         case Unit.NS:
             return "0" if value == 0 else format_time_ps(value * PS_PER_NS)
         case Unit.BPS:
@@ -248,3 +248,11 @@ def show(value: Value, unit: Unit) -> str:
             return f"{value:.3g}x"
         case _:
             return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
+def _size(value_bytes: float) -> str:
+    """Decimal prefixes throughout: a column that mixes KB with KiB cannot be compared at a glance."""
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if abs(value_bytes) >= factor:
+            return f"{value_bytes / factor:.4g}{unit}"
+    return f"{value_bytes:g}B"

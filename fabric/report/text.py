@@ -10,7 +10,6 @@ from typing import Final, TextIO
 from rich import box
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.tree import Tree as RichTree
 
@@ -33,7 +32,7 @@ def print_document(document: Document, console: Console) -> None:
     console.print(f"[bold]{escape(document.title)}[/]  [dim]{escape(document.subtitle)}[/]")
     console.print(_styled(document.verdict, document.status))
     for reason in document.reasons:
-        console.print(Padding(_styled(f"- {reason.text}", reason.status), (0, 0, 0, 2)))
+        console.print(f"  {_styled(f'- {reason.text}', reason.status)}")
     for section in document.sections:
         rendered = [part for block in section.blocks for part in _render(block)]
         if rendered:

@@ -1,0 +1,274 @@
+"""The report of a run: verdict, expectations, pauses, curves over time, messages, drops and faults as one Document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.report import pauses
+from fabric.report.evidence import Evidence, Place
+from fabric.report.explain_drops import explain_drops
+from fabric.report.explain_pfc import groups, threshold_table
+from fabric.report.messages import SIZE_CLASSES
+from fabric.report.model import (
+    Block,
+    Chart,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Mark,
+    Prose,
+    Section,
+    Series,
+    Status,
+    Table,
+    Unit,
+    worst,
+)
+from fabric.state.codes import EventKind
+from fabric.units import PS_PER_NS, format_rate_bps
+
+TOP: Final = 6
+"""Lines of a chart."""
+TOP_GROUPS: Final = 20
+TOP_MESSAGES: Final = 15
+MAX_MARKS: Final = 8
+_LEVELS: Final = {"problem": Status.BAD, "warning": Status.WARNING, "note": Status.NEUTRAL, "good": Status.GOOD}
+
+
+def compose(evidence: Evidence, title: str = "", before: Sequence[Section] = ()) -> Document:
+    """The whole report.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    title : headline; the scenario's name where empty
+    before : sections to stand first, such as a playbook's steps
+    """
+    run = evidence.run
+    sentences = tuple(Prose(it["text"], _LEVELS[it["level"]]) for it in run.summary["verdict"])
+    expectations = run.summary["expectations"]
+    failed = [it for it in expectations if not it["met"]]
+    status = worst([sentence.status for sentence in sentences] + [Status.BAD] * bool(failed))
+    marks = _marks(evidence)
+    sections = (
+        *before,
+        Section("overview", "Overview", (_facts(evidence),)),
+        Section("expectations", "Expectations", _expectations(expectations)),
+        Section("pauses", "Pauses", tuple(_pauses(evidence))),
+        Section("curves", "Over time", tuple(_curves(evidence, marks))),
+        Section("messages", "Messages", tuple(_messages(evidence))),
+        Section("drops", "Drops", explain_drops(evidence).sections[0].blocks),
+        Section("faults", "What was done to the fabric", tuple(_faults(evidence))),
+        Section("about", "About this run", (_about(evidence),)),
+    )
+    name = str(run.manifest.get("name") or run.path.name)
+    return Document(title or name, _subtitle(evidence), status, _verdict(status, sentences, failed, expectations),
+                    sentences, sections)
+
+
+def _subtitle(evidence: Evidence) -> str:
+    fabric = evidence.fabric
+    rates = sorted({link.rate_bps for link in fabric.links})
+    speed = " and ".join(format_rate_bps(rate) for rate in rates[:3])
+    return f"{fabric.name}: {len(fabric.hosts):,} hosts, {len(fabric.switches):,} switches, links of {speed}"
+
+
+def _verdict(status: Status, sentences: Sequence[Prose], failed: Sequence[Any], expectations: Sequence[Any]) -> str:
+    met = f" All {len(expectations)} expectations were met." if expectations and not failed else ""
+    if failed:
+        return f"{len(failed)} of {len(expectations)} expectations were not met: {failed[0]['expectation']}."
+    first = next((sentence.text for sentence in sentences if sentence.status is status), "The run has ended.")
+    return f"{first[0].upper()}{first[1:]}.{met}"
+
+
+def _facts(evidence: Evidence) -> Facts:
+    metrics = evidence.run.summary["metrics"]
+
+    def time_ns(name: str) -> int | None:
+        return None if metrics[name] is None else int(metrics[name]) // PS_PER_NS
+
+    done, total = metrics["messages.done"], metrics["messages.total"]
+    lossless = metrics["drops.lossless"]
+    return Facts((
+        Fact("messages_done", f"messages done of {total:,}", done, Unit.COUNT,
+             Status.GOOD if done == total else Status.WARNING),
+        Fact("goodput_bps", "goodput", metrics["goodput.total"], Unit.BPS),
+        Fact("fct_p99_ns", "completion time, p99", time_ns("fct.p99"), Unit.NS),
+        Fact("slowdown_p99", "slowdown, p99", metrics["slowdown.p99"], Unit.TIMES),
+        Fact("lossless_drops", "lossless drops", lossless, Unit.COUNT, Status.BAD if lossless else Status.GOOD),
+        Fact("drops", "all drops", metrics["drops.total"], Unit.COUNT),
+        Fact("pauses", "pauses", metrics["pfc.pauses"], Unit.COUNT),
+        Fact("longest_pause_ns", "longest pause", time_ns("pfc.longest_pause"), Unit.NS),
+        Fact("paused_hosts", "hosts paused", metrics["pfc.paused_hosts"], Unit.COUNT),
+        Fact("marked_ratio", "packets ECN-marked", metrics["ecn.marked_ratio"], Unit.RATIO),
+        Fact("retransmits", "packets sent again", metrics["transport.retransmits"], Unit.COUNT),
+        Fact("simulated_ns", "simulated time", time_ns("simulated.time"), Unit.NS)))
+
+
+def _expectations(expectations: Sequence[Any]) -> tuple[Block, ...]:
+    if not expectations:
+        return ()
+    columns = (Column("met", "Met"), Column("expectation", "Expected"), Column("actual", "Actual"))
+    rows = tuple((bool(it["met"]), str(it["expectation"]), _actual(it["metric"], it["actual"])) for it in expectations)
+    return (Table("expectations", "", columns, rows,
+                  statuses=tuple(Status.GOOD if it["met"] else Status.BAD for it in expectations)),)
+
+
+def _actual(metric: str, actual: float | None) -> str:
+    from fabric.scenario.expectations import METRICS, format_value  # noqa: PLC0415  pydantic is slow to load
+
+    return "no value" if actual is None else format_value(actual, METRICS[metric][0])
+
+
+def _pauses(evidence: Evidence) -> Iterable[Block]:
+    found = groups(evidence)
+    if evidence.episodes:
+        for episode in evidence.episodes[:1]:
+            yield Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)) + ".")
+        yield pauses.pause_map(evidence, replay=True)
+        for number, episode in enumerate(evidence.episodes[:pauses.MAX_TREES], 1):
+            yield pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
+        if len(evidence.episodes) > 1:
+            yield pauses.episode_table(evidence)
+    else:
+        yield Prose("Nothing was paused.")
+    yield pauses.pause_map(evidence, replay=False)
+    if found:
+        table = threshold_table(evidence, found[:TOP_GROUPS])
+        yield Table(table.key, "Ingress use against XOFF", table.columns, table.rows, table.note, table.statuses)
+
+
+def _marks(evidence: Evidence) -> tuple[Mark, ...]:
+    """Faults and watchdog actions, as vertical lines."""
+    found = [(float(it["start_ns"]), str(it["kind"]).replace("_", " ")) for it in evidence.run.truth().to_pylist()
+             if it.get("start_ns") is not None]
+    events = evidence.events(["storm_detected", "storm_restored", "link_down", "link_up"])
+    names = {EventKind.STORM_DETECTED: "watchdog: storm", EventKind.STORM_RESTORED: "watchdog: restored",
+             EventKind.LINK_DOWN: "link down", EventKind.LINK_UP: "link up"}
+    seen: set[str] = set()
+    for time_ps, kind in zip(events["time_ps"].tolist(), events["kind"].tolist(), strict=True):
+        if names[kind] not in seen:
+            seen.add(names[kind])
+            found.append((time_ps / PS_PER_NS, names[kind]))
+    return tuple(Mark(at, text) for at, text in sorted(found)[:MAX_MARKS])
+
+
+def _curves(evidence: Evidence, marks: tuple[Mark, ...]) -> Iterable[Block]:
+    yield Chart("queues", "Deepest egress queues", "simulated time", Unit.NS, "bytes waiting", Unit.BYTES,
+                _top_series(evidence, "queue_watermark_bytes"), marks, "Highest depth since the last sample.")
+    standing = _standing(evidence)
+    if standing:
+        yield Chart("paused", "Ports standing still", "simulated time", Unit.NS, "ports", Unit.COUNT, standing, marks,
+                    "Counted from the event log, so exact between samples, too.")
+    yield Chart("utilisation", "Busiest ports", "simulated time", Unit.NS, "share of time sending", Unit.RATIO,
+                _top_series(evidence, "tx_utilisation_ratio"), marks)
+    rates = _rates(evidence)
+    if rates:
+        yield Chart("rates", "Rates that the reaction points allow", "simulated time", Unit.NS, "bit/s", Unit.BPS,
+                    rates, marks, "Over all queue pairs that have started.")
+
+
+def _top_series(evidence: Evidence, name: str) -> tuple[Series, ...]:
+    found = evidence.series(name)
+    ordered = sorted(found, key=lambda place: (-float(found[place][1].max()), place))[:TOP]
+
+    def label(place: Place) -> str:
+        port, class_ = place
+        return evidence.fabric.port_name(port) + (f" class {class_}" if class_ >= 0 else "")
+
+    return tuple(Series(label(place), tuple(found[place][0].tolist()), tuple(float(v) for v in found[place][1]))
+                 for place in ordered)
+
+
+def _standing(evidence: Evidence) -> tuple[Series, ...]:
+    """How many host ports and switch ports stand still, over time."""
+    edges: dict[str, list[tuple[int, int]]] = {"host ports": [], "switch ports": []}
+    for span in evidence.pauses:
+        which = "host ports" if evidence.fabric.peer_of(span.port).is_host else "switch ports"
+        for start, stop in span.held:
+            edges[which] += [(start // PS_PER_NS, 1), (stop // PS_PER_NS, -1)]
+    found = []
+    for label, steps in edges.items():
+        if steps:
+            steps.sort()
+            times = np.array([0, *(time for time, _ in steps), evidence.end_ns])
+            counts = np.cumsum([0, *(step for _, step in steps), 0])
+            keep = np.r_[times[1:] != times[:-1], True]  # of several steps at one instant the last one tells
+            found.append(Series(label, tuple(times[keep].tolist()), tuple(counts[keep].tolist())))
+    return tuple(found)
+
+
+def _rates(evidence: Evidence) -> tuple[Series, ...]:
+    """Smallest, mean and largest allowed rate over the queue pairs, at every moment one of them changed."""
+    found = evidence.item_series("qp_rate_bps")
+    if not found:
+        return ()
+    times = np.unique(np.concatenate([at for at, _ in found.values()]))
+    table = np.full((len(found), times.size), np.nan)
+    for row, (at, values) in enumerate(found.values()):
+        place = np.searchsorted(at, times, side="right") - 1
+        table[row] = np.where(place >= 0, values[np.maximum(place, 0)], np.nan)
+    table[table == 0] = np.nan
+    if np.all(np.nanmin(table, initial=np.inf, axis=0) == np.nanmax(table, initial=0, axis=0)):
+        return ()  # nobody was ever throttled: one flat line says nothing
+    lines: tuple[tuple[str, NDArray[Any]], ...] = (
+        ("largest", np.nanmax(table, axis=0, initial=0)), ("mean", np.nanmean(table, axis=0)),
+        ("smallest", np.nanmin(table, axis=0, initial=np.inf)))
+    return tuple(Series(label, tuple(times.tolist()), tuple(values.tolist())) for label, values in lines)
+
+
+def _messages(evidence: Evidence) -> Iterable[Block]:
+    slowdown, size = evidence.messages["slowdown"], evidence.messages["size_bytes"]
+    lines = []
+    lower = 0
+    for upper, name in SIZE_CLASSES:
+        values = np.sort(slowdown[(size > lower) & (size <= upper) & ~np.isnan(slowdown)])
+        lower = upper
+        if values.size:
+            share = np.arange(1, values.size + 1) / values.size
+            lines.append(Series(f"{name} ({values.size:,})", tuple(values.tolist()), tuple(share.tolist())))
+    if lines:
+        yield Chart("slowdown", "Slowdown: share of messages done within so many times their ideal", "slowdown",
+                    Unit.TIMES, "share of messages", Unit.RATIO, tuple(lines), log_x=True)
+    names = ("id", "src", "dst", "size_bytes", "state", "start_ns", "fct_ns", "ideal_ns", "slowdown", "retransmits")
+    table = evidence.run.messages(names)
+    rank = np.where(np.isnan(slowdown), np.inf, slowdown)
+    slowest = np.argsort(-rank, kind="stable")[:TOP_MESSAGES]
+    rows = tuple(tuple(row[name] for name in names) for row in table.take(slowest).to_pylist())
+    columns = (Column("id", "Message"), Column("src", "From"), Column("dst", "To"),
+               Column("size_bytes", "Size", Unit.BYTES), Column("state", "State"),
+               Column("start_ns", "Posted", Unit.NS), Column("fct_ns", "Completion time", Unit.NS),
+               Column("ideal_ns", "Ideal", Unit.NS), Column("slowdown", "Slowdown", Unit.TIMES),
+               Column("retransmits", "Sent again", Unit.COUNT))
+    yield Table("slowest", f"Slowest of {len(slowdown):,} messages", columns, rows,
+                f"Ask about one with: fabric explain message {evidence.run.path} ID",
+                tuple(Status.NEUTRAL if row[4] == "done" else Status.BAD for row in rows))
+
+
+def _faults(evidence: Evidence) -> Iterable[Block]:
+    rows = evidence.run.truth().to_pylist()
+    if rows:
+        columns = (Column("kind", "Fault"), Column("objects", "Where"), Column("start_ns", "From", Unit.NS),
+                   Column("end_ns", "To", Unit.NS), Column("expect", "What one should see"))
+        yield Table("faults", "", columns, tuple(
+            (str(row.get("kind")), _words(row.get("objects")), row.get("start_ns"), row.get("end_ns"),
+             _words(row.get("expect"))) for row in rows))
+
+
+def _words(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_words(part)}" for key, part in value.items() if part is not None)
+    if isinstance(value, list | tuple):
+        return "; ".join(str(part) for part in value)
+    return "" if value is None else str(value)
+
+
+def _about(evidence: Evidence) -> Facts:
+    manifest = evidence.run.manifest
+    keys = (("version", "version"), ("model", "model"), ("seed", "seed"), ("status", "status"), ("digest", "digest"))
+    return Facts(tuple(Fact(key, title, str(manifest[key])) for key, title in keys if manifest.get(key) is not None))

@@ -1,0 +1,185 @@
+"""`fabric explain message`: where one message's time went, instant by instant.
+
+Every instant from posting to completion belongs to the first of these that holds, so the shares add up to the flow
+completion time:
+
+1. its own host's port was paused in its class;
+2. a switch port on its path was paused in its class (the one nearest to the sender is named);
+3. its reaction point allowed less than 95 % of line rate;
+4. none of these: it was sent, queued, or waited for a timer at line rate.
+
+The path is by the routes at the end of the run. Retransmissions and timeouts are counted beside it: what they cost is
+inside the instants above. Queue pairs are shared, so cuts and timeouts are those of its queue pair in its lifetime.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from fabric.errors import RunDirError
+from fabric.report.evidence import Evidence
+from fabric.report.model import (
+    Chart,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Mark,
+    Prose,
+    Section,
+    Series,
+    Status,
+    Table,
+    Unit,
+    show,
+)
+from fabric.report.pauses import origin_text
+from fabric.units import PS_PER_NS
+
+FULL_RATE_RATIO: Final = 0.95
+"""Below this share of line rate an instant counts as throttled."""
+
+
+def explain_message(evidence: Evidence, name: str) -> Document:
+    """The account of one message. Raises: RunDirError where there is none of that id."""
+    row = evidence.message_row(name)
+    message: dict[str, Any] = evidence.run.messages().slice(row, 1).to_pylist()[0]
+    if message["start_ns"] is None:
+        return Document(f"Message {name}", _route(message), Status.WARNING,
+                        "It was never posted: its start time or what it waits for did not come.", (), ())
+    start_ns: int = message["start_ns"]
+    end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
+    parts = _account(evidence, message, start_ns, end_ns)
+    total = max(end_ns - start_ns, 1)
+    columns = (Column("what", "What held"), Column("time_ns", "Time", Unit.NS),
+               Column("share_ratio", "Share", Unit.RATIO), Column("cause", "Cause"))
+    rows = tuple((what, time, time / total, cause) for what, time, cause in parts if time)
+    table = Table("account", "", columns, rows,
+                  "Every instant is counted once, under the first line that held; the lines add up to the whole.")
+    status, verdict = _verdict(message, parts, total)
+    sections = [Section("message", "The message", (_facts(evidence, message, start_ns, end_ns),)),
+                Section("time", "Where its time went", (table,))]
+    rate = _rate_chart(evidence, message, start_ns, end_ns)
+    if rate is not None:
+        sections.append(Section("rate", "Sending rate of its queue pair", (rate,)))
+    path = " → ".join(message["path"]) if message["path"] else "no single path: switches spread its packets"
+    return Document(f"Message {name}", _route(message), status, verdict, (Prose(f"path {path}"),), tuple(sections))
+
+
+def _route(message: dict[str, Any]) -> str:
+    size = show(message["size_bytes"], Unit.BYTES)
+    return f"{message['src']} to {message['dst']}, {size}, class {message['priority']}"
+
+
+def _facts(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int) -> Facts:
+    cuts, timeouts = (_count(evidence, kind, message["qp"], start_ns, end_ns) for kind in ("rate_cut", "timeout"))
+    return Facts((
+        Fact("state", "state", message["state"]), Fact("start_ns", "posted", start_ns, Unit.NS),
+        Fact("fct_ns", "completion time", message["fct_ns"], Unit.NS),
+        Fact("ideal_ns", "ideal", message["ideal_ns"], Unit.NS),
+        Fact("slowdown", "slowdown", message["slowdown"], Unit.TIMES),
+        Fact("retransmits", "packets sent again", message["retransmits"], Unit.COUNT),
+        Fact("timeouts", "timeouts", timeouts, Unit.COUNT), Fact("rate_cuts", "rate cuts", cuts, Unit.COUNT)))
+
+
+def _count(evidence: Evidence, kind: str, qp: int, start_ns: int, end_ns: int) -> int:
+    events = evidence.events([kind])
+    inside = (events["time_ps"] >= start_ns * PS_PER_NS) & (events["time_ps"] <= end_ns * PS_PER_NS)
+    return int(np.count_nonzero(inside & (events["qp"] == qp)))
+
+
+def _account(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int) -> list[tuple[str, int, str]]:
+    """(what, ns, cause) in the order of the docstring."""
+    left = [(start_ns, end_ns)]
+    found = []
+    for number, port_name in enumerate(message["path"] or ()):
+        port = evidence.port_named(port_name)
+        sender = evidence.fabric.ports[port].peer
+        spans = [span for span in evidence.pauses if span.port == sender and span.prio == message["priority"]]
+        held = sorted((start // PS_PER_NS, stop // PS_PER_NS) for span in spans for start, stop in span.held)
+        left, taken = subtract(left, held)
+        causes = {origin_text(evidence.fabric, span.origin): None for span in spans
+                  if any(start < end_ns * PS_PER_NS and stop > start_ns * PS_PER_NS for start, stop in span.held)}
+        peer = evidence.fabric.node_of(sender).name
+        what = f"own port paused by {peer}" if number == 0 else f"{port_name} paused by {peer}"
+        found.append((what, taken, "; ".join(list(causes)[:2])))
+    throttled = _throttled(evidence, message)
+    left, taken = subtract(left, throttled)
+    found.append(("rate below line rate", taken, "DCQCN: congestion notifications" if taken else ""))
+    found.append(("sending, queued, or waiting for a timer", sum(stop - start for start, stop in left), ""))
+    return found
+
+
+def subtract(whole: list[tuple[int, int]], part: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
+    """Intervals of `whole` outside all of `part`, and the length of what was inside.
+
+    Parameters
+    ----------
+    whole : disjoint intervals, ascending
+    part : intervals, ascending by start; they may overlap
+    """
+    outside: list[tuple[int, int]] = []
+    for start, stop in whole:
+        at = start
+        for low, high in part:
+            if high <= at or low >= stop:
+                continue
+            if low > at:
+                outside.append((at, low))
+            at = max(at, min(high, stop))
+        if at < stop:
+            outside.append((at, stop))
+    inside = sum(stop - start for start, stop in whole) - sum(stop - start for start, stop in outside)
+    return outside, inside
+
+
+def _line_bps(evidence: Evidence, message: dict[str, Any]) -> int:
+    fabric = evidence.fabric
+    if message["path"]:
+        return fabric.links[fabric.ports[evidence.port_named(message["path"][0])].link].rate_bps
+    return max(fabric.links[fabric.ports[port].link].rate_bps for port in fabric.by_name[message["src"]].ports)
+
+
+def _throttled(evidence: Evidence, message: dict[str, Any]) -> list[tuple[int, int]]:
+    times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
+    slow = rates < FULL_RATE_RATIO * _line_bps(evidence, message)
+    # A sample's rate holds until the next one; before the first the queue pair had not started.
+    ends = np.r_[times[1:], evidence.end_ns] if times.size else times
+    return list(zip(times[slow].tolist(), ends[slow].tolist(), strict=True))
+
+
+def _rate_chart(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int) -> Chart | None:
+    times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
+    inside = (times >= start_ns) & (times <= end_ns)
+    if np.count_nonzero(inside) < 2:
+        return None
+    line = Series("allowed rate", tuple(times[inside].tolist()), tuple(rates[inside].tolist()))
+    return Chart("rate", "Rate allowed by the reaction point", "simulated time", Unit.NS, "bit/s", Unit.BPS, (line,),
+                 (Mark(start_ns, "posted"), Mark(end_ns, "done")))
+
+
+def _verdict(message: dict[str, Any], parts: list[tuple[str, int, str]], total: int) -> tuple[Status, str]:
+    what, time, cause = max(parts, key=lambda part: part[1])
+    because = f", caused by {cause}" if cause else ""
+    most = f"most of its time ({show(time / total, Unit.RATIO)}): {what}{because}"
+    if message["state"] == "done":
+        slowdown: float = message["slowdown"]
+        status = Status.GOOD if slowdown < 2 else Status.WARNING
+        return status, f"Done in {show(message['fct_ns'], Unit.NS)}, {show(slowdown, Unit.TIMES)} its ideal; {most}."
+    if message["state"] == "failed":
+        return Status.BAD, f"Failed: its queue pair reached the retry limit; {most}."
+    return Status.BAD, f"Not done after {show(total, Unit.NS)}; {most}."
+
+
+def known_or_error(evidence: Evidence, name: str | None) -> str:
+    """The id asked for, or the slowest message where none was. Raises: RunDirError in a run without messages."""
+    if name is not None:
+        return name
+    slowdown = evidence.messages["slowdown"]
+    if not slowdown.size:
+        raise RunDirError(f"{evidence.run.path} has no messages", "run a scenario with a workload")
+    worst = int(np.argmax(np.where(np.isnan(slowdown), np.inf, slowdown)))
+    found: str = evidence.run.messages(["id"])["id"][worst].as_py()
+    return found
