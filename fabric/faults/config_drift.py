@@ -18,7 +18,8 @@ def config_drift(spec: ConfigDriftSpec, path: str, context: FaultContext) -> Inj
     found = match_ports(context.fabric, spec.ports, f"{path}.ports", context.problems)
     ports = [port for port in found if not context.fabric.node_of(port.id).is_host]
     if found and not ports:
-        context.problems.append(Problem(f"{path}.ports", f"'{spec.ports}' names no port of a switch", "name switch ports"))
+        context.problems.append(Problem(f"{path}.ports", f"'{spec.ports}' names no port of a switch",
+                                        "name switch ports"))
     edits: list[Edit] = []
     for port in ports:
         now = context.params.ports[port.id]
@@ -26,9 +27,11 @@ def config_drift(spec: ConfigDriftSpec, path: str, context: FaultContext) -> Inj
         if spec.until is not None:
             edits += _restored(spec, port, now)
     if ports and not edits:
-        context.problems.append(Problem(path, "changes nothing: the ports have these values already", "give other values"))
+        context.problems.append(Problem(path, "changes nothing: the ports have these values already",
+                                        "give other values"))
     changes = spec.model_dump(mode="json", exclude_none=True, exclude={"name", "kind", "at", "until", "ports"})
-    return Injected(edits, {"ports": [context.fabric.port_name(port.id) for port in ports], "changes": changes}, spec.at, spec.until,
+    return Injected(edits, {"ports": [context.fabric.port_name(port.id) for port in ports], "changes": changes},
+                    spec.at, spec.until,
                     ["no event on the wire: only behaviour differs from the other ports", *_seen(spec)])
 
 
@@ -37,11 +40,13 @@ def _changed(spec: ConfigDriftSpec, port: Port, now: PortParams, path: str, cont
     curve = None if spec.ecn_curve is None else EcnParams(spec.ecn_curve.kmin, spec.ecn_curve.kmax, spec.ecn_curve.pmax)
     marking = [queue for queue, params in enumerate(now.queues) if params.ecn is not None]
     if (spec.ecn is not None or curve is not None) and not marking:
-        context.problems.append(Problem(path, f"{context.fabric.port_name(port.id)} marks in no queue, so ECN cannot drift there",
+        context.problems.append(Problem(path, f"{context.fabric.port_name(port.id)} marks in no queue, so ECN cannot "
+                                              f"drift there",
                                         "name ports that mark"))
     if spec.ecn is not None or curve is not None:
         edits += [QueueEcn(spec.at, port.id, queue, curve) for queue in marking if now.queues[queue].ecn != curve]
-    edits += [PgThreshold(spec.at, port.id, number, group) for number, group in _groups(spec, now) if group != now.pgs[number]]
+    edits += [PgThreshold(spec.at, port.id, number, group)
+              for number, group in _groups(spec, now) if group != now.pgs[number]]
     if spec.pfc_priorities is not None:
         classes = sum(1 << priority for priority in set(spec.pfc_priorities))
         if classes != now.pfc_classes:
@@ -62,7 +67,8 @@ def _restored(spec: ConfigDriftSpec, port: Port, now: PortParams) -> list[Edit]:
     until = spec.until or 0
     edits: list[Edit] = []
     if spec.ecn is not None or spec.ecn_curve is not None:
-        edits += [QueueEcn(until, port.id, queue, params.ecn) for queue, params in enumerate(now.queues) if params.ecn is not None]
+        edits += [QueueEcn(until, port.id, queue, params.ecn)
+                  for queue, params in enumerate(now.queues) if params.ecn is not None]
     edits += [PgThreshold(until, port.id, number, now.pgs[number]) for number, _ in _groups(spec, now)]
     if spec.pfc_priorities is not None:
         edits.append(PfcClasses(until, port.id, now.pfc_classes))

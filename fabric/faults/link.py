@@ -41,7 +41,8 @@ def rate(spec: LinkRateSpec, path: str, context: FaultContext) -> Injected:
     for link in links:
         if spec.rate >= link.rate_bps:
             context.problems.append(Problem(f"{path}.rate", f"{format_rate_bps(spec.rate)} is no degradation of "
-                                            f"{context.link_names([link])[0]}, which runs at {format_rate_bps(link.rate_bps)}",
+                                            f"{context.link_names([link])[0]}, which runs at "
+                                            f"{format_rate_bps(link.rate_bps)}",
                                             "give a lower rate"))
     edits: list[Edit] = [LinkRate(spec.at, link.id, spec.rate) for link in links]
     if spec.until is not None:

@@ -24,8 +24,10 @@ def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injec
         honoured = context.params.ports[fabric.ports[host.first_port].peer].pfc_classes
         classes = honoured if spec.priorities is None else sum(1 << priority for priority in set(spec.priorities))
         if not classes & honoured:
-            context.problems.append(Problem(f"{path}.priorities", f"{fabric.peer_of(host.first_port).name} honours PAUSE for none "
-                                            f"of these priorities from '{host.name}'", "name a priority that has PFC there"))
+            context.problems.append(Problem(f"{path}.priorities",
+                                            f"{fabric.peer_of(host.first_port).name} honours PAUSE for none "
+                                            f"of these priorities from '{host.name}'",
+                                            "name a priority that has PFC there"))
         pause_ps = spec.quanta * QUANTUM_BITS * PS_PER_S // fabric.links[fabric.ports[host.first_port].link].rate_bps
         if spec.duty is not None:
             gap = round(pause_ps / spec.duty)
@@ -37,5 +39,6 @@ def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injec
     return Injected(edits, {"hosts": [host.name for host in hosts],
                             "priorities": None if spec.priorities is None else sorted(set(spec.priorities))},
                     spec.at, spec.at + spec.duration,
-                    ["pause frames received from the host without end", "its leaf port is paused; pause spreads to every sender "
-                     "towards it, and on", "the PFC watchdog, where on, finds the leaf port and nothing else"])
+                    ["pause frames received from the host without end",
+                     "its leaf port is paused; pause spreads to every sender towards it, and on",
+                     "the PFC watchdog, where on, finds the leaf port and nothing else"])

@@ -23,7 +23,8 @@ FAULTS: Final[Mapping[str, Inject]] = {
 """kind -> injector; the specs are in spec.py."""
 
 
-def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> tuple[tuple[Edit, ...], tuple[dict[str, Any], ...]]:
+def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> tuple[tuple[Edit, ...],
+                                                                             tuple[dict[str, Any], ...]]:
     """(edits in order of time, truth records in order of the file)."""
     edits: list[Edit] = []
     truth = []

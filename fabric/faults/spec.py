@@ -70,7 +70,8 @@ class PauseStormSpec(FaultBase):
     """A broken NIC sends XOFF without end."""
 
     kind: Literal["pause-storm"]
-    hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(description="Hosts by name or pattern.")
+    hosts: Annotated[tuple[str, ...], Field(strict=False,
+                                            min_length=1)] = Field(description="Hosts by name or pattern.")
     priorities: _Priorities | None = Field(None, description="Priorities it pauses; the lossless ones where absent.")
     duration: TimePs = Field(gt=0, description="How long.")
     frames_per_second: int | None = Field(None, ge=1, le=10**8, description="Pause frames per second.")
@@ -88,7 +89,8 @@ class SlowReceiverSpec(_Lasting):
     """A host consumes what arrives slower than its link delivers it."""
 
     kind: Literal["slow-receiver"]
-    hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(description="Hosts by name or pattern.")
+    hosts: Annotated[tuple[str, ...], Field(strict=False,
+                                            min_length=1)] = Field(description="Hosts by name or pattern.")
     drain: RateBps = Field(description="Rate at which received bytes are consumed.")
 
 
@@ -110,7 +112,8 @@ class ConfigDriftSpec(_Lasting):
     """Somebody, or something, changed the configuration of ports."""
 
     kind: Literal["config-drift"]
-    ports: str = Field(min_length=1, description="'switch:port', either part a pattern; a switch alone means all its ports.")
+    ports: str = Field(min_length=1, description="'switch:port', either part a pattern; a switch alone means all its "
+                                                 "ports.")
     ecn: Literal["off"] | None = Field(None, description="Marking is turned off.")
     ecn_curve: DriftCurve | None = Field(None, description="Another curve in the queues that mark.")
     dynamic_th: int | None = Field(None, ge=-8, le=7, description="Another dynamic threshold of the lossless groups.")

@@ -1,8 +1,9 @@
 """Switch chips: buffer memory, cell and default lossless profile, each number with its source.
 
 The numbers are those of shipped SONiC device tables (sonic-net/sonic-buildimage at 086b03bd: pg_profile_lookup.ini and
-the rendered BUFFER_POOL of one hardware SKU per chip). Where nothing public decides, `assumed` names the field. Pipelines,
-cores that split the memory, virtual output queues and cut-through are not modelled: memory is one shared pool.
+the rendered BUFFER_POOL of one hardware SKU per chip). Where nothing public decides, `assumed` names the field.
+Pipelines, cores that split the memory, virtual output queues and cut-through are not modelled: memory is one shared
+pool.
 """
 
 from __future__ import annotations
@@ -60,10 +61,12 @@ ASICS: Final[Mapping[str, Asic]] = {asic.name: asic for asic in (
     Asic("spectrum5", "NVIDIA Spectrum-5, 51.2T", 192, 158_229_504, 19456, 0, 19456, 0, WatchdogRule.MELLANOX,
          f"{_BI} SN5640-C512X2 rows; cell: asic_table.j2; memory as Spectrum-4", ("buffer_bytes",)),
     Asic("teralynx10", "Marvell Teralynx 10, 51.2T", 128, 214_642_688, 1518, 1, 0, 13824, WatchdogRule.TERALYNX,
-         f"{_BI} Teralynx10 64x800G rows and egress_lossless_pool; cell: largest common divisor of the shipped headrooms",
+         f"{_BI} Teralynx10 64x800G rows and egress_lossless_pool; cell: largest common divisor of the shipped "
+         f"headrooms",
          ("cell_bytes",)),
     Asic("jericho2c+", "Broadcom Jericho 2c+, 7.2T", 256, 32 * 2**20, 0, -5, 2560, 1_454_025, WatchdogRule.BROADCOM,
-         f"{_BI} Arista 7280DR3A-36 row (400G); 32 MB on chip: product pages; external memory and VOQs are not modelled",
+         f"{_BI} Arista 7280DR3A-36 row (400G); 32 MB on chip: product pages; external memory and VOQs are not "
+         f"modelled",
          ("cell_bytes", "buffer_bytes")),
 )}
 """By the name a scenario uses."""

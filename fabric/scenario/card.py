@@ -16,7 +16,8 @@ from fabric.topology.model import Fabric
 def model_card(name: str) -> dict[str, Any]:
     """The card of a model, as data."""
     model = MODELS[name]
-    return {"name": model.name, "purpose": model.purpose, "modelled": list(model.modelled), "not_modelled": list(model.not_modelled),
+    return {"name": model.name, "purpose": model.purpose, "modelled": list(model.modelled),
+            "not_modelled": list(model.not_modelled),
             "defaults": [asdict(default) for default in model.defaults],
             "asics": [{**asdict(asic), "watchdog_rule": asic.watchdog_rule.name.lower()} for asic in ASICS.values()],
             "dcqcn": dcqcn_card(), "ecn_curves": ecn_card()}
@@ -31,22 +32,27 @@ def dcqcn_card() -> list[dict[str, Any]]:
 
 def ecn_card() -> list[dict[str, Any]]:
     """Every named ECN curve with its source."""
-    return [{"name": name, "kmin_bytes": curve.kmin_bytes, "kmax_bytes": curve.kmax_bytes, "pmax_ratio": curve.pmax_ratio,
-             "per_rate_bps": reference or None, "source": source} for name, (curve, reference, source) in ECN_CURVES.items()]
+    return [{"name": name, "kmin_bytes": curve.kmin_bytes, "kmax_bytes": curve.kmax_bytes,
+             "pmax_ratio": curve.pmax_ratio,
+             "per_rate_bps": reference or None, "source": source}
+            for name, (curve, reference, source) in ECN_CURVES.items()]
 
 
 def run_card(scenario: Scenario, fabric: Fabric, params: EngineParams) -> dict[str, Any]:
     """For a run's manifest: the scenario as written, the values that stand behind it, and the defaults it relied on."""
     written = scenario.model_dump(mode="json", exclude_unset=True)
-    defaults = [asdict(default) for default in MODELS[scenario.model].defaults if not _is_written(written, default.path)]
+    defaults = [asdict(default) for default in MODELS[scenario.model].defaults
+                if not _is_written(written, default.path)]
     transport = params.transport
     switches = {}
     for node in fabric.switches:
         switch = params.switches[node.id]
-        headrooms = sorted({group.xoff_bytes for port in node.ports for group in params.ports[port].pgs if group.lossless})
+        headrooms = sorted({group.xoff_bytes for port in node.ports for group in params.ports[port].pgs
+                            if group.lossless})
         switches[node.name] = {"cell_bytes": switch.cell_bytes, "hash_seed": switch.hash_seed,
                                "pools": {pool.name: pool.size_bytes for pool in switch.pools},
-                               "shared_headroom_bytes": switch.pools[0].shared_headroom_bytes, "headroom_bytes": headrooms}
+                               "shared_headroom_bytes": switch.pools[0].shared_headroom_bytes,
+                               "headroom_bytes": headrooms}
     return {"model": scenario.model, "purpose": MODELS[scenario.model].purpose,
             "not_modelled": list(MODELS[scenario.model].not_modelled), "scenario": written, "defaults": defaults,
             "frames": asdict(params.frames), "dcqcn": asdict(transport.dcqcn) if transport.dcqcn is not None else None,

@@ -1,6 +1,7 @@
 """Rules that one field cannot see: sections that contradict each other, and options that would have no effect.
 
-Everything here follows from the file alone; what needs the fabric (names, buffers, reachability) is found by compile.py.
+Everything here follows from the file alone; what needs the fabric (names, buffers, reachability) is found by
+compile.py.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ def _pfc_off(scenario: Scenario) -> _Found:
     for section, name in ((scenario.switches, "switches"), (scenario.hosts, "hosts")):
         for path, settings in all_given(section, name):
             for field in _PAUSE_FIELDS:
-                if field in given(settings) and getattr(settings, field) not in {"off"}:
+                if field in given(settings) and getattr(settings, field) != "off":
                     yield f"{path}.{field}", "has no effect with pfc: off", remedy
             buffer = getattr(settings, "buffer", None)
-            for field in _PAUSE_BUFFER if buffer is not None else ():
-                if field in given(buffer):
+            for field in _PAUSE_BUFFER:
+                if buffer is not None and field in given(buffer):
                     yield f"{path}.buffer.{field}", "has no effect with pfc: off, which makes every class lossy", remedy
     for number, fault in enumerate(scenario.faults):
         if fault.kind == "pause-storm":
@@ -55,12 +56,13 @@ def _switches(scenario: Scenario) -> _Found:
     if not any(getattr(settings, "load_balancing", None) == "flowlet" for _, settings in every):
         for path, settings in every:
             if getattr(settings, "flowlet_gap", None) is not None:
-                yield f"{path}.flowlet_gap", "has no effect without load_balancing: flowlet", "set it, or remove flowlet_gap"
+                yield (f"{path}.flowlet_gap", "has no effect without load_balancing: flowlet",
+                       "set it, or remove flowlet_gap")
     if scenario.pfc == "on" and scenario.switches.lossless == () and not any(
             getattr(settings, "lossless", None) for _, settings in every):
         yield "switches.lossless", "is empty, so PFC has nothing to protect", "name a priority, or use pfc: off"
     for path, settings in every:
-        if settings.model_fields_set and getattr(settings, "ecn_queues", None) is not None and getattr(settings, "ecn", None) == "off":
+        if getattr(settings, "ecn_queues", None) is not None and getattr(settings, "ecn", None) == "off":
             yield f"{path}.ecn_queues", "has no effect with ecn: off", "remove one of them"
 
 
@@ -72,7 +74,7 @@ def _hosts(scenario: Scenario) -> _Found:
     for path, settings in all_given(scenario.hosts, "hosts"):
         for field in ("rx_buffer", "rx_xoff", "rx_xon"):
             if field in given(settings):
-                yield (f"{path}.{field}", "has no effect: every host drains at line rate and no slow-receiver fault is given",
+                yield (f"{path}.{field}", "has no effect: every host drains at line rate, no fault slows it",
                        "give drain, a slow-receiver fault, or remove it")
 
 
@@ -107,13 +109,16 @@ def _times(scenario: Scenario) -> _Found:
     when = f"the run ends at {exact_time(end)} (run.duration)"
     for number, load in enumerate(scenario.workload):
         if load.kind != "messages" and load.start >= end:
-            yield f"workload[{number}].start", f"{exact_time(load.start)} is too late: {when}", "start earlier or run longer"
+            yield (f"workload[{number}].start", f"{exact_time(load.start)} is too late: {when}",
+                   "start earlier or run longer")
         if isinstance(load, PoissonSpec) and load.start < end < load.stop:
-            yield f"workload[{number}].stop", f"arrivals go on until {exact_time(load.stop)}, but {when}", f"stop: {exact_time(end)}"
+            yield (f"workload[{number}].stop", f"arrivals go on until {exact_time(load.stop)}, but {when}",
+                   f"stop: {exact_time(end)}")
         if load.kind == "messages":
             for place, message in enumerate(load.messages):
                 if message.start >= end:
-                    yield (f"workload[{number}].messages[{place}].start", f"{exact_time(message.start)} is too late: {when}",
+                    yield (f"workload[{number}].messages[{place}].start",
+                           f"{exact_time(message.start)} is too late: {when}",
                            "start earlier or run longer")
     for number, fault in enumerate(scenario.faults):
         if fault.at >= end:

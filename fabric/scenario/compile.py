@@ -74,7 +74,8 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     try:
         fabric = build_topology(scenario.topology, scenario.file.parent)
     except InputErrors as error:
-        raise InputErrors("building the topology", [Problem(f"{path}{it.path}", it.text, it.hint) for it in error.problems]) from error
+        raise InputErrors("building the topology", [Problem(f"{path}{it.path}", it.text, it.hint)
+                                                    for it in error.problems]) from error
     seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
 
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
@@ -102,14 +103,16 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     multihomed = any(host.n_ports > 1 for host in fabric.hosts)
     if scenario.transport.nic_port is not None and not multihomed:
         problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
-    problems += check_reachable(fabric, equal_cost_ports(fabric), queue_pairs, path)
+    routes = equal_cost_ports(fabric)
+    problems += check_reachable(fabric, routes, queue_pairs, path)
     stage("making the traffic")
 
     addresses = addressing(fabric)
     slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
     params = EngineParams(
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
-        host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip, addresses.loopback).astype(np.int64),
+        host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
+                         addresses.loopback).astype(np.int64),
         messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan))
     edits, truth = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
     stage("placing the faults")
@@ -123,4 +126,4 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
         expectations=scenario.expectations,
         reroute_delay_ps=parse_time_ps(defaults["run"]["reroute_delay"]) if delay is None else delay,
-        labels=messages.label, ideal_ps=ideal_fct_ps(fabric, params), card=run_card(scenario, fabric, params))
+        labels=messages.label, ideal_ps=ideal_fct_ps(fabric, params, routes), card=run_card(scenario, fabric, params))

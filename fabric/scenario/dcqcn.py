@@ -28,8 +28,8 @@ class DcqcnPreset:
     assumed: tuple[str, ...] = ()
 
 
-def _set(cnp_us: int, decrease_us: int, alpha_us: int, increase_us: int, byte_counter: int, steps: int, gain: float,  # noqa: PLR0917
-         additive_bps: int, hyper_bps: int, *, min_rate_bps: int = 100 * _M, clamp: bool = False,
+def _set(cnp_us: int, decrease_us: int, alpha_us: int, increase_us: int, byte_counter: int, steps: int,
+         gain: float, additive_bps: int, hyper_bps: int, *, min_rate_bps: int = 100 * _M, clamp: bool = False,
          alpha: float = 1.0, delay_us: int = 0) -> DcqcnParams:
     return DcqcnParams(
         gain_ratio=gain, alpha_timer_ps=alpha_us * PS_PER_US, decrease_interval_ps=decrease_us * PS_PER_US,
@@ -43,20 +43,22 @@ _G: Final = 1 / 256
 DCQCN_PRESETS: Final[Mapping[str, DcqcnPreset]] = {preset.name: preset for preset in (
     DcqcnPreset(
         "mlx5", _set(4, 4, 1, 300, 32767, 1, 5 / 1024, 5 * _M, 50 * _M, min_rate_bps=_M, alpha=1023 / 1024),
-        "NVIDIA 'DCQCN CC parameters' (ConnectX-4 and later): rpg_time_reset 300 us, rpg_byte_reset 32767, rpg_threshold 1, "
-        "rpg_ai_rate 5, rpg_hai_rate 50, rpg_min_rate 1 Mb/s, rate_reduce_monitor_period 4 us, min_time_between_cnps 4 us, "
+        "NVIDIA 'DCQCN CC parameters' (ConnectX-4 and later): rpg_time_reset 300 us, rpg_byte_reset 32767, "
+        "rpg_threshold 1, rpg_ai_rate 5, rpg_hai_rate 50, rpg_min_rate 1 Mb/s, rate_reduce_monitor_period 4 us, "
+        "min_time_between_cnps 4 us, "
         "dce_tcp_rtt 1 us, initial_alpha_value 1023, clamp_tgt_rate off; dce_tcp_g 1019 is the share of alpha that is "
         "kept (Mellanox DOC-2790), so g = 5/1024"),
     DcqcnPreset(
         "paper-2015", _set(50, 50, 55, 55, 10**7, 5, _G, 40 * _M, 200 * _M, min_rate_bps=40 * _M),
-        "Zhu et al., SIGCOMM 2015, section 5 and table 14; hyper increase 5 x R_AI as in the QCN it builds on",
+        "Zhu et al., SIGCOMM 2015, as commonly quoted; timers as in uet-htsim dcqcn.cpp; hyper increase 5 x R_AI",
         assumed=("hyper_bps", "min_rate_bps")),
     DcqcnPreset(
         "ns3-rdma", _set(50, 50, 55, 60, 300_000_000, 5, _G, 40 * _M, 200 * _M, clamp=True),
         "bobzhuyb/ns3-rdma config.txt (the paper's simulator)"),
     DcqcnPreset(
         "hpcc-dcqcn", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M),
-        "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn: R_AI 5 and R_HAI 50 Mb/s per 25G of NIC rate",
+        "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn: R_AI 5 and R_HAI 50 Mb/s per 25G of NIC "
+        "rate",
         scales=True),
     DcqcnPreset(
         "hpcc-dcqcn-paper", _set(50, 50, 50, 55, 0, 1, _G, 5 * _M, 50 * _M),

@@ -33,7 +33,8 @@ class HostSettings(Strict):
     latency: TimePs | None = Field(None, description="Fixed NIC latency on reception.")
     mtu: SizeBytes | None = Field(None, ge=576, le=9_600, description="IP MTU of the NIC.")
     response: ResponseTime | None = Field(None, description="As for switches.")
-    pfc_priorities: Priorities | None = Field(None, description="Priorities whose PAUSE the NIC honours; the lossless ones "
+    pfc_priorities: Priorities | None = Field(None, description="Priorities whose PAUSE the NIC honours; the lossless "
+                                                                "ones "
                                                                 "where absent.")
     pause_quanta: int | None = Field(None, ge=1, le=65_535, description="Timer of the NIC's own XOFF frames.")
     scheduler: dict[Priority, Weight | Literal["strict"]] | None = Field(None, description="As for switches.")
@@ -81,7 +82,8 @@ class Dcqcn(Strict):
     cnp_delay: TimePs | None = Field(None, description="From a marked packet's arrival to its CNP's departure.")
 
 
-DcqcnOrName = Annotated[Annotated[DcqcnName, Tag(WORD_TAG)] | Annotated[Dcqcn, Tag(MAP_TAG)], Discriminator(word_or_map)]
+DcqcnOrName = Annotated[Annotated[DcqcnName, Tag(WORD_TAG)] | Annotated[Dcqcn, Tag(MAP_TAG)],
+                        Discriminator(word_or_map)]
 
 
 class QpPolicy(Strict):
@@ -107,8 +109,10 @@ class TransportSpec(Strict):
     window: OffSize | None = Field(None, description="Bytes in flight per queue pair; off: unbounded.")
     variable_window: bool | None = Field(None, description="Scale the window by rate / line rate.")
     ack_every: int | None = Field(None, ge=1, le=1024, description="One ACK per this many packets, and at each end.")
-    retransmit_timeout: OffTime | None = Field(None, description="IB local ACK timeout; off: a lost tail stalls for ever.")
-    retries: int | None = Field(None, ge=0, le=7, description="Timeouts in a row before the queue pair fails (3 bits in IB).")
+    retransmit_timeout: OffTime | None = Field(None, description="IB local ACK timeout; off: a lost tail stalls for "
+                                                                 "ever.")
+    retries: int | None = Field(None, ge=0, le=7, description="Timeouts in a row before the queue pair fails (3 bits "
+                                                              "in IB).")
     nak_interval: TimePs | None = Field(None, description="Least time between NAKs for one gap; 0s: one NAK per gap.")
     dscp: Dscp | None = Field(None, description="DSCP of data.")
     cnp_dscp: Dscp | None = Field(None, description="DSCP of CNPs.")
@@ -117,7 +121,8 @@ class TransportSpec(Strict):
     vlan_tag: bool | None = Field(None, description="Frames wear an 802.1Q tag.")
     qp: QpPolicy | None = Field(None, description="How messages share queue pairs.")
     source_port: Literal["hashed", "linux"] | None = Field(
-        None, description="UDP source port: hashed draws 14 bits per queue pair; linux: rdma_calc_flow_label of QP numbers.")
+        None, description="UDP source port: hashed draws 14 bits per queue pair; linux: rdma_calc_flow_label of QP "
+                          "numbers.")
     nic_port: Literal["rail", "hash"] | None = Field(
         None, description="Port of multi-homed hosts: rail takes them in turn per pair of hosts; hash by UDP port.")
 
@@ -142,6 +147,7 @@ class TransportSpec(Strict):
 class VxlanSpec(Strict):
     """The `vxlan:` section: an overlay between the leaves (RFC 7348)."""
 
-    dscp: Dscp | Literal["uniform"] = Field("uniform", description="Outer DSCP: the inner one's copy, or a number (pipe).")
+    dscp: Dscp | Literal["uniform"] = Field("uniform", description="Outer DSCP: the inner one's copy, or a number "
+                                                                   "(pipe).")
     ecn: Literal["copy", "compatibility"] = Field(
         "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")

@@ -1,7 +1,7 @@
 """Expectations: `<metric> <op> <value>`, such as `drops.lossless == 0` or `fct.p99 < 2ms`.
 
-A metric is a path into a run's summary; METRICS declares them all with their kind, and the kind decides how the value is
-written. Evaluation happens after the run, over summary.json, by whoever reads it.
+A metric is a path into a run's summary; METRICS declares them all with their kind, and the kind decides how the value
+is written. Evaluation happens after the run, over summary.json, by whoever reads it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "deadlock.cycles": ("count", "cyclic waits found"),
     "simulated.time": ("time", "simulated time at the end"),
 }
-"""Metric path -> kind and meaning. summary.json carries every one of them at this path, in base units (ps, bytes, bit/s)."""
+"""Metric path -> kind and meaning. summary.json carries every one of them at this path, in base units (ps, bytes,
+bit/s)."""
 
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -96,7 +97,8 @@ def parse(text: object) -> Expectation:
         text = f"{text['metric']} {text['op']} {text['value']}"
     match = _TEXT.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise UnitError(f"{text!r} is not an expectation", "write '<metric> <op> <value>', such as 'drops.lossless == 0'")
+        raise UnitError(f"{text!r} is not an expectation",
+                        "write '<metric> <op> <value>', such as 'drops.lossless == 0'")
     metric, op, value = match.groups()
     if metric not in METRICS:
         raise UnitError(f"no metric is called '{metric}'", nearest(metric, list(METRICS), "metrics"))
@@ -121,9 +123,11 @@ def _value(text: str, kind: Kind, metric: str) -> float:
 
 
 _SCHEMA: Final[dict[str, Any]] = {
-    "type": "string", "pattern": r"^\s*\S+\s*(==|!=|<=|>=|<|>)\s*\S+\s*$", "examples": ["drops.lossless == 0", "fct.p99 < 2ms"],
+    "type": "string", "pattern": r"^\s*\S+\s*(==|!=|<=|>=|<|>)\s*\S+\s*$",
+    "examples": ["drops.lossless == 0", "fct.p99 < 2ms"],
     "description": "'<metric> <op> <value>'; metrics are listed in the scenario reference."}
 
-ExpectationField = Annotated[Any, BeforeValidator(parse), PlainSerializer(str, return_type=str), WithJsonSchema(_SCHEMA)]
+ExpectationField = Annotated[Any, BeforeValidator(parse), PlainSerializer(str, return_type=str),
+                             WithJsonSchema(_SCHEMA)]
 """A field holding an Expectation, written as text."""
 

@@ -2,8 +2,8 @@
 
     bytes = 2 x cable + response + receiver pipeline + local frame + peer frame + PAUSE frame,  x cell expansion
 
-IEEE 802.1Q annex on PFC buffer requirements (formerly 802.1Qbb annex O), with the response bound of 802.3 31B.3.7 and the
-worst expansion of frames into cells, as vendors' tables assume (64-byte frames).
+IEEE 802.1Q annex on PFC buffer requirements (formerly 802.1Qbb annex O), with the response bound of 802.3 31B.3.7 and
+the worst expansion of frames into cells, as vendors' tables assume (64-byte frames).
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ WIRE_OVERHEAD_BYTES: Final = 20
 
 
 def response_bound_ps(rate_bps: int) -> int:
-    """Longest time from the end of a PAUSE frame to the stop (31B.3.7); a speed between two rows takes the upper one."""
+    """Longest time from the end of a PAUSE frame to the stop (31B.3.7); a speed between two rows takes the upper
+    one.
+    """
     speed = min((listed for listed in RESPONSE_QUANTA if listed >= rate_bps), default=max(RESPONSE_QUANTA))
     return -(-RESPONSE_QUANTA[speed] * QUANTUM_BITS * PS_PER_S // rate_bps)
 

@@ -53,7 +53,8 @@ class Settings:
     asics: Mapping[NodeId, Asic]
 
 
-def settle(fabric: Fabric, model: str, switches: SwitchesSpec, hosts: HostsSpec, path: str, problems: list[Problem]) -> Settings:
+def settle(fabric: Fabric, model: str, switches: SwitchesSpec, hosts: HostsSpec, path: str,
+           problems: list[Problem]) -> Settings:
     """Apply the layers. Overrides that match nothing are problems."""
     tree = default_tree(model)
     base = SwitchSettings.model_validate(tree["switches"])
@@ -80,9 +81,11 @@ def settle(fabric: Fabric, model: str, switches: SwitchesSpec, hosts: HostsSpec,
 
 
 def _of_chip(asic: Asic) -> SwitchSettings:
-    profile = Buffer(dynamic_th=asic.dynamic_th, reserved=f"{asic.reserved_bytes}B", xon=f"{asic.xon_bytes}B",  # type: ignore[arg-type]
-                     xon_offset=f"{asic.xon_offset_bytes}B")  # type: ignore[arg-type]
-    return SwitchSettings(memory=f"{asic.buffer_bytes}B", cell=f"{asic.cell_bytes}B", buffer=profile)  # type: ignore[arg-type]
+    """The chip's numbers as settings; the schema reads text, as everything that enters it."""
+    return SwitchSettings.model_validate({
+        "memory": f"{asic.buffer_bytes}B", "cell": f"{asic.cell_bytes}B",
+        "buffer": {"dynamic_th": asic.dynamic_th, "reserved": f"{asic.reserved_bytes}B", "xon": f"{asic.xon_bytes}B",
+                   "xon_offset": f"{asic.xon_offset_bytes}B"}})
 
 
 def _switch_overrides(fabric: Fabric, spec: SwitchesSpec, path: str,
@@ -95,7 +98,8 @@ def _switch_overrides(fabric: Fabric, spec: SwitchesSpec, path: str,
             ports = match_ports(fabric, override.port, f"{where}.port", problems)
             hosts_only = bool(ports) and all(fabric.node_of(port.id).is_host for port in ports)
             if hosts_only:
-                problems.append(Problem(f"{where}.port", f"'{override.port}' names ports of hosts", "use hosts.overrides"))
+                problems.append(Problem(f"{where}.port", f"'{override.port}' names ports of hosts",
+                                        "use hosts.overrides"))
             for port in ports:
                 by_port.setdefault(port.id, []).append(number)
             continue
@@ -128,7 +132,8 @@ def _hosts(fabric: Fabric, defaults: Mapping[str, object], spec: HostsSpec, path
 
 def given(spec: BaseModel) -> set[str]:
     """Fields a user wrote, selectors and overrides aside."""
-    return {name for name in spec.model_fields_set if getattr(spec, name) is not None} - SELECTORS - {"overrides", "host"}
+    written = {name for name in spec.model_fields_set if getattr(spec, name) is not None}
+    return written - SELECTORS - {"overrides", "host"}
 
 
 def all_given(section: SwitchesSpec | HostsSpec, path: str) -> Sequence[tuple[str, BaseModel]]:

@@ -44,9 +44,9 @@ def build_scenario(raw: Mapping[str, Any], file: Path) -> Scenario:
 def apply_overrides(raw: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
     """`path=value` on top of a scenario's data.
 
-    A path is dotted, list entries are counted from 0: 'transport.cc=none', 'workload[0].size=4MB'. The value is YAML, so
-    'switches.lossless=[3,4]' is a list; 'null' removes the field. The last step may be new, all others must exist, except
-    that a section left out is created.
+    A path is dotted, list entries are counted from 0: 'transport.cc=none', 'workload[0].size=4MB'. The value is YAML,
+    so 'switches.lossless=[3,4]' is a list; 'null' removes the field. The last step may be new, all others must exist,
+    except that a section left out is created.
 
     Raises: InputErrors.
     """
@@ -70,7 +70,8 @@ def apply_overrides(raw: Mapping[str, Any], sets: Sequence[str]) -> dict[str, An
 
 
 def _spell(steps: Sequence[str | int]) -> list[str]:
-    return [f"[{step}]" if isinstance(step, int) else f".{step}" if number else step for number, step in enumerate(steps)]
+    return [f"[{step}]" if isinstance(step, int) else f".{step}" if number else step
+            for number, step in enumerate(steps)]
 
 
 def _put(tree: dict[str, Any], steps: Sequence[str | int], value: object, item: str, problems: list[Problem]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from fabric.errors import Problem
-from fabric.ids import NodeId, PortId
+from fabric.ids import PortId
 from fabric.scenario.headroom import cells, headroom_bytes, response_ps
 from fabric.scenario.layers import Settings
 from fabric.scenario.models import ecn_curve
@@ -42,7 +42,8 @@ _MLX5_MIN_GBPS: Final = 40
 class Lowering:
     """One pass over the fabric; problems are collected, results are complete only where there are none."""
 
-    def __init__(self, fabric: Fabric, settings: Settings, path: str, seed: int, problems: list[Problem], *, pfc: bool) -> None:
+    def __init__(self, fabric: Fabric, settings: Settings, path: str, seed: int, problems: list[Problem], *,
+                 pfc: bool) -> None:
         self.fabric = fabric
         self.settings = settings
         self.path = path
@@ -74,7 +75,7 @@ class Lowering:
         peer = self.fabric.ports[port].peer
         node = self.fabric.node_of(peer)
         theirs = self.settings.hosts[node.id] if node.is_host else self.settings.switch_ports[peer]
-        return needed(theirs.mtu), needed(theirs.response)
+        return needed(theirs.mtu), _response(theirs.response)
 
     def _switch_port(self, node: Node, port: PortId) -> PortParams:
         settings, whole = self.settings.switch_ports[port], self.settings.switches[node.id]
@@ -84,14 +85,17 @@ class Lowering:
         if key not in self._ports:
             lossless = frozenset(needed(whole.lossless)) if self.pfc else frozenset()
             reaction = response_ps(peer_response, link.rate_bps)
-            auto = headroom_bytes(link.rate_bps, link.delay_ps, max(needed(settings.mtu), peer_mtu), needed(whole.latency),
+            auto = headroom_bytes(link.rate_bps, link.delay_ps, max(needed(settings.mtu), peer_mtu),
+                                  needed(whole.latency),
                                   needed(whole.cell), reaction)
             pgs = tuple(self._pg(needed(settings.buffer), whole, group in lossless, auto) for group in range(8))
             for group in pgs:
                 self._check_group(node, port, group, needed(whole.memory))
             self._ports[key] = PortParams(
-                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES, pfc_classes=self._pfc(settings.pfc_priorities, lossless),
-                pause_quanta=needed(settings.pause_quanta), response_ps=response_ps(needed(settings.response), link.rate_bps),
+                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES,
+                pfc_classes=self._pfc(settings.pfc_priorities, lossless),
+                pause_quanta=needed(settings.pause_quanta),
+                response_ps=response_ps(_response(settings.response), link.rate_bps),
                 pgs=pgs, queues=self._queues(settings, whole, lossless, link.rate_bps))
         return self._ports[key]
 
@@ -101,12 +105,13 @@ class Lowering:
         return bitmap(tuple(lossless) if priorities is None else priorities)
 
     @staticmethod
-    def _pg(buffer: Buffer, whole: SwitchSettings, lossless: bool, auto: int) -> PgParams:  # noqa: FBT001
+    def _pg(buffer: Buffer, whole: SwitchSettings, lossless: bool, auto: int) -> PgParams:
         if not lossless:
             return PgParams(lossless=False, pool=INGRESS, reserved_bytes=0, dynamic_th=needed(buffer.lossy_dynamic_th),
                             static_th_bytes=0, xoff_bytes=0, xon_bytes=0, xon_offset_bytes=0)
         headroom = auto if buffer.headroom == "auto" else cells(whole_number(buffer.headroom), needed(whole.cell))
-        return PgParams(lossless=True, pool=INGRESS, reserved_bytes=needed(buffer.reserved), dynamic_th=buffer.dynamic_th,
+        return PgParams(lossless=True, pool=INGRESS, reserved_bytes=needed(buffer.reserved),
+                        dynamic_th=buffer.dynamic_th,
                         static_th_bytes=buffer.static_th or 0, xoff_bytes=headroom, xon_bytes=needed(buffer.xon),
                         xon_offset_bytes=needed(buffer.xon_offset))
 
@@ -118,7 +123,8 @@ class Lowering:
                                          f"({group.static_th_bytes} B) {name}, so a pause would end before it began",
                                          "lower xon below static_th"))
         if group.lossless and group.xoff_bytes > memory:
-            self.problems.append(Problem(f"{where}.headroom", f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) "
+            self.problems.append(Problem(f"{where}.headroom",
+                                         f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) "
                                          f"exceeds the memory of {node.name} ({format_size_bytes(memory)})",
                                          "shorten the cable, lower headroom, or give a larger memory"))
 
@@ -133,7 +139,8 @@ class Lowering:
         memory = needed(whole.memory)
         lossy_th = needed(needed(settings.buffer).lossy_dynamic_th)
         return tuple(QueueParams(
-            pool=EGRESS_LOSSLESS if queue in no_loss else EGRESS_LOSSY, dynamic_th=None if queue in no_loss else lossy_th,
+            pool=EGRESS_LOSSLESS if queue in no_loss else EGRESS_LOSSY,
+            dynamic_th=None if queue in no_loss else lossy_th,
             static_th_bytes=memory if queue in no_loss else 0, ecn=curve if queue in marking else None,
             strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue)) for queue in range(8))
 
@@ -146,9 +153,11 @@ class Lowering:
     def _switch(self, node: Node, ports: list[PortParams]) -> SwitchParams:
         settings = self.settings.switches[node.id]
         hash_ = needed(settings.hash)
-        seed = stream_word(self.seed, f"switch.{node.name}.hash") & 0xFFFF_FFFF if hash_.seed == "per-switch" else hash_.seed
+        own = stream_word(self.seed, f"switch.{node.name}.hash") & 0xFFFF_FFFF
+        seed = own if hash_.seed == "per-switch" else hash_.seed
         return SwitchParams(
-            latency_ps=needed(settings.latency), cell_bytes=needed(settings.cell), pools=self._pools(node, settings, ports),
+            latency_ps=needed(settings.latency), cell_bytes=needed(settings.cell),
+            pools=self._pools(node, settings, ports),
             dscp_to_tc=dscp_table(settings), tc_to_pg=_pg_table(settings, pfc=self.pfc),
             tc_to_queue=tuple((settings.tc_to_queue or {}).get(tc, tc) for tc in range(8)),
             mark_at_dequeue=settings.mark == "dequeue", hash_algorithm=HashAlgorithm[needed(hash_.algorithm).upper()],
@@ -163,13 +172,16 @@ class Lowering:
         reserved = sum(group.reserved_bytes for port in ports for group in port.pgs)
         left = memory - private - shared_headroom - reserved
         where = f"{self.path}switches.pool"
-        parts = (f"headroom {format_size_bytes(private + shared_headroom)} and guarantees {format_size_bytes(reserved)} of "
+        parts = (f"headroom {format_size_bytes(private + shared_headroom)} and guarantees "
+                 f"{format_size_bytes(reserved)} of "
                  f"{node.n_ports} ports")
         remedy = "shared_headroom, shorter cables, fewer lossless priorities, or another asic"
         if left <= 0:
-            self.problems.append(Problem(where, f"{node.name}: {parts} exceed its memory of {format_size_bytes(memory)}", remedy))
+            self.problems.append(Problem(where, f"{node.name}: {parts} exceed its memory of "
+                                                f"{format_size_bytes(memory)}", remedy))
         elif settings.pool != "auto" and whole_number(settings.pool) > left:
-            self.problems.append(Problem(where, f"{node.name}: a pool of {format_size_bytes(whole_number(settings.pool))} beside "
+            self.problems.append(Problem(where, f"{node.name}: a pool of "
+                                                f"{format_size_bytes(whole_number(settings.pool))} beside "
                                          f"{parts} exceeds its memory of {format_size_bytes(memory)}",
                                          f"at most {format_size_bytes(left)} is left"))
         size = left if settings.pool == "auto" else whole_number(settings.pool)
@@ -184,7 +196,8 @@ class Lowering:
         watched = needed(settings.lossless) if spec.priorities is None else spec.priorities
         return WatchdogParams(
             poll_ps=spec.poll, detection_ps=spec.detection, action=WatchdogAction[spec.action.upper()], rule=rule,
-            restoration_ps=None if spec.restoration == "never" else whole_number(spec.restoration), priorities=bitmap(watched))
+            restoration_ps=None if spec.restoration == "never" else whole_number(spec.restoration),
+            priorities=bitmap(watched))
 
     def _host(self, node: Node) -> HostParams:
         settings = self.settings.hosts[node.id]
@@ -199,22 +212,27 @@ class Lowering:
         xon = xoff - mtu if settings.rx_xon == "auto" else whole_number(settings.rx_xon)
         if not 0 < xon < xoff < buffer:
             self.problems.append(Problem(
-                f"{self.path}hosts.rx_buffer", f"{node.name}: 0 < rx_xon ({xon} B) < rx_xoff ({xoff} B) < rx_buffer ({buffer} B) "
+                f"{self.path}hosts.rx_buffer", f"{node.name}: 0 < rx_xon ({xon} B) < rx_xoff ({xoff} B) < rx_buffer "
+                                               f"({buffer} B) "
                 "does not hold", "enlarge rx_buffer, or set rx_xoff and rx_xon in this order"))
-        return HostParams(latency_ps=needed(settings.latency), drain_bps=0 if settings.drain == "off" else whole_number(settings.drain),
+        return HostParams(latency_ps=needed(settings.latency),
+                          drain_bps=0 if settings.drain == "off" else whole_number(settings.drain),
                           rx_buffer_bytes=buffer, rx_xoff_bytes=xoff, rx_xon_bytes=xon)
 
     def _host_port(self, node: Node, port: PortId) -> PortParams:
         settings = self.settings.hosts[node.id]
         rate = self._link(port).rate_bps
-        leaf = self.settings.switches[NodeId(self.fabric.peer_of(port).id)] if not self.fabric.peer_of(port).is_host else None
+        peer = self.fabric.peer_of(port)
+        leaf = None if peer.is_host else self.settings.switches[peer.id]
         lossless = frozenset(needed(leaf.lossless)) if self.pfc and leaf is not None else frozenset()
         key = (id(settings), rate, lossless)
         if key not in self._ports:
             scheduler: Mapping[int, object] = settings.scheduler or {}
             self._ports[key] = PortParams(
-                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES, pfc_classes=self._pfc(settings.pfc_priorities, lossless),
-                pause_quanta=needed(settings.pause_quanta), response_ps=response_ps(needed(settings.response), rate), pgs=(),
+                mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES,
+                pfc_classes=self._pfc(settings.pfc_priorities, lossless),
+                pause_quanta=needed(settings.pause_quanta), response_ps=response_ps(_response(settings.response), rate),
+                pgs=(),
                 queues=tuple(QueueParams(pool=0, dynamic_th=None, static_th_bytes=_NO_LIMIT_BYTES, ecn=None,
                                          strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue))
                              for queue in range(8)))
@@ -236,6 +254,12 @@ def _pg_table(settings: SwitchSettings, *, pfc: bool) -> tuple[int, ...]:
 def _weight(scheduler: Mapping[int, object], queue: int) -> int:
     weight = scheduler.get(queue, 1)
     return weight if isinstance(weight, int) else 1
+
+
+def _response(value: int | str | None) -> int | str:
+    if value is None:
+        raise TypeError("a response without a default was left out")
+    return value
 
 
 def whole_number(value: object) -> int:

@@ -43,19 +43,24 @@ _ASIC_DEFAULTS: Final = (
     Default("switches.mtu", "9100B", "SONiC default port MTU (sonic-buildimage port_config)"),
     Default("switches.lossless", [3], "NVIDIA RoCE default: DSCP 26, priority 3"),
     Default("switches.pool", "auto", "memory less headroom and guarantees, as SONiC buffer_pool_mellanox.lua does"),
-    Default("switches.shared_headroom", "off", "private headroom, the safe choice; SONiC's pools carry xoff per platform"),
+    Default("switches.shared_headroom", "off", "private headroom, the safe choice; SONiC's pools carry xoff per "
+                                               "platform"),
     Default("switches.mark", "enqueue", "SAI WRED acts on the queue that a packet joins"),
     Default("switches.hash", {"algorithm": "crc32", "seed": "per-switch"},
             "SAI_HASH_ALGORITHM_CRC; SONiC seeds by role, a seed per switch avoids polarisation"),
     Default("switches.load_balancing", "ecmp", "RFC 2992; what fabrics run unless told otherwise"),
-    Default("switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at 10G)"),
+    Default("switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at "
+                                            "10G)"),
     Default("switches.watchdog", "off", "SONiC: pfcwd is off until started"),
-    Default("switches.ecn", "hpcc", "Kmin 4 KB, Kmax 16 KB per Gb/s, Pmax 20 %: HPCC run.py; QOS practice of vendors varies"),
+    Default("switches.ecn", "hpcc", "Kmin 4 KB, Kmax 16 KB per Gb/s, Pmax 20 %: HPCC run.py; QOS practice of vendors "
+                                    "varies"),
     Default("switches.buffer", {"headroom": "auto", "lossy_dynamic_th": 3},
             "headroom: IEEE 802.1Q worst case (docs: headroom); lossy: dynamic_th 3 of SONiC's q_lossy_profile"),
-    Default("switches.scheduler", {6: "strict"}, "NVIDIA RoCE default: CNP class 6 strict, the others share by DWRR alike"),
+    Default("switches.scheduler", {6: "strict"}, "NVIDIA RoCE default: CNP class 6 strict, the others share by DWRR "
+                                                 "alike"),
     Default("switches.pause_quanta", 65535, "IEEE 802.3 annex 31D: the largest timer, as vendors send"),
-    Default("switches.response", "half", "half of the IEEE 802.3 31B.3.7 bound for the speed; assumed: peers do better than it"),
+    Default("switches.response", "half", "half of the IEEE 802.3 31B.3.7 bound for the speed; assumed: peers do "
+                                         "better than it"),
     Default("hosts.latency", "500ns", "assumed: NIC and PCIe on reception"),
     Default("hosts.mtu", "9100B", "as the switches"),
     Default("hosts.response", "half", "as the switches"),
@@ -72,7 +77,8 @@ _ASIC_DEFAULTS: Final = (
     Default("transport.window", "off", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space"),
     Default("transport.variable_window", False, "a feature of the HPCC simulator"),
     Default("transport.ack_every", 1, "assumed: one ACK per packet, as in the ns-3 simulators; NICs coalesce"),
-    Default("transport.retransmit_timeout", "67108864ns", "IB local ACK timeout 14: 4.096 us x 2^14 (perftest default)"),
+    Default("transport.retransmit_timeout", "67108864ns",
+            "IB local ACK timeout 14: 4.096 us x 2^14 (perftest default)"),
     Default("transport.retries", 7, "perftest and NCCL default: retry_cnt 7"),
     Default("transport.nak_interval", "0s", "IB specification: one NAK per gap"),
     Default("transport.dscp", 26, "NVIDIA RoCE default (AF31)"),
@@ -91,10 +97,10 @@ MODELS: Final[Mapping[str, Model]] = {
         "asic", "What switch and NIC hardware does; what configurations are judged by.",
         ("every packet, in exact picoseconds, store and forward",
          "RoCEv2 frames byte by byte in size: RETH, AETH, ICRC, FCS, preamble and gap, VXLAN",
-         "buffers: cells, priority groups with guarantee, dynamic or static limit, private or shared headroom, lossy limits",
+         "buffers: cells, priority groups with guarantee, dynamic or static limit, own or shared headroom",
          "ECN/WRED on the instantaneous queue, at enqueue or dequeue",
-         "PFC (802.1Q clause 36, 802.3 annex 31D): eight priorities, quanta, refresh, response time, pausing hosts, "
-         "watchdog per SONiC",
+         "PFC (802.1Q clause 36, 802.3 annex 31D): eight priorities, quanta, refresh, response time, pausing hosts",
+         "PFC watchdog per SONiC: detection by platform, drop, forward or alert, restoration",
          "strict and DWRR scheduling; control frames never wait behind data that has not started",
          "RDMA WRITE: segmentation, pacing, ACK and NAK, go-back-N or selective repeat, timeouts and retry limit",
          "DCQCN: notification point, alpha, timer and byte-counter increase; CNPs are packets",
@@ -111,7 +117,7 @@ MODELS: Final[Mapping[str, Model]] = {
 ECN_CURVES: Final[Mapping[str, tuple[EcnParams, int, str]]] = {
     # name: (curve, rate it is for; 0: any, source)
     "hpcc": (EcnParams(100_000, 400_000, 0.2), 25 * 10**9,
-             "alibaba-edu/High-Precision-Congestion-Control run.py: 100/400 KB at 25G, in proportion to the port's speed"),
+             "alibaba-edu/High-Precision-Congestion-Control run.py: 100/400 KB at 25G, growing with the speed"),
     "paper-2015": (EcnParams(5_000, 200_000, 0.01), 0, "Zhu et al., SIGCOMM 2015: 5/200 KB, 1 %, for 40G ports"),
     "sonic": (EcnParams(2**20, 2**21, 0.05), 0, "sonic-buildimage qos_config.j2 AZURE_LOSSLESS: 1/2 MiB, 5 %"),
 }

@@ -12,7 +12,8 @@ from fabric.errors import FabricError, Problem
 from fabric.scenario.schema import Scenario
 from fabric.topology.select import nearest
 
-_BOUNDS: Final = {"greater_than": ("gt", "more than"), "greater_than_equal": ("ge", "at least"), "less_than": ("lt", "less than"),
+_BOUNDS: Final = {"greater_than": ("gt", "more than"), "greater_than_equal": ("ge", "at least"),
+                  "less_than": ("lt", "less than"),
                   "less_than_equal": ("le", "at most")}
 _TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
                  "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
@@ -43,7 +44,9 @@ def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa
             if step in value:
                 value = value[step]
             elif isinstance(step, str) and step.lstrip("-").isdigit() and int(step) in value:
-                value, step = value[int(step)], int(step)
+                value = value[int(step)]
+                steps.append(int(step))
+                continue
             elif value.get("kind") == step and not (last and item["type"] == "missing"):
                 continue
             elif last:
@@ -65,7 +68,7 @@ def _dotted(steps: Sequence[str | int]) -> str:
     return text
 
 
-def _words(item: ErrorDetails, value: Any, steps: list[str | int],  # noqa: ANN401
+def _words(item: ErrorDetails, value: object, steps: list[str | int],
            raw: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(text, hint) of everything one error says; a model's own rules arrive as lines of 'text; hint'."""
     cause = item.get("ctx", {}).get("error")
@@ -77,7 +80,7 @@ def _words(item: ErrorDetails, value: Any, steps: list[str | int],  # noqa: ANN4
     return [_sentence(item, value, steps, raw)]
 
 
-def _sentence(item: ErrorDetails, value: Any, steps: list[str | int], raw: Mapping[str, Any]) -> tuple[str, str]:  # noqa: ANN401
+def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Mapping[str, Any]) -> tuple[str, str]:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "missing":
         return "missing", _about(steps, raw)
@@ -99,7 +102,8 @@ def _sentence(item: ErrorDetails, value: Any, steps: list[str | int], raw: Mappi
     if kind in _TYPES:
         return f"{_short(value)} is not {_TYPES[kind]}", _about(steps, raw)
     if kind == "string_pattern_mismatch":
-        return f"{_short(value)} is not a valid name", "letters, digits, '.', '_' and '-', beginning with a letter or digit"
+        return (f"{_short(value)} is not a valid name",
+                "letters, digits, '.', '_' and '-', beginning with a letter or digit")
     if kind in {"too_short", "string_too_short"}:
         return "is empty", _about(steps, raw)
     return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
@@ -151,7 +155,7 @@ def _schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa:
 
 def _resolve(schema: dict[str, Any], root: Mapping[str, Any], value: Any) -> dict[str, Any]:  # noqa: ANN401
     for _ in range(8):
-        kept = {key: schema[key] for key in ("description", "examples") if key in schema}
+        kept: dict[str, Any] = {key: schema[key] for key in ("description", "examples") if key in schema}
         if "$ref" in schema:
             schema = {**root["$defs"][schema["$ref"].rpartition("/")[2]], **kept}
         elif "discriminator" in schema and isinstance(value, Mapping):

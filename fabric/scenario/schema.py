@@ -36,10 +36,12 @@ class RunSpec(Strict):
 
     duration: TimePs = Field(gt=0, description="Longest simulated time.")
     seed: int = Field(1, ge=0, lt=2**63, description="Seed of every random stream.")
-    stop: Literal["done", "duration"] = Field("done", description="done: once every message is done or failed; duration: never "
+    stop: Literal["done", "duration"] = Field("done", description="done: once every message is done or failed; "
+                                                                  "duration: never "
                                                                   "before the duration.")
     no_progress: OffTime = Field("off", description="End with a report once no payload byte has arrived for this long.")
-    reroute_delay: TimePs | None = Field(None, description="From a cable's change of state to new routes at all switches.")
+    reroute_delay: TimePs | None = Field(None, description="From a cable's change of state to new routes at all "
+                                                           "switches.")
 
 
 class Scenario(Strict):
@@ -50,14 +52,15 @@ class Scenario(Strict):
     topology: TopologySpec = Field(description="The fabric.")
     model: Literal["asic"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
     routing: Literal["shortest-path"] = Field("shortest-path", description="ECMP over all shortest paths.")
-    pfc: Literal["on", "off"] = Field("on", description="off: no PAUSE anywhere; lossless priorities become ordinary ones.")
+    pfc: Literal["on", "off"] = Field("on", description="off: no PAUSE anywhere; lossless priorities become ordinary "
+                                                        "ones.")
     switches: SwitchesSpec = Field(default_factory=SwitchesSpec, description="Switch and port settings.")
     hosts: HostsSpec = Field(default_factory=HostsSpec, description="NIC settings.")
     transport: TransportSpec = Field(default_factory=TransportSpec, description="RDMA transport.")
     vxlan: VxlanSpec | None = Field(None, description="Overlay between leaves; none where absent.")
     workload: Annotated[tuple[WorkloadSpec, ...], Field(strict=False, min_length=1)] = Field(description="Traffic.")
     faults: Annotated[tuple[FaultSpec, ...], Field(strict=False)] = Field((), description="What goes wrong, and when.")
-    telemetry: TelemetrySpec = Field(default_factory=lambda: TelemetrySpec(), description="Sampling and events.")  # noqa: PLW0108
+    telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec, description="Sampling and events.")
     run: RunSpec = Field(description="Duration, seed, end.")
     expectations: Annotated[tuple[ExpectationField, ...], Field(strict=False)] = Field(
         (), description="What must hold at the end; a breach makes `fabric run` exit with 1.")

@@ -26,7 +26,8 @@ from fabric.topology.quantities import SizeBytes, TimePs
 from fabric.topology.spec import Strict
 
 EcnName = Literal["off", "hpcc", "paper-2015", "sonic"]
-AsicName = Literal["trident3", "tomahawk2", "tomahawk3", "tomahawk4", "tomahawk5", "spectrum1", "spectrum2", "spectrum3",
+AsicName = Literal["trident3", "tomahawk2", "tomahawk3", "tomahawk4", "tomahawk5", "spectrum1", "spectrum2",
+                   "spectrum3",
                    "spectrum4", "spectrum5", "teralynx10", "jericho2c+"]
 Weight = Annotated[int, Field(ge=1, le=100)]
 
@@ -43,7 +44,8 @@ class EcnCurve(Strict):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if self.kmin >= self.kmax:
-            raise ValueError(f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B); for step marking make kmax one byte more")
+            raise ValueError(f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B); for step marking make kmax one "
+                             f"byte more")
         return self
 
 
@@ -56,7 +58,8 @@ class Buffer(Strict):
 
     dynamic_th: int | None = Field(None, ge=-8, le=7, description="Lossless: limit = 2^dynamic_th x free shared bytes.")
     static_th: SizeBytes | None = Field(None, description="Lossless: fixed limit instead of dynamic_th.")
-    headroom: AutoSize | None = Field(None, description="What a lossless group may take after XOFF (BUFFER_PROFILE.xoff); "
+    headroom: AutoSize | None = Field(None, description="What a lossless group may take after XOFF "
+                                                        "(BUFFER_PROFILE.xoff); "
                                                         "auto: worst case of cable, speed, MTU and response.")
     reserved: SizeBytes | None = Field(None, description="Guaranteed to a lossless group before it draws on the pool.")
     xon: SizeBytes | None = Field(None, description="XON when use is at or below max(xon, limit - xon_offset).")
@@ -113,15 +116,18 @@ class PortSettings(Strict):
     """What a port override may change."""
 
     mtu: SizeBytes | None = Field(None, ge=576, le=9_600, description="IP MTU of the port.")
-    ecn: Ecn | None = Field(None, description="Marking in the queues of lossless priorities: off, a named curve, or a curve.")
-    ecn_queues: Priorities | None = Field(None, description="Queues that mark; those of the lossless priorities where absent.")
+    ecn: Ecn | None = Field(None, description="Marking in the queues of lossless priorities: off, a named curve, or a "
+                                              "curve.")
+    ecn_queues: Priorities | None = Field(None, description="Queues that mark; those of the lossless priorities where "
+                                                            "absent.")
     buffer: Buffer | None = Field(None, description="Priority-group profile.")
     scheduler: dict[Priority, Weight | Literal["strict"]] | None = Field(
         None, description="Queue: strict, or DWRR weight 1 to 100.")
     pfc_priorities: Priorities | None = Field(None, description="Priorities with PFC; the lossless ones where absent.")
     pause_quanta: int | None = Field(None, ge=1, le=65_535, description="Timer of XOFF frames, in 512 bit times.")
     response: ResponseTime | None = Field(
-        None, description="From the last bit of a PAUSE frame to the stop: half or worst of IEEE 802.3 31B.3.7, or a time.")
+        None, description="From the last bit of a PAUSE frame to the stop: half or worst of IEEE 802.3 31B.3.7, or a "
+                          "time.")
 
 
 class SwitchSettings(PortSettings):
@@ -137,10 +143,12 @@ class SwitchSettings(PortSettings):
     dscp_to_tc: dict[Dscp, Priority] | None = Field(None, description="Traffic class of a DSCP; dscp / 8 where absent.")
     tc_to_pg: dict[Priority, Priority] | None = Field(
         None, description="Priority group of a class; its own number if lossless, else 0.")
-    tc_to_queue: dict[Priority, Priority] | None = Field(None, description="Queue of a class; its own number where absent.")
+    tc_to_queue: dict[Priority, Priority] | None = Field(None,
+                                                         description="Queue of a class; its own number where absent.")
     mark: Literal["enqueue", "dequeue"] | None = Field(None, description="When ECN looks at the queue.")
     hash: Hash | None = Field(None, description="ECMP hash.")
-    load_balancing: Literal["ecmp", "spray", "flowlet"] | None = Field(None, description="Choice among equal-cost ports.")
+    load_balancing: Literal["ecmp", "spray", "flowlet"] | None = Field(None,
+                                                                       description="Choice among equal-cost ports.")
     flowlet_gap: TimePs | None = Field(None, gt=0, description="Idle time after which a flow may move; flowlet only.")
     watchdog: WatchdogOrOff | None = Field(None, description="PFC watchdog, or off.")
 
@@ -172,7 +180,8 @@ class SwitchOverride(SwitchSettings):
 class SwitchesSpec(SwitchSettings):
     """The `switches:` section."""
 
-    overrides: Annotated[tuple[SwitchOverride, ...], Field(strict=False)] = Field((), description="Settings that differ.")
+    overrides: Annotated[tuple[SwitchOverride, ...], Field(strict=False)] = Field((),
+                                                                                  description="Settings that differ.")
 
 
 SELECTORS: Final = frozenset({"role", "switch", "port"})

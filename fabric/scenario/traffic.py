@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -42,27 +42,28 @@ class Traffic:
     def _check(self, batch: Batch, path: str, duration_ps: int) -> None:
         """Self-addressed, empty and late messages, and dependencies nobody could know of."""
         self._each(batch, path, batch.src == batch.dst, lambda row: (
-            f"'{self._name(batch.src[row])}' sends to itself", "name two different hosts"))
+            f"'{self._name_of(batch.src[row])}' sends to itself", "name two different hosts"))
         self._each(batch, path, batch.size_bytes <= 0, lambda _: ("a message of 0 bytes", "give at least 1 byte"))
         self._each(batch, path, batch.start_ps >= duration_ps, lambda row: (
             f"a message starts at {batch.start_ps[row] / 1e6:g} us, after the end of the run (run.duration)",
             "start it earlier or run longer"))
         for earlier, later in batch.after:
-            src = batch.src[later]
-            if src not in {batch.src[earlier], batch.dst[earlier]}:
-                self.problems.append(Problem(self._where(batch, path, later),
-                                             f"waits for a message from '{self._name(batch.src[earlier])}' to "
-                                             f"'{self._name(batch.dst[earlier])}', which '{self._name(src)}' cannot observe",
-                                             "a dependency must be sent by, or arrive at, the waiting message's source"))
+            src = int(batch.src[later])
+            if src not in {int(batch.src[earlier]), int(batch.dst[earlier])}:
+                ends = f"'{self._name_of(batch.src[earlier])}' to '{self._name_of(batch.dst[earlier])}'"
+                self.problems.append(Problem(
+                    self._where(batch, path, later),
+                    f"waits for a message from {ends}, which '{self.fabric.nodes[src].name}' cannot observe",
+                    "a dependency must be sent by, or arrive at, the waiting message's source"))
         cycle = find_cycle(len(batch), batch.after) if len(batch.after) else []
         if cycle:
             ids = " -> ".join((batch.labels[row] if batch.labels else "") or f"#{row}" for row in [*cycle, cycle[0]])
             self.problems.append(Problem(self._where(batch, path, cycle[0]), f"messages wait for each other: {ids}",
                                          "remove one of these dependencies"))
 
-    def _each(self, batch: Batch, path: str, wrong: NDArray[np.bool_], say: object) -> None:
+    def _each(self, batch: Batch, path: str, wrong: NDArray[np.bool_], say: Callable[[int], tuple[str, str]]) -> None:
         for row in np.flatnonzero(wrong)[:_MAX_PROBLEMS].tolist():
-            text, hint = say(row)  # type: ignore[operator]
+            text, hint = say(row)
             problem = Problem(self._where(batch, path, row), text, hint)
             if problem not in self.problems:
                 self.problems.append(problem)
@@ -71,10 +72,11 @@ class Traffic:
     def _where(batch: Batch, path: str, row: int) -> str:
         return batch.lines[row] if batch.lines else path
 
-    def _name(self, node: int) -> str:
+    def _name_of(self, node: np.int64) -> str:
         return self.fabric.nodes[int(node)].name
 
-    def join(self, dscp_of: Mapping[int, int], default_priority: int, rules: QpRules, seed: int) -> tuple[Messages, QueuePairs]:
+    def join(self, dscp_of: Mapping[int, int], default_priority: int, rules: QpRules, seed: int) -> tuple[Messages,
+                                                                                                          QueuePairs]:
         """Columns for the engine; -1 priorities become the transport's."""
         def column(field: str) -> Ints:
             return np.concatenate([getattr(batch, field) for batch in self.batches]).astype(np.int64)
@@ -92,7 +94,8 @@ class Traffic:
             given = batch.labels or [""] * len(batch)
             labels += [label or f"{name}/{number}" for number, label in enumerate(given)]
             base += len(batch)
-        return Messages(src=src, dst=dst, size_bytes=column("size_bytes"), start_ps=column("start_ps"), dscp=dscp, qp=qp,
+        return Messages(src=src, dst=dst, size_bytes=column("size_bytes"), start_ps=column("start_ps"), dscp=dscp,
+                        qp=qp,
                         delay_ps=column("delay_ps"), after=after, label=labels), queue_pairs
 
     def priorities(self) -> set[int]:
@@ -102,7 +105,8 @@ class Traffic:
 
 def _with_priority(batch: Batch, priority: int) -> Batch:
     return Batch(batch.src, batch.dst, batch.size_bytes, batch.start_ps,
-                 np.where(batch.priority < 0, priority, batch.priority), batch.delay_ps, batch.after, batch.labels, batch.lines)
+                 np.where(batch.priority < 0, priority, batch.priority), batch.delay_ps, batch.after, batch.labels,
+                 batch.lines)
 
 
 def check_reachable(fabric: Fabric, routes: EcmpTable, queue_pairs: QueuePairs, path: str) -> list[Problem]:
@@ -112,7 +116,8 @@ def check_reachable(fabric: Fabric, routes: EcmpTable, queue_pairs: QueuePairs, 
     lost = np.flatnonzero(routes.distance[leaf, class_] < 0)
     pairs = dict.fromkeys((int(queue_pairs.src[row]), int(queue_pairs.dst[row])) for row in lost.tolist())
     return [Problem(f"{path}workload", f"'{fabric.nodes[dst].name}' cannot be reached from '{fabric.nodes[src].name}' "
-                    "by the port its queue pair uses", "add cables, or keep such messages inside one part of the fabric")
+                    "by the port its queue pair uses", "add cables, or keep such messages inside one part of the "
+                                                       "fabric")
             for src, dst in list(pairs)[:_MAX_PROBLEMS]]
 
 

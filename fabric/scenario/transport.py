@@ -21,13 +21,16 @@ CNP_PAYLOAD: Final = 16
 MIN_FRAME: Final = 64
 WIRE_OVERHEAD: Final = 20
 VXLAN_OVERHEAD: Final = 50
-"""Outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8; the inner FCS is dropped and the outer one takes its place (RFC 7348 section 5)."""
+"""Outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8; the inner FCS is dropped and the outer one takes its place (RFC 7348
+section 5)."""
 
 _RECOVERY: Final = {"go-back-n": Recovery.GO_BACK_N, "selective": Recovery.SELECTIVE, "go-back-0": Recovery.GO_BACK_0}
 _FIELDS: Final = {  # schema field -> engine field
     "gain": "gain_ratio", "initial_alpha": "initial_alpha_ratio", "alpha_timer": "alpha_timer_ps",
-    "decrease_interval": "decrease_interval_ps", "increase_timer": "increase_timer_ps", "byte_counter": "byte_counter_bytes",
-    "fast_recovery_steps": "fast_recovery_steps", "additive": "additive_bps", "hyper": "hyper_bps", "min_rate": "min_rate_bps",
+    "decrease_interval": "decrease_interval_ps", "increase_timer": "increase_timer_ps",
+                  "byte_counter": "byte_counter_bytes",
+    "fast_recovery_steps": "fast_recovery_steps", "additive": "additive_bps", "hyper": "hyper_bps",
+                  "min_rate": "min_rate_bps",
     "clamp_target": "clamp_target", "cnp_interval": "cnp_interval_ps", "cnp_delay": "cnp_delay_ps"}
 
 
@@ -45,11 +48,13 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
     dcqcn = dcqcn_params(spec, slowest_bps) if spec.cc == "dcqcn" else None
     return TransportParams(
         congestion_control=CongestionControl.DCQCN if dcqcn is not None else CongestionControl.NONE, dcqcn=dcqcn,
-        recovery=_RECOVERY[needed(spec.recovery)], window_bytes=0 if spec.window == "off" else whole_number(spec.window),
+        recovery=_RECOVERY[needed(spec.recovery)], window_bytes=0
+        if spec.window == "off" else whole_number(spec.window),
         variable_window=needed(spec.variable_window), ack_every_packets=needed(spec.ack_every),
         retransmit_timeout_ps=0 if spec.retransmit_timeout == "off" else whole_number(spec.retransmit_timeout),
         retry_limit=needed(spec.retries), nak_interval_ps=needed(spec.nak_interval),
-        ack_dscp=-1 if spec.ack_dscp == "data" else whole_number(spec.ack_dscp), cnp_dscp=needed(spec.cnp_dscp), ack_strict=False)
+        ack_dscp=-1 if spec.ack_dscp == "data" else whole_number(spec.ack_dscp), cnp_dscp=needed(spec.cnp_dscp),
+        ack_strict=False)
 
 
 def dcqcn_params(spec: TransportSpec, slowest_bps: int) -> DcqcnParams:

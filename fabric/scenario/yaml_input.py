@@ -1,7 +1,7 @@
 """YAML text -> plain mappings and lists, strictly: YAML 1.2 scalars, no duplicate keys, no alias bombs, no surprises.
 
-`on`, `off`, `yes`, `no`, dates and base-60 numbers are text here, as YAML 1.2's core schema has it; only true, false, null,
-integers and floats are anything else.
+`on`, `off`, `yes`, `no`, dates and base-60 numbers are text here, as YAML 1.2's core schema has it; only true, false,
+null, integers and floats are anything else.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012  PyYAML's own way of declaring resolvers
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping whose keys are scalars and differ."""
         seen: dict[Hashable, int] = {}
         for key_node, _ in node.value:
@@ -80,10 +80,12 @@ def read_yaml(file: Path) -> dict[str, Any]:
                         f"at most {MAX_BYTES // 2**20} MiB; put long message lists into a CSV file")
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise _stop(file, f"not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}", "save it as UTF-8") from error
+        raise _stop(file, f"not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}",
+                    "save it as UTF-8") from error
     except OSError as error:
         siblings = sorted(entry.name for entry in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
-        raise _stop(file, f"cannot be read: {error.strerror}", nearest(file.name, siblings, "scenarios there")) from error
+        raise _stop(file, f"cannot be read: {error.strerror}",
+                    nearest(file.name, siblings, "scenarios there")) from error
     return parse_yaml(text, file)
 
 
@@ -121,7 +123,8 @@ def _check_size(root: yaml.Node) -> None:
 
     def size(node: yaml.Node, depth: int) -> int:
         if depth > MAX_DEPTH:
-            raise _Refused(f"nested more than {MAX_DEPTH} levels deep", node.start_mark, "a scenario needs fewer than ten")
+            raise _Refused(f"nested more than {MAX_DEPTH} levels deep", node.start_mark,
+                           "a scenario needs fewer than ten")
         if id(node) in known:
             return known[id(node)]
         total = 1

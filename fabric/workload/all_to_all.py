@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.workload.batch import Batch, Surroundings, plain, starts
+from fabric.workload.batch import Batch, Surroundings, nothing, plain, starts
 from fabric.workload.spec import AllToAllSpec
 
 
@@ -16,7 +16,7 @@ def generate(spec: AllToAllSpec, name: str, path: str, around: Surroundings) -> 
     hosts = around.hosts(spec.hosts, f"{path}.hosts", at_least=2)
     n = len(hosts)
     if n < 2:
-        return plain(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+        return nothing()
     rounds = np.arange(1, n)
     partner = (np.arange(n)[None, :] + rounds[:, None]) % n
     per_repeat = n * (n - 1)

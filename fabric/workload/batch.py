@@ -85,16 +85,22 @@ Generate = Callable[..., Batch]
 """(spec, name, path, surroundings) -> Batch; problems go to surroundings.problems."""
 
 
-def plain(src: Ints, dst: Ints, size_bytes: Ints | int, start_ps: Ints | int, after: Sequence[tuple[int, int]] = ()) -> Batch:
+def plain(src: Ints, dst: Ints, size_bytes: Ints | int, start_ps: Ints,
+          after: Sequence[tuple[int, int]] = ()) -> Batch:
     """A batch without priorities, delays or ids."""
     n = len(src)
-    return Batch(np.asarray(src, np.int64), np.asarray(dst, np.int64), np.broadcast_to(np.int64(size_bytes), n)
-                 if np.isscalar(size_bytes) else np.asarray(size_bytes, np.int64),
-                 np.broadcast_to(np.int64(start_ps), n) if np.isscalar(start_ps) else np.asarray(start_ps, np.int64),
-                 np.full(n, -1, np.int64), np.zeros(n, np.int64), after)
+    sizes = np.full(n, size_bytes, np.int64) if isinstance(size_bytes, int) else size_bytes
+    return Batch(src, dst, sizes, start_ps, np.full(n, -1, np.int64), np.zeros(n, np.int64), after)
 
 
-def starts(start_ps: int, repeat: int, interval_ps: int | None, jitter_ps: int, n: int, random: np.random.Generator) -> Ints:
+def nothing() -> Batch:
+    """No message at all, where problems stand in for them."""
+    empty = np.empty(0, np.int64)
+    return plain(empty, empty, empty, empty)
+
+
+def starts(start_ps: int, repeat: int, interval_ps: int | None, jitter_ps: int, n: int,
+           random: np.random.Generator) -> Ints:
     """(repeat * n,) posting times, repetition by repetition."""
     base = np.repeat(start_ps + np.arange(repeat, dtype=np.int64) * (interval_ps or 0), n)
     return base + random.integers(0, jitter_ps, len(base)) if jitter_ps else base

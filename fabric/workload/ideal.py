@@ -1,8 +1,9 @@
 """Ideal completion time: one message alone on an idle fabric, exactly as the engine would play it.
 
 From posting to the arrival of the last ACK at the sender. Store and forward at every hop; a frame occupies a link for
-(frame + wire overhead) at the link's rate, rounded up to whole picoseconds; each hop adds propagation and the latency of
-the receiving device. The way is the fastest of the shortest ones. Not in it: windows, congestion control, routing chance.
+(frame + wire overhead) at the link's rate, rounded up to whole picoseconds; each hop adds propagation and the latency
+of the receiving device. The way is the fastest of the shortest ones. Not in it: windows, congestion control, routing
+chance.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None 
     routes              equal-cost paths of the fabric; computed where absent
 
     Returns: (n_messages,) picoseconds. Raises: nothing; pairs without a way get -1.
-    Source: last-passage time of a tandem of deterministic queues; with at most three frame sizes (first, middle, last) the
-    maximum over all paths through (frames x hops) has the closed form used here.
+    Source: last-passage time of a tandem of deterministic queues; with at most three frame sizes (first, middle, last)
+    the maximum over all paths through (frames x hops) has the closed form used here.
     """
     routes = routes if routes is not None else equal_cost_ports(fabric)
     messages, pairs = params.messages, params.queue_pairs
     if not len(messages.src):
         return np.empty(0, np.int64)
-    forward = _ways(fabric, params, routes, pairs.src, pairs.dst, pairs.port)
-    back_port = _attached_port(fabric, params, routes, pairs.dst, pairs.src, forward)
-    backward = _ways(fabric, params, routes, pairs.dst, pairs.src, back_port)
+    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
+    back_port = _arrival_port(fabric, forward, pairs.dst)
+    backward = _ways(fabric, params, routes, pairs.src, back_port)
     return _complete(fabric, params, forward, backward, messages.qp, messages.size_bytes)
 
 
@@ -66,10 +67,11 @@ def _link_columns(fabric: Fabric, params: EngineParams) -> tuple[Ints, Ints, Int
 
 def _tx_ps(size_bytes: Ints | int, rate_bps: Ints) -> Ints:
     # Exact below 2**63: a frame of 16 KiB is 131,072 bits x 10**12.
-    return -(-(np.asarray(size_bytes, np.int64) * 8 * PS_PER_S) // rate_bps)
+    ticks: Ints = -(-(np.asarray(size_bytes, np.int64) * 8 * PS_PER_S) // rate_bps)
+    return ticks
 
 
-def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, src: Ints, dst: Ints, first: Ints) -> Ways:
+def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, first: Ints) -> Ways:
     """Walk all pairs at once: at every switch the member of the group with the least time to go for a full frame."""
     rate, delay, peer = _link_columns(fabric, params)
     frame = params.frames.data_header_bytes + params.frames.payload_bytes + params.frames.wire_overhead_bytes
@@ -115,17 +117,15 @@ def _best_ports(fabric: Fabric, routes: EcmpTable, cost: Ints, peer: Ints) -> In
     return best
 
 
-def _attached_port(fabric: Fabric, params: EngineParams, routes: EcmpTable, src: Ints, dst: Ints, forward: Ways) -> Ints:
+def _arrival_port(fabric: Fabric, forward: Ways, dst: Ints) -> Ints:
     """Port by which an acknowledgement leaves: the one its data arrived at."""
-    _ = params, routes, dst
-    rows = np.arange(len(src))
-    arrival = forward.port[rows, np.maximum(forward.hops - 1, 0)]
+    last = forward.port[np.arange(len(dst)), np.maximum(forward.hops - 1, 0)]
     peer = np.array([port.peer for port in fabric.ports], np.int64)
     first = np.array([host.first_port for host in fabric.hosts], np.int64)
-    return np.where(forward.hops > 0, peer[arrival], first[src])
+    return np.where(forward.hops > 0, peer[last], first[dst])
 
 
-def _overlay(fabric: Fabric, params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
+def _overlay(params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
     """(n, hops) hops on which frames wear an outer header: between the first and the last switch."""
     if params.vxlan is None:
         return np.zeros(ways.port.shape, np.bool_)
@@ -146,7 +146,7 @@ def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Way
                                                   np.full(len(qp), payload)), -_FAR // 2)
     rate, delay, _ = _link_columns(fabric, params)
     valid = backward.port >= 0
-    overlay = _overlay(fabric, params, backward)
+    overlay = _overlay(params, backward)
     wire = frames.ack_bytes + frames.wire_overhead_bytes + np.where(overlay, frames.vxlan_bytes, 0)
     tx = np.where(valid, _tx_ps(wire, rate[backward.port]), 0)
     fixed = np.where(valid, delay[backward.port], 0).sum(axis=1)
@@ -161,7 +161,7 @@ def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets
     frames = params.frames
     head = frames.data_header_bytes + frames.wire_overhead_bytes
     valid = ways.port >= 0
-    extra = np.where(_overlay(fabric, params, ways), frames.vxlan_bytes, 0)
+    extra = np.where(_overlay(params, ways), frames.vxlan_bytes, 0)
     rates = rate[ways.port]
     # Full-size frames depend on the way only; the last frame depends on the message.
     first = np.where(valid, _tx_ps(head + frames.reth_bytes + frames.payload_bytes + extra, rates), 0)
@@ -170,7 +170,8 @@ def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets
     reth = np.where(packets == 1, frames.reth_bytes, 0)
     last = np.where(valid[qp], _tx_ps((head + reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
     n_hops = ways.port.shape[1]
-    # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along the
+    # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along
+    # the
     # first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
     suffix = np.cumsum(last[:, ::-1], axis=1)[:, ::-1]
     prefix = np.cumsum(first, axis=1)[qp]
@@ -186,4 +187,5 @@ def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets
             peak = np.maximum(peak, middle[:, q])
             through = (sums[:, q + 1] - sums[:, p])[qp] + (middles - 1) * peak[qp]
             best = np.where(many & valid[qp, q], np.maximum(best, prefix[:, p] + through + suffix[:, q]), best)
-    return best + fixed
+    arrival: Ints = best + fixed
+    return arrival

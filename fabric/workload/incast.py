@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.errors import Problem
-from fabric.workload.batch import Batch, Surroundings, plain, starts
+from fabric.workload.batch import Batch, Surroundings, nothing, plain, starts
 from fabric.workload.spec import IncastSpec
 
 
@@ -19,14 +19,16 @@ def generate(spec: IncastSpec, name: str, path: str, around: Surroundings) -> Ba
     pool = pool[~np.isin(pool, receiver)]
     if len(receiver) != 1 or not len(pool):
         if len(receiver) == 1:
-            around.problems.append(Problem(f"{path}.senders", "nobody is left to send but the receiver", "name other hosts"))
-        return plain(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+            around.problems.append(Problem(f"{path}.senders", "nobody is left to send but the receiver",
+                                           "name other hosts"))
+        return nothing()
     if spec.fan_in is None:
         senders = np.tile(pool, spec.repeat)
     elif spec.fan_in > len(pool):
-        around.problems.append(Problem(f"{path}.fan_in", f"{spec.fan_in} senders are wanted, {len(pool)} other hosts exist",
+        around.problems.append(Problem(f"{path}.fan_in",
+                                       f"{spec.fan_in} senders are wanted, {len(pool)} other hosts exist",
                                        f"use at most {len(pool)}"))
-        return plain(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+        return nothing()
     else:
         random = around.random(name, "senders")
         senders = np.concatenate([np.sort(random.choice(pool, spec.fan_in, replace=False)) for _ in range(spec.repeat)])

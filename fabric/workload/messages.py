@@ -1,8 +1,8 @@
 """Messages one by one: from the scenario itself or from CSV `id,src,dst,size_bytes,start_ns,priority,after`.
 
-`after` lists ids, separated by spaces or semicolons. A dependency is local to a host: the earlier message must arrive at,
-or be sent by, the later one's sender, because only there can anybody know that it is over. An optional column delay_ns is
-the compute time between the last dependency and the posting.
+`after` lists ids, separated by spaces or semicolons. A dependency is local to a host: the earlier message must arrive
+at, or be sent by, the later one's sender, because only there can anybody know that it is over. An optional column
+delay_ns is the compute time between the last dependency and the posting.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ def read_csv(file: Path, path: str, problems: list[Problem]) -> list[Row]:
             missing = [name for name in REQUIRED if name not in header]
             unknown = [name for name in header if name not in COLUMNS]
             problems += [Problem(f"{path}, {file.name} line 1", f"column '{name}' is missing",
-                                 f"the columns are {','.join(COLUMNS[:-1])} and optionally delay_ns") for name in missing]
-            problems += [Problem(f"{path}, {file.name} line 1", f"unknown column '{name}'", nearest(name, COLUMNS, "columns"))
+                                 f"the columns are {','.join(COLUMNS[:-1])} and optionally delay_ns")
+                         for name in missing]
+            problems += [Problem(f"{path}, {file.name} line 1", f"unknown column '{name}'",
+                                 nearest(name, COLUMNS, "columns"))
                          for name in unknown]
             if missing or unknown:
                 return []
@@ -84,12 +86,14 @@ def _rows(reader: csv.DictReader[str], path: str, problems: list[Problem]) -> It
     for cells in reader:
         where = f"{path} line {reader.line_num}"
         values = {}
-        for column, least, empty in (("size_bytes", 0, ""), ("start_ns", 0, ""), ("priority", 0, "-1"), ("delay_ns", 0, "0")):
+        for column, least, empty in (("size_bytes", 0, ""), ("start_ns", 0, ""), ("priority", 0, "-1"),
+                                     ("delay_ns", 0, "0")):
             text = (cells.get(column) or "").strip() or empty
             try:
                 values[column] = int(text)
             except ValueError:
-                problems.append(Problem(where, f"{column} {text!r} is not a whole number", "write digits without a unit"))
+                problems.append(Problem(where, f"{column} {text!r} is not a whole number",
+                                        "write digits without a unit"))
                 values[column] = least
             if values[column] < least and text != empty:
                 problems.append(Problem(where, f"{column} {text} is negative", f"write {least} or more"))
@@ -111,7 +115,8 @@ def _resolve(rows: Sequence[Row], around: Surroundings) -> Batch:
     found: list[Problem] = []
     for number, row in enumerate(rows):
         if row.id and number_of.setdefault(row.id, number) != number:
-            found.append(Problem(row.where, f"id '{row.id}' is used twice", f"first at {rows[number_of[row.id]].where}"))
+            found.append(Problem(row.where, f"id '{row.id}' is used twice",
+                                 f"first at {rows[number_of[row.id]].where}"))
         for end in dict.fromkeys((row.src, row.dst)):
             node = by_name.get(end)
             if node is None or not node.is_host:

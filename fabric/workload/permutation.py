@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.errors import Problem
-from fabric.workload.batch import Batch, Surroundings, plain, starts
+from fabric.workload.batch import Batch, Surroundings, nothing, plain, starts
 from fabric.workload.spec import PermutationSpec
 
 
@@ -23,13 +23,14 @@ def generate(spec: PermutationSpec, name: str, path: str, around: Surroundings) 
     hosts = around.hosts(spec.hosts, f"{path}.hosts", at_least=2)
     n = len(hosts)
     if n < 2:
-        return plain(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
+        return nothing()
     if spec.shift is None:
         partner = derangement(n, around.random(name, "partners"))
     else:
         partner = (np.arange(n) + spec.shift) % n
         if spec.shift % n == 0:
-            around.problems.append(Problem(f"{path}.shift", f"with {n} hosts a shift of {spec.shift} sends every host to itself",
+            around.problems.append(Problem(f"{path}.shift",
+                                           f"with {n} hosts a shift of {spec.shift} sends every host to itself",
                                            f"use 1 to {n - 1}"))
     start = starts(spec.start, spec.repeat, spec.interval, spec.jitter, n, around.random(name, "jitter"))
     return plain(np.tile(hosts, spec.repeat), np.tile(hosts[partner], spec.repeat), spec.size, start)

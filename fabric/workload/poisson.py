@@ -8,6 +8,7 @@ is the same process drawn at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fabric.errors import Problem
 from fabric.topology.select import nearest
 from fabric.units import PS_PER_S
-from fabric.workload.batch import Batch, Surroundings, plain
+from fabric.workload.batch import Batch, Surroundings, nothing, plain
 from fabric.workload.spec import PoissonSpec
 
 MAX_MESSAGES: Final = 20_000_000
@@ -30,7 +31,8 @@ DISTRIBUTIONS: Final[Mapping[str, _Points]] = {
     "websearch": ((0, 0), (10_000, 15), (20_000, 20), (30_000, 30), (50_000, 40), (80_000, 53), (200_000, 60),
                   (1_000_000, 70), (2_000_000, 80), (5_000_000, 90), (10_000_000, 97), (30_000_000, 100)),
     # Facebook's Hadoop cluster (Roy et al., SIGCOMM 2015):
-    "fb-hadoop": ((0, 0), (100, 1), (200, 2), (300, 5), (350, 15), (400, 20), (500, 30), (600, 40), (700, 50), (1000, 60),
+    "fb-hadoop": ((0, 0), (100, 1), (200, 2), (300, 5), (350, 15), (400, 20), (500, 30), (600, 40), (700, 50),
+                  (1000, 60),
                   (2000, 67), (7000, 70), (30_000, 72), (50_000, 82), (80_000, 87), (120_000, 90), (300_000, 95),
                   (1_000_000, 97.5), (2_000_000, 99), (10_000_000, 100)),
 }
@@ -38,13 +40,14 @@ DISTRIBUTIONS: Final[Mapping[str, _Points]] = {
 
 def mean_bytes(points: _Points) -> float:
     """Mean of a piecewise linear distribution."""
-    return sum((b1 + b0) / 2 * (p1 - p0) for (b0, p0), (b1, p1) in zip(points, points[1:], strict=False)) / 100
+    return sum((b1 + b0) / 2 * (p1 - p0) for (b0, p0), (b1, p1) in pairwise(points)) / 100
 
 
 def draw_sizes(points: _Points, n: int, random: np.random.Generator) -> NDArray[np.int64]:
     """n sizes by inversion, at least 1 byte."""
     size, percent = np.array(points, float).T
-    return np.maximum(np.interp(random.random(n) * 100, percent, size).astype(np.int64), 1)
+    sizes: NDArray[np.int64] = np.maximum(np.interp(random.random(n) * 100, percent, size).astype(np.int64), 1)
+    return sizes
 
 
 def read_cdf(file: Path, path: str, problems: list[Problem]) -> _Points:
@@ -64,11 +67,13 @@ def read_cdf(file: Path, path: str, problems: list[Problem]) -> _Points:
         try:
             size, percent = (float(word) for word in words)
         except ValueError:
-            problems.append(Problem(f"{path}, {file.name} line {number}", f"{line.strip()!r} is not '<bytes> <percent>'",
+            problems.append(Problem(f"{path}, {file.name} line {number}",
+                                    f"{line.strip()!r} is not '<bytes> <percent>'",
                                     "such as '10000 15'"))
             return ()
         if points and (size < points[-1][0] or percent < points[-1][1]):
-            problems.append(Problem(f"{path}, {file.name} line {number}", "bytes and percent must not fall from line to line"))
+            problems.append(Problem(f"{path}, {file.name} line {number}",
+                                    "bytes and percent must not fall from line to line"))
             return ()
         points.append((size, percent))
     if len(points) < 2 or points[0][1] != 0 or points[-1][1] != 100 or points[-1][0] <= 0:
@@ -88,27 +93,26 @@ def generate(spec: PoissonSpec, name: str, path: str, around: Surroundings) -> B
         points = ((spec.size, 0), (spec.size, 100))
     else:
         points = DISTRIBUTIONS[spec.sizes]
-    nothing = plain(np.empty(0, np.int64), np.empty(0, np.int64), 0, 0)
     if len(hosts) < 2 or not points:
-        return nothing
+        return nothing()
     leaf = around.leaf[hosts]
     if spec.destinations == "other-leaf" and len(np.unique(leaf)) < 2:
         around.problems.append(Problem(f"{path}.destinations", "all of these hosts hang on one leaf",
                                        "use destinations: any, or name hosts of several leaves"))
-        return nothing
+        return nothing()
     window_s = (spec.stop - spec.start) / PS_PER_S
     expected = spec.load * around.rate_bps[hosts] / (8 * mean_bytes(points)) * window_s
     if expected.sum() > MAX_MESSAGES:
         around.problems.append(Problem(path, f"this load means about {expected.sum():.3g} messages",
                                        f"shorten the window or raise the sizes; at most {MAX_MESSAGES:,} fit"))
-        return nothing
+        return nothing()
     arrivals = around.random(name, "arrivals")
     counts = arrivals.poisson(expected)
     n = int(counts.sum())
     if n == 0:
         around.problems.append(Problem(path, f"no message arrives: {expected.sum():.2g} are expected in this window",
                                        "lengthen the window or raise the load"))
-        return nothing
+        return nothing()
     sender = np.repeat(np.arange(len(hosts)), counts)
     start = spec.start + (arrivals.random(n) * (spec.stop - spec.start)).astype(np.int64)
     order = np.lexsort((sender, start))

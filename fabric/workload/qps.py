@@ -1,4 +1,6 @@
-"""Queue pairs for messages: who shares one, which UDP source port it wears, which port of a multi-homed host it uses."""
+"""Queue pairs for messages: who shares one, which UDP source port it wears, which port of a multi-homed host it
+uses.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ def assign(fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: Q
         ordinal = turn
     else:
         ordinal_of_message = turn % rules.count
-        _, first_sorted, inverse = np.unique(pair * rules.count + ordinal_of_message, return_index=True, return_inverse=True)
+        _, first_sorted, inverse = np.unique(pair * rules.count + ordinal_of_message, return_index=True,
+                                             return_inverse=True)
         order = np.argsort(first_sorted, kind="stable")
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))

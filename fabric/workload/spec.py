@@ -17,7 +17,8 @@ ALL: tuple[str, ...] = ("*",)
 class WorkloadBase(Strict):
     """What every workload has."""
 
-    name: Name | None = Field(None, description="Unique; the kind where absent. Names the random streams and the messages.")
+    name: Name | None = Field(None, description="Unique; the kind where absent. Names the random streams and the "
+                                                "messages.")
     priority: int | None = Field(None, ge=0, le=7, description="Traffic class; that of transport.dscp where absent.")
 
 
@@ -42,8 +43,10 @@ class IncastSpec(_Starting):
 
     kind: Literal["incast"]
     receiver: str = Field(min_length=1, description="Receiving host's name.")
-    senders: HostPatterns | None = Field(None, description="Sending hosts, names or patterns; the receiver is left out.")
-    fan_in: int | None = Field(None, ge=1, description="Instead of senders: so many hosts drawn at random, anew each time.")
+    senders: HostPatterns | None = Field(None, description="Sending hosts, names or patterns; the receiver is left "
+                                                           "out.")
+    fan_in: int | None = Field(None, ge=1, description="Instead of senders: so many hosts drawn at random, anew each "
+                                                       "time.")
     size: MessageSize = Field(description="Bytes of each message.")
 
     @model_validator(mode="after")
@@ -59,7 +62,8 @@ class PermutationSpec(_Starting):
     kind: Literal["permutation"]
     hosts: HostPatterns = Field(ALL, description="Hosts that take part.")
     size: MessageSize = Field(description="Bytes of each message.")
-    shift: int | None = Field(None, ge=1, description="Host i sends to host i + shift; a random derangement where absent.")
+    shift: int | None = Field(None, ge=1, description="Host i sends to host i + shift; a random derangement where "
+                                                      "absent.")
 
 
 class AllToAllSpec(_Starting):
@@ -69,7 +73,8 @@ class AllToAllSpec(_Starting):
     hosts: HostPatterns = Field(ALL, description="Hosts that take part.")
     size: MessageSize = Field(description="Bytes from each host to each other host.")
     order: Literal["together", "rounds"] = Field(
-        "together", description="together: all at once; rounds: host i sends to i + r once its message of round r - 1 is done.")
+        "together", description="together: all at once; rounds: host i sends to i + r once its message of round r - 1 "
+                                "is done.")
 
 
 class PoissonSpec(WorkloadBase):
@@ -78,12 +83,14 @@ class PoissonSpec(WorkloadBase):
     kind: Literal["poisson"]
     hosts: HostPatterns = Field(ALL, description="Hosts that send and receive.")
     sizes: Literal["websearch", "fb-hadoop", "file", "fixed"] = Field(description="Message size distribution.")
-    cdf: str | None = Field(None, min_length=1, description="With sizes: file: lines of '<bytes> <percent>', ascending.")
+    cdf: str | None = Field(None, min_length=1, description="With sizes: file: lines of '<bytes> <percent>', "
+                                                            "ascending.")
     size: MessageSize | None = Field(None, description="With sizes: fixed.")
     load: float = Field(gt=0, le=1, description="Payload offered by each host, as a share of its NIC rate.")
     start: TimePs = Field(0, description="Beginning of the arrivals.")
     stop: TimePs = Field(description="End of the arrivals.")
-    destinations: Literal["any", "other-leaf"] = Field("any", description="Uniform among the hosts, or those of other leaves.")
+    destinations: Literal["any", "other-leaf"] = Field("any",
+                                                       description="Uniform among the hosts, or those of other leaves.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -104,13 +111,15 @@ class PoissonSpec(WorkloadBase):
 class MessageSpec(Strict):
     """One message, written out."""
 
-    id: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(None, description="For `after`, and in tables.")
+    id: Annotated[str, Field(min_length=1, max_length=63)] | None = Field(None,
+                                                                          description="For `after`, and in tables.")
     src: str = Field(min_length=1, description="Sending host.")
     dst: str = Field(min_length=1, description="Receiving host.")
     size: SizeBytes = Field(description="Bytes.")
     start: TimePs = Field(0, description="Earliest posting.")
     priority: int | None = Field(None, ge=0, le=7, description="Traffic class.")
-    after: HostPatterns | None = Field(None, description="Ids of messages that must have arrived at, or been completed by, "
+    after: HostPatterns | None = Field(None, description="Ids of messages that must have arrived at, or been "
+                                                         "completed by, "
                                                          "this message's sender.")
     delay: TimePs = Field(0, description="Compute time between the last of `after` and the posting.")
 
@@ -135,5 +144,6 @@ class MessagesSpec(WorkloadBase):
         return self
 
 
-WorkloadSpec = Annotated[IncastSpec | PermutationSpec | AllToAllSpec | PoissonSpec | MessagesSpec, Field(discriminator="kind")]
+WorkloadSpec = Annotated[IncastSpec | PermutationSpec | AllToAllSpec | PoissonSpec | MessagesSpec,
+                         Field(discriminator="kind")]
 """One entry of `workload:`."""

@@ -1,0 +1,69 @@
+"""``fabric model``: the models, and what each one assumes, with sources; the presets of chips, DCQCN and ECN."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fabric.errors import FabricError
+from fabric.scenario.card import dcqcn_card, ecn_card, model_card
+from fabric.scenario.docs import model_markdown
+from fabric.scenario.models import MODELS
+from fabric.topology.select import nearest
+
+_PRESETS: Final[Mapping[str, Callable[[], list[dict[str, Any]]]]] = {
+    "asics": lambda: model_card("asic")["asics"], "dcqcn": dcqcn_card, "ecn": ecn_card}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the three jobs."""
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    listing = jobs.add_parser("list", help="names of models and preset tables")
+    show = jobs.add_parser("show", help="one model card, or one table of presets")
+    show.add_argument("name", metavar="NAME", help=f"{', '.join([*MODELS, *_PRESETS])}")
+    docs = jobs.add_parser("docs", help="write the model cards as a document")
+    docs.add_argument("--out", type=Path, default=Path("docs/model-card.md"), metavar="FILE",
+                      help="default docs/model-card.md")
+    for job in (listing, show, docs):
+        job.add_argument("--json", action="store_true", help="print an object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0; an unknown name is bad input."""
+    if args.job == "docs":
+        args.out.write_text(model_markdown(), encoding="utf-8")
+        print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
+    elif args.job == "list":
+        rows = {**{name: model.purpose for name, model in MODELS.items()},
+                "asics": "switch chips: memory, cell, lossless profile",
+                "dcqcn": "DCQCN parameter sets", "ecn": "named ECN curves"}
+        print(json.dumps(rows, indent=2) if args.json else "\n".join(f"{name:8} {text}" for name, text in rows.items()))
+    elif args.name in _PRESETS:
+        table = _PRESETS[args.name]()
+        print(json.dumps({args.name: table}, indent=2) if args.json else "\n\n".join(_entry(item) for item in table))
+    elif args.name in MODELS:
+        card = model_card(args.name)
+        print(json.dumps(card, indent=2) if args.json else _text(card))
+    else:
+        raise FabricError(f"no model or table is called '{args.name}'",
+                          nearest(args.name, [*MODELS, *_PRESETS], "names"))
+    return 0
+
+
+def _entry(item: Mapping[str, Any]) -> str:
+    rest = "\n".join(f"  {key:22} {value}" for key, value in item.items() if key != "name")
+    return f"{item['name']}\n{rest}"
+
+
+def _text(card: Mapping[str, Any]) -> str:
+    lines = [f"{card['name']}: {card['purpose']}", "", "modelled:", *(f"  - {text}" for text in card["modelled"]), "",
+             "not modelled:", *(f"  - {text}" for text in card["not_modelled"]), "", "defaults:"]
+    for default in card["defaults"]:
+        lines += [f"  {default['path']} = {default['value']}", f"      {default['source']}"]
+    for title in ("dcqcn", "ecn_curves", "asics"):
+        lines += ["", f"{title}:", *("\n".join(f"  {line}" for line in _entry(item).splitlines())
+                                     for item in card[title])]
+    return "\n".join(lines)

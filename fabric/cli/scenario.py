@@ -1,0 +1,88 @@
+"""``fabric scenario``: check files, print one with everything filled in, the JSON Schema, the reference."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from fabric.errors import InputErrors
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.docs import scenario_markdown
+from fabric.scenario.load import load_scenario
+from fabric.scenario.schema import json_schema
+from fabric.topology.quantities import exact_time
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the four jobs and their options."""
+    jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    check = jobs.add_parser("check", help="read, validate and compile scenarios without running them")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="scenario files")
+    show = jobs.add_parser("show", help="print what a scenario means: written values, defaults with sources, computed "
+                                        "buffers")
+    show.add_argument("files", nargs=1, type=Path, metavar="FILE", help="scenario file")
+    for job in (check, show):
+        job.add_argument("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
+                         help="override one value, such as transport.cc=none; may be repeated")
+        job.add_argument("--json", action="store_true", help="print an object")
+    schema = jobs.add_parser("schema", help="print the JSON Schema of scenario files, for editors")
+    schema.add_argument("--json", action="store_true", help="the schema is JSON either way")
+    docs = jobs.add_parser("docs", help="write the scenario reference, made from the schema")
+    docs.add_argument("--out", type=Path, default=Path("docs/scenario.md"), metavar="FILE",
+                      help="default docs/scenario.md")
+    docs.add_argument("--json", action="store_true", help="print an object naming the file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0, or 2 with every problem of every file."""
+    if args.job == "schema":
+        print(json.dumps(json_schema(), indent=2))
+    elif args.job == "docs":
+        args.out.write_text(scenario_markdown(), encoding="utf-8")
+        print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
+    elif args.job == "show":
+        card = compile_scenario(load_scenario(args.files[0], args.sets)).card
+        print(json.dumps(card, indent=2) if args.json else _card_text(card))
+    else:
+        _check(args)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    found = []
+    problems = []
+    for file in args.files:
+        try:
+            found.append(_summary(file, compile_scenario(load_scenario(file, args.sets))))
+        except InputErrors as error:
+            problems += list(error.problems)
+    if problems:
+        raise InputErrors("checking scenarios", problems)
+    if args.json:
+        print(json.dumps({"scenarios": found}, indent=2))
+    else:
+        for item in found:
+            print(f"{item['file']}: ok, {item['hosts']} hosts, {item['switches']} switches, {item['messages']} "
+                  f"messages of "
+                  f"{item['bytes']:,} B, {item['faults']} faults, at most {item['duration']}")
+
+
+def _summary(file: Path, compiled: CompiledScenario) -> dict[str, Any]:
+    sizes = compiled.params.messages.size_bytes
+    return {"file": str(file), "name": compiled.name, "hosts": len(compiled.fabric.hosts),
+            "switches": len(compiled.fabric.switches), "messages": len(sizes), "bytes": int(sizes.sum()),
+            "queue_pairs": len(compiled.params.queue_pairs.src), "faults": len(compiled.truth),
+            "edits": len(compiled.edits),
+            "duration": exact_time(compiled.duration_ps), "expectations": [str(item) for item in compiled.expectations]}
+
+
+def _card_text(card: Any) -> str:  # noqa: ANN401  JSON data
+    lines = [f"model {card['model']}: {card['purpose']}", "", "written:", json.dumps(card["scenario"], indent=2), "",
+             "defaults relied on:"]
+    lines += [f"  {item['path']} = {item['value']}    ({item['source']})" for item in card["defaults"]]
+    lines += ["", "switch buffers (bytes):"]
+    lines += [f"  {name}: cell {item['cell_bytes']}, pools {item['pools']}, headroom per group {item['headroom_bytes']}"
+              for name, item in card["switches"].items()]
+    return "\n".join(lines)
