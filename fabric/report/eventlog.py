@@ -28,8 +28,21 @@ NO_ID: Final = 0xFFFFFFFF
 DEFAULT_CAP: Final = 1_000_000
 """Rows recorded per category; what is beyond is counted and said in the summary."""
 
-ROW: Final = np.dtype([("time_ns", np.int64), ("kind", np.int8), ("device", np.int32), ("port", np.int32), ("class", np.int8),
-                       ("reason", np.int8), ("qp", np.int32), ("a", np.int64), ("b", np.int64), ("c", np.int64), ("d", np.int64)])
+ROW: Final = np.dtype(
+    [
+        ("time_ns", np.int64),
+        ("kind", np.int8),
+        ("device", np.int32),
+        ("port", np.int32),
+        ("class", np.int8),
+        ("reason", np.int8),
+        ("qp", np.int32),
+        ("a", np.int64),
+        ("b", np.int64),
+        ("c", np.int64),
+        ("d", np.int64),
+    ]
+)
 """A coded row; -1 = none."""
 
 
@@ -45,48 +58,110 @@ class KindInfo:
     """Columns the engine gives in picoseconds; written in nanoseconds."""
 
 
-_PAUSE_NUMBERS: Final = (("use_bytes", "shared use of the group"), ("limit_bytes", "its limit at that moment"),
-                         ("headroom_bytes", "headroom use of the group"), ("pool_free_bytes", "free bytes of the pool"))
+_PAUSE_NUMBERS: Final = (
+    ("use_bytes", "shared use of the group"),
+    ("limit_bytes", "its limit at that moment"),
+    ("headroom_bytes", "headroom use of the group"),
+    ("pool_free_bytes", "free bytes of the pool"),
+)
 _RATES: Final = (("before_bps", "rate before"), ("after_bps", "rate after"))
 
 KINDS: Final[Mapping[EventKind, KindInfo]] = {
-    EventKind.PAUSE_SENT: KindInfo("pause", "XOFF sent: the device asks the peer of this port to stop this class.", _PAUSE_NUMBERS),
+    EventKind.PAUSE_SENT: KindInfo(
+        "pause", "XOFF sent: the device asks the peer of this port to stop this class.", _PAUSE_NUMBERS
+    ),
     EventKind.RESUME_SENT: KindInfo("pause", "XON sent.", _PAUSE_NUMBERS),
-    EventKind.PAUSED: KindInfo("pause", "This port's class stopped sending: its peer paused it.",
-                               (("quanta", "timer value of the frame, in 512 bit times"), ("queue_bytes", "waiting in the queue"))),
-    EventKind.RESUMED: KindInfo("pause", "This port's class may send again.",
-                                (("paused_ns", "time it was paused"), ("queue_bytes", "waiting in the queue"),
-                                 ("expired", "1: the timer ran out, 0: XON came")), ("a",)),
-    EventKind.DROP: KindInfo("drop", "Frames discarded. b, c and d by reason: use, limit and size for buffer reasons; b = frames for "
-                             "link_down and watchdog flushes; b = MTU for mtu.",
-                             (("bytes", "bytes discarded"), ("use_bytes", "use that decided it, or see above"),
-                              ("limit_bytes", "limit that decided it"), ("size_bytes", "size of what was full"))),
-    EventKind.MARK: KindInfo("mark", "A packet was marked CE at this queue.",
-                             (("queue_bytes", "queue depth"), ("kmin_bytes", "Kmin"), ("kmax_bytes", "Kmax"))),
-    EventKind.RATE_CUT: KindInfo("rate", "DCQCN decreased the rate of a queue pair.",
-                                 (*_RATES, ("alpha_millionths", "alpha in millionths"))),
+    EventKind.PAUSED: KindInfo(
+        "pause",
+        "This port's class stopped sending: its peer paused it.",
+        (("quanta", "timer value of the frame, in 512 bit times"), ("queue_bytes", "waiting in the queue")),
+    ),
+    EventKind.RESUMED: KindInfo(
+        "pause",
+        "This port's class may send again.",
+        (
+            ("paused_ns", "time it was paused"),
+            ("queue_bytes", "waiting in the queue"),
+            ("expired", "1: the timer ran out, 0: XON came"),
+        ),
+        ("a",),
+    ),
+    EventKind.DROP: KindInfo(
+        "drop",
+        "Frames discarded. b, c and d by reason: use, limit and size for buffer reasons; b = frames for "
+        "link_down and watchdog flushes; b = MTU for mtu.",
+        (
+            ("bytes", "bytes discarded"),
+            ("use_bytes", "use that decided it, or see above"),
+            ("limit_bytes", "limit that decided it"),
+            ("size_bytes", "size of what was full"),
+        ),
+    ),
+    EventKind.MARK: KindInfo(
+        "mark",
+        "A packet was marked CE at this queue.",
+        (("queue_bytes", "queue depth"), ("kmin_bytes", "Kmin"), ("kmax_bytes", "Kmax")),
+    ),
+    EventKind.RATE_CUT: KindInfo(
+        "rate", "DCQCN decreased the rate of a queue pair.", (*_RATES, ("alpha_millionths", "alpha in millionths"))
+    ),
     EventKind.LINK_DOWN: KindInfo("link", "The link of this port went down."),
     EventKind.LINK_UP: KindInfo("link", "The link of this port came up."),
     EventKind.RATE_CHANGED: KindInfo("link", "The link of this port changed speed.", _RATES),
-    EventKind.STORM_DETECTED: KindInfo("watchdog", "The PFC watchdog declared this queue stormed.",
-                                       (("queue_bytes", "waiting in the queue"), ("action", "0 drop, 1 forward, 2 alert"))),
-    EventKind.STORM_RESTORED: KindInfo("watchdog", "The PFC watchdog restored this queue.", (("stormed_ns", "time in storm"),), ("a",)),
-    EventKind.TIMEOUT: KindInfo("transport", "A retransmission timer ran out.",
-                                (("psn", "first unacknowledged packet"), ("retries", "timeouts in a row"))),
-    EventKind.QP_FAILED: KindInfo("transport", "A queue pair reached its retry limit.", (("pkts", "packets never acknowledged"),)),
-    EventKind.NAK_SENT: KindInfo("transport", "A receiver saw a gap.", (("expected_psn", "packet expected"), ("psn", "packet received"))),
-    EventKind.DEADLOCK: KindInfo("deadlock", "A cycle of paused queues was found.", (("queues", "queues in the cycle"),)),
-    EventKind.EDIT: KindInfo("edit", "A dated edit of the scenario was applied.", (("edit", "its position among the edits"),)),
+    EventKind.STORM_DETECTED: KindInfo(
+        "watchdog",
+        "The PFC watchdog declared this queue stormed.",
+        (("queue_bytes", "waiting in the queue"), ("action", "0 drop, 1 forward, 2 alert")),
+    ),
+    EventKind.STORM_RESTORED: KindInfo(
+        "watchdog", "The PFC watchdog restored this queue.", (("stormed_ns", "time in storm"),), ("a",)
+    ),
+    EventKind.TIMEOUT: KindInfo(
+        "transport",
+        "A retransmission timer ran out.",
+        (("psn", "first unacknowledged packet"), ("retries", "timeouts in a row")),
+    ),
+    EventKind.QP_FAILED: KindInfo(
+        "transport", "A queue pair reached its retry limit.", (("pkts", "packets never acknowledged"),)
+    ),
+    EventKind.NAK_SENT: KindInfo(
+        "transport", "A receiver saw a gap.", (("expected_psn", "packet expected"), ("psn", "packet received"))
+    ),
+    EventKind.DEADLOCK: KindInfo(
+        "deadlock", "A cycle of paused queues was found.", (("queues", "queues in the cycle"),)
+    ),
+    EventKind.EDIT: KindInfo(
+        "edit", "A dated edit of the scenario was applied.", (("edit", "its position among the edits"),)
+    ),
 }
 CATEGORIES: Final = tuple(dict.fromkeys(info.category for info in KINDS.values()))
-KIND_NAMES: Final = tuple(EventKind(code).name.lower() if code in set(EventKind) else "" for code in range(max(EventKind) + 1))
+KIND_NAMES: Final = tuple(
+    EventKind(code).name.lower() if code in set(EventKind) else "" for code in range(max(EventKind) + 1)
+)
 REASON_NAMES: Final = tuple(reason.name.lower() for reason in DropReason)
 
-_CATEGORY_OF: Final = np.array([CATEGORIES.index(KINDS[EventKind(code)].category) if code in set(EventKind) else -1
-                                for code in range(max(EventKind) + 1)])
-_WITH_CLASS: Final = np.array([code in {EventKind.PAUSE_SENT, EventKind.RESUME_SENT, EventKind.PAUSED, EventKind.RESUMED, EventKind.DROP,
-                                        EventKind.MARK, EventKind.STORM_DETECTED, EventKind.STORM_RESTORED}
-                               for code in range(max(EventKind) + 1)])
+_CATEGORY_OF: Final = np.array(
+    [
+        CATEGORIES.index(KINDS[EventKind(code)].category) if code in set(EventKind) else -1
+        for code in range(max(EventKind) + 1)
+    ]
+)
+_WITH_CLASS: Final = np.array(
+    [
+        code
+        in {
+            EventKind.PAUSE_SENT,
+            EventKind.RESUME_SENT,
+            EventKind.PAUSED,
+            EventKind.RESUMED,
+            EventKind.DROP,
+            EventKind.MARK,
+            EventKind.STORM_DETECTED,
+            EventKind.STORM_RESTORED,
+        }
+        for code in range(max(EventKind) + 1)
+    ]
+)
 
 
 class EventLog:
@@ -170,7 +245,9 @@ def decode(table: pa.Table, fabric: Fabric) -> pa.Table:
         "reason": named(table["reason"].to_numpy(), list(REASON_NAMES)),
         "qp": optional(table["qp"].to_numpy(), pa.int32()),
     }
-    has = np.array([len(KINDS[EventKind(code)].numbers) if code in set(EventKind) else 0 for code in range(len(KIND_NAMES))])
+    has = np.array(
+        [len(KINDS[EventKind(code)].numbers) if code in set(EventKind) else 0 for code in range(len(KIND_NAMES))]
+    )
     for place, column in enumerate(("a", "b", "c", "d")):
         columns[column] = pa.array(table[column].to_numpy(), pa.int64(), mask=has[kind] <= place)
     return pa.table(columns, schema=schemas.EVENTS)

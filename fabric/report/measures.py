@@ -13,17 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import messages
-from fabric.report.observables import longest_pause_ps, received_pause_ps
 from fabric.state.codes import N_CLASSES, DropReason
 from fabric.units import PS_PER_S
 
-if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
 Number = int | float | None
 
-BUFFER_REASONS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM, DropReason.INGRESS_THRESHOLD,
-                         DropReason.EGRESS_THRESHOLD, DropReason.WRED, DropReason.RX_BUFFER)
+BUFFER_REASONS: Final = (
+    DropReason.HEADROOM,
+    DropReason.SHARED_HEADROOM_POOL,
+    DropReason.NO_HEADROOM,
+    DropReason.INGRESS_THRESHOLD,
+    DropReason.EGRESS_THRESHOLD,
+    DropReason.WRED,
+    DropReason.RX_BUFFER,
+)
 """Discarded for want of buffer; the others have another cause (a cable, a route, an MTU, a fault, the watchdog)."""
 
 
@@ -77,7 +83,6 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
     state = messages.states(now)
     done = state == messages.DONE
     fct = messages.fct_ps(now)[done]
-    every = np.arange(now.prios.size)
     lossless, lossy = buffer_drops(now)
     queues, hosts, prios, pgs = now.queues, now.hosts, now.prios, now.pgs
     capable = int(queues["ect_pkts"].sum())
@@ -90,7 +95,7 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
         "messages.unfinished": int((state <= messages.OUTSTANDING).sum()),
         **{f"fct.{name}": value for name, value in messages.distribution(fct).items()},
         **{f"slowdown.{name}": value for name, value in messages.distribution(fct / ideal_ps[done]).items()},
-        "goodput.total": float(hosts["goodput_bytes"].sum()) * 8 * PS_PER_S / now.time_ps if now.time_ps else 0.0,
+        "goodput.total": float(hosts["goodput_bytes"].sum()) * 8 * PS_PER_S / max(_span_ps(now), 1),
         "goodput.jain": jain(now),
         "drops.total": int(now.ports["dropped_pkts"].sum()),
         "drops.lossless": lossless,
@@ -98,8 +103,8 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
         **{f"drops.{reason.name.lower()}": int(now.drops["pkts"][:, :, int(reason)].sum()) for reason in DropReason},
         "pfc.pause_frames": int(prios["tx_xoff_pkts"].sum()),
         "pfc.pauses": int(prios["pauses"].sum()),
-        "pfc.paused_time": int(received_pause_ps(now, every).sum()),
-        "pfc.longest_pause": int(longest_pause_ps(now, every).max(initial=0)),
+        "pfc.paused_time": int(prios["rx_paused_ps"].sum()),
+        "pfc.longest_pause": int(prios["longest_ps"].max(initial=0)),
         "pfc.paused_hosts": len(paused_hosts(now)),
         "ecn.marked": marked,
         "ecn.marked_ratio": marked / capable if capable else None,
@@ -109,13 +114,20 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
         "transport.naks": int(hosts["naks_sent"].sum()),
         "transport.rate_cuts": int(now.qps["cuts"].sum()),
         "queue.peak": int(queues["peak_bytes"].max(initial=0)),
-        "headroom.peak_ratio": float((pgs["headroom_peak_bytes"][headroom] / pgs["xoff_bytes"][headroom]).max(initial=0.0)),
+        "headroom.peak_ratio": float(
+            (pgs["headroom_peak_bytes"][headroom] / pgs["xoff_bytes"][headroom]).max(initial=0.0)
+        ),
         "watchdog.storms": int(queues["wd_detected"].sum()),
         "watchdog.restored": int(queues["wd_restored"].sum()),
         "deadlock.cycles": deadlocks,
         "simulated.time": now.time_ps,
     }
     return found
+
+
+def _span_ps(now: Snapshot) -> int:
+    """The run's time: to the last completion where everything is done, else to the end."""
+    return int(now.messages["end_ps"].max(initial=0)) if now.finished else now.time_ps
 
 
 def paused_hosts(now: Snapshot) -> NDArray[np.int64]:

@@ -13,14 +13,19 @@ from fabric.report import schemas
 from fabric.report.series import named
 from fabric.units import PS_PER_NS
 
-if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
 STATES: Final = ("waiting", "outstanding", "done", "failed")
 WAITING, OUTSTANDING, DONE, FAILED = range(4)
 
-SIZE_CLASSES: Final = ((10_000, "up to 10KB"), (100_000, "10KB-100KB"), (1_000_000, "100KB-1MB"), (10_000_000, "1MB-10MB"),
-                       (1 << 62, "over 10MB"))
+SIZE_CLASSES: Final = (
+    (10_000, "up to 10KB"),
+    (100_000, "10KB-100KB"),
+    (1_000_000, "100KB-1MB"),
+    (10_000_000, "1MB-10MB"),
+    (1 << 62, "over 10MB"),
+)
 """(upper bound in bytes, name): mice to elephants, one decade each."""
 
 _QUANTILES: Final = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
@@ -106,8 +111,15 @@ def by_size(now: Snapshot, ideal_ps: NDArray[np.int64]) -> list[dict[str, Any]]:
         if not mine.any():
             continue
         kept = mine & done
-        found.append({"size": name, "messages": int(mine.sum()), "done": int(kept.sum()),
-                      "fct_ns": distribution(fct[kept] // PS_PER_NS), "slowdown": distribution(fct[kept] / ideal_ps[kept])})
+        found.append(
+            {
+                "size": name,
+                "messages": int(mine.sum()),
+                "done": int(kept.sum()),
+                "fct_ns": distribution(fct[kept] // PS_PER_NS),
+                "slowdown": distribution(fct[kept] / ideal_ps[kept]),
+            }
+        )
     return found
 
 

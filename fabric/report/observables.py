@@ -94,40 +94,14 @@ def _drops(reason: DropReason, field: str) -> Reader:
     return read
 
 
-def is_paused(now: Snapshot, rows: Rows) -> NDArray[np.bool_]:
-    """Whether the peer has paused these (port, class) rows at this moment."""
-    return (now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1) != 0
-
-
-def received_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    """Time for which the peer has paused these (port, class) rows, the present pause included."""
-    prios = now.prios.reshape(-1)[rows]
-    return prios["rx_paused_ps"] + np.where(is_paused(now, rows), now.time_ps - prios["since_ps"], 0)
-
-
-def sent_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    """Time for which these (port, class) rows have asked their peer to be silent, the present request included."""
-    prios = now.prios.reshape(-1)[rows]
-    return prios["tx_paused_ps"] + np.where(prios["xoff_sent"] != 0, now.time_ps - prios["sent_since_ps"], 0)
-
-
-def longest_pause_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    """Longest single pause of these (port, class) rows, the present one included."""
-    prios = now.prios.reshape(-1)[rows]
-    return np.maximum(prios["longest_ps"], np.where(is_paused(now, rows), now.time_ps - prios["since_ps"], 0))
-
-
-def _in_ns(read_ps: Callable[[Snapshot, Rows], NDArray[np.int64]]) -> Reader:
-    return lambda now, rows: read_ps(now, rows) // PS_PER_NS
-
-
 def _paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    return is_paused(now, rows).astype(np.int64)
+    return now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1
 
 
-def _down_ps(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+def _down_ns(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
     ports = now.ports[rows]
-    return ports["down_ps"] + np.where(ports["up"] == 0, now.time_ps - ports["down_since_ps"], 0)
+    down_ps = ports["down_ps"] + np.where(ports["up"] == 0, now.time_ps - ports["down_since_ps"], 0)
+    return np.asarray(down_ps // PS_PER_NS, np.int64)
 
 
 def imbalance(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
@@ -209,7 +183,7 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _port("tx_utilisation_ratio", G, "ratio", "Share of the time since the last sample spent sending; above 1 by at most one frame.",
           _utilisation),
     _port("up", G, "0 or 1", "Link state."),
-    _port("down_ns", C, "ns", "Time the link has been down.", _in_ns(_down_ps)),
+    _port("down_ns", C, "ns", "Time the link has been down.", _down_ns),
     _port("rate_bps", G, "bit/s", "Speed."),
     _queue("queue_bytes", G, "bytes", "depth_bytes", "Waiting now."),
     _queue("queue_pkts", G, "packets", "depth_pkts", "Waiting now."),
@@ -252,9 +226,9 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _prio("pfc_rx_pauses", C, "times", "pauses", "Went from sending to paused."),
     _prio("pfc_rx_resumes", C, "times", "on2off_pkts", "Pauses that ended, by XON or by the timer."),
     _prio("pfc_rx_paused", G, "0 or 1", _paused, "Paused by the peer now."),
-    _prio("pfc_rx_paused_ns", C, "ns", _in_ns(received_pause_ps), "Time paused by the peer, the present pause included."),
-    _prio("pfc_tx_paused_ns", C, "ns", _in_ns(sent_pause_ps), "Time the peer was asked to be silent, the present request included."),
-    _prio("pfc_rx_longest_pause_ns", P, "ns", _in_ns(longest_pause_ps), "Longest single pause by the peer, the present one included."),
+    _prio("pfc_rx_paused_ns", C, "ns", _field("prios", "rx_paused_ps", PS_PER_NS), "Time paused by the peer, the present pause included."),
+    _prio("pfc_tx_paused_ns", C, "ns", _field("prios", "tx_paused_ps", PS_PER_NS), "Time the peer was asked to be silent, the present request included."),
+    _prio("pfc_rx_longest_pause_ns", P, "ns", _field("prios", "longest_ps", PS_PER_NS), "Longest single pause by the peer, the present one included."),
     *(Observable(f"drop_{reason.name.lower()}_pkts", Scope.PRIORITY, C, "packets", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "pkts"))
       for reason in DropReason),
     *(Observable(f"drop_{reason.name.lower()}_bytes", Scope.PRIORITY, C, "bytes", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "bytes"))

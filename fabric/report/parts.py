@@ -74,7 +74,14 @@ class PartWriter:
         table = pa.table({name: np.ascontiguousarray(rows[name]) for name in self._stream.row.names or ()})
         self._folder.mkdir(exist_ok=True)
         with files.replacing(self._folder / _part_name(self._stream, self.count + 1)) as pending:
-            pq.write_table(table, pending, compression=COMPRESSION, compression_level=1, use_dictionary=False, write_statistics=False)
+            pq.write_table(
+                table,
+                pending,
+                compression=COMPRESSION,
+                compression_level=1,
+                use_dictionary=False,
+                write_statistics=False,
+            )
         self.count += 1
         self._rows = []
 
@@ -87,7 +94,10 @@ def part_paths(folder: Path, stream: Stream) -> list[Path]:
 def join(folder: Path, stream: Stream, count: int, target: Path, fabric: Fabric) -> int:
     """Write the final file of the first `count` parts; returns its rows. The parts stay."""
     rows = 0
-    with files.replacing(target) as pending, pq.ParquetWriter(pending, stream.schema, compression=COMPRESSION) as writer:
+    with (
+        files.replacing(target) as pending,
+        pq.ParquetWriter(pending, stream.schema, compression=COMPRESSION) as writer,
+    ):
         for table in _groups(folder, stream, count):
             writer.write_table(stream.decode(table, fabric), row_group_size=GROUP_ROWS)
             rows += table.num_rows

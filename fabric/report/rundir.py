@@ -42,12 +42,16 @@ class RunDir:
         if not folder.is_dir():
             raise RunDirError(f"{folder} is not a directory", "give the directory named by --out of `fabric run`")
         if not (folder / files.MANIFEST).is_file():
-            raise RunDirError(f"{folder} has no {files.MANIFEST}: no run was written there",
-                              "give the directory named by --out of `fabric run`")
+            raise RunDirError(
+                f"{folder} has no {files.MANIFEST}: no run was written there",
+                "give the directory named by --out of `fabric run`",
+            )
         manifest = _json(folder / files.MANIFEST)
         if manifest.get("format") != FORMAT:
-            raise RunDirError(f"{folder / files.MANIFEST}: format is {manifest.get('format')!r}, this version reads {FORMAT}",
-                              "run the scenario again with this version")
+            raise RunDirError(
+                f"{folder / files.MANIFEST}: format is {manifest.get('format')!r}, this version reads {FORMAT}",
+                "run the scenario again with this version",
+            )
         return cls(folder, manifest)
 
     @property
@@ -75,7 +79,9 @@ class RunDir:
 
     def timeseries(self, observables: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Changes of every observable over time (all, or the ones named): schemas.TIMESERIES."""
-        return self._stream(files.TIMESERIES, schemas.TIMESERIES, parts.SERIES, columns, _among("observable", observables))
+        return self._stream(
+            files.TIMESERIES, schemas.TIMESERIES, parts.SERIES, columns, _among("observable", observables)
+        )
 
     def events(self, kinds: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """The event log (all kinds, or the ones named): schemas.EVENTS."""
@@ -90,20 +96,35 @@ class RunDir:
         path = self.path / name
         if not path.is_file():
             state = "it was killed or still runs" if self.status == "running" else "the directory is damaged"
-            raise RunDirError(f"{path} is not there: {state}", f"finish it with `fabric run SCENARIO --out {self.path} --resume`")
+            raise RunDirError(
+                f"{path} is not there: {state}", f"finish it with `fabric run SCENARIO --out {self.path} --resume`"
+            )
         return path
 
-    def _table(self, name: str, schema: pa.Schema, columns: Sequence[str] | None,
-               filters: list[tuple[str, str, list[str]]] | None = None) -> pa.Table:
+    def _table(
+        self,
+        name: str,
+        schema: pa.Schema,
+        columns: Sequence[str] | None,
+        filters: list[tuple[str, str, list[str]]] | None = None,
+    ) -> pa.Table:
         path = self._existing(name)
         _known(schema, columns)
         try:
             return pq.read_table(path, columns=None if columns is None else list(columns), filters=filters)
         except (pa.ArrowException, OSError) as error:
-            raise RunDirError(f"{path} cannot be read: {error}", "the file is damaged; run the scenario again") from error
+            raise RunDirError(
+                f"{path} cannot be read: {error}", "the file is damaged; run the scenario again"
+            ) from error
 
-    def _stream(self, name: str, schema: pa.Schema, stream: parts.Stream, columns: Sequence[str] | None,
-                filters: list[tuple[str, str, list[str]]] | None) -> pa.Table:
+    def _stream(
+        self,
+        name: str,
+        schema: pa.Schema,
+        stream: parts.Stream,
+        columns: Sequence[str] | None,
+        filters: list[tuple[str, str, list[str]]] | None,
+    ) -> pa.Table:
         if (self.path / name).is_file():
             return self._table(name, schema, columns, filters)
         _known(schema, columns)

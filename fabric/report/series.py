@@ -17,25 +17,43 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from fabric.report import schemas
-from fabric.report.observables import OBSERVABLES, POSITION, Observable, Rows, Scope, is_paused
+from fabric.report.observables import OBSERVABLES, POSITION, Observable, Rows, Scope
 from fabric.state.codes import N_CLASSES, N_DROP_REASONS
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS
 
-if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
-ROW: Final = np.dtype([("time_ns", np.int64), ("observable", np.int16), ("device", np.int32), ("port", np.int32), ("class", np.int8),
-                       ("item", np.int32), ("value", np.int64)])
+ROW: Final = np.dtype(
+    [
+        ("time_ns", np.int64),
+        ("observable", np.int16),
+        ("device", np.int32),
+        ("port", np.int32),
+        ("class", np.int8),
+        ("item", np.int32),
+        ("value", np.int64),
+    ]
+)
 """A coded row: observable = position in OBSERVABLES, device and port = ids, -1 = none; ratios as the bits of a float64."""
 
 BY_SCOPE: Final[Mapping[Scope, tuple[Observable, ...]]] = {
-    scope: tuple(it for it in OBSERVABLES if it.scope is scope) for scope in Scope}
+    scope: tuple(it for it in OBSERVABLES if it.scope is scope) for scope in Scope
+}
 
 _TABLES: Final[Mapping[Scope, tuple[str, ...]]] = {
-    Scope.PORT: ("ports",), Scope.QUEUE: ("queues",), Scope.PG: ("pgs",), Scope.PRIORITY: ("prios", "drops"),
-    Scope.POOL: ("pools",), Scope.HOST: ("hosts",), Scope.SENDER: ("qps",), Scope.RECEIVER: ("rqps",),
-    Scope.MEMBER: ("members",), Scope.GROUP: ()}
+    Scope.PORT: ("ports",),
+    Scope.QUEUE: ("queues",),
+    Scope.PG: ("pgs",),
+    Scope.PRIORITY: ("prios", "drops"),
+    Scope.POOL: ("pools",),
+    Scope.HOST: ("hosts",),
+    Scope.SENDER: ("qps",),
+    Scope.RECEIVER: ("rqps",),
+    Scope.MEMBER: ("members",),
+    Scope.GROUP: (),
+}
 """What must stand still for a scope's rows to be skipped; PORT and GROUP are few and always looked at in full."""
 
 _BUSY: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == "busy_ns")
@@ -60,7 +78,7 @@ def place(now: Snapshot, scope: Scope, rows: Rows) -> tuple[Rows, Rows, Rows, Ro
         return node_of_port[port], port, rows % N_CLASSES, none
     if scope is Scope.POOL:
         switch = now.pools["switch"].astype(np.int64)
-        first = np.searchsorted(switch, switch[rows])     # pools of one switch are contiguous, switches ascend
+        first = np.searchsorted(switch, switch[rows])  # pools of one switch are contiguous, switches ascend
         return switch[rows], none, none, rows - first
     if scope is Scope.HOST:
         return rows, none, none, none
@@ -87,7 +105,9 @@ class Sampler:
     """Remembers what was last written and finds what changed."""
 
     def __init__(self) -> None:
-        self._last: dict[Scope, NDArray[np.int64]] = {scope: np.zeros((len(BY_SCOPE[scope]), 0), np.int64) for scope in Scope}
+        self._last: dict[Scope, NDArray[np.int64]] = {
+            scope: np.zeros((len(BY_SCOPE[scope]), 0), np.int64) for scope in Scope
+        }
         self._last_ps = 0
         self._before: Snapshot | None = None
 
@@ -100,7 +120,9 @@ class Sampler:
 
     def save(self) -> dict[str, NDArray[np.int64]]:
         """Memory for a checkpoint."""
-        return {f"last_{scope.name}": last for scope, last in self._last.items()} | {"last_ps": np.array([self._last_ps])}
+        return {f"last_{scope.name}": last for scope, last in self._last.items()} | {
+            "last_ps": np.array([self._last_ps])
+        }
 
     def load(self, saved: Mapping[str, NDArray[np.int64]]) -> None:
         """Take up where save() was. The next sample looks at every row once, with the same outcome."""
@@ -111,7 +133,7 @@ class Sampler:
     def _scope(self, now: Snapshot, scope: Scope) -> NDArray[np.void]:
         count = n_rows(now, scope)
         last = self._last[scope]
-        if last.shape[1] < count:     # the first sample, or routes have added ECMP groups
+        if last.shape[1] < count:  # the first sample, or routes have added ECMP groups
             last = self._last[scope] = np.pad(last, ((0, 0), (0, count - last.shape[1])))
         rows = self._moved(now, scope, count)
         found = []
@@ -120,14 +142,21 @@ class Sampler:
             new = self._utilisation(now, rows) if position == _UTILISATION else values(observable, now, rows)
             if scope is Scope.PORT and line == _BUSY:
                 busy = new
-                continue      # utilisation still needs the old value
+                continue  # utilisation still needs the old value
             found.append(self._changed(now, scope, observable, last[line], rows, new))
         if scope is Scope.PORT:
             found.insert(_BUSY, self._changed(now, scope, BY_SCOPE[scope][_BUSY], last[_BUSY], rows, busy))
         return np.concatenate(found)
 
-    def _changed(self, now: Snapshot, scope: Scope, observable: Observable, last: NDArray[np.int64], rows: Rows,
-                 new: NDArray[np.int64]) -> NDArray[np.void]:
+    def _changed(
+        self,
+        now: Snapshot,
+        scope: Scope,
+        observable: Observable,
+        last: NDArray[np.int64],
+        rows: Rows,
+        new: NDArray[np.int64],
+    ) -> NDArray[np.void]:
         differs = new != last[rows]
         rows = rows[differs]
         found = np.empty(rows.size, ROW)
@@ -145,9 +174,8 @@ class Sampler:
         moved = np.zeros(count, np.bool_)
         for table in _TABLES[scope]:
             moved |= (_words(getattr(now, table), count) != _words(getattr(self._before, table), count)).any(axis=1)
-        if scope is Scope.PRIORITY:     # a pause that goes on grows without any counter moving
-            every = np.arange(count)
-            moved |= is_paused(now, every) | (now.prios.reshape(-1)["xoff_sent"] != 0)
+        if scope is Scope.PRIORITY:  # whether a class is paused stands in its port's row
+            moved |= np.repeat(now.ports["paused"] != self._before.ports["paused"], N_CLASSES)
         return np.flatnonzero(moved)
 
     def _utilisation(self, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
@@ -207,5 +235,6 @@ def _group_of_member(now: Snapshot) -> Rows:
     group = np.full(len(now.members), -1, np.int64)
     first, count = now.groups["first"].astype(np.int64), now.groups["count"].astype(np.int64)
     group[np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count) + np.arange(count.sum())] = np.repeat(
-        np.arange(len(now.groups)), count)
+        np.arange(len(now.groups)), count
+    )
     return group

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import measures, messages, verdict
-from fabric.report.observables import longest_pause_ps, received_pause_ps
 from fabric.scenario.expectations import Expectation
 from fabric.state.codes import N_CLASSES, DropReason
 from fabric.units import PS_PER_NS
 
-if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
 TOP: Final = 10
@@ -39,8 +38,14 @@ class Ending:
     """(port, class) of a cyclic wait, in order."""
 
 
-def summarise(now: Snapshot, ideal_ps: NDArray[np.int64], expectations: Sequence[Expectation], ending: Ending,
-              recorded: Mapping[str, int], unrecorded: Mapping[str, int]) -> dict[str, Any]:
+def summarise(
+    now: Snapshot,
+    ideal_ps: NDArray[np.int64],
+    expectations: Sequence[Expectation],
+    ending: Ending,
+    recorded: Mapping[str, int],
+    unrecorded: Mapping[str, int],
+) -> dict[str, Any]:
     """The content of summary.json.
 
     Parameters
@@ -54,12 +59,19 @@ def summarise(now: Snapshot, ideal_ps: NDArray[np.int64], expectations: Sequence
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
     metrics = measures.measure(now, ideal_ps, deadlocks)
     summary: dict[str, Any] = {
-        "stop": {"reason": ending.reason, "time_ns": now.time_ps // PS_PER_NS,
-                 "stalled_since_ns": None if ending.stalled_since_ps is None else ending.stalled_since_ps // PS_PER_NS},
+        "stop": {
+            "reason": ending.reason,
+            "time_ns": now.time_ps // PS_PER_NS,
+            "stalled_since_ns": None if ending.stalled_since_ps is None else ending.stalled_since_ps // PS_PER_NS,
+        },
         "metrics": metrics,
         "expectations": [judge(expectation, metrics[expectation.metric]) for expectation in expectations],
-        "messages": {"by_state": dict(zip(messages.STATES, np.bincount(messages.states(now), minlength=4).tolist(), strict=True)),
-                     "by_size": messages.by_size(now, ideal_ps)},
+        "messages": {
+            "by_state": dict(
+                zip(messages.STATES, np.bincount(messages.states(now), minlength=4).tolist(), strict=True)
+            ),
+            "by_size": messages.by_size(now, ideal_ps),
+        },
         "drops": _drops(now),
         "pfc": {"paused_ports": _paused(now), "pausing_ports": _pausing(now)},
         "ecn": {"queues": _marking(now)},
@@ -74,8 +86,14 @@ def summarise(now: Snapshot, ideal_ps: NDArray[np.int64], expectations: Sequence
 
 def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:
     """One row of the expectations table; a metric without a value meets nothing."""
-    return {"expectation": str(expectation), "metric": expectation.metric, "op": expectation.op, "value": expectation.value,
-            "actual": actual, "met": actual is not None and expectation.holds(actual)}
+    return {
+        "expectation": str(expectation),
+        "metric": expectation.metric,
+        "op": expectation.op,
+        "value": expectation.value,
+        "actual": actual,
+        "met": actual is not None and expectation.holds(actual),
+    }
 
 
 def _port_class(now: Snapshot, port: int, c: int) -> dict[str, Any]:
@@ -86,75 +104,138 @@ def _top(now: Snapshot, score: NDArray[np.int64]) -> list[tuple[int, dict[str, A
     """The TOP highest (port, class) rows with a positive score: (row, place); ties by row."""
     score = score.reshape(-1)
     order = np.argsort(-score, kind="stable")[:TOP]
-    return [(int(row), _port_class(now, int(row) // N_CLASSES, int(row) % N_CLASSES)) for row in order if score[row] > 0]
+    return [
+        (int(row), _port_class(now, int(row) // N_CLASSES, int(row) % N_CLASSES)) for row in order if score[row] > 0
+    ]
 
 
 def _drops(now: Snapshot) -> dict[str, Any]:
     pkts, size = now.drops["pkts"], now.drops["bytes"]
-    reasons = {reason.name.lower(): {"pkts": int(pkts[:, :, int(reason)].sum()), "bytes": int(size[:, :, int(reason)].sum())}
-               for reason in DropReason if pkts[:, :, int(reason)].any()}
+    reasons = {
+        reason.name.lower(): {"pkts": int(pkts[:, :, int(reason)].sum()), "bytes": int(size[:, :, int(reason)].sum())}
+        for reason in DropReason
+        if pkts[:, :, int(reason)].any()
+    }
     worst = []
     for row, place in _top(now, pkts.sum(axis=2)):
         port, c = divmod(row, N_CLASSES)
-        worst.append({**place, "pkts": int(pkts[port, c].sum()), "bytes": int(size[port, c].sum()),
-                      "reasons": [reason.name.lower() for reason in DropReason if pkts[port, c, int(reason)]]})
+        worst.append(
+            {
+                **place,
+                "pkts": int(pkts[port, c].sum()),
+                "bytes": int(size[port, c].sum()),
+                "reasons": [reason.name.lower() for reason in DropReason if pkts[port, c, int(reason)]],
+            }
+        )
     return {"by_reason": reasons, "ports": worst}
 
 
 def _paused(now: Snapshot) -> list[dict[str, Any]]:
-    every = np.arange(now.prios.size)
-    paused, longest = received_pause_ps(now, every), longest_pause_ps(now, every)
-    pauses = now.prios.reshape(-1)["pauses"]
-    return [{**place, "by": now.fabric.peer_of(row // N_CLASSES).name, "paused_ns": int(paused[row]) // PS_PER_NS,
-             "paused_ratio": float(paused[row] / now.time_ps) if now.time_ps else 0.0, "pauses": int(pauses[row]),
-             "longest_ns": int(longest[row]) // PS_PER_NS} for row, place in _top(now, paused)]
+    prios = now.prios.reshape(-1)
+    paused, longest, pauses = prios["rx_paused_ps"], prios["longest_ps"], prios["pauses"]
+    return [
+        {
+            **place,
+            "by": now.fabric.peer_of(row // N_CLASSES).name,
+            "paused_ns": int(paused[row]) // PS_PER_NS,
+            "paused_ratio": float(paused[row] / now.time_ps) if now.time_ps else 0.0,
+            "pauses": int(pauses[row]),
+            "longest_ns": int(longest[row]) // PS_PER_NS,
+        }
+        for row, place in _top(now, paused)
+    ]
 
 
 def _pausing(now: Snapshot) -> list[dict[str, Any]]:
     prios = now.prios.reshape(-1)
-    return [{**place, "pauses_peer": now.fabric.peer_of(row // N_CLASSES).name, "xoff_frames": int(prios["tx_xoff_pkts"][row]),
-             "xon_frames": int(prios["tx_xon_pkts"][row])} for row, place in _top(now, prios["tx_xoff_pkts"])]
+    return [
+        {
+            **place,
+            "pauses_peer": now.fabric.peer_of(row // N_CLASSES).name,
+            "xoff_frames": int(prios["tx_xoff_pkts"][row]),
+            "xon_frames": int(prios["tx_xon_pkts"][row]),
+        }
+        for row, place in _top(now, prios["tx_xoff_pkts"])
+    ]
 
 
 def _marking(now: Snapshot) -> list[dict[str, Any]]:
     queues = now.queues.reshape(-1)
-    return [{**place, "marked_pkts": int(queues["marked_pkts"][row]), "ecn_capable_pkts": int(queues["ect_pkts"][row]),
-             "peak_bytes": int(queues["peak_bytes"][row])} for row, place in _top(now, queues["marked_pkts"])]
+    return [
+        {
+            **place,
+            "marked_pkts": int(queues["marked_pkts"][row]),
+            "ecn_capable_pkts": int(queues["ect_pkts"][row]),
+            "peak_bytes": int(queues["peak_bytes"][row]),
+        }
+        for row, place in _top(now, queues["marked_pkts"])
+    ]
 
 
 def _queues(now: Snapshot) -> list[dict[str, Any]]:
     queues = now.queues.reshape(-1)
-    return [{**place, "peak_bytes": int(queues["peak_bytes"][row]), "now_bytes": int(queues["depth_bytes"][row])}
-            for row, place in _top(now, queues["peak_bytes"])]
+    return [
+        {**place, "peak_bytes": int(queues["peak_bytes"][row]), "now_bytes": int(queues["depth_bytes"][row])}
+        for row, place in _top(now, queues["peak_bytes"])
+    ]
 
 
 def _headroom(now: Snapshot) -> list[dict[str, Any]]:
     pgs = now.pgs.reshape(-1)
-    return [{**place, "peak_bytes": int(pgs["headroom_peak_bytes"][row]), "limit_bytes": int(pgs["xoff_bytes"][row])}
-            for row, place in _top(now, pgs["headroom_peak_bytes"])]
+    return [
+        {**place, "peak_bytes": int(pgs["headroom_peak_bytes"][row]), "limit_bytes": int(pgs["xoff_bytes"][row])}
+        for row, place in _top(now, pgs["headroom_peak_bytes"])
+    ]
 
 
 def _pools(now: Snapshot) -> list[dict[str, Any]]:
     pools = now.pools
     share = pools["peak_bytes"] / np.maximum(pools["size_bytes"], 1)
     first = np.searchsorted(pools["switch"], pools["switch"])
-    return [{"switch": now.fabric.nodes[int(pools["switch"][row])].name, "pool": int(row - first[row]),
-             "peak_bytes": int(pools["peak_bytes"][row]), "size_bytes": int(pools["size_bytes"][row]),
-             "headroom_peak_bytes": int(pools["headroom_peak_bytes"][row]), "headroom_size_bytes": int(pools["headroom_size_bytes"][row])}
-            for row in np.argsort(-share, kind="stable")[:TOP] if share[row] > 0]
+    return [
+        {
+            "switch": now.fabric.nodes[int(pools["switch"][row])].name,
+            "pool": int(row - first[row]),
+            "peak_bytes": int(pools["peak_bytes"][row]),
+            "size_bytes": int(pools["size_bytes"][row]),
+            "headroom_peak_bytes": int(pools["headroom_peak_bytes"][row]),
+            "headroom_size_bytes": int(pools["headroom_size_bytes"][row]),
+        }
+        for row in np.argsort(-share, kind="stable")[:TOP]
+        if share[row] > 0
+    ]
 
 
 def _hosts(now: Snapshot) -> list[dict[str, Any]]:
     """Hosts with the most retransmissions, then the most congestion notifications."""
     hosts = now.hosts
     order = np.lexsort((-hosts["cnp_handled"], -hosts["retransmitted_pkts"]))[:TOP]
-    fields = ("goodput_bytes", "retransmitted_pkts", "timeouts", "out_of_sequence", "naks_sent", "cnp_sent", "cnp_handled", "rx_discards")
-    return [{"host": now.fabric.nodes[int(row)].name, **{name: int(hosts[name][row]) for name in fields}}
-            for row in order if hosts["retransmitted_pkts"][row] or hosts["cnp_handled"][row]]
+    fields = (
+        "goodput_bytes",
+        "retransmitted_pkts",
+        "timeouts",
+        "out_of_sequence",
+        "naks_sent",
+        "cnp_sent",
+        "cnp_handled",
+        "rx_discards",
+    )
+    return [
+        {"host": now.fabric.nodes[int(row)].name, **{name: int(hosts[name][row]) for name in fields}}
+        for row in order
+        if hosts["retransmitted_pkts"][row] or hosts["cnp_handled"][row]
+    ]
 
 
 def _watchdog(now: Snapshot) -> list[dict[str, Any]]:
     queues = now.queues.reshape(-1)
-    return [{**place, "storms": int(queues["wd_detected"][row]), "restored": int(queues["wd_restored"][row]),
-             "dropped_pkts": int(queues["wd_dropped_pkts"][row]), "stormed_now": bool(queues["wd_state"][row])}
-            for row, place in _top(now, queues["wd_detected"])]
+    return [
+        {
+            **place,
+            "storms": int(queues["wd_detected"][row]),
+            "restored": int(queues["wd_restored"][row]),
+            "dropped_pkts": int(queues["wd_dropped_pkts"][row]),
+            "stormed_now": bool(queues["wd_state"][row]),
+        }
+        for row, place in _top(now, queues["wd_detected"])
+    ]

@@ -16,7 +16,7 @@ from fabric.report.measures import Number, count_by_reason, paused_hosts
 from fabric.state.codes import DropReason
 from fabric.units import format_rate_bps, format_time_ps
 
-if TYPE_CHECKING:     # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
 LEVELS: Final = ("problem", "warning", "note", "good")
@@ -42,8 +42,17 @@ _EXPECTED: Final = (DropReason.INJECTED,)
 
 def sentences(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> list[dict[str, str]]:
     """[{level, text}], worst level first; within a level in the order of the rules below."""
-    found = [*_messages(metrics, summary), *_deadlock(summary), *_drops(metrics, summary), *_pfc(now, metrics, summary),
-             *_watchdog(metrics), *_congestion(metrics), *_recovery(metrics), *_links(now), *_events(summary)]
+    found = [
+        *_messages(metrics, summary),
+        *_deadlock(summary),
+        *_drops(metrics, summary),
+        *_pfc(now, metrics, summary),
+        *_watchdog(metrics),
+        *_congestion(metrics),
+        *_recovery(metrics),
+        *_links(now),
+        *_events(summary),
+    ]
     return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
 
 
@@ -54,9 +63,15 @@ def _messages(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iter
         yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
     if stop["reason"] == "no progress":
         since = format_time_ps(stop["stalled_since_ns"] * 1000)
-        yield "problem", f"nothing was delivered after {since} although {_count(total - done - failed, 'message')} waited"
+        yield (
+            "problem",
+            f"nothing was delivered after {since} although {_count(total - done - failed, 'message')} waited",
+        )
     elif total - done - failed:
-        yield "warning", f"{total - done - failed} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
+        yield (
+            "warning",
+            f"{total - done - failed} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})",
+        )
     if done == total:
         rate = format_rate_bps(float(metrics["goodput.total"] or 0))
         yield "good", f"all {_count(total, 'message')} done, goodput {rate}bit/s over the run"
@@ -92,19 +107,32 @@ def _pfc(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any
     fabric = now.fabric
     pausers: Counter[str] = Counter()
     for host in paused_hosts(now).tolist():
-        pausers.update({fabric.peer_of(port).name for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()})
+        pausers.update(
+            {fabric.peer_of(port).name for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()}
+        )
     for switch, count in pausers.most_common(3):
         yield "note", f"{_count(count, 'host')} paused by {switch}"
     senders = np.unique(now.ports["node"][np.flatnonzero(now.prios["tx_xoff_pkts"].sum(axis=1) > 0)])
     hosts = [fabric.nodes[int(node)].name for node in senders if node < len(now.hosts)]
     if hosts:
-        yield "warning", f"{', '.join(hosts[:5])}{', ...' if len(hosts) > 5 else ''} sent pause frames into the fabric: a slow receiver or a broken NIC"
+        yield (
+            "warning",
+            f"{', '.join(hosts[:5])}{', ...' if len(hosts) > 5 else ''} sent pause frames into the fabric: a slow receiver or a broken NIC",
+        )
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
-        yield "note", (f"{worst['port']} was paused longest: {format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}, "
-                       f"{worst['paused_ratio']:.0%} of the run, by {worst['by']}")
+        yield (
+            "note",
+            (
+                f"{worst['port']} was paused longest: {format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}, "
+                f"{worst['paused_ratio']:.0%} of the run, by {worst['by']}"
+            ),
+        )
     if not metrics["ecn.marked"]:
-        yield "warning", "PFC paused before ECN marked anything: Kmin is above the level that sends XOFF, or marking is off"
+        yield (
+            "warning",
+            "PFC paused before ECN marked anything: Kmin is above the level that sends XOFF, or marking is off",
+        )
     share = metrics["headroom.peak_ratio"] or 0
     if share >= 0.8:
         yield "warning", f"headroom was used up to {share:.0%}"
@@ -113,13 +141,21 @@ def _pfc(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any
 def _watchdog(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
     storms = int(metrics["watchdog.storms"] or 0)
     if storms:
-        yield "warning", f"the PFC watchdog detected {_count(storms, 'storm')}, {int(metrics['watchdog.restored'] or 0)} ended"
+        yield (
+            "warning",
+            f"the PFC watchdog detected {_count(storms, 'storm')}, {int(metrics['watchdog.restored'] or 0)} ended",
+        )
 
 
 def _congestion(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
     if metrics["ecn.marked"]:
-        yield "note", (f"ECN marked {_count(int(metrics['ecn.marked']), 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); "
-                       f"{_count(int(metrics['cnp.sent'] or 0), 'CNP')} sent, {_count(int(metrics['transport.rate_cuts'] or 0), 'rate cut')}")
+        yield (
+            "note",
+            (
+                f"ECN marked {_count(int(metrics['ecn.marked']), 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); "
+                f"{_count(int(metrics['cnp.sent'] or 0), 'CNP')} sent, {_count(int(metrics['transport.rate_cuts'] or 0), 'rate cut')}"
+            ),
+        )
 
 
 def _recovery(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
@@ -129,9 +165,16 @@ def _recovery(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
 
 
 def _links(now: Snapshot) -> Iterator[tuple[str, str]]:
-    down = [now.fabric.port_name(int(port)) for port in np.flatnonzero(now.ports["up"] == 0) if now.fabric.ports[int(port)].peer > port]
+    down = [
+        now.fabric.port_name(int(port))
+        for port in np.flatnonzero(now.ports["up"] == 0)
+        if now.fabric.ports[int(port)].peer > port
+    ]
     if down:
-        yield "warning", f"{_count(len(down), 'link')} down at the end: {', '.join(down[:3])}{', ...' if len(down) > 3 else ''}"
+        yield (
+            "warning",
+            f"{_count(len(down), 'link')} down at the end: {', '.join(down[:3])}{', ...' if len(down) > 3 else ''}",
+        )
 
 
 def _events(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,180 @@
+"""``fabric run SCENARIO``: play a scenario, write a run directory, say how it went.
+
+Ctrl-C ends the run at the next opportunity with usable results; ``--resume`` takes it up again, also after a crash, and
+ends with the very files an uninterrupted run would have written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabric.errors import InputErrors, Problem
+from fabric.units import UnitError, parse_time_ps
+
+if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
+    from fabric.engine.driver import Emulator
+    from fabric.report.session import Hooks, Plan
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="scenario file (YAML)")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="run directory; default runs/NAME, numbered where that is taken"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="instead of the scenario's run.seed")
+    parser.add_argument(
+        "--until", metavar="TIME", help="end at this simulated time, such as 5ms, instead of run.duration"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="PATH=VALUE",
+        action="append",
+        default=[],
+        dest="sets",
+        help="override one value of the scenario; repeatable",
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=int,
+        default=1,
+        help="threads of the engine (default 1); the result is the same for any",
+    )
+    parser.add_argument(
+        "--scheduler",
+        choices=("windows", "sequential"),
+        default="windows",
+        help="default windows; the result is the same for both",
+    )
+    parser.add_argument("--resume", action="store_true", help="take up the run in --out from its last checkpoint")
+    parser.add_argument("--force", action="store_true", help="replace the run in --out")
+    parser.add_argument(
+        "--checkpoint-every",
+        metavar="SECONDS",
+        type=float,
+        default=60.0,
+        help="wall time between checkpoints (default 60); 0: only when interrupted",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="test the laws of the model at every sample; exit 3 where one is broken"
+    )
+    parser.add_argument(
+        "--metrics", metavar="ADDRESS:PORT", help="serve live metrics to Prometheus, such as 127.0.0.1:9464"
+    )
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    parser.add_argument("--json", action="store_true", help="print directory, status, digest and summary as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, compile, play, report."""
+    until_ps = _checked(args)
+    from fabric.scenario.load import load_scenario  # noqa: PLC0415  pydantic and the compiler take their time to load
+
+    sets = [*args.sets, *([] if args.seed is None else [f"run.seed={args.seed}"])]
+    scenario = load_scenario(args.scenario, sets)
+    from fabric.cli.progress import ProgressLine  # noqa: PLC0415
+    from fabric.report import page, play  # noqa: PLC0415
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+
+    compiled, plan = play.prepare(scenario, sets=sets, until_ps=until_ps)
+    out = args.out or _free_folder(plan.name)
+    options = play.Options(out, args.threads, args.scheduler, args.resume, args.force, args.checkpoint_every)
+    with ExitStack() as stack:
+        line = stack.enter_context(ProgressLine(sys.stderr, quiet=args.quiet))
+        hooks = _hooks(args, plan, line, stack)
+        outcome = play.play(compiled, plan, options, hooks)
+    manifest = RunDir.open(out).manifest
+    if args.json:
+        print(
+            json.dumps(
+                {
+                    "directory": str(out),
+                    "status": outcome.status,
+                    "digest": outcome.digest,
+                    "timings": manifest["timings"],
+                    "summary": outcome.summary,
+                },
+                indent=2,
+            )
+        )
+    else:
+        page.print_summary(manifest, outcome.summary, sys.stdout)
+        print(
+            f"results in {out}"
+            + (
+                f"; take it up again with: fabric run {args.scenario} --out {out} --resume"
+                if outcome.status == "interrupted"
+                else f", digest {outcome.digest[:16]}"
+            )
+        )
+    return outcome.exit_code
+
+
+def _checked(args: argparse.Namespace) -> int | None:
+    """--until in ps; every problem of the options together."""
+    problems = []
+    until_ps = None
+    if args.until is not None:
+        try:
+            until_ps = parse_time_ps(args.until)
+        except UnitError as error:
+            problems.append(Problem("--until", error.text, error.hint))
+    if args.threads < 1:
+        problems.append(Problem("--threads", f"{args.threads} threads cannot play", "give 1 or more"))
+    if not 0 <= args.checkpoint_every < float("inf"):
+        problems.append(
+            Problem("--checkpoint-every", f"{args.checkpoint_every} is no number of seconds", "give 0 or more")
+        )
+    if args.resume and args.out is None:
+        problems.append(Problem("--resume", "which run is not said", "name its directory with --out"))
+    if args.resume and args.force:
+        problems.append(Problem("--resume", "contradicts --force", "give one of them"))
+    if args.force and args.out is None:
+        problems.append(
+            Problem("--force", "has no effect without --out", "name the directory to replace, or leave it out")
+        )
+    if args.scheduler == "sequential" and args.threads > 1:
+        problems.append(Problem("--threads", "the sequential scheduler has one", "leave out --threads or --scheduler"))
+    if problems:
+        raise InputErrors("options", problems)
+    return until_ps
+
+
+def _hooks(args: argparse.Namespace, plan: Plan, line: Any, stack: ExitStack) -> Hooks:  # noqa: ANN401  ProgressLine
+    """What this command adds to a session: progress, metrics, laws, deadlock search, paths."""
+    from fabric.engine.trails import message_paths  # noqa: PLC0415
+    from fabric.report.session import Hooks  # noqa: PLC0415
+    from fabric.validate.deadlock import find_cycle  # noqa: PLC0415
+
+    relay = None
+    if args.metrics is not None:
+        from fabric.cli.live_metrics import serve_metrics  # noqa: PLC0415
+
+        relay = serve_metrics(args.metrics, plan.name, stack)
+
+    def on_pause(engine: Emulator) -> None:
+        line.first_answer()
+        if relay is not None:
+            relay.offer(engine.snapshot)
+
+    check = None
+    if args.check:
+        from fabric.validate import conservation  # noqa: PLC0415
+
+        check = conservation.check
+    return Hooks(on_progress=line.update, on_pause=on_pause, check=check, find_cycle=find_cycle, paths=message_paths)
+
+
+def _free_folder(name: str) -> Path:
+    """runs/NAME, or runs/NAME-2, -3, ...: the first that does not exist."""
+    folder, number = Path("runs") / name, 1
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{name}-{number}"
+    return folder

@@ -1,0 +1,173 @@
+"""What differs between two runs: how they were made, their numbers, and the fate of the same messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TextIO
+
+import numpy as np
+import pyarrow as pa
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from fabric.report import page
+from fabric.report.messages import distribution
+from fabric.report.rundir import RunDir
+from fabric.report.tables import cell, make_console
+from fabric.scenario.expectations import METRICS
+
+_MADE: Final = ("name", "version", "status", "model", "seed", "duration_ps", "sampling_ps", "digest")
+WORST: Final = 5
+"""Messages listed on each side: most slowed down, most sped up."""
+
+
+def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
+    """Everything that differs, as data.
+
+    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]}, `metrics` rows {metric, a, b,
+    change (b / a - 1, None where a is 0 or has no value)} and `messages` (see below; None without a common id).
+    """
+    return {
+        "same": a.manifest.get("digest") == b.manifest.get("digest"),
+        "manifest": {
+            name: [a.manifest.get(name), b.manifest.get(name)]
+            for name in _MADE
+            if a.manifest.get(name) != b.manifest.get(name)
+        },
+        "scenario": {
+            path: pair for path, pair in _leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"])
+        },
+        "metrics": [
+            {"metric": name, "a": before, "b": after, "change": _change(before, after)}
+            for name, (before, after) in _pairs(a.summary["metrics"], b.summary["metrics"]).items()
+            if before != after
+        ],
+        "messages": _messages(a, b),
+    }
+
+
+def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) -> None:
+    """Print compare()'s findings for people."""
+    console = make_console(out)
+    if found["same"]:
+        console.print("the same result: the digests are equal")
+    for title, pairs in (("How they were made", found["manifest"]), ("Scenario", found["scenario"])):
+        if pairs:
+            grid = _grid(title, ("", *names))
+            for name, (before, after) in pairs.items():
+                grid.add_row(name, _short(before), _short(after))
+            console.print(grid)
+    if found["metrics"]:
+        grid = _grid("Metrics", ("metric", *names, "change"))
+        for row in found["metrics"]:
+            change = "" if row["change"] is None else f"{row['change']:+.1%}"
+            grid.add_row(
+                row["metric"], page.measured(row["metric"], row["a"]), page.measured(row["metric"], row["b"]), change
+            )
+        console.print(grid)
+    if found["messages"] is not None:
+        _print_messages(found["messages"], names, console.print)
+
+
+def _messages(a: RunDir, b: RunDir) -> dict[str, Any] | None:
+    """Messages of the same id, src, dst and size that are done in both runs: quantiles of both completion times and of
+    their quotient b / a, and the ones that changed most.
+    """
+    columns = ["id", "src", "dst", "size_bytes", "fct_ns"]
+    left, right = (_plain(run.messages(columns)) for run in (a, b))
+    both = left.join(right, columns[:4], join_type="inner", right_suffix="_b")
+    if not both.num_rows:
+        return None
+    both = both.drop_null().sort_by("id")
+    before, after = both["fct_ns"].to_numpy(), both["fct_ns_b"].to_numpy()
+    factor = after / np.maximum(before, 1)
+    order = np.argsort(factor, kind="stable")
+    picked = [*order[::-1][:WORST], *order[:WORST]] if len(order) > 2 * WORST else list(order[::-1])
+    return {
+        "in_both": both.num_rows,
+        "only_a": left.num_rows - both.num_rows,
+        "only_b": right.num_rows - both.num_rows,
+        "unchanged": int((before == after).sum()),
+        "a_ns": distribution(before),
+        "b_ns": distribution(after),
+        "factor": distribution(factor),
+        "most_changed": [
+            {
+                "id": both["id"][int(row)].as_py(),
+                "a_ns": int(before[row]),
+                "b_ns": int(after[row]),
+                "factor": float(factor[row]),
+            }
+            for row in picked
+            if before[row] != after[row]
+        ],
+    }
+
+
+def _print_messages(found: Mapping[str, Any], names: tuple[str, str], show: Any) -> None:  # noqa: ANN401  Console.print
+    grid = _grid(
+        f"Completion time of {found['in_both']:,} messages done in both, {found['unchanged']:,} unchanged",
+        ("", *names, "b / a"),
+    )
+    for name in found["a_ns"]:
+        grid.add_row(
+            name,
+            cell(found["a_ns"][name], "ns"),
+            cell(found["b_ns"][name], "ns"),
+            cell(found["factor"][name], "factor"),
+        )
+    show(grid)
+    if found["only_a"] or found["only_b"]:
+        show(
+            Text(
+                f"not done, or absent, in the other: {found['only_a']:,} of {names[0]}, {found['only_b']:,} of {names[1]}",
+                style="dim",
+            )
+        )
+    if found["most_changed"]:
+        grid = _grid("Most changed", ("message", *names, "b / a"))
+        for row in found["most_changed"]:
+            grid.add_row(row["id"], cell(row["a_ns"], "ns"), cell(row["b_ns"], "ns"), cell(row["factor"], "factor"))
+        show(grid)
+
+
+def _grid(title: str, heads: tuple[str, ...]) -> Table:
+    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for place, head in enumerate(heads):
+        grid.add_column(head, justify="right" if place else "left", overflow="fold")
+    return grid
+
+
+def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    return {name: (a.get(name), b.get(name)) for name in METRICS}
+
+
+def _change(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else after / before - 1
+
+
+def _leaves(a: object, b: object, path: str = "") -> Iterator[tuple[str, list[object]]]:
+    """Paths at which two resolved scenarios differ."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in dict.fromkeys([*a, *b]):
+            yield from _leaves(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for place, (one, other) in enumerate(zip(a, b, strict=True)):
+            yield from _leaves(one, other, f"{path}[{place}]")
+    elif a != b:
+        yield path, [a, b]
+
+
+def _short(value: object) -> str:
+    text = "-" if value is None else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Names as strings: tables of two runs have different dictionaries."""
+    return table.cast(
+        pa.schema(
+            [pa.field(it.name, pa.string() if pa.types.is_dictionary(it.type) else it.type) for it in table.schema]
+        )
+    )

@@ -1,0 +1,179 @@
+"""Writing a run directory: claiming it, its manifest, and the results at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from fabric import __version__
+from fabric.errors import RunDirError
+from fabric.report import checkpoint, files, messages
+from fabric.report.checkpoint import Checkpoint
+from fabric.report.recorder import Recorder, write_table
+from fabric.report.rundir import FORMAT, RunDir
+from fabric.report.summary import Ending, summarise
+from fabric.report.topology_file import fabric_to_json
+
+if TYPE_CHECKING:
+    from fabric.engine.counters import Snapshot
+    from fabric.report.session import Plan
+
+ENDED: Final = frozenset({"done", "stopped-no-progress"})
+"""Statuses of runs that have nothing left to play."""
+
+_LOCK: Final = ".lock"
+_RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS)
+
+
+class RunFolder:
+    """A directory that this process writes a run to. Use `claimed(path)`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._manifest: dict[str, Any] = {}
+
+    def begin(self, plan: Plan, how: Mapping[str, Any]) -> None:
+        """Write what is known before the first event: manifest (status running), topology, truth.
+
+        `how` tells what cannot change the result: threads, scheduler, command line.
+        """
+        self._manifest = {
+            "format": FORMAT,
+            "version": __version__,
+            "name": plan.name,
+            "status": "running",
+            "identity": plan.identity,
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            **plan.about,
+            "how": dict(how),
+            "machine": machine(),
+        }
+        files.write_json(self.path / files.TOPOLOGY, fabric_to_json(plan.fabric))
+        files.write_text(self.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in plan.truth))
+        files.write_json(self.path / files.MANIFEST, self._manifest)
+
+    def resume(self, plan: Plan, how: Mapping[str, Any]) -> Checkpoint | None:
+        """Take up a run: its last checkpoint; None where it must start over, or has ended already.
+
+        Raises: RunDirError where the directory holds another run or another version's.
+        """
+        manifest = RunDir.open(self.path).manifest
+        if manifest["version"] != __version__:
+            raise RunDirError(
+                f"{self.path} was written by version {manifest['version']}, this is {__version__}",
+                "resume with that version, or start again with --force",
+            )
+        if manifest["identity"] != plan.identity:
+            raise RunDirError(
+                f"{self.path} holds a run of another scenario, seed or --until",
+                "give the same scenario and options, another --out, or --force to start again",
+            )
+        if manifest["status"] in ENDED:
+            return None
+        found = checkpoint.read(self.path)
+        if found is None:
+            self.begin(plan, how)
+        else:
+            self._manifest = {**manifest, "status": "running", "how": dict(how), "machine": machine()}
+            for name in _RESULTS:  # of an interrupted run: they would look like this one's
+                (self.path / name).unlink(missing_ok=True)
+            files.write_json(self.path / files.MANIFEST, self._manifest)
+        return found
+
+    def write_results(
+        self, plan: Plan, recorder: Recorder, now: Snapshot, ending: Ending, paths: pa.Array | None
+    ) -> dict[str, Any]:
+        """Write every table and summary.json; returns the summary."""
+        recorder.finish(now)
+        if paths is None:
+            paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
+        write_table(self.path / files.MESSAGES, messages.table(now, plan.ideal_ps, plan.labels, paths))
+        summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded)
+        files.write_json(self.path / files.SUMMARY, summary)
+        return summary
+
+    def end(self, status: str, timings: Mapping[str, Any], **facts: Any) -> None:  # noqa: ANN401  JSON values
+        """Write the final manifest."""
+        self._manifest = {**self._manifest, "status": status, **facts, "timings": dict(timings)}
+        files.write_json(self.path / files.MANIFEST, self._manifest)
+
+
+@contextmanager
+def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterator[RunFolder]:
+    """The directory, created if need be, for as long as this process writes to it.
+
+    Raises: RunDirError where it is in use, or not empty and neither resumed nor forced.
+    """
+    if path.exists() and not path.is_dir():
+        raise RunDirError(f"{path} is a file", "give another --out")
+    held = {it.name for it in path.iterdir()} - {_LOCK} if path.is_dir() else set()
+    if resume and files.MANIFEST not in held:
+        raise RunDirError(f"{path} holds no run to resume", "leave --resume out to start one")
+    if held and not resume and not force:
+        raise RunDirError(
+            f"{path} is not empty", "give another --out, --resume to take up the run in it, or --force to replace it"
+        )
+    if held and not resume and files.MANIFEST not in held:
+        raise RunDirError(
+            f"{path} is not empty and holds no run: --force would have nothing of ours to replace", "give another --out"
+        )
+    path.mkdir(parents=True, exist_ok=True)
+    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunDirError(
+                f"{path} is being written by another process", "wait for it, or give another --out"
+            ) from error
+        if held and not resume:
+            _clear(path)
+        yield RunFolder(path)
+    finally:
+        (path / _LOCK).unlink(missing_ok=True)
+        os.close(lock)
+
+
+def machine() -> dict[str, Any]:
+    """What a run was made on: enough to judge its timings and to reproduce it."""
+    return {
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "cpus": os.cpu_count(),
+        "processor": _processor(),
+        **{name: version(name) for name in ("numpy", "numba", "pyarrow")},
+    }
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    names = (
+        [
+            line.partition(":")[2].strip()
+            for line in info.read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
+        ]
+        if info.is_file()
+        else []
+    )
+    return names[0] if names else platform.processor()
+
+
+def _clear(path: Path) -> None:
+    """Remove an older run, the manifest first so that nobody takes the rest for whole; other files stay."""
+    (path / files.MANIFEST).unlink(missing_ok=True)
+    for name in (*_RESULTS, files.TOPOLOGY, files.TRUTH):
+        (path / name).unlink(missing_ok=True)
+    for name in (files.CHECKPOINT, files.PARTS):
+        shutil.rmtree(path / name, ignore_errors=True)

@@ -1,0 +1,152 @@
+"""The summary of a run as text: verdict, expectations, the numbers that matter, and the worst places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TextIO
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from fabric.report.tables import cell, make_console
+from fabric.scenario.expectations import METRICS
+from fabric.units import PS_PER_NS, format_rate_bps, format_size_bytes, format_time_ps
+
+_MARKS: Final = {
+    "problem": ("✗", "bold red"),
+    "warning": ("!", "yellow"),
+    "note": ("·", "default"),
+    "good": ("✓", "green"),
+}
+
+_WORST: Final = (
+    (
+        "Longest paused",
+        ("pfc", "paused_ports"),
+        {
+            "port": "text",
+            "class": "text",
+            "by": "text",
+            "paused_ns": "ns",
+            "paused_ratio": "ratio",
+            "pauses": "times",
+            "longest_ns": "ns",
+        },
+    ),
+    (
+        "Losses",
+        ("drops", "ports"),
+        {"port": "text", "class": "text", "pkts": "packets", "bytes": "bytes", "reasons": "text"},
+    ),
+    (
+        "Deepest queues",
+        ("buffers", "queues"),
+        {"port": "text", "class": "text", "peak_bytes": "bytes", "now_bytes": "bytes"},
+    ),
+    (
+        "Headroom",
+        ("buffers", "headroom"),
+        {"port": "text", "class": "text", "peak_bytes": "bytes", "limit_bytes": "bytes"},
+    ),
+    (
+        "Marking",
+        ("ecn", "queues"),
+        {"port": "text", "class": "text", "marked_pkts": "packets", "ecn_capable_pkts": "packets"},
+    ),
+    (
+        "PFC watchdog",
+        ("watchdog",),
+        {"port": "text", "class": "text", "storms": "storms", "restored": "storms", "dropped_pkts": "packets"},
+    ),
+)
+_ROWS: Final = 5
+
+
+def measured(metric: str, value: float | None) -> str:
+    """A metric's value with its unit, for people."""
+    if value is None:
+        return "no value"
+    kind = METRICS[metric][0]
+    if kind == "time":
+        return format_time_ps(value)
+    if kind == "size":
+        return format_size_bytes(value)
+    if kind == "rate":
+        return format_rate_bps(value) + "bit/s"
+    return f"{value:.4g}" if kind == "ratio" else f"{value:,.0f}"
+
+
+def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO) -> None:
+    """Print a run on one page."""
+    console = make_console(out)
+    stop, metrics = summary["stop"], summary["metrics"]
+    console.print(
+        Text.assemble(
+            (manifest["name"], "bold"),
+            f"  {manifest['status']}: {stop['reason']} at ",
+            format_time_ps(stop["time_ns"] * PS_PER_NS),
+            f", seed {manifest['seed']}",
+        )
+    )
+    for it in summary["verdict"]:
+        mark, style = _MARKS[it["level"]]
+        console.print(Text.assemble(("  " + mark + " ", style), it["text"]))
+    console.print()
+    _expectations(console.print, summary["expectations"])
+    _sizes(console.print, summary["messages"]["by_size"])
+    for title, keys, units in _WORST:
+        rows: Any = summary
+        for key in keys:
+            rows = rows[key]
+        _worst(console.print, title, rows[:_ROWS], units)
+    console.print(
+        Text(
+            f"goodput {measured('goodput.total', metrics['goodput.total'])}, "
+            f"{metrics['transport.retransmits']:,} packets sent again, {metrics['cnp.sent']:,} CNPs",
+            style="dim",
+        )
+    )
+
+
+def _expectations(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+    if not rows:
+        return
+    grid = Table(title="Expectations", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    grid.add_column("expectation", no_wrap=True)
+    grid.add_column("measured", justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    for row in rows:
+        verdict = Text("met", style="green") if row["met"] else Text("NOT MET", style="bold red")
+        grid.add_row(row["expectation"], measured(row["metric"], row["actual"]), verdict)
+    show(grid)
+
+
+def _sizes(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+    if not rows:
+        return
+    grid = Table(title="Messages by size", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for title in ("size", "done", "FCT mean", "p50", "p99", "max", "slowdown mean", "p50", "p99", "max"):
+        grid.add_column(title, justify="left" if title == "size" else "right", no_wrap=True)
+    for row in rows:
+        times = [cell(row["fct_ns"][name], "ns") for name in ("mean", "p50", "p99", "max")]
+        factors = [cell(row["slowdown"][name], "factor") for name in ("mean", "p50", "p99", "max")]
+        grid.add_row(row["size"], f"{row['done']:,} of {row['messages']:,}", *times, *factors)
+    show(grid)
+
+
+def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> None:  # noqa: ANN401  Console.print
+    if not rows:
+        return
+    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    for name, unit in units.items():
+        grid.add_column(
+            name.removesuffix(f"_{unit}").replace("_", " "), justify="left" if unit == "text" else "right", no_wrap=True
+        )
+    for row in rows:
+        values = [
+            ", ".join(row[name]) if isinstance(row[name], list) else cell(row[name], unit)
+            for name, unit in units.items()
+        ]
+        grid.add_row(*values)
+    show(grid)

@@ -1,0 +1,142 @@
+"""From a scenario to a finished run directory: the few steps that `fabric run` and playbooks share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from fabric.engine.driver import Emulator
+from fabric.errors import InputErrors, Problem
+from fabric.report import checkpoint, eventlog
+from fabric.report.folder import ENDED, claimed
+from fabric.report.rundir import RunDir
+from fabric.report.session import Hooks, Outcome, Plan, Session
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.schema import Scenario
+from fabric.units import format_time_ps
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to play; nothing here can change the result."""
+
+    out: Path
+    threads: int = 1
+    scheduler: Literal["windows", "sequential"] = "windows"
+    resume: bool = False
+    force: bool = False
+    checkpoint_every_s: float = 60.0
+    """0: only when interrupted."""
+    event_cap: int = eventlog.DEFAULT_CAP
+
+
+def prepare(
+    scenario: Scenario, *, sets: Sequence[str] = (), until_ps: int | None = None
+) -> tuple[CompiledScenario, Plan]:
+    """Compile a scenario and say what its run is.
+
+    Parameters
+    ----------
+    scenario : Scenario          loaded, overrides applied
+    sets : sequence of str       the overrides, for the manifest
+    until_ps : int, optional     end earlier than the scenario's duration
+
+    Raises: InputErrors.
+    """
+    compiled = compile_scenario(scenario)
+    if until_ps is not None and not 0 < until_ps <= compiled.duration_ps:
+        raise InputErrors(
+            "options",
+            [
+                Problem(
+                    "--until",
+                    f"{format_time_ps(until_ps)} is not within the scenario's duration, "
+                    f"{format_time_ps(compiled.duration_ps)}",
+                    "give a shorter time, or raise run.duration",
+                )
+            ],
+        )
+    duration_ps = compiled.duration_ps if until_ps is None else until_ps
+    resolved = scenario.model_dump(mode="json")
+    about = {
+        "seed": compiled.seed,
+        "duration_ps": duration_ps,
+        "sampling_ps": compiled.sampling_ps,
+        "scenario": {
+            "file": str(scenario.file),
+            "text": scenario.file.read_text(encoding="utf-8"),
+            "set": list(sets),
+            "resolved": resolved,
+        },
+        "model": compiled.model,
+        "card": dict(compiled.card),
+    }
+    return compiled, Plan(
+        name=compiled.name,
+        fabric=compiled.fabric,
+        duration_ps=duration_ps,
+        sampling_ps=compiled.sampling_ps,
+        stop_when_done=compiled.stop_when_done,
+        no_progress_ps=compiled.no_progress_ps or None,
+        ideal_ps=compiled.ideal_ps,
+        labels=compiled.labels,
+        truth=compiled.truth,
+        expectations=compiled.expectations,
+        about=about,
+        identity=_identity(compiled, resolved, duration_ps),
+    )
+
+
+def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None = None) -> Outcome:
+    """Play a prepared scenario into its directory. A run that had ended already is only read.
+
+    Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken.
+    """
+    how = {"threads": options.threads, "scheduler": options.scheduler}
+    engine_options: dict[str, Any] = {**how, "record": compiled.record, "reroute_delay_ps": compiled.reroute_delay_ps}
+    with claimed(options.out, resume=options.resume, force=options.force) as home:
+        start = None
+        if options.resume:
+            start = home.resume(plan, how)
+            run = RunDir.open(options.out)
+            if run.status in ENDED:
+                checkpoint.forget(options.out)
+                return Outcome(run.status, run.summary, str(run.manifest["digest"]))
+        else:
+            home.begin(plan, how)
+        if start is None:
+            engine = Emulator(compiled.fabric, compiled.params, compiled.edits, **engine_options)
+        else:
+            engine = Emulator.restore(compiled.fabric, compiled.params, compiled.edits, start.engine, **engine_options)
+        return Session(
+            plan,
+            home,
+            engine,
+            start=start,
+            checkpoint_every_s=options.checkpoint_every_s,
+            event_cap=options.event_cap,
+            hooks=hooks,
+        ).run()
+
+
+def _identity(compiled: CompiledScenario, resolved: Mapping[str, Any], duration_ps: int) -> str:
+    """SHA-256 over what decides the result: the resolved scenario, its messages (files they came from included), the end."""
+    found = hashlib.sha256(json.dumps([resolved, duration_ps], sort_keys=True).encode())
+    messages = compiled.params.messages
+    for column in (
+        messages.src,
+        messages.dst,
+        messages.size_bytes,
+        messages.start_ps,
+        messages.dscp,
+        messages.qp,
+        messages.delay_ps,
+    ):
+        found.update(column.tobytes())
+    found.update(repr((list(messages.after), list(messages.label))).encode())
+    found.update(repr(compiled.fabric).encode())
+    return found.hexdigest()

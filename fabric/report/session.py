@@ -1,0 +1,384 @@
+"""Playing a run: advance the engine from sample to sample, record, checkpoint, and notice when it should end.
+
+Rules
+1. Everything that shapes the result happens at moments of simulated time that the scenario fixes: samples, the test
+   whether all messages are done, the test for progress. Wall time only decides when to draw a progress bar, when to
+   checkpoint and when to give in to Ctrl-C. So the result is the same at any pace, for any number of threads, and
+   after any number of interruptions.
+2. A run ends when all messages are done (unless it is to last its whole duration), at the duration, when nothing is
+   pending any more, or when no payload arrived for the scenario's `no_progress` time although messages wait.
+3. An interrupted run first checkpoints, then writes results up to that moment; resuming takes the results back.
+
+Not here: building the engine (the caller knows how), judging configurations, printing.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.errors import InvariantError
+from fabric.report import checkpoint, eventlog, folder, messages
+from fabric.report.checkpoint import Checkpoint
+from fabric.report.recorder import Recorder
+from fabric.report.summary import Ending
+from fabric.scenario.expectations import Expectation
+from fabric.state.codes import Stop
+from fabric.topology.model import Fabric
+
+if TYPE_CHECKING:  # annotations only: the caller has loaded the engine already
+    from fabric.engine.counters import Snapshot
+
+log = logging.getLogger(__name__)
+
+TICK_S: Final = 0.25
+"""Wall time between two looks at the clock, the progress bar and the keyboard."""
+
+
+class Engine(Protocol):
+    """What a session needs of the emulator (fabric/engine/driver.py)."""
+
+    now_ps: int
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets received over all ports."""
+
+    def advance(self, until_ps: int, *, budget: int | None = None) -> Stop:
+        """Play events before until_ps."""
+
+    def snapshot(self, *, reset_watermarks: bool = False) -> Snapshot:
+        """All counters now."""
+
+    def drain_events(self) -> NDArray[np.void]:
+        """Trace rows since the last call."""
+
+    def digest(self) -> str:
+        """Hash of all observable state."""
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One run, as far as playing and reporting it are concerned."""
+
+    name: str
+    fabric: Fabric
+    duration_ps: int
+    sampling_ps: int
+    stop_when_done: bool
+    no_progress_ps: int | None
+    """None: never end for want of progress."""
+    ideal_ps: NDArray[np.int64]
+    """Per message: completion time alone in an idle fabric."""
+    labels: Sequence[str]
+    truth: Sequence[Mapping[str, Any]]
+    expectations: Sequence[Expectation]
+    about: Mapping[str, Any]
+    """What manifest.json tells of the scenario: verbatim, resolved, seed, model card, options."""
+    identity: str
+    """Equal for two runs exactly if they must have equal results; guards --resume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stands, for a progress bar."""
+
+    now_ps: int
+    end_ps: int
+    packet_hops: int
+    hops_per_s: float
+    """Over the last tick."""
+    eta_s: float | None
+    """Wall time to the duration at the present pace; a run that stops when done may end earlier."""
+    latest: Snapshot | None
+    """The last sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    status: str
+    """manifest.json's status: done, interrupted or stopped-no-progress."""
+    summary: Mapping[str, Any]
+    digest: str
+
+    @property
+    def exit_code(self) -> int:
+        """0; 1 if an expectation is not met or the run made no progress; 130 if interrupted."""
+        if self.status == "interrupted":
+            return 130
+        return 0 if self.status == "done" and all(it["met"] for it in self.summary["expectations"]) else 1
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What a caller may add to a session; none of them can change its result."""
+
+    on_progress: Callable[[Progress], None] | None = None
+    on_sample: Callable[[Snapshot], None] | None = None
+    on_pause: Callable[[Engine], None] | None = None
+    """Called whenever the engine has returned; it may look at the engine, never advance it."""
+    check: Callable[[Engine, Snapshot], Sequence[str]] | None = None
+    """Laws of the model that are broken now; any ends the run with exit code 3."""
+    find_cycle: Callable[[Engine], Sequence[tuple[int, int]]] | None = None
+    """A cyclic wait among (port, class), looked for where messages wait at the end."""
+    paths: Callable[[Engine], Any] | None = None
+    """list<string> array: the ports every message left by."""
+
+
+@dataclass
+class _Position:
+    """What a checkpoint keeps of the session itself."""
+
+    next_sample_ps: int = 0
+    samples: int = 0
+    goodput_bytes: int = 0
+    progress_ps: int = 0
+    """Last moment at which a payload byte was known to have arrived."""
+    wall_s: float = 0.0
+    resumed: int = 0
+    checkpoints: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass
+class _Pace:
+    """How much to ask of the engine so that it returns about every TICK_S."""
+
+    budget: int = 64
+    since: float = field(default_factory=time.monotonic)
+
+    def adapt(self, *, used_up: bool) -> float:
+        """Learn from the call that has just returned; returns its wall time."""
+        now = time.monotonic()
+        took, self.since = now - self.since, now
+        if used_up:
+            self.budget = max(1, min(int(self.budget * min(TICK_S / max(took, 1e-6), 4.0)), 1 << 40))
+        return took
+
+
+class Session:
+    """One run in one directory.
+
+    Parameters
+    ----------
+    plan : Plan                     what to play
+    home : RunFolder                where to write; already claimed
+    engine : Engine                 ready to play, restored from `start` if that is given
+    start : Checkpoint, optional    where a resumed run takes up
+    checkpoint_every_s : float      wall time between checkpoints; 0: only when interrupted
+    event_cap : int                 event rows recorded per category
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        home: folder.RunFolder,
+        engine: Engine,
+        *,
+        start: Checkpoint | None = None,
+        checkpoint_every_s: float = 60.0,
+        event_cap: int = eventlog.DEFAULT_CAP,
+        hooks: Hooks | None = None,
+    ) -> None:
+        self._plan = plan
+        self._home = home
+        self._engine = engine
+        self._hooks = hooks or Hooks()
+        self._every_s = checkpoint_every_s
+        self._recorder = Recorder(home.path, plan.fabric, event_cap, start.parts if start else None)
+        self._at = _Position()
+        if start is not None:
+            self._recorder.load(start.memory)
+            self._at = _Position(**start.session)
+            self._at.resumed += 1
+        self._stop_asked = threading.Event()
+        self._latest: Snapshot | None = None
+        self._started = time.monotonic() - self._at.wall_s
+
+    def run(self) -> Outcome:
+        """Play to the end, write every result, and say how it went.
+
+        Raises: InvariantError where a law of the model is broken; the manifest says so then.
+        """
+        try:
+            with self._interruptible():
+                ending, now = self._play()
+            return self._finish(ending, now)
+        except InvariantError as error:
+            self._home.end("broken-invariant", self._timings(), error=error.text)
+            raise
+
+    def interrupt(self) -> None:
+        """End at the next opportunity, as Ctrl-C does."""
+        self._stop_asked.set()
+
+    def _play(self) -> tuple[Ending, Snapshot]:
+        plan, engine = self._plan, self._engine
+        if self._at.samples == 0:
+            self._sample()  # at time 0: gauges that never change are known from the start
+        pace = _Pace()
+        saved_at = time.monotonic()
+        while True:
+            bound_ps = min(self._at.next_sample_ps, plan.duration_ps)
+            before_ps, before_hops = engine.now_ps, engine.packet_hops
+            stop = engine.advance(bound_ps, budget=pace.budget)
+            self._recorder.take_events(engine.drain_events(), engine.now_ps)
+            self._tell(pace.adapt(used_up=stop is Stop.BUDGET), before_ps, before_hops)
+            ending = None
+            if stop is not Stop.BUDGET:
+                now = self._sample()
+                ending = self._ending(stop, now)
+            if ending is not None:
+                return ending, now
+            if self._stop_asked.is_set():
+                self._save()
+                return Ending("interrupted"), self._last_look()
+            if self._every_s and time.monotonic() - saved_at >= self._every_s:
+                self._save()
+                saved_at = pace.since = time.monotonic()
+
+    def _sample(self) -> Snapshot:
+        now = self._engine.snapshot(reset_watermarks=True)
+        self._recorder.sample(now)
+        self._at.samples += 1
+        self._at.next_sample_ps += self._plan.sampling_ps
+        self._see(now)
+        return now
+
+    def _see(self, now: Snapshot) -> None:
+        self._latest = now
+        if self._hooks.check is not None:
+            broken = self._hooks.check(self._engine, now)
+            if broken:
+                raise InvariantError(
+                    f"{len(broken)} broken at {now.time_ps} ps:\n" + "\n".join(f"  {law}" for law in broken),
+                    "this is a defect of the emulator; please report it with manifest.json",
+                )
+        if self._hooks.on_sample is not None:
+            self._hooks.on_sample(now)
+
+    def _ending(self, stop: Stop, now: Snapshot) -> Ending | None:
+        """Whether rule 2 ends the run at this sample."""
+        state = messages.states(now)
+        waiting = bool((state <= messages.OUTSTANDING).any())
+        goodput = int(now.hosts["goodput_bytes"].sum())
+        if goodput != self._at.goodput_bytes or not (state == messages.OUTSTANDING).any():
+            self._at.goodput_bytes, self._at.progress_ps = goodput, now.time_ps
+        if stop is Stop.IDLE:
+            return (
+                self._stalled()
+                if waiting
+                else Ending("all messages done" if self._plan.stop_when_done else "nothing left to do")
+            )
+        if not waiting and self._plan.stop_when_done:
+            return Ending("all messages done")
+        limit = self._plan.no_progress_ps
+        if limit is not None and now.time_ps - self._at.progress_ps >= limit:
+            return self._stalled()
+        if now.time_ps >= self._plan.duration_ps:
+            return Ending("duration", cycle=self._cycle() if waiting else ())
+        return None
+
+    def _stalled(self) -> Ending:
+        return Ending("no progress", self._at.progress_ps, self._cycle())
+
+    def _cycle(self) -> Sequence[tuple[int, int]]:
+        return self._hooks.find_cycle(self._engine) if self._hooks.find_cycle else ()
+
+    def _last_look(self) -> Snapshot:
+        """A sample outside the plan, for the results of an interrupted run; a resumed run never sees it."""
+        now = self._engine.snapshot()
+        if now.time_ps > (self._latest.time_ps if self._latest else 0):
+            self._recorder.sample(now)
+        return now
+
+    def _save(self) -> None:
+        began = time.monotonic()
+        self._at.checkpoints += 1
+        self._at.wall_s = began - self._started
+        checkpoint.write(
+            self._home.path,
+            self._at.checkpoints,
+            self._engine,
+            self._recorder.save(),
+            self._recorder.flush(),
+            self._at.as_dict(),
+        )
+        log.info(
+            "checkpoint written",
+            extra={
+                "number": self._at.checkpoints,
+                "at_ps": self._engine.now_ps,
+                "took_s": round(time.monotonic() - began, 2),
+            },
+        )
+
+    def _finish(self, ending: Ending, now: Snapshot) -> Outcome:
+        status = {"interrupted": "interrupted", "no progress": "stopped-no-progress"}.get(ending.reason, "done")
+        paths = self._hooks.paths(self._engine) if self._hooks.paths else None
+        summary = self._home.write_results(self._plan, self._recorder, now, ending, paths)
+        digest = self._engine.digest()
+        self._home.end(status, self._timings(), digest=digest, samples=self._at.samples)
+        if status != "interrupted":
+            checkpoint.forget(self._home.path)
+        return Outcome(status, summary, digest)
+
+    def _timings(self) -> dict[str, Any]:
+        wall_s = time.monotonic() - self._started
+        hops = self._engine.packet_hops
+        return {
+            "wall_s": round(wall_s, 3),
+            "packet_hops": hops,
+            "packet_hops_per_s": round(hops / wall_s) if wall_s else 0,
+            "simulated_ps": self._engine.now_ps,
+            "resumed": self._at.resumed,
+            "checkpoints": self._at.checkpoints,
+        }
+
+    def _tell(self, took_s: float, before_ps: int, before_hops: int) -> None:
+        if self._hooks.on_pause is not None:
+            self._hooks.on_pause(self._engine)
+        if self._hooks.on_progress is None:
+            return
+        engine, end_ps = self._engine, self._plan.duration_ps
+        moved_ps = engine.now_ps - before_ps
+        eta_s = (end_ps - engine.now_ps) * took_s / moved_ps if moved_ps > 0 else None
+        rate = (engine.packet_hops - before_hops) / took_s if took_s > 0 else 0.0
+        self._hooks.on_progress(Progress(engine.now_ps, end_ps, engine.packet_hops, rate, eta_s, self._latest))
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """SIGINT and SIGTERM ask for an end between two calls of the engine; a second SIGINT does not wait."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ask(signum: int, frame: FrameType | None) -> None:
+            if self._stop_asked.is_set() and signum == signal.SIGINT:
+                signal.default_int_handler(signum, frame)
+            self._stop_asked.set()
+
+        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
