@@ -104,14 +104,13 @@ def _groups(axes: Axes, fabric: Fabric, places: Layout) -> None:
                                                        places.switch_at[switch][0] + _BOX[0] / 2 + 0.05)]
         xs += [edge for index in blocks for edge in (places.blocks[index].x - places.blocks[index].width / 2,
                                                      places.blocks[index].x + places.blocks[index].width / 2)]
-        high = (max(places.switch_at[switch][1] for switch in switches) - 1) * places.rise + 0.5
-        low = _HOST_TOP - lowest - 0.4
+        high = (max(places.switch_at[switch][1] for switch in switches) - 1) * places.rise + 0.4
+        low = _HOST_TOP - lowest - 0.52
         axes.add_patch(FancyBboxPatch((min(xs), low), max(xs) - min(xs), high - low, zorder=0, linewidth=0.8,
                                       boxstyle="round,pad=0.06,rounding_size=0.14", facecolor="#f3f6f9",
                                       edgecolor="#d5dde5"))
         if [fabric.nodes[switch].name for switch in switches] != [group]:      # a rack named after its leaf is labelled
-            axes.text(min(xs) + 0.02, high - 0.02, group, ha="left", va="top", fontsize=8, color="#7b8894", zorder=2,
-                      bbox={"boxstyle": "round,pad=0.1", "facecolor": "#f3f6f9", "edgecolor": "none", "alpha": 0.9})
+            axes.text(min(xs) + 0.02, low + 0.01, group, ha="left", va="bottom", fontsize=8, color="#7b8894")
 
 
 def _cables(axes: Axes, fabric: Fabric, places: Layout, rates: list[int]) -> None:
@@ -159,7 +158,7 @@ def _trunks(axes: Axes, places: Layout, trunks: dict[tuple[int, int], Counter[in
         reach = max(0.0, block.width / 2 - 0.25)
         spread = max(reach, *(abs(places.switch_at[other][0] - block.x) for other in block.switches)) or 1.0
         for place, (rate, count) in enumerate(sorted(counts.items())):
-            shift = (place - (len(counts) - 1) / 2) * 0.12
+            shift = (place - (len(counts) - 1) / 2) * 0.3
             foot = block.x + (x - block.x) * min(1.0, reach / spread) + shift
             base = (row - 1) * places.rise
             axes.plot([foot, x + shift], [_HOST_TOP, base], color=_colour(rate, rates), alpha=0.85, zorder=1,
