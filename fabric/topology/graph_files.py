@@ -14,7 +14,7 @@ from typing import Any
 
 import networkx as nx
 
-from fabric.errors import InputErrors, Problem
+from fabric.errors import InputErrors, InvariantError, Problem
 from fabric.topology.files import read_graphml, read_json
 from fabric.topology.model import Fabric
 from fabric.topology.records import EdgeRecord, NodeRecord
@@ -38,7 +38,7 @@ def _graph(fabric: Fabric) -> nx.MultiGraph:
         link = fabric.links[key]
         attributes.update(link=int(key), a=fabric.node_of(link.a).name, b=fabric.node_of(link.b).name)
         if not {a, b} == {attributes["a"], attributes["b"]}:
-            raise AssertionError(f"graph view and links disagree on cable {key}")
+            raise InvariantError(f"graph view and links disagree on cable {key}")
     return graph
 
 
