@@ -74,8 +74,9 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     try:
         fabric = build_topology(scenario.topology, scenario.file.parent)
     except InputErrors as error:
-        raise InputErrors("building the topology", [Problem(f"{path}{it.path}", it.text, it.hint)
-                                                    for it in error.problems]) from error
+        raise InputErrors("building the topology", [
+            Problem(f"{path}topology, {it.path.removeprefix('topology.')}", it.text, it.hint)
+            for it in error.problems]) from error
     seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
 
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
@@ -84,9 +85,12 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     stage("checking the settings")
     switches, ports, hosts = Lowering(fabric, settings, path, seed, problems, pfc=pfc).run()
     largest = largest_frame(rdma)
-    problems += [Problem(f"{path}hosts.mtu", f"{fabric.port_name(port)} takes frames of {ports[port].mtu_bytes} B, and "
-                         f"transport.mtu makes frames of {largest} B", "raise hosts.mtu or lower transport.mtu")
-                 for host in fabric.hosts for port in host.ports if ports[port].mtu_bytes < largest][:5]
+    short = [port for host in fabric.hosts for port in host.ports if ports[port].mtu_bytes < largest]
+    if short:
+        problems.append(Problem(f"{path}hosts.mtu", f"{fabric.port_name(short[0])} takes frames of "
+                                f"{ports[short[0]].mtu_bytes} B, and transport.mtu makes frames of {largest} B"
+                                + (f" ({len(short)} such ports)" if len(short) > 1 else ""),
+                                "raise hosts.mtu or lower transport.mtu"))
     stage("checking the settings")
 
     traffic = Traffic(scenario, fabric, problems)

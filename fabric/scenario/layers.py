@@ -37,7 +37,7 @@ def merge(base: M, *layers: BaseModel) -> M:
                 update[field] = new
         if isinstance(base, Buffer):    # a limit of one kind replaces a limit of the other
             for mine, other in (("static_th", "dynamic_th"), ("dynamic_th", "static_th")):
-                if mine in update:
+                if update.get(mine) is not None:
                     update[other] = None
         base = base.model_copy(update=update)
     return base

@@ -51,6 +51,7 @@ class Lowering:
         self.problems = problems
         self.pfc = pfc
         self._ports: dict[tuple[object, ...], PortParams] = {}
+        self._found: dict[tuple[str, str], list[Problem]] = {}
 
     def run(self) -> tuple[dict[int, SwitchParams], list[PortParams], dict[int, HostParams]]:
         """(switches by node, ports by port, hosts by node)."""
@@ -65,6 +66,9 @@ class Lowering:
             hosts[node.id] = self._host(node)
             for port in node.ports:
                 ports[port] = self._host_port(node, PortId(port))
+        for same in self._found.values():
+            more = f" (and {len(same) - 1} more such)" if len(same) > 1 else ""
+            self.problems.append(Problem(same[0].path, same[0].text + more, same[0].hint))
         return switches, [ports[port] for port in range(len(self.fabric.ports))], hosts
 
     def _link(self, port: PortId | int) -> Link:
@@ -115,18 +119,23 @@ class Lowering:
                         static_th_bytes=buffer.static_th or 0, xoff_bytes=headroom, xon_bytes=needed(buffer.xon),
                         xon_offset_bytes=needed(buffer.xon_offset))
 
+    def _find(self, kind: str, problem: Problem) -> None:
+        """One line for all devices with the same kind of problem: the first of them is named."""
+        self._found.setdefault((problem.path, kind), []).append(problem)
+
     def _check_group(self, node: Node, port: PortId, group: PgParams, memory: int) -> None:
         where = f"{self.path}switches.buffer"
         name = f"at {self.fabric.port_name(port)}"
         if group.static_th_bytes and group.xon_bytes > group.static_th_bytes:
-            self.problems.append(Problem(f"{where}.xon", f"xon ({group.xon_bytes} B) is above static_th "
-                                         f"({group.static_th_bytes} B) {name}, so a pause would end before it began",
-                                         "lower xon below static_th"))
+            self._find("xon", Problem(
+                f"{where}.xon", f"xon ({group.xon_bytes} B) is above static_th ({group.static_th_bytes} B) {name}, so "
+                                f"a "
+                "pause would end before it began", "lower xon below static_th"))
         if group.lossless and group.xoff_bytes > memory:
-            self.problems.append(Problem(f"{where}.headroom",
-                                         f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) "
-                                         f"exceeds the memory of {node.name} ({format_size_bytes(memory)})",
-                                         "shorten the cable, lower headroom, or give a larger memory"))
+            self._find("headroom", Problem(
+                f"{where}.headroom", f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) {name} exceeds the "
+                f"memory of {node.name} ({format_size_bytes(memory)})",
+                "shorten the cable, lower headroom, or give a larger memory"))
 
     def _queues(self, settings: PortSettings, whole: SwitchSettings, lossless: frozenset[int],
                 rate_bps: int) -> tuple[QueueParams, ...]:
@@ -173,17 +182,16 @@ class Lowering:
         left = memory - private - shared_headroom - reserved
         where = f"{self.path}switches.pool"
         parts = (f"headroom {format_size_bytes(private + shared_headroom)} and guarantees "
-                 f"{format_size_bytes(reserved)} of "
-                 f"{node.n_ports} ports")
-        remedy = "shared_headroom, shorter cables, fewer lossless priorities, or another asic"
+                 f"{format_size_bytes(reserved)} of {node.n_ports} ports")
         if left <= 0:
-            self.problems.append(Problem(where, f"{node.name}: {parts} exceed its memory of "
-                                                f"{format_size_bytes(memory)}", remedy))
+            self._find("memory", Problem(
+                where, f"{node.name}: {parts} exceed its memory of {format_size_bytes(memory)}",
+                "use shared_headroom, shorter cables, fewer lossless priorities, or another asic"))
         elif settings.pool != "auto" and whole_number(settings.pool) > left:
-            self.problems.append(Problem(where, f"{node.name}: a pool of "
-                                                f"{format_size_bytes(whole_number(settings.pool))} beside "
-                                         f"{parts} exceeds its memory of {format_size_bytes(memory)}",
-                                         f"at most {format_size_bytes(left)} is left"))
+            self._find("pool", Problem(
+                where, f"{node.name}: a pool of {format_size_bytes(whole_number(settings.pool))} beside {parts} "
+                       f"exceeds "
+                f"its memory of {format_size_bytes(memory)}", f"at most {format_size_bytes(left)} is left"))
         size = left if settings.pool == "auto" else whole_number(settings.pool)
         return (PoolParams("ingress", max(size, 0), shared_headroom), PoolParams("egress_lossless", memory, 0),
                 PoolParams("egress_lossy", max(size, 0), 0))
@@ -211,10 +219,10 @@ class Lowering:
         xoff = auto_xoff if settings.rx_xoff == "auto" else whole_number(settings.rx_xoff)
         xon = xoff - mtu if settings.rx_xon == "auto" else whole_number(settings.rx_xon)
         if not 0 < xon < xoff < buffer:
-            self.problems.append(Problem(
-                f"{self.path}hosts.rx_buffer", f"{node.name}: 0 < rx_xon ({xon} B) < rx_xoff ({xoff} B) < rx_buffer "
-                                               f"({buffer} B) "
-                "does not hold", "enlarge rx_buffer, or set rx_xoff and rx_xon in this order"))
+            self._find("receive", Problem(
+                f"{self.path}hosts.rx_buffer", f"{node.name}: 0 < rx_xon < rx_xoff < rx_buffer does not hold for "
+                                               f"{xon} B, "
+                f"{xoff} B, {buffer} B", "enlarge rx_buffer, or set rx_xoff and rx_xon in this order"))
         return HostParams(latency_ps=needed(settings.latency),
                           drain_bps=0 if settings.drain == "off" else whole_number(settings.drain),
                           rx_buffer_bytes=buffer, rx_xoff_bytes=xoff, rx_xon_bytes=xon)

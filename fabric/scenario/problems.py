@@ -25,8 +25,11 @@ def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[P
     found: dict[tuple[str, str], Problem] = {}
     for item in error.errors(include_url=False):
         steps, value = _place(item, raw)
+        if item["type"] == "too_short" and value:
+            continue    # its entries are wrong, and say so themselves
+        words = _words(item, value, steps, raw)     # may add a step
         path = f"{file}: {_dotted(steps)}" if steps else file
-        for text, hint in _words(item, value, steps, raw):
+        for text, hint in words:
             found.setdefault((path, text), Problem(path, text, hint))
     return list(found.values())
 
@@ -83,7 +86,7 @@ def _words(item: ErrorDetails, value: object, steps: list[str | int],
 def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Mapping[str, Any]) -> tuple[str, str]:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "missing":
-        return "missing", _about(steps, raw)
+        return "is missing", f"add it: {_about(steps, raw)}"
     if kind == "extra_forbidden":
         known = list(_properties(_schema_at(steps[:-1], raw)))
         return f"unknown field (value {_short(value)})", nearest(str(steps[-1]), known, "fields here")
@@ -92,9 +95,9 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         return f"{_short(value)} is not a valid value", nearest(str(value), words, "valid values")
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",") if tag.strip()]
-        if kind == "union_tag_not_found":
-            return "kind is missing", nearest("", _kinds(steps, raw), "kinds")
         steps.append("kind")
+        if kind == "union_tag_not_found":
+            return "is missing", nearest("", _kinds(steps[:-1], raw), "kinds")
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]

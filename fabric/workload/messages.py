@@ -53,7 +53,7 @@ def generate(spec: MessagesSpec, name: str, path: str, around: Surroundings) -> 
 
 
 def read_csv(file: Path, path: str, problems: list[Problem]) -> list[Row]:
-    """All rows, or none with the reasons in `problems`."""
+    """All rows; what is wrong with them goes to `problems`."""
     try:
         with file.open(encoding="utf-8", newline="") as handle:
             reader = csv.DictReader(handle)
@@ -79,7 +79,7 @@ def read_csv(file: Path, path: str, problems: list[Problem]) -> list[Row]:
     problems += found[:_MAX_PROBLEMS]
     if not rows and not found:
         problems.append(Problem(path, f"{file.name} holds no message", "add a line below the header"))
-    return [] if found else rows
+    return rows
 
 
 def _rows(reader: csv.DictReader[str], path: str, problems: list[Problem]) -> Iterator[Row]:
