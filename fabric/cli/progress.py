@@ -53,7 +53,8 @@ class ProgressLine:
         if self._quiet:
             return
         eta = "" if at.eta_s is None else f", at most {_clock(at.eta_s)} left"
-        text = f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}, {at.hops_per_s / 1e6:.1f} M packet-hops/s{eta}"
+        where = f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}"
+        text = f"{where}, {at.hops_per_s / 1e6:.1f} M packet-hops/s{eta}"
         if self._console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(

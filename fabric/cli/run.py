@@ -9,14 +9,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fabric.errors import InputErrors, Problem
-from fabric.units import UnitError, parse_time_ps
+from fabric.errors import InputErrors, Problem, UnitError
+from fabric.units import parse_time_ps
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
+    from fabric.cli.progress import ProgressLine
+    from fabric.engine.counters import Snapshot
     from fabric.engine.driver import Emulator
     from fabric.report.session import Hooks, Plan
 
@@ -146,29 +149,36 @@ def _checked(args: argparse.Namespace) -> int | None:
     return until_ps
 
 
-def _hooks(args: argparse.Namespace, plan: Plan, line: Any, stack: ExitStack) -> Hooks:  # noqa: ANN401  ProgressLine
+def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: ExitStack) -> Hooks:
     """What this command adds to a session: progress, metrics, laws, deadlock search, paths."""
-    from fabric.engine.trails import message_paths  # noqa: PLC0415
+    from fabric.engine.trails import message_paths  # noqa: PLC0415  as in run()
     from fabric.report.session import Hooks  # noqa: PLC0415
-    from fabric.validate.deadlock import find_cycle  # noqa: PLC0415
 
-    relay = None
+    offer = None
     if args.metrics is not None:
-        from fabric.cli.live_metrics import serve_metrics  # noqa: PLC0415
+        from fabric.cli.live_metrics import serve_metrics  # noqa: PLC0415  telemetry only where it is asked for
 
-        relay = serve_metrics(args.metrics, plan.name, stack)
+        offer = serve_metrics(args.metrics, plan, stack)
 
     def on_pause(engine: Emulator) -> None:
         line.first_answer()
-        if relay is not None:
-            relay.offer(engine.snapshot)
+        if offer is not None:
+            offer(engine.snapshot)
 
-    check = None
-    if args.check:
-        from fabric.validate import conservation  # noqa: PLC0415
+    return Hooks(on_progress=line.update, on_pause=on_pause, check=_broken_laws if args.check else None,
+                 find_cycle=_cycle, paths=message_paths)
 
-        check = conservation.check
-    return Hooks(on_progress=line.update, on_pause=on_pause, check=check, find_cycle=find_cycle, paths=message_paths)
+
+def _broken_laws(engine: Emulator, _now: Snapshot) -> Sequence[str]:
+    from fabric.validate.conservation import check  # noqa: PLC0415  only with --check
+
+    return check(engine)
+
+
+def _cycle(engine: Emulator) -> Sequence[tuple[int, int]]:
+    from fabric.validate.deadlock import find_cycle  # noqa: PLC0415  only where messages wait at the end
+
+    return find_cycle(engine.state, engine.fabric)
 
 
 def _free_folder(name: str) -> Path:

@@ -25,8 +25,8 @@ WORST: Final = 5
 def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
     """Everything that differs, as data.
 
-    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]}, `metrics` rows {metric, a, b,
-    change (b / a - 1, None where a is 0 or has no value)} and `messages` (see below; None without a common id).
+    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]}, `metrics` rows {metric, a,
+    b, change (b / a - 1, None where a is 0 or has no value)} and `messages` (see below; None without a common id).
     """
     return {
         "same": a.manifest.get("digest") == b.manifest.get("digest"),
@@ -35,9 +35,7 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
             for name in _MADE
             if a.manifest.get(name) != b.manifest.get(name)
         },
-        "scenario": {
-            path: pair for path, pair in _leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"])
-        },
+        "scenario": dict(_leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"])),
         "metrics": [
             {"metric": name, "a": before, "b": after, "change": _change(before, after)}
             for name, (before, after) in _pairs(a.summary["metrics"], b.summary["metrics"]).items()
@@ -119,12 +117,8 @@ def _print_messages(found: Mapping[str, Any], names: tuple[str, str], show: Any)
         )
     show(grid)
     if found["only_a"] or found["only_b"]:
-        show(
-            Text(
-                f"not done, or absent, in the other: {found['only_a']:,} of {names[0]}, {found['only_b']:,} of {names[1]}",
-                style="dim",
-            )
-        )
+        left = f"{found['only_a']:,} of {names[0]}, {found['only_b']:,} of {names[1]}"
+        show(Text(f"not done, or absent, in the other: {left}", style="dim"))
     if found["most_changed"]:
         grid = _grid("Most changed", ("message", *names, "b / a"))
         for row in found["most_changed"]:

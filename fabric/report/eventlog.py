@@ -2,7 +2,7 @@
 
 Order is (picosecond, device, the device's own order). The engine hands rows over whenever it pauses, and how often it
 does depends on the wall clock; so rows at or after the moment up to which every device has played are held back until
-the next time. The log is therefore the same for any pace, and a cap keeps the first rows of a category, always the same.
+the next time. The log is therefore the same for any pace, and a cap keeps the same rows: the first of a category.
 """
 
 from __future__ import annotations
@@ -134,16 +134,17 @@ KINDS: Final[Mapping[EventKind, KindInfo]] = {
         "edit", "A dated edit of the scenario was applied.", (("edit", "its position among the edits"),)
     ),
 }
+_LAST: Final[int] = max(kind.value for kind in EventKind)
 CATEGORIES: Final = tuple(dict.fromkeys(info.category for info in KINDS.values()))
 KIND_NAMES: Final = tuple(
-    EventKind(code).name.lower() if code in set(EventKind) else "" for code in range(max(EventKind) + 1)
+    EventKind(code).name.lower() if code in set(EventKind) else "" for code in range(_LAST + 1)
 )
 REASON_NAMES: Final = tuple(reason.name.lower() for reason in DropReason)
 
 _CATEGORY_OF: Final = np.array(
     [
         CATEGORIES.index(KINDS[EventKind(code)].category) if code in set(EventKind) else -1
-        for code in range(max(EventKind) + 1)
+        for code in range(_LAST + 1)
     ]
 )
 _WITH_CLASS: Final = np.array(
@@ -159,7 +160,7 @@ _WITH_CLASS: Final = np.array(
             EventKind.STORM_DETECTED,
             EventKind.STORM_RESTORED,
         }
-        for code in range(max(EventKind) + 1)
+        for code in range(_LAST + 1)
     ]
 )
 
@@ -189,12 +190,12 @@ class EventLog:
     @property
     def recorded(self) -> dict[str, int]:
         """Rows written so far, by category."""
-        return {name: int(min(seen, self._cap)) for name, seen in zip(CATEGORIES, self._seen, strict=True)}
+        return {name: min(seen, self._cap) for name, seen in zip(CATEGORIES, self._seen.tolist(), strict=True)}
 
     @property
     def unrecorded(self) -> dict[str, int]:
         """Rows beyond the cap, by category."""
-        return {name: int(max(seen - self._cap, 0)) for name, seen in zip(CATEGORIES, self._seen, strict=True)}
+        return {name: max(seen - self._cap, 0) for name, seen in zip(CATEGORIES, self._seen.tolist(), strict=True)}
 
     def save(self) -> dict[str, NDArray[np.void] | NDArray[np.int64]]:
         """Memory for a checkpoint."""

@@ -42,7 +42,7 @@ def lossless_rows(now: Snapshot) -> NDArray[np.bool_]:
     np.logical_or.at(by_node, node, now.pgs["lossless"] != 0)
     enabled = (now.ports["pfc_classes"].astype(np.int64)[:, None] >> np.arange(N_CLASSES) & 1) != 0
     host = node < len(now.hosts)
-    return by_node[node] | (enabled & host[:, None])
+    return np.asarray(by_node[node] | (enabled & host[:, None]), np.bool_)
 
 
 def buffer_drops(now: Snapshot) -> tuple[int, int]:
@@ -53,8 +53,8 @@ def buffer_drops(now: Snapshot) -> tuple[int, int]:
 
 
 def jain(now: Snapshot) -> float | None:
-    """Jain's fairness index of the sending hosts' goodput: bytes of completed messages over the time from a host's first
-    posting to its last completion. Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
+    """Jain's fairness index of the sending hosts' goodput: bytes of completed messages over the time from a host's
+    first posting to its last completion. Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
     """
     done = messages.states(now) == messages.DONE
     rows = now.messages[done]

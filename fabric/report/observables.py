@@ -77,25 +77,25 @@ class Observable:
 
 def _field(table: str, field: str, divisor: int = 1) -> Reader:
     def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-        column = getattr(now, table).reshape(-1)[field][rows].astype(np.int64)
+        column: NDArray[np.int64] = getattr(now, table).reshape(-1)[field][rows].astype(np.int64)
         return column // divisor if divisor != 1 else column
     return read
 
 
 def _ratio(table: str, field: str) -> Reader:
     def read(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
-        return getattr(now, table).reshape(-1)[field][rows].astype(np.float64)
+        return np.asarray(getattr(now, table).reshape(-1)[field][rows], np.float64)
     return read
 
 
 def _drops(reason: DropReason, field: str) -> Reader:
     def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-        return now.drops.reshape(-1, N_DROP_REASONS)[field][rows, int(reason)].astype(np.int64)
+        return np.asarray(now.drops.reshape(-1, N_DROP_REASONS)[field][rows, int(reason)], np.int64)
     return read
 
 
 def _paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    return now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1
+    return np.asarray(now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1, np.int64)
 
 
 def _down_ns(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
@@ -112,7 +112,8 @@ def imbalance(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
     sums = total[first + count] - total[first]
     # reduceat over [first, first + count) pairs; the odd results lie between groups and are dropped.
     padded = np.append(now.members["bytes"], 0)
-    largest = np.maximum.reduceat(padded, np.stack([first, first + count], axis=1).reshape(-1))[::2] if rows.size else sums
+    bounds = np.stack([first, first + count], axis=1).reshape(-1)
+    largest = np.maximum.reduceat(padded, bounds)[::2] if rows.size else sums
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((sums > 0) & (count > 0), largest * count / np.maximum(sums, 1), 0.0)
 
@@ -135,7 +136,14 @@ def _pg(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observabl
 
 
 def _prio(name: str, kind: Kind, unit: str, read: Reader | str, meaning: str) -> Observable:
-    return Observable(name, Scope.PRIORITY, kind, unit, meaning, _field("prios", read) if isinstance(read, str) else read)
+    reader = _field("prios", read) if isinstance(read, str) else read
+    return Observable(name, Scope.PRIORITY, kind, unit, meaning, reader)
+
+
+def _drop(reason: DropReason, field: str, unit: str) -> Observable:
+    name = f"drop_{reason.name.lower()}_{field}"
+    meaning = f"Discarded: {DROP_HELP[reason]}."
+    return Observable(name, Scope.PRIORITY, Kind.COUNTER, unit, meaning, _drops(reason, field))
 
 
 def _pool(name: str, kind: Kind, field: str, meaning: str) -> Observable:
@@ -147,7 +155,8 @@ def _host(name: str, unit: str, meaning: str, field: str = "", kind: Kind = Kind
 
 
 def _qp(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
-    return Observable(name, Scope.SENDER, kind, unit, meaning, _ratio("qps", field) if unit == "ratio" else _field("qps", field))
+    reader = _ratio("qps", field) if unit == "ratio" else _field("qps", field)
+    return Observable(name, Scope.SENDER, kind, unit, meaning, reader)
 
 
 C, G, W, P = Kind.COUNTER, Kind.GAUGE, Kind.WATERMARK, Kind.PEAK
@@ -179,9 +188,10 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _port("fcs_errors", C, "frames", "Received with a wrong FCS."),
     _port("dropped_pkts", C, "packets", "Discarded at this port, all reasons."),
     _port("dropped_bytes", C, "bytes", "Discarded at this port, all reasons."),
-    _port("busy_ns", C, "ns", "Time spent sending; a frame counts in full when it starts.", _field("ports", "busy_ps", PS_PER_NS)),
-    _port("tx_utilisation_ratio", G, "ratio", "Share of the time since the last sample spent sending; above 1 by at most one frame.",
-          _utilisation),
+    _port("busy_ns", C, "ns", "Time spent sending; a frame counts in full when it starts.",
+          _field("ports", "busy_ps", PS_PER_NS)),
+    _port("tx_utilisation_ratio", G, "ratio",
+          "Share of the time since the last sample spent sending; above 1 by at most one frame.", _utilisation),
     _port("up", G, "0 or 1", "Link state."),
     _port("down_ns", C, "ns", "Time the link has been down.", _down_ns),
     _port("rate_bps", G, "bit/s", "Speed."),
@@ -194,7 +204,8 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _queue("sent_pkts", C, "packets", "sent_pkts", "Left the queue onto the wire."),
     _queue("sent_bytes", C, "bytes", "sent_bytes", "Left the queue onto the wire."),
     _queue("ecn_marked_pkts", C, "packets", "marked_pkts", "Marked CE here."),
-    _queue("ecn_capable_pkts", C, "packets", "ect_pkts", "ECN-capable packets that entered: the denominator of the marked share."),
+    _queue("ecn_capable_pkts", C, "packets", "ect_pkts",
+           "ECN-capable packets that entered: the denominator of the marked share."),
     _queue("queue_dropped_pkts", C, "packets", "dropped_pkts", "Discarded at this queue."),
     _queue("queue_dropped_bytes", C, "bytes", "dropped_bytes", "Discarded at this queue."),
     _queue("watchdog_stormed", G, "0 or 1", "wd_state", "The PFC watchdog holds this queue for stormed."),
@@ -205,13 +216,16 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pg("pg_watermark_bytes", W, "bytes", "watermark_bytes", "Highest use since the last sample."),
     _pg("pg_peak_bytes", P, "bytes", "peak_bytes", "Highest use since the start."),
     _pg("pg_headroom_bytes", G, "bytes", "headroom_bytes", "Headroom use now."),
-    _pg("pg_headroom_watermark_bytes", W, "bytes", "headroom_watermark_bytes", "Highest headroom use since the last sample."),
+    _pg("pg_headroom_watermark_bytes", W, "bytes", "headroom_watermark_bytes",
+        "Highest headroom use since the last sample."),
     _pg("pg_headroom_peak_bytes", P, "bytes", "headroom_peak_bytes", "Highest headroom use since the start."),
     _pg("pg_headroom_limit_bytes", G, "bytes", "xoff_bytes", "Headroom of the group (the profile's xoff)."),
-    Observable("pg_peak_share_ratio", Scope.PG, P, "ratio", "Highest shared use over the limit of that moment; 1 sends XOFF.",
+    Observable("pg_peak_share_ratio", Scope.PG, P, "ratio",
+               "Highest shared use over the limit of that moment; 1 sends XOFF.",
                _ratio("pgs", "peak_share_ratio")),
     _pg("pg_peak_limit_bytes", G, "bytes", "peak_limit_bytes", "The limit at the moment of pg_peak_share_ratio."),
-    _pg("pg_dynamic_th", G, "power of 2", "shift", "Its limit is 2^this times the pool's free bytes, unless it is static."),
+    _pg("pg_dynamic_th", G, "power of 2", "shift",
+        "Its limit is 2^this times the pool's free bytes, unless it is static."),
     _pg("pg_static_limit_bytes", G, "bytes", "limit_bytes", "Its static limit; -1: dynamic."),
     Observable("pg_pool_bytes", Scope.PG, G, "bytes", "Size of the pool it shares.",
                lambda now, rows: now.pools["size_bytes"][now.pgs.reshape(-1)["pool"][rows].astype(np.int64)]),
@@ -226,20 +240,22 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _prio("pfc_rx_pauses", C, "times", "pauses", "Went from sending to paused."),
     _prio("pfc_rx_resumes", C, "times", "on2off_pkts", "Pauses that ended, by XON or by the timer."),
     _prio("pfc_rx_paused", G, "0 or 1", _paused, "Paused by the peer now."),
-    _prio("pfc_rx_paused_ns", C, "ns", _field("prios", "rx_paused_ps", PS_PER_NS), "Time paused by the peer, the present pause included."),
-    _prio("pfc_tx_paused_ns", C, "ns", _field("prios", "tx_paused_ps", PS_PER_NS), "Time the peer was asked to be silent, the present request included."),
-    _prio("pfc_rx_longest_pause_ns", P, "ns", _field("prios", "longest_ps", PS_PER_NS), "Longest single pause by the peer, the present one included."),
-    *(Observable(f"drop_{reason.name.lower()}_pkts", Scope.PRIORITY, C, "packets", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "pkts"))
-      for reason in DropReason),
-    *(Observable(f"drop_{reason.name.lower()}_bytes", Scope.PRIORITY, C, "bytes", f"Discarded: {DROP_HELP[reason]}.", _drops(reason, "bytes"))
-      for reason in DropReason),
+    _prio("pfc_rx_paused_ns", C, "ns", _field("prios", "rx_paused_ps", PS_PER_NS),
+          "Time paused by the peer, the present pause included."),
+    _prio("pfc_tx_paused_ns", C, "ns", _field("prios", "tx_paused_ps", PS_PER_NS),
+          "Time the peer was asked to be silent, the present request included."),
+    _prio("pfc_rx_longest_pause_ns", P, "ns", _field("prios", "longest_ps", PS_PER_NS),
+          "Longest single pause by the peer, the present one included."),
+    *(_drop(reason, "pkts", "packets") for reason in DropReason),
+    *(_drop(reason, "bytes", "bytes") for reason in DropReason),
     _pool("pool_bytes", G, "used_bytes", "Used now."),
     _pool("pool_watermark_bytes", W, "watermark_bytes", "Highest use since the last sample."),
     _pool("pool_peak_bytes", P, "peak_bytes", "Highest use since the start."),
     _pool("pool_size_bytes", G, "size_bytes", "Size."),
     _pool("pool_headroom_bytes", G, "headroom_used_bytes", "Shared headroom pool: used now."),
     _pool("pool_headroom_peak_bytes", P, "headroom_peak_bytes", "Shared headroom pool: highest use since the start."),
-    _pool("pool_headroom_size_bytes", G, "headroom_size_bytes", "Shared headroom pool: size; 0 where headroom is private."),
+    _pool("pool_headroom_size_bytes", G, "headroom_size_bytes",
+          "Shared headroom pool: size; 0 where headroom is private."),
     _host("goodput_bytes", "bytes", "Payload received in order, each byte once."),
     _host("cnp_sent", "packets", "Congestion notifications sent: inbound congestion (notification point)."),
     _host("cnp_handled", "packets", "Congestion notifications obeyed: outbound congestion (reaction point)."),
@@ -265,11 +281,14 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _qp("qp_sent_pkts", C, "packets", "sent_pkts", "Data packets sent, repeated ones included."),
     _qp("qp_retransmitted_pkts", C, "packets", "retransmitted_pkts", "Data packets sent more than once."),
     _qp("qp_timeouts", C, "times", "timeouts", "Retransmission timers that ran out."),
-    Observable("qp_out_of_sequence_pkts", Scope.RECEIVER, C, "packets", "Received out of sequence.", _field("rqps", "out_of_sequence")),
-    Observable("ecmp_member_pkts", Scope.MEMBER, C, "packets", "Sent by way of this next hop.", _field("members", "pkts")),
-    Observable("ecmp_member_bytes", Scope.MEMBER, C, "bytes", "Sent by way of this next hop.", _field("members", "bytes")),
-    Observable("ecmp_imbalance_ratio", Scope.GROUP, G, "ratio", "Largest member's bytes over the mean; 1 is even, 0 nothing sent.",
-               imbalance),
+    Observable("qp_out_of_sequence_pkts", Scope.RECEIVER, C, "packets", "Received out of sequence.",
+               _field("rqps", "out_of_sequence")),
+    Observable("ecmp_member_pkts", Scope.MEMBER, C, "packets", "Sent by way of this next hop.",
+               _field("members", "pkts")),
+    Observable("ecmp_member_bytes", Scope.MEMBER, C, "bytes", "Sent by way of this next hop.",
+               _field("members", "bytes")),
+    Observable("ecmp_imbalance_ratio", Scope.GROUP, G, "ratio",
+               "Largest member's bytes over the mean; 1 is even, 0 nothing sent.", imbalance),
 )
 
 POSITION: Final = {observable.name: row for row, observable in enumerate(OBSERVABLES)}

@@ -124,7 +124,7 @@ def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks 
 
 
 def _identity(compiled: CompiledScenario, resolved: Mapping[str, Any], duration_ps: int) -> str:
-    """SHA-256 over what decides the result: the resolved scenario, its messages (files they came from included), the end."""
+    """SHA-256 over what decides the result: the resolved scenario, its messages (also those from files), the end."""
     found = hashlib.sha256(json.dumps([resolved, duration_ps], sort_keys=True).encode())
     messages = compiled.params.messages
     for column in (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fabric.report import schemas
 from fabric.report.observables import OBSERVABLES, POSITION, Observable, Rows, Scope
-from fabric.state.codes import N_CLASSES, N_DROP_REASONS
+from fabric.state.codes import N_CLASSES
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS
 
@@ -36,7 +36,7 @@ ROW: Final = np.dtype(
         ("value", np.int64),
     ]
 )
-"""A coded row: observable = position in OBSERVABLES, device and port = ids, -1 = none; ratios as the bits of a float64."""
+"""A coded row: observable = position in OBSERVABLES, device and port = ids, -1 = none; ratios as a float64's bits."""
 
 BY_SCOPE: Final[Mapping[Scope, tuple[Observable, ...]]] = {
     scope: tuple(it for it in OBSERVABLES if it.scope is scope) for scope in Scope
@@ -181,9 +181,10 @@ class Sampler:
     def _utilisation(self, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
         elapsed_ns = (now.time_ps - self._last_ps) / PS_PER_NS
         if elapsed_ns == 0:
-            return self._last[Scope.PORT][BY_SCOPE[Scope.PORT].index(OBSERVABLES[_UTILISATION])][rows]
+            line = BY_SCOPE[Scope.PORT].index(OBSERVABLES[_UTILISATION])
+            return np.asarray(self._last[Scope.PORT][line][rows], np.int64)
         busy_ns = now.ports["busy_ps"][rows] // PS_PER_NS - self._last[Scope.PORT][_BUSY][rows]
-        return (busy_ns / elapsed_ns).view(np.int64)
+        return np.asarray(busy_ns / elapsed_ns, np.float64).view(np.int64)
 
 
 def snapshot_rows(now: Snapshot, scope: Scope) -> NDArray[np.void]:

@@ -127,17 +127,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a caller may add to a session; none of them can change its result."""
+    """What a caller may add to a session; none of them can change its result. Each is given the engine as it is."""
 
     on_progress: Callable[[Progress], None] | None = None
     on_sample: Callable[[Snapshot], None] | None = None
-    on_pause: Callable[[Engine], None] | None = None
+    on_pause: Callable[[Any], None] | None = None
     """Called whenever the engine has returned; it may look at the engine, never advance it."""
-    check: Callable[[Engine, Snapshot], Sequence[str]] | None = None
+    check: Callable[[Any, Snapshot], Sequence[str]] | None = None
     """Laws of the model that are broken now; any ends the run with exit code 3."""
-    find_cycle: Callable[[Engine], Sequence[tuple[int, int]]] | None = None
+    find_cycle: Callable[[Any], Sequence[tuple[int, int]]] | None = None
     """A cyclic wait among (port, class), looked for where messages wait at the end."""
-    paths: Callable[[Engine], Any] | None = None
+    paths: Callable[[Any], Any] | None = None
     """list<string> array: the ports every message left by."""
 
 

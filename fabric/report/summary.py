@@ -1,5 +1,5 @@
-"""summary.json: a run on one page, made from the last snapshot. The same run gives the same bytes, on any machine and at
-any pace; what depends on the machine (wall time, versions) is in manifest.json.
+"""summary.json: a run on one page, made from the last snapshot. The same run gives the same bytes, on any machine and
+at any pace; what depends on the machine (wall time, versions) is in manifest.json.
 
 Sections: verdict (sentences), stop, metrics (measures.py), expectations, messages, drops, pfc, ecn, buffers, hosts,
 watchdog, deadlock, events. Times in sections are nanoseconds, as in the tables; metrics are in base units.

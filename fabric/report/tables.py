@@ -95,6 +95,9 @@ def as_csv(view: View, top: int | None) -> str:
 
 def print_view(view: View, out: TextIO, top: int | None = TERMINAL_ROWS) -> None:
     """Print the view as a table; what the --top limit leaves out is said below it."""
+    if not view.table.num_rows:
+        make_console(out).print(f"{view.title}: nothing")
+        return
     shown = view.table.slice(0, top)
     columns = [name for name in shown.column_names if _worth_showing(view, name)]
     grid = Table(
@@ -144,10 +147,10 @@ def cell(value: Any, unit: str) -> str:  # noqa: ANN401  whatever a column holds
 def _worth_showing(view: View, name: str) -> bool:
     """Columns that hold nothing but nulls and zeros are left out of tables for people."""
     if view.units[name] == "text" and name != "path":
-        return bool(view.table[name].null_count < view.table.num_rows) or not view.table.num_rows
+        return bool(view.table[name].null_count < view.table.num_rows)
     if name == "path":  # too wide for a table; in CSV and JSON
         return False
-    return any(view.table[name].to_numpy(zero_copy_only=False) != 0) or not view.table.num_rows
+    return any(view.table[name].to_numpy(zero_copy_only=False) != 0)
 
 
 def _filter(view: View, text: str) -> Any:  # noqa: ANN401  a mask, or the Problem

@@ -1,4 +1,4 @@
-"""topology.json of a run directory: the Fabric as facts, and back, so that a run can be explained without its scenario."""
+"""topology.json of a run directory: the Fabric as facts, and back; a run can be explained without its scenario."""
 
 from __future__ import annotations
 

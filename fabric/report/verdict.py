@@ -7,7 +7,7 @@ remedy. It judges what was measured; who caused a pause is for `fabric explain`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,16 +19,20 @@ from fabric.units import format_rate_bps, format_time_ps
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
 
+Sentence = tuple[str, str]
+"""(level, text)."""
+Metrics = Mapping[str, Number]
+
 LEVELS: Final = ("problem", "warning", "note", "good")
 
-_BUFFER: Final = {
-    DropReason.HEADROOM: "the headroom of a lossless priority group was full; compare its xoff with cable, speed and MTU",
+_WHY: Final = {
+    DropReason.HEADROOM: "the headroom of a lossless group was full; compare its xoff with cable, speed and MTU",
     DropReason.SHARED_HEADROOM_POOL: "the shared headroom pool was exhausted; enlarge it or pause earlier",
     DropReason.NO_HEADROOM: "a lossless priority group has no headroom at all; give it an xoff",
     DropReason.INGRESS_THRESHOLD: "over the ingress limit of their priority group",
     DropReason.EGRESS_THRESHOLD: "over the limit of their egress queue",
     DropReason.WRED: "dropped early by WRED: they were not ECN-capable",
-    DropReason.MTU: "larger than the MTU of the egress port (an encapsulation such as VXLAN adds bytes); raise the MTU of the fabric",
+    DropReason.MTU: "larger than the egress port's MTU (encapsulation such as VXLAN adds bytes); raise the MTU",
     DropReason.NO_ROUTE: "there was no route: a black hole",
     DropReason.LINK_DOWN: "they met a link that was down",
     DropReason.FCS: "bit errors on a cable (wrong FCS)",
@@ -40,7 +44,7 @@ _BUFFER: Final = {
 _EXPECTED: Final = (DropReason.INJECTED,)
 
 
-def sentences(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> list[dict[str, str]]:
+def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> list[dict[str, str]]:
     """[{level, text}], worst level first; within a level in the order of the rules below."""
     found = [
         *_messages(metrics, summary),
@@ -56,22 +60,17 @@ def sentences(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str
     return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
 
 
-def _messages(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
     total, done, failed = (int(metrics[f"messages.{name}"] or 0) for name in ("total", "done", "failed"))
+    left = total - done - failed
     stop = summary["stop"]
     if failed:
         yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
     if stop["reason"] == "no progress":
         since = format_time_ps(stop["stalled_since_ns"] * 1000)
-        yield (
-            "problem",
-            f"nothing was delivered after {since} although {_count(total - done - failed, 'message')} waited",
-        )
-    elif total - done - failed:
-        yield (
-            "warning",
-            f"{total - done - failed} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})",
-        )
+        yield "problem", f"nothing was delivered after {since} although {_count(left, 'message')} waited"
+    elif left:
+        yield "warning", f"{left} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
     if done == total:
         rate = format_rate_bps(float(metrics["goodput.total"] or 0))
         yield "good", f"all {_count(total, 'message')} done, goodput {rate}bit/s over the run"
@@ -80,13 +79,13 @@ def _messages(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iter
         yield "note", f"the slowest 1 % of messages took {worst:.1f} times their ideal time or more"
 
 
-def _deadlock(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
     if summary["deadlock"]:
         ring = " -> ".join(f"{it['port']} class {it['class']}" for it in [*summary["deadlock"], summary["deadlock"][0]])
         yield "problem", f"deadlock: these queues wait for each other: {ring}"
 
 
-def _drops(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
     lossless = int(metrics["drops.lossless"] or 0)
     if lossless:
         yield "problem", f"{_count(lossless, 'packet')} of lossless classes lost for want of buffer"
@@ -94,95 +93,76 @@ def _drops(metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterato
         yield "good", "no lossless drop"
     for reason, count in count_by_reason(metrics).items():
         ports = [it["port"] for it in summary["drops"]["ports"] if reason.name.lower() in it["reasons"]]
-        where = f" at {', '.join(ports[:3])}{', ...' if len(ports) > 3 else ''}" if ports else ""
+        where = f" at {_some(ports, 3)}" if ports else ""
         name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
         level = "note" if reason in _EXPECTED else "warning"
-        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_BUFFER[reason]}"
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}"
 
 
-def _pfc(now: Snapshot, metrics: Mapping[str, Number], summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
     if not metrics["pfc.pause_frames"]:
         yield "good", "no PFC pause frame was sent"
         return
     fabric = now.fabric
     pausers: Counter[str] = Counter()
     for host in paused_hosts(now).tolist():
-        pausers.update(
-            {fabric.peer_of(port).name for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()}
-        )
+        ports = [port for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()]
+        pausers.update({fabric.peer_of(port).name for port in ports})
     for switch, count in pausers.most_common(3):
         yield "note", f"{_count(count, 'host')} paused by {switch}"
     senders = np.unique(now.ports["node"][np.flatnonzero(now.prios["tx_xoff_pkts"].sum(axis=1) > 0)])
     hosts = [fabric.nodes[int(node)].name for node in senders if node < len(now.hosts)]
     if hosts:
-        yield (
-            "warning",
-            f"{', '.join(hosts[:5])}{', ...' if len(hosts) > 5 else ''} sent pause frames into the fabric: a slow receiver or a broken NIC",
-        )
+        yield "warning", f"{_some(hosts, 5)} sent pause frames into the fabric: a slow receiver or a broken NIC"
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
-        yield (
-            "note",
-            (
-                f"{worst['port']} was paused longest: {format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}, "
-                f"{worst['paused_ratio']:.0%} of the run, by {worst['by']}"
-            ),
-        )
+        how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
+        share = f"{worst['paused_ratio']:.0%} of the run"
+        yield "note", f"{worst['port']} was paused longest: {how}, {share}, by {worst['by']}"
     if not metrics["ecn.marked"]:
-        yield (
-            "warning",
-            "PFC paused before ECN marked anything: Kmin is above the level that sends XOFF, or marking is off",
-        )
-    share = metrics["headroom.peak_ratio"] or 0
-    if share >= 0.8:
-        yield "warning", f"headroom was used up to {share:.0%}"
+        yield "warning", "PFC paused before ECN marked anything: Kmin is above the level of XOFF, or marking is off"
+    headroom = metrics["headroom.peak_ratio"] or 0
+    if headroom >= 0.8:
+        yield "warning", f"headroom was used up to {headroom:.0%}"
 
 
-def _watchdog(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
-    storms = int(metrics["watchdog.storms"] or 0)
+def _watchdog(metrics: Metrics) -> Iterator[Sentence]:
+    storms, restored = int(metrics["watchdog.storms"] or 0), int(metrics["watchdog.restored"] or 0)
     if storms:
-        yield (
-            "warning",
-            f"the PFC watchdog detected {_count(storms, 'storm')}, {int(metrics['watchdog.restored'] or 0)} ended",
-        )
+        yield "warning", f"the PFC watchdog detected {_count(storms, 'storm')}, {restored} ended"
 
 
-def _congestion(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
-    if metrics["ecn.marked"]:
-        yield (
-            "note",
-            (
-                f"ECN marked {_count(int(metrics['ecn.marked']), 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); "
-                f"{_count(int(metrics['cnp.sent'] or 0), 'CNP')} sent, {_count(int(metrics['transport.rate_cuts'] or 0), 'rate cut')}"
-            ),
-        )
+def _congestion(metrics: Metrics) -> Iterator[Sentence]:
+    marked, sent, cuts = (int(metrics[name] or 0) for name in ("ecn.marked", "cnp.sent", "transport.rate_cuts"))
+    if marked:
+        reaction = f"{_count(sent, 'CNP')} sent, {_count(cuts, 'rate cut')}"
+        yield "note", f"ECN marked {_count(marked, 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); {reaction}"
 
 
-def _recovery(metrics: Mapping[str, Number]) -> Iterator[tuple[str, str]]:
+def _recovery(metrics: Metrics) -> Iterator[Sentence]:
     again, timeouts = int(metrics["transport.retransmits"] or 0), int(metrics["transport.timeouts"] or 0)
     if again:
         yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
 
 
-def _links(now: Snapshot) -> Iterator[tuple[str, str]]:
-    down = [
-        now.fabric.port_name(int(port))
-        for port in np.flatnonzero(now.ports["up"] == 0)
-        if now.fabric.ports[int(port)].peer > port
-    ]
+def _links(now: Snapshot) -> Iterator[Sentence]:
+    fabric = now.fabric
+    down = [fabric.port_name(port) for port in np.flatnonzero(now.ports["up"] == 0).tolist()
+            if fabric.ports[port].peer > port]
     if down:
-        yield (
-            "warning",
-            f"{_count(len(down), 'link')} down at the end: {', '.join(down[:3])}{', ...' if len(down) > 3 else ''}",
-        )
+        yield "warning", f"{_count(len(down), 'link')} down at the end: {_some(down, 3)}"
 
 
-def _events(summary: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:
     missing = {name: count for name, count in summary["events"]["unrecorded"].items() if count}
     if missing:
         listed = ", ".join(f"{count} {name}" for name, count in missing.items())
         yield "note", f"events beyond the cap were counted but not recorded: {listed}"
 
 
+def _some(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

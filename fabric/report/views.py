@@ -229,12 +229,12 @@ def events(run: RunDir) -> View:
     named = {kind.name.lower(): [name for name, _ in info.numbers] for kind, info in KINDS.items()}
     detail = pa.nulls(table.num_rows, pa.string())
     kinds = pc.cast(table["kind"], pa.string())
-    for kind, columns in named.items():
+    for kind, names in named.items():
         mine = pc.equal(kinds, kind)
-        if columns and pc.any(mine).as_py():
+        if names and pc.any(mine).as_py():
             words = [
                 pc.binary_join_element_wise(name, pc.cast(table[column], pa.string()), "=")
-                for name, column in zip(columns, "abcd", strict=False)
+                for name, column in zip(names, "abcd", strict=False)
             ]
             joined = pc.binary_join_element_wise(*words, " ") if len(words) > 1 else words[0]
             detail = pc.if_else(mine, joined, detail)
