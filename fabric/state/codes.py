@@ -83,8 +83,6 @@ class PacketKind(IntEnum):
     NAK = 3
     CNP = 4
     PFC = 5
-    RAW = 6
-    """A frame of the control plane or of a generator: carried, counted and delivered, not acknowledged."""
 
 
 class PacketFlag(IntFlag):
@@ -98,10 +96,8 @@ class PacketFlag(IntFlag):
     """Wears an outer VXLAN header."""
     INNER_CE = 8
     """The inner header is CE while an outer header is worn (RFC 6040)."""
-    HEADROOM = 16
-    """Charged to headroom at the present switch."""
-    MARKED = 32
-    """ACK: echoes a CE mark (models whose ACK carries the notification)."""
+    ECHO = 16
+    """ACK: its data packet was CE-marked (models whose ACK carries the notification)."""
 
 
 class Ecn(IntEnum):
@@ -161,7 +157,8 @@ class EventKind(IntEnum):
     RESUMED = 4
     """The port's class may send again: a = paused time in ps, b = bytes waiting, c = 1 if the timer ran out."""
     DROP = 5
-    """a = frame bytes, b, c, d = the numbers that decided it (see DropReason)."""
+    """a = bytes, b, c, d = the numbers that decided it: use, limit, size for buffer reasons; b = packets for
+    flushes (LINK_DOWN, WATCHDOG); b = MTU for MTU."""
     MARK = 6
     """ECN mark: a = queue bytes, b = kmin, c = kmax."""
     RATE_CUT = 7
@@ -175,11 +172,11 @@ class EventKind(IntEnum):
     STORM_RESTORED = 12
     """PFC watchdog: a = time in storm (ps)."""
     TIMEOUT = 13
-    """Retransmission timer: a = first unacknowledged byte, b = retries."""
+    """Retransmission timer: a = first unacknowledged PSN, b = retries."""
     QP_FAILED = 14
-    """Retry limit reached: a = bytes never acknowledged."""
+    """Retry limit reached: a = packets never acknowledged."""
     NAK_SENT = 15
-    """Out of sequence: a = expected byte, b = byte received."""
+    """Out of sequence: a = expected PSN, b = PSN received."""
     DEADLOCK = 16
     """Cyclic wait found: a = number of queues in the cycle."""
     EDIT = 17

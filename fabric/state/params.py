@@ -75,7 +75,8 @@ class QueueParams:
     """One egress queue."""
 
     pool: int
-    """Position in SwitchParams.pools."""
+    """Position in SwitchParams.pools: an egress pool, never the pool of a priority group (each byte is counted once
+    at ingress and once at egress)."""
     dynamic_th: int | None
     static_th_bytes: int
     ecn: EcnParams | None

@@ -80,7 +80,7 @@ PORT = _table(  # (n_ports,)
     ("pout_first", U4), ("pout_last", U4),
     ("rate_bps", I8),
     ("pause_quanta", I8), ("quantum_ps", I8),      # 512 bit times at this port's speed
-    ("pfc_next_ps", I8),         # earliest pause expiry or refresh of this port            writer: pause
+    ("pfc_next_ps", I8),         # earliest pause expiry or refresh of this port (may be early)   writer: pause
     ("response_ps", I8), ("propagation_ps", I8),
     ("bit_error_ratio", F8),
     ("drop_every", I8), ("drop_count", I8),  # fault injection
@@ -118,7 +118,8 @@ PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; switch
     ("xoff_bytes", I8), ("xon_bytes", I8), ("xon_offset_bytes", I8),
     ("watermark_bytes", I8), ("headroom_watermark_bytes", I8),    # since last sample
     ("peak_bytes", I8), ("headroom_peak_bytes", I8),              # since start
-    ("peak_share_ratio", F8),    # highest shared use / limit ever seen: 1 = XOFF
+    ("least_margin_bytes", I8),  # smallest limit - shared use ever seen: <= 0 means XOFF
+    ("peak_share_ratio", F8),    # shared use / limit at that moment: 1 = XOFF
     ("peak_limit_bytes", I8),    # the limit at that moment
     ("dropped_pkts", I8), ("admitted_pkts", I8),
     ("xoff_count", I8),
@@ -145,7 +146,6 @@ SWITCH = _table(  # (n_nodes - n_hosts,)
     ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
-    ("hpcc_reserve_bytes", I8),
 )
 
 HOST = _table(  # (n_hosts,)
@@ -170,32 +170,32 @@ QP = _table(  # (n_qps,)  sending side                                          
     ("src", U4), ("dst", U4), ("port", U4), ("next", U4),     # next: ready list, qp + 1
     ("dscp", U1), ("tc", U1), ("state", U1), ("cnp_seen", U1), ("alpha_seen", U1), ("started", U1), ("retries", U1),
     ("words", U4),               # src UDP port | dst UDP port << 16
-    ("next_bytes", I8),          # next byte to send (stream offset)
-    ("acked_bytes", I8),         # first byte not acknowledged
-    ("posted_bytes", I8),        # end of the last posted message
-    ("top_bytes", I8),           # highest byte ever sent: below it everything is a retransmission
+    ("next_psn", I8),            # next packet to send; PSNs do not wrap here
+    ("acked_psn", I8),           # first packet not acknowledged
+    ("posted_psn", I8),          # end of the last posted message
+    ("top_psn", I8),             # end of what was ever sent: below it everything is a retransmission
     ("msg_head", U4), ("msg_tail", U4), ("msg_now", U4),      # message + 1: oldest unacknowledged, last posted, being sent
     ("available_ps", I8),        # pacing: earliest next departure
     ("rate_bps", I8), ("target_bps", I8), ("line_bps", I8), ("alpha", F8),
     ("alpha_at_ps", I8), ("increase_at_ps", I8), ("decrease_at_ps", I8),
     ("byte_count", I8), ("byte_stage", I8), ("time_stage", I8),
     ("deadline_ps", I8),         # retransmission timer
-    ("recover_bytes", I8),       # selective repeat: recovery ends when this is acknowledged
-    ("sacked_bytes", I8),        # selective repeat: highest byte known received
+    ("recover_psn", I8),         # selective repeat: recovery ends when this is acknowledged
+    ("sacked_psn", I8),          # selective repeat: end of what is known received
+    ("resend_psn", I8),          # selective repeat: next hole to look at
     ("retransmitted_pkts", I8), ("timeouts", I8), ("cuts", I8), ("naks", I8), ("sent_pkts", I8),
 )
 
 RQP = _table(  # (n_qps,)  receiving side                                               owner: destination host
-    ("expected_bytes", I8),
-    ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_bytes", I8), ("unacked_pkts", I8),
-    ("nak_open", U1), ("cnp_pending", U1),
-    ("top_bytes", I8),           # selective repeat: highest byte received
+    ("expected_psn", I8),
+    ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_psn", I8), ("unacked_pkts", I8),
+    ("base_psn", I8),            # first packet of the message being received (go-back-0)
     ("out_of_sequence", I8),
 )
 
 MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                                    owner: source host
     ("qp", U4), ("next", U4), ("waits_for", U4), ("first_dep", U4), ("n_deps", U4),
-    ("size_bytes", I8), ("base_bytes", I8), ("ready_ps", I8), ("delay_ps", I8),
+    ("size_bytes", I8), ("n_pkts", I8), ("base_psn", I8), ("ready_ps", I8), ("delay_ps", I8),
     ("start_ps", I8),            # posted; -1 before
     ("end_ps", I8),              # last byte acknowledged; -1 before
     ("retransmitted_pkts", I8), ("failed", U1),
@@ -204,17 +204,20 @@ MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                            
 RMESSAGE = _table(  # (n_messages + 1,)                                                 owner: destination host
     ("arrived_ps", I8),          # last byte in order at the receiver; -1 before
     ("first_ps", I8),            # first packet there
-    ("hops", U4),
+    ("hops", U4),                # switches its last packet crossed
+    ("received_pkts", U4),       # selective repeat: distinct packets here
 )
 
 PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a wire)
     ("time_ps", I8),             # moment of its effect at the next device
     ("order", I8),               # insertion order of that event
-    ("seq", I8),                 # stream offset of data; cumulative offset of ACK/NAK; quanta of PFC
+    ("seq", I8),                 # PSN of data; next expected PSN of ACK/NAK; quanta of PFC
     ("next", U4),                # list it is in
     ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4), ("words", U4),
     ("size", U2), ("payload", U2),
-    ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),
+    ("charged", U2),             # bytes of whole cells that the present switch accounts it with
+    ("inner_ecn", U1), ("inner_dscp", U1),                 # while an outer VXLAN header is worn
+    ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
     ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame
 )
 
@@ -225,14 +228,18 @@ GROUP = _table(("first", U4), ("count", U4), ("next", U4))     # next: spraying
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  padded so that no two share a cache line
-    ("epoch", I8), ("next_ps", I8), ("stop", I8), ("trace_count", I8), ("events", I8), ("waiting", I8), ("windows", I8),
-    ("device", I8), ("pad", I8, (8,)),
+    ("first", U4), ("count", U4),            # its devices: a slice of State.roster        writer: driver
+    ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8), ("windows", I8), ("pad", I8, (9,)),
 )
 TRACE = _table(  # (n_threads * capacity,)
     ("time_ps", I8), ("device", U4), ("port", U4), ("kind", U1), ("prio", U1), ("reason", U1), ("qp", U4),
     ("a", I8), ("b", I8), ("c", I8), ("d", I8),
 )
 DEPENDENT = _table(("message", U4), ("at_arrival", U1))
+
+
+Heap = NDArray[np.void]
+"""A table of HEAP rows."""
 
 
 class State(NamedTuple):
@@ -270,9 +277,12 @@ class State(NamedTuple):
     outbox: NDArray[np.uint32]   # (n_threads * n_threads * 2 * n_ports) wires written in this window
     outbox_count: NDArray[np.int64]  # (n_threads * n_threads * 8) padded
     threads: NDArray[np.void]    # THREAD
+    roster: NDArray[np.uint32]   # (n_nodes,) devices grouped by thread
+    sync: NDArray[np.int64]      # (n_threads * 16,) per thread: [0] barrier epoch, [8] earliest event
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
+    leaf_device: NDArray[np.uint32]  # insertion order: (n_leaves,) owner of a leaf
 
 
 TX_SIZES: Final = 16384

@@ -1,0 +1,164 @@
+"""Carry out dated edits between two windows, at exactly their time.
+
+Everything before the edit's time has been played; everything at or after it has not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+
+from fabric.engine import edits as e
+from fabric.engine.kernels import kick_port, lose_link, release_class
+from fabric.errors import FabricError
+from fabric.state.build import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
+from fabric.state.codes import N_CLASSES, Aux, EventKind
+from fabric.state.params import EngineParams
+from fabric.state.timing import quantum_ps, serialisation_row
+from fabric.state.trace import NO_QP
+from fabric.state.types import TX_SIZES, State
+from fabric.topology.model import Fabric
+
+
+class Rates:
+    """Rows of State.tx_ps by link rate; dated edits may add a few."""
+
+    def __init__(self, fabric: Fabric, params: EngineParams) -> None:
+        self._row_of = {rate: row for row, rate in enumerate(sorted({link.rate_bps for link in fabric.links}))}
+        self._params = params
+
+    def row(self, state: State, rate_bps: int) -> int:
+        """Row of a rate, filled on first use."""
+        if rate_bps not in self._row_of:
+            row = len(self._row_of)
+            if (row + 1) * TX_SIZES > len(state.tx_ps):
+                raise FabricError(f"more than {self._params.spare_rate_rows} new link rates in one run",
+                                  "use fewer distinct rates in the scenario's faults")
+            state.tx_ps[row * TX_SIZES : (row + 1) * TX_SIZES] = serialisation_row(
+                rate_bps, self._params.frames.wire_overhead_bytes, self._params.mmu_law)
+            self._row_of[rate_bps] = row
+        return self._row_of[rate_bps]
+
+    def revisit(self, edit: e.Edit, state: State) -> None:
+        """Number rates again as the edits of a restored run did."""
+        if isinstance(edit, e.LinkRate):
+            self.row(state, edit.rate_bps)
+
+
+@singledispatch
+def apply(edit: e.Edit, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    """Apply one edit to State in place. Raises: TypeError for an edit that has no rule here."""
+    raise TypeError(f"no rule applies {type(edit).__name__}")
+
+
+def log_row(state: State, time_ps: int, device: int, kind: EventKind, port: int, a: int = 0, b: int = 0) -> None:
+    """Append to the event log from outside a kernel (the region of thread 0 has a margin for this)."""
+    thread = state.threads[0]
+    row = state.trace[int(thread["trace_count"])]
+    row["time_ps"], row["device"], row["port"], row["kind"], row["qp"] = time_ps, device, port, kind, NO_QP
+    row["prio"] = row["reason"] = 0
+    row["a"], row["b"], row["c"], row["d"] = a, b, 0, 0
+    thread["trace_count"] += 1
+
+
+@apply.register
+def _(edit: e.LinkState, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    link = fabric.links[edit.link]
+    for port in (link.a, link.b):
+        row = state.ports[port]
+        if bool(row["up"]) == edit.up:
+            continue
+        row["up"] = edit.up
+        if edit.up:
+            row["down_ps"] += edit.time_ps - int(row["down_since_ps"])
+            kick_port(state, int(row["node"]), port, edit.time_ps)
+        else:
+            row["down_since_ps"] = edit.time_ps
+        log_row(state, edit.time_ps, int(row["node"]), EventKind.LINK_UP if edit.up else EventKind.LINK_DOWN, port)
+    if not edit.up:
+        for port in (link.a, link.b):
+            lose_link(state, int(state.ports[port]["node"]), port, edit.time_ps)
+
+
+@apply.register
+def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    link = fabric.links[edit.link]
+    for port in (link.a, link.b):
+        row = state.ports[port]
+        log_row(state, edit.time_ps, int(row["node"]), EventKind.RATE_CHANGED, port, int(row["rate_bps"]), edit.rate_bps)
+        row["rate_row"], row["rate_bps"] = rates.row(state, edit.rate_bps), edit.rate_bps
+        row["quantum_ps"] = quantum_ps(edit.rate_bps)
+        mine = state.qps["port"] == port
+        state.qps["line_bps"][mine & (state.qps["line_bps"] > 0)] = edit.rate_bps
+        for name in ("rate_bps", "target_bps"):
+            state.qps[name][mine] = np.minimum(state.qps[name][mine], edit.rate_bps)
+
+
+@apply.register
+def _(edit: e.LinkErrors, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    link = fabric.links[edit.link]
+    state.ports["bit_error_ratio"][[link.a, link.b]] = edit.bit_error_ratio
+
+
+@apply.register
+def _(edit: e.DropEvery, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    state.ports[edit.port]["drop_every"], state.ports[edit.port]["drop_count"] = edit.every, 0
+
+
+@apply.register
+def _(edit: e.HostDrain, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    row = state.hosts[edit.host]
+    row["drain_bps"] = edit.drain_bps
+    if row["rx_head"] != 0:
+        # What waits is consumed at the new rate from now on; at line rate the buffer empties at once.
+        size_bits = int(state.packets[row["rx_head"]]["size"]) * 8
+        wait_ps = size_bits * 10**12 // edit.drain_bps if edit.drain_bps else 0
+        schedule_from_outside(state, edit.host, Aux.DRAIN, edit.time_ps + wait_ps)
+
+
+@apply.register
+def _(edit: e.PauseStorm, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    row, port = state.hosts[edit.host], fabric.nodes[edit.host].first_port
+    row["storm_classes"], row["storm_port"], row["storm_quanta"] = edit.classes, port, edit.quanta
+    row["storm_until_ps"] = edit.time_ps + edit.duration_ps
+    row["storm_gap_ps"] = edit.gap_ps or max(edit.quanta * int(state.ports[port]["quantum_ps"]) // 2, 1)
+    schedule_from_outside(state, edit.host, Aux.STORM, edit.time_ps)
+
+
+@apply.register
+def _(edit: e.QueueEcn, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    fill_ecn(state.queues[edit.port * N_CLASSES + edit.queue], edit.ecn)
+
+
+@apply.register
+def _(edit: e.PgThreshold, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    row = state.pgs[edit.port * N_CLASSES + edit.pg]
+    least = int(row["least_margin_bytes"])
+    shared_before = max(int(row["use_bytes"]) - int(row["reserved_bytes"]), 0)
+    fill_pg(row, edit.pg_params)
+    row["least_margin_bytes"] = least
+    # The pool counts what exceeds the reserve: a new reserve moves bytes between the two.
+    state.pools[row["pool"]]["used_bytes"] += max(int(row["use_bytes"]) - int(row["reserved_bytes"]), 0) - shared_before
+
+
+@apply.register
+def _(edit: e.PfcClasses, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    row = state.ports[edit.port]
+    lost = int(row["pfc_classes"]) & ~edit.classes
+    row["pfc_classes"] = edit.classes
+    for c in range(N_CLASSES):
+        if lost >> c & 1:
+            release_class(state, int(row["node"]), edit.port, c, edit.time_ps)
+
+
+@apply.register
+def _(edit: e.WatchdogSet, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    node = fabric.nodes[edit.switch]
+    if edit.watchdog is None:
+        for port in node.ports:
+            for c in range(N_CLASSES):
+                if state.queues[port * N_CLASSES + c]["wd_state"]:
+                    release_class(state, node.id, port, c, edit.time_ps)
+    fill_watchdog(state, node, replace(params.switches[edit.switch], watchdog=edit.watchdog), edit.time_ps)

@@ -1,0 +1,51 @@
+"""A checkpoint: every array of State in one NumPy archive, plus a few facts as JSON. No pickles are read or written."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.errors import FabricError
+from fabric.state.jit import source_digest
+from fabric.state.types import State
+
+_FACTS, _EVENTS = "facts", "events"
+
+
+def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any]) -> None:
+    """Write atomically: a reader sees the old checkpoint or the new one, never half of one."""
+    temporary = path.with_name(path.name + ".tmp")
+    text = json.dumps({**facts, "kernels": source_digest()})
+    with temporary.open("wb") as file:
+        np.savez(file, **{name: array.view(np.uint8) if array.dtype.names else array for name, array in state._asdict().items()},
+                 **{_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)})
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
+    """Read a checkpoint of a run whose freshly built State is `like`.
+
+    Raises: FabricError if the file is damaged, of other kernels, or of another scenario.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
+        events = arrays.pop(_EVENTS).view(like.trace.dtype)
+        state = State(**{name: arrays[name].view(getattr(like, name).dtype) for name in State._fields})
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
+    if facts["kernels"] != source_digest():
+        raise FabricError(f"{path} was written by another version", "run again without --resume")
+    for name in ("devices", "ports", "qps", "messages", "fib"):
+        if getattr(state, name).shape != getattr(like, name).shape:
+            raise FabricError(f"{path} belongs to another scenario ({name} differ in number)", "run again without --resume")
+    return state, facts, events

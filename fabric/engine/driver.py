@@ -1,0 +1,257 @@
+"""Emulator: plays a fabric up to a moment, applies dated edits at theirs, grows tables, hands out counters.
+
+The only place where kernels meet Python. What it does never changes a result: budgets, growth, draining, checkpoints and
+the number of threads leave the digest as it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.engine import checkpoint, counters
+from fabric.engine.apply import Rates, apply, log_row
+from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.engine.fib import FibWriter
+from fabric.engine.kernels import level_packets
+from fabric.engine.loop import play
+from fabric.engine.sequential import play_sequential
+from fabric.errors import FabricError, InvariantError
+from fabric.state.build import FIRST_PACKETS_PER_PORT, build, digest, give_rows
+from fabric.state.codes import INFINITY_PS, EventKind, Order, Stop, TraceBit
+from fabric.state.params import EngineParams
+from fabric.state.trace import NO_PORT
+from fabric.state.types import PACKET, TRACE, State
+from fabric.topology.model import Fabric
+from fabric.topology.paths import equal_cost_ports
+
+log = logging.getLogger(__name__)
+
+ALL_EVENTS = TraceBit.PAUSE | TraceBit.DROP | TraceBit.MARK | TraceBit.RATE | TraceBit.TRANSPORT
+_NO_BUDGET = 1 << 62
+
+
+class Emulator:
+    """One fabric, one run."""
+
+    def __init__(self, fabric: Fabric, params: EngineParams, edits: Sequence[Edit] = (), *, threads: int = 1,
+                 scheduler: Literal["windows", "sequential"] = "windows", order: Literal["source", "insertion"] = "source",
+                 record: TraceBit = ALL_EVENTS, reroute_delay_ps: int = 0) -> None:
+        if threads < 1 or (threads > 1 and scheduler == "sequential"):
+            raise FabricError(f"{threads} threads cannot play the {scheduler} scheduler", "use threads 1, or the windows scheduler")
+        if order == "insertion" and scheduler != "sequential":
+            raise FabricError("order 'insertion' needs the sequential scheduler", "add scheduler 'sequential'")
+        self.fabric = fabric
+        self.params = params
+        self.now_ps = 0
+        self._threads = min(threads, len(fabric.nodes))
+        self._sequential = scheduler == "sequential"
+        self._edits = sorted(self._with_reroutes(edits, reroute_delay_ps), key=lambda edit: edit.time_ps)
+        self._applied = 0
+        self._down: set[int] = set()
+        self._events: list[NDArray[Any]] = []
+        self._rates = Rates(fabric, params)
+        self._fib = FibWriter(fabric)
+        self._workers = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential, trace_mask=int(record),
+                                  order=Order.INSERTION if order == "insertion" else Order.SOURCE)
+        self._reroute()
+
+    # ===== playing =====
+
+    def advance(self, until_ps: int, *, budget: int | None = None) -> Stop:
+        """Play every event before until_ps.
+
+        Parameters
+        ----------
+        until_ps : int    bound, exclusive
+        budget : int    at most about this many windows (events, if sequential); None: no limit
+
+        Returns: BOUND (now_ps is until_ps), IDLE (nothing is pending and no edit will come) or BUDGET (call again).
+        Raises: InvariantError if a law of the model was broken.
+        """
+        left = _NO_BUDGET if budget is None else budget
+        while True:
+            bound = min(until_ps, self._next_edit_ps())
+            stop = self._play(bound, left)
+            if stop in (Stop.BOUND, Stop.IDLE):
+                if bound < until_ps or self._next_edit_ps() == bound < INFINITY_PS:
+                    if bound >= until_ps:
+                        self.now_ps = until_ps
+                        return Stop.BOUND
+                    self.now_ps = bound
+                    self._apply_due()
+                    continue
+                if stop is Stop.IDLE:
+                    self.now_ps = max(self.now_ps, min(until_ps, self._last_effect_ps()))
+                    return Stop.IDLE
+                self.now_ps = until_ps
+                return Stop.BOUND
+            if stop is Stop.BUDGET:
+                self.now_ps = max(self.now_ps, self._played_ps())
+                return Stop.BUDGET
+
+    def _last_effect_ps(self) -> int:
+        """When the last frame that was sent took effect at its receiver: the end of an idle fabric's story."""
+        ports = self.state.ports
+        return int(np.where(ports["tx_pkts"] > 0, ports["busy_until_ps"] + ports["arrival_delay_ps"], 0).max())
+
+    def _played_ps(self) -> int:
+        if self.state.config[0]["order"] == Order.INSERTION:
+            return int(self.state.global_time[self.state.global_tree[1]])
+        return int(self.state.next_ps.min())
+
+    def _play(self, bound_ps: int, budget: int) -> Stop:
+        while True:
+            if self._sequential:
+                code = play_sequential(self.state, bound_ps, budget)
+            else:
+                code = self._play_windows(bound_ps, budget)
+            stop = Stop(code)
+            if stop is Stop.PACKETS:
+                self._supply_packets()
+            elif stop is Stop.TRACE:
+                self._collect_events()
+            elif stop in (Stop.BOUND, Stop.IDLE, Stop.BUDGET):
+                return stop
+            else:
+                raise InvariantError(f"{stop.name} at {self.now_ps} ps", "please report this with the scenario")
+
+    def _play_windows(self, bound_ps: int, budget: int) -> int:
+        if self._workers is None:
+            return int(play(self.state, 0, bound_ps, budget))
+        others = [self._workers.submit(play, self.state, thread, bound_ps, budget) for thread in range(1, self._threads)]
+        code = int(play(self.state, 0, bound_ps, budget))
+        for other in others:
+            other.result()
+        return code
+
+    def _supply_packets(self) -> None:
+        """Level free packet rows, and grow the table if that does not help; nothing is lost (architecture, D8)."""
+        rows = self.state.threads
+        needy = {int(row["stop_device"]) for row in rows if row["stop"] == Stop.PACKETS or self._sequential}
+        for device in sorted(needy):
+            wanted = 4 * FIRST_PACKETS_PER_PORT * int(self.state.devices[device]["n_ports"])
+            moved = int(level_packets(self.state, device, wanted, 2 * FIRST_PACKETS_PER_PORT))
+            if moved < wanted:
+                old = self.state.packets
+                more = max(wanted - moved, len(old) // 8)
+                packets = np.zeros(len(old) + more, PACKET)
+                packets[: len(old)] = old
+                self.state = self.state._replace(packets=packets)
+                give_rows(self.state, device, len(old), more)
+                log.debug("packet table grown", extra={"rows": len(packets)})
+
+    # ===== edits =====
+
+    def _next_edit_ps(self) -> int:
+        return self._edits[self._applied].time_ps if self._applied < len(self._edits) else INFINITY_PS
+
+    def _with_reroutes(self, edits: Sequence[Edit], delay_ps: int) -> list[Edit]:
+        moments = {edit.time_ps + delay_ps for edit in edits if isinstance(edit, LinkState)}
+        return [*edits, *(_Reroute(moment) for moment in sorted(moments))]
+
+    def _apply_due(self) -> None:
+        while self._next_edit_ps() <= self.now_ps:
+            edit = self._edits[self._applied]
+            self._collect_events()
+            self._apply(edit)
+            if not isinstance(edit, _Reroute):
+                log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
+            self._applied += 1
+
+    def _apply(self, edit: Edit) -> None:
+        if isinstance(edit, _Reroute):
+            self._reroute()
+        elif isinstance(edit, FibRoute):
+            self.state = self._fib.edit(self.state, [(edit.switch, edit.host, edit.ports)])
+        else:
+            apply(edit, self.state, self.fabric, self.params, self._rates)
+
+    def _reroute(self) -> None:
+        """Shortest paths over the links that are up."""
+        down = frozenset(int(port) for port in np.flatnonzero(self.state.ports["up"] == 0))
+        table = self._fib.table(equal_cost_ports(self.fabric, down))
+        self.state = self._fib.write(self.state, table)
+
+    # ===== looking =====
+
+    @property
+    def finished(self) -> bool:
+        """Whether every message is done or has failed."""
+        return counters.is_finished(self.state)
+
+    @property
+    def packet_hops(self) -> int:
+        """Packets that have crossed a link so far."""
+        return counters.packet_hops(self.state)
+
+    @property
+    def events(self) -> int:
+        """Events handled so far."""
+        return int(self.state.devices["events"].sum())
+
+    def snapshot(self, *, reset_watermarks: bool = False) -> counters.Snapshot:
+        """Counters as they are now; reset_watermarks starts a new sampling interval."""
+        taken = counters.snapshot(self.state, self.fabric, self.now_ps)
+        if reset_watermarks:
+            counters.reset_watermarks(self.state)
+        return taken
+
+    def _collect_events(self) -> None:
+        capacity = len(self.state.trace) // self._threads
+        for thread in range(self._threads):
+            count = int(self.state.threads[thread]["trace_count"])
+            if count:
+                self._events.append(self.state.trace[thread * capacity : thread * capacity + count].copy())
+                self.state.threads[thread]["trace_count"] = 0
+
+    def drain_events(self) -> NDArray[Any]:
+        """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
+        self._collect_events()
+        rows = np.concatenate(self._events) if self._events else np.zeros(0, TRACE)
+        self._events = []
+        return rows[np.lexsort((rows["device"], rows["time_ps"]))]
+
+    def digest(self) -> str:
+        """SHA-256 over the observable tables."""
+        return digest(self.state)
+
+    # ===== checkpoints =====
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint, atomically. Drained events are the caller's; undrained ones are kept in it."""
+        self._collect_events()
+        checkpoint.write(path, self.state, {"now_ps": self.now_ps, "applied": self._applied, "threads": self._threads,
+                                            "sequential": self._sequential},
+                         np.concatenate(self._events) if self._events else np.zeros(0, TRACE))
+
+    @classmethod
+    def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path, **options: Any) -> Emulator:
+        """Go on from a checkpoint of the same fabric, parameters, edits and options.
+
+        Raises: FabricError if the file is damaged or belongs to another run.
+        """
+        emulator = cls(fabric, params, edits, **options)
+        state, facts, events = checkpoint.read(path, emulator.state)
+        if facts["threads"] != emulator._threads or facts["sequential"] != emulator._sequential:
+            raise FabricError(f"{path} was written with {facts['threads']} threads by the "
+                              f"{'sequential' if facts['sequential'] else 'windows'} scheduler", "resume with the same options")
+        emulator.state = state
+        emulator._fib.learn(state)
+        emulator._rates = Rates(fabric, params)
+        emulator.now_ps, emulator._applied = int(facts["now_ps"]), int(facts["applied"])
+        for edit in emulator._edits[: emulator._applied]:
+            emulator._rates.revisit(edit, emulator.state)
+        emulator._events = [events] if len(events) else []
+        return emulator
+
+
+class _Reroute(Edit):
+    """Recompute shortest paths after link states changed."""

@@ -1,0 +1,90 @@
+"""Routes become FIB rows: the door between any control plane and the data plane.
+
+`FibWriter` owns the mapping from (switch, set of ports) to ECMP group. It is given routes, either a whole EcmpTable (shortest
+paths) or single edits (a control plane's), and returns State with the rows changed. Groups are only added, so the
+counters of old ones stay readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.state.types import GROUP, MEMBER, State
+from fabric.topology.model import Fabric
+from fabric.topology.paths import DELIVER, UNREACHABLE, EcmpTable
+
+
+class FibWriter:
+    """Writes next hops of switches towards hosts."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self._fabric = fabric
+        self._n_hosts = len(fabric.hosts)
+        self._group_of: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._members: list[int] = []
+        self._first: list[int] = []
+
+    def group(self, switch: int, ports: tuple[int, ...]) -> int:
+        """FIB value (group + 1) of a switch's next-hop set; 0 for the empty set."""
+        if not ports:
+            return 0
+        key = (switch, ports)
+        if key not in self._group_of:
+            self._group_of[key] = len(self._first)
+            self._first.append(len(self._members))
+            self._members.extend(ports)
+        return self._group_of[key] + 1
+
+    def table(self, routes: EcmpTable) -> NDArray[np.uint32]:
+        """FIB rows of all switches from shortest paths: (n_switches, n_hosts)."""
+        n_classes = routes.group_of.shape[1]
+        class_of_host = routes.class_of_host[: self._n_hosts]
+        fib = np.zeros((len(self._fabric.switches), self._n_hosts), np.uint32)
+        for row, switch in enumerate(self._fabric.switches):
+            by_class = np.zeros(n_classes, np.uint32)
+            for class_ in range(n_classes):
+                group = int(routes.group_of[switch.id, class_])
+                if group not in (DELIVER, UNREACHABLE):
+                    by_class[class_] = self.group(switch.id, tuple(int(p) for p in routes.groups[group]))
+            fib[row] = by_class[class_of_host]
+        for (switch_id, host), ports in sorted(routes.delivery.items()):
+            fib[switch_id - self._n_hosts, host] = self.group(switch_id, tuple(int(p) for p in ports))
+        return fib
+
+    def write(self, state: State, fib: NDArray[np.uint32]) -> State:
+        """Put whole-fabric FIB rows into State."""
+        return self._grown(state)._replace(fib=np.ascontiguousarray(fib).reshape(-1))
+
+    def edit(self, state: State, routes: Iterable[tuple[int, int, tuple[int, ...]]]) -> State:
+        """Change single routes: (switch, host, ports); empty ports: no route."""
+        for switch, host, ports in routes:
+            state.fib[(switch - self._n_hosts) * self._n_hosts + host] = self.group(switch, tuple(ports))
+        return self._grown(state)
+
+    def learn(self, state: State) -> None:
+        """Take over the groups of a restored State."""
+        self._first = [int(first) for first in state.groups["first"]]
+        self._members = [int(port) for port in state.members["port"]]
+        counts = [int(count) for count in state.groups["count"]]
+        self._group_of = {}
+        for group, (first, count) in enumerate(zip(self._first, counts, strict=True)):
+            ports = tuple(self._members[first : first + count])
+            self._group_of[(int(state.ports[ports[0]]["node"]), ports)] = group
+
+    def _grown(self, state: State) -> State:
+        known = len(state.groups) if self._known(state) else 0
+        groups, members = np.zeros(max(len(self._first), 1), GROUP), np.zeros(max(len(self._members), 1), MEMBER)
+        groups["first"][: len(self._first)] = self._first
+        groups["count"][: len(self._first)] = np.diff([*self._first, len(self._members)])
+        members["port"][: len(self._members)] = self._members
+        if known:
+            groups["next"][:known] = state.groups["next"]
+            members[: len(state.members)] = state.members
+        return state._replace(groups=groups, members=members)
+
+    @staticmethod
+    def _known(state: State) -> bool:
+        return bool(state.groups["count"].any())

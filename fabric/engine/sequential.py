@@ -1,0 +1,62 @@
+"""The sequential scheduler: one event at a time, in one global order; over the same handlers as the window loop.
+
+With order `source` it must give the windows' digest (that proves the windows); with order `insertion` it is comparable,
+event by event, with simulators that keep one global event list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.engine.dispatch import handle
+from fabric.engine.loop import shortage, take_over
+from fabric.state import calendar
+from fabric.state.codes import INFINITY_PS, Order, Stop
+from fabric.state.jit import entry, kernel
+from fabric.state.types import State
+
+_NONE, _BOUND, _BUDGET, _IDLE = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET), int(Stop.IDLE)
+_INSERTION = int(Order.INSERTION)
+u = np.uint32
+i64 = np.int64
+
+
+@kernel
+def _first_device(state: State) -> int:
+    best, best_ps = 0, INFINITY_PS
+    for device in range(state.next_ps.shape[0]):
+        if state.next_ps[device] < best_ps:
+            best, best_ps = device, i64(state.next_ps[device])
+    return best
+
+
+@entry
+def play_sequential(state: State, until_ps: int, max_events: int) -> int:
+    """Play events in global order up to until_ps, at most max_events of them; a Stop code."""
+    insertion = state.config[0]["order"] == _INSERTION
+    events = 0
+    while True:
+        take_over(state, 0)
+        if insertion:
+            leaf = i64(state.global_tree[1])
+            now_ps = i64(state.global_time[leaf])
+            device = i64(state.leaf_device[leaf])
+            source = leaf - (i64(state.devices[device]["tree"]) >> 1)
+        else:
+            device = _first_device(state)
+            key = calendar.first_key(state, device)
+            now_ps, source = calendar.key_time_ps(key), calendar.key_source(key)
+        if now_ps >= until_ps:
+            return _IDLE if now_ps >= INFINITY_PS else _BOUND
+        if events >= max_events:
+            return _BUDGET
+        stop = shortage(state, device)
+        if stop == _NONE:
+            stop = handle(state, device, source, now_ps)
+        if stop != _NONE:
+            state.threads[0]["stop_device"] = device
+            return stop
+        state.devices[device]["events"] += 1
+        if not insertion:
+            state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
+        events += 1

@@ -1,0 +1,104 @@
+"""Hosts that hurt the fabric: a receiver that drains slowly, and a NIC that pauses without end.
+
+Slow receiver: data frames wait in the NIC's receive buffer and are consumed at drain_bps; at rx_xoff_bytes the host sends
+XOFF for its PFC classes, at rx_xon_bytes XON; what does not fit is lost (Guo et al., SIGCOMM 2016, section 4.4: slow-receiver
+symptom). Broken NIC: XOFF frames at a fixed gap until a given moment, whatever its buffers hold (same paper, 4.3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.host import receiver
+from fabric.port import pause
+from fabric.port.drop import discard
+from fabric.port.pause import aux_source
+from fabric.state import calendar
+from fabric.state.codes import INFINITY_PS, Aux, DropReason
+from fabric.state.jit import kernel
+from fabric.state.types import State
+
+_DRAIN, _STORM = int(Aux.DRAIN), int(Aux.STORM)
+_RX_BUFFER = int(DropReason.RX_BUFFER)
+_PS_PER_S = 1_000_000_000_000
+u = np.uint32
+i64 = np.int64
+
+
+@kernel
+def _schedule_drain(state: State, device: int, now_ps: int) -> None:
+    host = state.hosts[device]
+    time_ps = INFINITY_PS
+    if host["rx_head"] != 0 and host["drain_bps"] > 0:
+        size_bytes = i64(state.packets[host["rx_head"]]["size"])
+        time_ps = now_ps + size_bytes * 8 * _PS_PER_S // i64(host["drain_bps"])
+    elif host["rx_head"] != 0:
+        time_ps = now_ps
+    calendar.schedule(state, device, aux_source(state, device, _DRAIN), time_ps, calendar.NEW_ORDER)
+
+
+@kernel
+def _pause_all(state: State, device: int, now_ps: int, xoff: bool) -> None:
+    port = i64(state.hosts[device]["rx_port"])
+    for c in range(8):
+        if i64(state.ports[port]["pfc_classes"]) >> c & 1:
+            if xoff:
+                pause.begin(state, device, port, c, now_ps)
+            else:
+                pause.end(state, device, port, c, now_ps)
+
+
+@kernel
+def buffer_data(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    """A data frame has arrived at a host that drains slowly."""
+    host, frame = state.hosts[device], state.packets[packet]
+    used = i64(host["rx_used_bytes"]) + i64(frame["size"])
+    if used > host["rx_buffer_bytes"]:
+        host["rx_discards"] += 1
+        discard(state, device, port, packet, _RX_BUFFER, now_ps, used, i64(host["rx_buffer_bytes"]), 0)
+        return
+    host["rx_used_bytes"] = used
+    host["rx_peak_bytes"] = max(i64(host["rx_peak_bytes"]), used)
+    frame["next"] = 0
+    if host["rx_tail"] == 0:
+        host["rx_head"] = packet
+        host["rx_tail"] = packet
+        _schedule_drain(state, device, now_ps)
+    else:
+        state.packets[host["rx_tail"]]["next"] = packet
+        host["rx_tail"] = packet
+    if used >= host["rx_xoff_bytes"] and host["rx_xoff_sent"] == 0:
+        host["rx_xoff_sent"] = 1
+        host["rx_port"] = port
+        _pause_all(state, device, now_ps, True)
+
+
+@kernel
+def on_drain(state: State, device: int, now_ps: int) -> None:
+    """The oldest buffered frame has been consumed."""
+    host = state.hosts[device]
+    packet = host["rx_head"]
+    if packet == host["rx_tail"]:
+        host["rx_head"] = host["rx_tail"] = 0
+    else:
+        host["rx_head"] = state.packets[packet]["next"]
+    host["rx_used_bytes"] -= i64(state.packets[packet]["size"])
+    state.packets[packet]["next"] = 0
+    if host["rx_xoff_sent"] != 0 and host["rx_used_bytes"] <= host["rx_xon_bytes"]:
+        host["rx_xoff_sent"] = 0
+        _pause_all(state, device, now_ps, False)
+    _schedule_drain(state, device, now_ps)
+    receiver.receive_data(state, device, packet, now_ps)
+
+
+@kernel
+def on_storm(state: State, device: int, now_ps: int) -> None:
+    """Send the broken NIC's next XOFF; after its end the class is simply left to time out."""
+    host = state.hosts[device]
+    if now_ps >= host["storm_until_ps"]:
+        host["storm_classes"] = 0
+        calendar.schedule(state, device, aux_source(state, device, _STORM), INFINITY_PS, 0)
+        return
+    classes = i64(host["storm_classes"])
+    pause.send(state, device, i64(host["storm_port"]), classes, classes, i64(host["storm_quanta"]), now_ps)
+    calendar.schedule(state, device, aux_source(state, device, _STORM), now_ps + i64(host["storm_gap_ps"]), calendar.NEW_ORDER)

@@ -1,0 +1,227 @@
+"""The NIC's transmit side: ready queue pairs in round robin per class, frames already made, pacing.
+
+Rules
+1. A queue pair with work is READY (in its port's round robin for its class), WAITING (paced: in the host's heap until
+   its next departure) or BLOCKED (window).
+2. Classes share the port by its scheduler; within a class, frames already made (ACK, NAK, CNP) go before new data.
+3. PAUSE stops the class's data and frames alike; other classes go on.
+4. WAKE is scheduled only when the port has nothing to send before the heap's first departure (always on hosts with
+   several ports, which share the heap).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.host import sender
+from fabric.host.messages import heap_pop, heap_push
+from fabric.port import scheduler, transmit
+from fabric.port.drop import discard
+from fabric.port.pause import aux_source
+from fabric.state import calendar
+from fabric.state.codes import INFINITY_PS, Aux, DropReason, QpState
+from fabric.state.jit import hot, kernel
+from fabric.state.types import State
+
+_WAKE = int(Aux.WAKE)
+_IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
+_BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
+_LINK_DOWN = int(DropReason.LINK_DOWN)
+u = np.uint32
+i64 = np.int64
+
+
+@hot
+def _enlist(state: State, qp: int) -> None:
+    row = state.qps[u(qp)]
+    port, tc = i64(row["port"]), i64(row["tc"])
+    queue = state.queues[u(port * 8 + tc)]
+    row["state"] = _READY
+    row["next"] = 0
+    if queue["ready_tail"] == 0:
+        queue["ready_head"] = qp + 1
+        state.ports[u(port)]["nonempty"] = i64(state.ports[u(port)]["nonempty"]) | 1 << tc
+    else:
+        state.qps[u(i64(queue["ready_tail"]) - 1)]["next"] = qp + 1
+    queue["ready_tail"] = qp + 1
+
+
+@kernel
+def _park(state: State, device: int, qp: int) -> None:
+    host, row = state.hosts[device], state.qps[u(qp)]
+    row["state"] = _WAITING
+    heap_push(state.waits, i64(host["waits"]), i64(host["n_waits"]), i64(row["available_ps"]), qp, qp)
+    host["n_waits"] += 1
+
+
+@kernel
+def _wake_due(state: State, device: int, now_ps: int) -> None:
+    host = state.hosts[device]
+    base = i64(host["waits"])
+    while host["n_waits"] > 0 and state.waits[base]["time_ps"] <= now_ps:
+        qp = i64(state.waits[base]["item"])
+        heap_pop(state.waits, base, i64(host["n_waits"]))
+        host["n_waits"] -= 1
+        if state.qps[u(qp)]["state"] != _FAILED:
+            _enlist(state, qp)
+
+
+@hot
+def _schedule_wake(state: State, device: int) -> None:
+    host = state.hosts[device]
+    time_ps = INFINITY_PS
+    if host["n_waits"] > 0:
+        time_ps = i64(state.waits[i64(host["waits"])]["time_ps"])
+    calendar.schedule(state, device, aux_source(state, device, _WAKE), time_ps, calendar.NEW_ORDER)
+
+
+@hot
+def _take_frame(state: State, port: int, tc: int) -> np.uint32:
+    queue = state.queues[u(port * 8 + tc)]
+    packet = queue["head"]
+    queue["depth_bytes"] -= i64(state.packets[packet]["size"])
+    queue["depth_pkts"] -= 1
+    if packet == queue["tail"]:
+        queue["head"] = queue["tail"] = 0
+        if queue["ready_head"] == 0:
+            scheduler.emptied(state, port, tc)
+    else:
+        queue["head"] = state.packets[packet]["next"]
+    return packet
+
+
+@hot
+def _take_queue_pair(state: State, port: int, tc: int) -> int:
+    queue = state.queues[u(port * 8 + tc)]
+    qp = i64(queue["ready_head"]) - 1
+    queue["ready_head"] = state.qps[u(qp)]["next"]
+    if queue["ready_head"] == 0:
+        queue["ready_tail"] = 0
+        if queue["head"] == 0:
+            scheduler.emptied(state, port, tc)
+    return qp
+
+
+@hot
+def _put_back(state: State, device: int, port: int, qp: int) -> None:
+    row = state.qps[u(qp)]
+    if not sender.has_work(state, qp):
+        row["state"] = _IDLE
+    elif sender.is_blocked(state, qp):
+        row["state"] = _BLOCKED
+    elif row["available_ps"] <= state.ports[u(port)]["busy_until_ps"]:
+        _enlist(state, qp)
+    else:
+        _park(state, device, qp)
+
+
+@kernel
+def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
+    """The port is idle: send a control frame, a frame already made, or the next packet of a ready queue pair."""
+    out, config = state.ports[u(port)], state.config[0]
+    full_frame_bytes = i64(config["payload_bytes"]) + i64(config["data_header_bytes"])
+    if out["up"] == 0:
+        return
+    while True:
+        if out["ctrl_head"] != 0:
+            transmit.send_control(state, device, port, now_ps)
+            break
+        if state.hosts[device]["n_waits"] > 0:
+            _wake_due(state, device, now_ps)
+        eligible = i64(out["nonempty"]) & ~i64(out["paused"])
+        if eligible == 0:
+            break
+        tc = scheduler.pick(state, port, eligible, full_frame_bytes)
+        queue = state.queues[u(port * 8 + tc)]
+        if queue["head"] != 0:
+            packet = _take_frame(state, port, tc)
+            size_bytes = i64(state.packets[packet]["size"])
+            transmit.launch(state, device, port, packet, transmit.occupy(state, port, size_bytes, now_ps))
+            queue["sent_pkts"] += 1
+            queue["sent_bytes"] += size_bytes
+            break
+        qp = _take_queue_pair(state, port, tc)
+        if not sender.has_work(state, qp):
+            if state.qps[u(qp)]["state"] != _FAILED:
+                state.qps[u(qp)]["state"] = _IDLE
+            continue
+        packet = sender.make_packet(state, device, qp, now_ps)
+        size_bytes = i64(state.packets[packet]["size"])
+        queue["sent_pkts"] += 1
+        queue["sent_bytes"] += size_bytes
+        end_ps = transmit.occupy(state, port, size_bytes, now_ps)
+        sender.pace(state, qp, size_bytes, end_ps - now_ps, now_ps)
+        transmit.launch(state, device, port, packet, end_ps)
+        _put_back(state, device, port, qp)
+        break
+    waiting = out["ctrl_head"] != 0 or i64(out["nonempty"]) & ~i64(out["paused"]) != 0
+    if waiting and transmit.is_busy(state, port, now_ps):
+        transmit.wake_when_free(state, device, port)
+    if state.hosts[device]["n_waits"] > 0 and (not waiting or state.devices[device]["n_ports"] > 1):
+        _schedule_wake(state, device)
+
+
+@hot
+def kick(state: State, device: int, port: int, now_ps: int) -> None:
+    """Something may have become eligible on this port."""
+    if state.ports[u(port)]["up"] == 0:
+        return
+    if not transmit.is_busy(state, port, now_ps):
+        transmit_next(state, device, port, now_ps)
+    elif i64(state.ports[u(port)]["nonempty"]) & ~i64(state.ports[u(port)]["paused"]) != 0:
+        transmit.wake_when_free(state, device, port)
+
+
+@kernel
+def activate(state: State, device: int, qp: int, now_ps: int) -> None:
+    """A queue pair has something to send; no effect if it is already on its way."""
+    row = state.qps[u(qp)]
+    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp) or sender.is_blocked(state, qp):
+        return
+    if row["available_ps"] <= now_ps:
+        _enlist(state, qp)
+        kick(state, device, i64(row["port"]), now_ps)
+    else:
+        _park(state, device, qp)
+        _schedule_wake(state, device)
+
+
+@kernel
+def on_wake(state: State, device: int, now_ps: int) -> None:
+    """The heap's first departure has come."""
+    calendar.schedule(state, device, aux_source(state, device, _WAKE), INFINITY_PS, 0)
+    _wake_due(state, device, now_ps)
+    first = i64(state.devices[device]["first_port"])
+    for port in range(first, first + i64(state.devices[device]["n_ports"])):
+        kick(state, device, port, now_ps)
+    if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
+        _schedule_wake(state, device)
+
+
+@kernel
+def queue_frame(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    """Send a frame made by this host (ACK, NAK, CNP) in its class, or in the control queue where the model says so."""
+    out, frame = state.ports[u(port)], state.packets[packet]
+    tc = i64(frame["tc"])
+    if out["up"] == 0:
+        discard(state, device, port, packet, _LINK_DOWN, now_ps, 0, 0, 0)
+        return
+    if state.config[0]["ack_strict"] != 0:
+        transmit.queue_control(state, device, port, packet, now_ps)
+        return
+    queue = state.queues[u(port * 8 + tc)]
+    frame["next"] = 0
+    depth = i64(queue["depth_bytes"]) + i64(frame["size"])
+    queue["depth_bytes"] = depth
+    queue["depth_pkts"] += 1
+    queue["enqueued_pkts"] += 1
+    queue["enqueued_bytes"] += i64(frame["size"])
+    queue["watermark_bytes"] = max(i64(queue["watermark_bytes"]), depth)
+    queue["peak_bytes"] = max(i64(queue["peak_bytes"]), depth)
+    if queue["tail"] == 0:
+        queue["head"] = packet
+        out["nonempty"] = i64(out["nonempty"]) | 1 << tc
+    else:
+        state.packets[queue["tail"]]["next"] = packet
+    queue["tail"] = packet
+    kick(state, device, port, now_ps)

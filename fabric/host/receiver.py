@@ -1,0 +1,212 @@
+"""RDMA responder and notification point: accept in order, acknowledge, report gaps and congestion.
+
+Rules
+1. In order: deliver; one ACK per ack_every packets and at every message's end. The data row becomes the ACK.
+2. A gap: one NAK for it (go-back-N), repeated after nak_interval if the model has one; with selective repeat every packet
+   out of order is kept and NAKed with its own number. A duplicate is acknowledged again: its ACK may have been lost.
+3. Notification point: a CE-marked packet causes a CNP, at most one per queue pair and cnp_interval, after cnp_delay.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.host import nic
+from fabric.host.messages import release_dependents
+from fabric.port.pause import aux_source
+from fabric.state import calendar, pool, trace
+from fabric.state.codes import (
+    INFINITY_PS,
+    Aux,
+    CongestionControl,
+    Ecn,
+    EventKind,
+    PacketFlag,
+    PacketKind,
+    Recovery,
+    TraceBit,
+)
+from fabric.state.jit import hot, kernel
+from fabric.state.types import State
+
+_ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
+_FIRST, _LAST = int(PacketFlag.FIRST), int(PacketFlag.LAST)
+_CE, _ECT0 = int(Ecn.CE), int(Ecn.ECT0)
+_SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
+_DCQCN = int(CongestionControl.DCQCN)
+_NOTIFY = int(Aux.NOTIFY)
+_TRACE, _NAK_SENT = int(TraceBit.TRANSPORT), int(EventKind.NAK_SENT)
+u = np.uint32
+i64 = np.int64
+
+
+@hot
+def _class_of(state: State, device: int, dscp: int) -> int:
+    """Hosts classify as their leaf does."""
+    leaf = i64(state.hosts[device]["leaf"]) - i64(state.config[0]["n_hosts"])
+    return i64(state.switches[leaf]["dscp_to_tc"][dscp])
+
+
+@hot
+def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, now_ps: int) -> None:
+    """Turn a data frame into its ACK or NAK and send it out of the port it came in by."""
+    frame, config = state.packets[packet], state.config[0]
+    port = i64(frame["in_port"])
+    frame["kind"], frame["size"], frame["payload"], frame["flags"] = kind, config["ack_bytes"], 0, 0
+    frame["src"], frame["dst"] = frame["dst"], frame["src"]
+    frame["seq"] = psn
+    frame["ecn"], frame["ttl"] = _ECT0, config["initial_ttl"]
+    dscp = i64(config["ack_dscp"])
+    if dscp >= 0:
+        frame["dscp"] = dscp
+    frame["tc"] = _class_of(state, device, i64(frame["dscp"]))
+    nic.queue_frame(state, device, port, packet, now_ps)
+
+
+@kernel
+def _send_cnp(state: State, device: int, port: int, qp: int, target: int, now_ps: int) -> None:
+    packet = pool.take(state, device)
+    frame, config = state.packets[packet], state.config[0]
+    frame["kind"], frame["size"], frame["payload"], frame["flags"] = _CNP, config["cnp_bytes"], 0, 0
+    frame["src"], frame["dst"], frame["qp"], frame["msg"] = device, target, qp, 0
+    frame["words"], frame["in_port"] = state.qps[u(qp)]["words"], port
+    frame["dscp"], frame["ecn"], frame["ttl"] = config["cnp_dscp"], _ECT0, config["initial_ttl"]
+    frame["tc"] = _class_of(state, device, i64(frame["dscp"]))
+    state.hosts[device]["cnp_sent"] += 1
+    if config["cnp_delay_ps"] == 0:
+        nic.queue_frame(state, device, port, packet, now_ps)
+        return
+    host = state.hosts[device]
+    frame["time_ps"] = now_ps + config["cnp_delay_ps"]
+    if host["cnp_tail"] == 0:
+        host["cnp_head"] = packet
+        calendar.schedule(state, device, aux_source(state, device, _NOTIFY), i64(frame["time_ps"]), calendar.NEW_ORDER)
+    else:
+        state.packets[host["cnp_tail"]]["next"] = packet
+    host["cnp_tail"] = packet
+
+
+@kernel
+def on_notify(state: State, device: int, now_ps: int) -> None:
+    """The oldest delayed CNP leaves the notification point."""
+    host = state.hosts[device]
+    packet = host["cnp_head"]
+    next_ps = INFINITY_PS
+    if packet == host["cnp_tail"]:
+        host["cnp_head"] = host["cnp_tail"] = 0
+    else:
+        host["cnp_head"] = state.packets[packet]["next"]
+        next_ps = i64(state.packets[host["cnp_head"]]["time_ps"])
+    calendar.schedule(state, device, aux_source(state, device, _NOTIFY), next_ps, calendar.NEW_ORDER)
+    nic.queue_frame(state, device, i64(state.packets[packet]["in_port"]), packet, now_ps)
+
+
+@hot
+def _notification_point(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
+    frame, config = state.packets[packet], state.config[0]
+    state.hosts[device]["ecn_received"] += 1
+    if config["cc"] != _DCQCN:
+        return
+    row = state.rqps[frame["qp"]]
+    if now_ps - i64(row["last_cnp_ps"]) >= config["cnp_interval_ps"]:
+        row["last_cnp_ps"] = now_ps
+        _send_cnp(state, device, i64(frame["in_port"]), i64(frame["qp"]), i64(frame["src"]), now_ps)
+
+
+@hot
+def _deliver(state: State, device: int, message: int, ttl: int, now_ps: int) -> None:
+    """The message is complete here."""
+    row = state.rmessages[u(message)]
+    row["arrived_ps"] = now_ps
+    row["hops"] = i64(state.config[0]["initial_ttl"]) - ttl
+    release_dependents(state, device, message, 1, now_ps)
+
+
+@kernel
+def _receive_selective(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
+    frame, config = state.packets[packet], state.config[0]
+    qp, psn, message = i64(frame["qp"]), i64(frame["seq"]), i64(frame["msg"])
+    row, window = state.rqps[u(qp)], i64(config["sack_window_pkts"])
+    base = (2 * qp + 1) * window
+    if psn < row["expected_psn"] or state.bitmap[base + psn % window] != 0:
+        state.hosts[device]["duplicates"] += 1
+        _answer(state, device, packet, _ACK, i64(row["expected_psn"]), now_ps)
+        return
+    state.bitmap[base + psn % window] = 1
+    state.hosts[device]["goodput_bytes"] += i64(frame["payload"])
+    state.rmessages[u(message)]["received_pkts"] += 1
+    if state.rmessages[u(message)]["received_pkts"] == state.messages[u(message)]["n_pkts"]:
+        _deliver(state, device, message, i64(frame["ttl"]), now_ps)
+    if psn > row["expected_psn"]:
+        state.hosts[device]["out_of_sequence"] += 1
+        state.hosts[device]["naks_sent"] += 1
+        row["out_of_sequence"] += 1
+        frame["msg"] = psn
+        _answer(state, device, packet, _NAK, i64(row["expected_psn"]), now_ps)
+        return
+    expected = psn
+    while state.bitmap[base + expected % window] != 0:
+        state.bitmap[base + expected % window] = 0
+        expected += 1
+    row["expected_psn"] = expected
+    _answer(state, device, packet, _ACK, expected, now_ps)
+
+
+@kernel
+def _receive_gap(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
+    frame, config = state.packets[packet], state.config[0]
+    row, host = state.rqps[frame["qp"]], state.hosts[device]
+    row["out_of_sequence"] += 1
+    host["out_of_sequence"] += 1
+    expected = i64(row["expected_psn"])
+    again = config["nak_interval_ps"] > 0 and now_ps >= row["nak_at_ps"]
+    if row["nak_for_psn"] == expected and not again:
+        pool.give(state, device, packet)
+        return
+    row["nak_for_psn"] = expected
+    row["nak_at_ps"] = now_ps + config["nak_interval_ps"]
+    host["naks_sent"] += 1
+    trace.emit(state, _TRACE, device, now_ps, _NAK_SENT, i64(frame["in_port"]), i64(frame["tc"]), 0, i64(frame["qp"]), expected,
+               i64(frame["seq"]), 0, 0)
+    if config["recovery"] == _GO_BACK_0:
+        expected = i64(row["base_psn"])
+        row["expected_psn"] = expected
+    row["unacked_pkts"] = 0
+    _answer(state, device, packet, _NAK, expected, now_ps)
+
+
+@hot
+def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
+    """Accept or refuse a data packet, and answer it."""
+    frame, config = state.packets[packet], state.config[0]
+    message, psn = i64(frame["msg"]), i64(frame["seq"])
+    row = state.rqps[frame["qp"]]
+    if i64(frame["flags"]) & _FIRST and state.rmessages[u(message)]["first_ps"] < 0:
+        state.rmessages[u(message)]["first_ps"] = now_ps
+    if i64(frame["ecn"]) == _CE:
+        _notification_point(state, device, packet, now_ps)
+    if config["recovery"] == _SELECTIVE:
+        _receive_selective(state, device, packet, now_ps)
+        return
+    expected = i64(row["expected_psn"])
+    if psn > expected:
+        _receive_gap(state, device, packet, now_ps)
+        return
+    if psn < expected:
+        state.hosts[device]["duplicates"] += 1
+        _answer(state, device, packet, _ACK, expected, now_ps)
+        return
+    row["expected_psn"] = psn + 1
+    row["nak_for_psn"] = -1
+    row["unacked_pkts"] += 1
+    state.hosts[device]["goodput_bytes"] += i64(frame["payload"])
+    flags = i64(frame["flags"])
+    if flags & _FIRST:
+        row["base_psn"] = psn
+    if flags & _LAST:
+        _deliver(state, device, message, i64(frame["ttl"]), now_ps)
+    if flags & _LAST or row["unacked_pkts"] >= config["ack_every_packets"]:
+        row["unacked_pkts"] = 0
+        _answer(state, device, packet, _ACK, psn + 1, now_ps)
+    else:
+        pool.give(state, device, packet)

@@ -1,0 +1,309 @@
+"""RDMA requester: segmentation into packets, acknowledgement, go-back-N, selective repeat, timeout.
+
+Rules (InfiniBand specification volume 1, chapter 9.7; RoCEv2 annex A17)
+1. A queue pair's packets are numbered from 0 (PSN without wrap); a message owns n_pkts of them from base_psn.
+2. An ACK is cumulative: every packet before its number has arrived. A message is complete when its last is covered.
+3. NAK (sequence error): go back to the named packet and send everything from there again (go-back-N), the whole
+   message (go-back-0), or only what is missing (selective repeat, IRN: SIGCOMM 2018, section 3.1).
+4. Nothing acknowledged for retransmit_timeout: as NAK for the oldest; after retry_limit times in a row the queue pair
+   fails, its messages with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state import calendar, pool, trace
+from fabric.state.codes import (
+    INFINITY_PS,
+    Aux,
+    CongestionControl,
+    Ecn,
+    EventKind,
+    PacketFlag,
+    PacketKind,
+    QpState,
+    Recovery,
+    TraceBit,
+)
+from fabric.host.messages import release_dependents
+from fabric.port.pause import aux_source
+from fabric.state.jit import hot, kernel
+from fabric.state.types import State
+from fabric.transport import dcqcn, pacing
+
+_DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
+_FIRST, _LAST = int(PacketFlag.FIRST), int(PacketFlag.LAST)
+_ECT0 = int(Ecn.ECT0)
+_SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
+_DCQCN = int(CongestionControl.DCQCN)
+_FAILED = int(QpState.FAILED)
+_TIMEOUT_SOURCE = int(Aux.TIMEOUT)
+_TRACE, _TIMEOUT, _QP_FAILED = int(TraceBit.TRANSPORT), int(EventKind.TIMEOUT), int(EventKind.QP_FAILED)
+u = np.uint32
+i64 = np.int64
+
+
+@hot
+def _window_slot(state: State, qp: int, psn: int) -> int:
+    return 2 * qp * i64(state.config[0]["sack_window_pkts"]) + psn % i64(state.config[0]["sack_window_pkts"])
+
+
+@hot
+def is_recovering(state: State, qp: int) -> bool:
+    """Selective repeat: some packet is known to be missing."""
+    row = state.qps[u(qp)]
+    return bool(row["recover_psn"] > row["acked_psn"]) and row["resend_psn"] < row["sacked_psn"]
+
+
+@hot
+def has_work(state: State, qp: int) -> bool:
+    """Whether there is a packet to send now or later."""
+    row = state.qps[u(qp)]
+    return bool(row["next_psn"] < row["posted_psn"]) or is_recovering(state, qp)
+
+
+@hot
+def is_blocked(state: State, qp: int) -> bool:
+    """Whether the window forbids a new packet; retransmissions of selective repeat are always allowed."""
+    row, config = state.qps[u(qp)], state.config[0]
+    if config["window_bytes"] == 0 or is_recovering(state, qp):
+        return False
+    window = i64(config["window_bytes"])
+    if config["variable_window"] != 0:
+        window = i64(window * (i64(row["rate_bps"]) / i64(row["line_bps"])))
+    return (i64(row["next_psn"]) - i64(row["acked_psn"])) * i64(config["payload_bytes"]) >= max(window, 1)
+
+
+@kernel
+def _next_hole(state: State, qp: int) -> int:
+    """Selective repeat: take the next packet known to be missing, or -1."""
+    row = state.qps[u(qp)]
+    psn = max(i64(row["resend_psn"]), i64(row["acked_psn"]))
+    while psn < row["sacked_psn"]:
+        if state.bitmap[_window_slot(state, qp, psn)] == 0:
+            row["resend_psn"] = psn + 1
+            return psn
+        psn += 1
+    row["resend_psn"] = psn
+    return -1
+
+
+@kernel
+def _message_of(state: State, qp: int, psn: int) -> int:
+    """Row of the message that owns a packet, searched from the oldest unacknowledged one."""
+    message = i64(state.qps[u(qp)]["msg_head"])
+    while psn >= i64(state.messages[u(message)]["base_psn"]) + i64(state.messages[u(message)]["n_pkts"]):
+        message = i64(state.messages[u(message)]["next"])
+    return message
+
+
+@hot
+def _advance_now(state: State, qp: int) -> int:
+    """Row of the message that owns next_psn."""
+    row = state.qps[u(qp)]
+    message = i64(row["msg_now"])
+    if row["next_psn"] >= i64(state.messages[u(message)]["base_psn"]) + i64(state.messages[u(message)]["n_pkts"]):
+        message = i64(state.messages[u(message)]["next"])
+        row["msg_now"] = message
+    return message
+
+
+@hot
+def arm(state: State, device: int, qp: int, now_ps: int) -> None:
+    """(Re)start the retransmission timer of a queue pair."""
+    timeout_ps = i64(state.config[0]["timeout_ps"])
+    if timeout_ps == 0:
+        return
+    deadline = now_ps + timeout_ps
+    state.qps[u(qp)]["deadline_ps"] = deadline
+    if deadline < state.hosts[device]["timeout_ps"]:
+        state.hosts[device]["timeout_ps"] = deadline
+        calendar.schedule(state, device, aux_source(state, device, _TIMEOUT_SOURCE), deadline, calendar.NEW_ORDER)
+
+
+@hot
+def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
+    """Build the next packet of a queue pair that has work."""
+    row, config = state.qps[u(qp)], state.config[0]
+    psn = -1
+    if config["recovery"] == _SELECTIVE and is_recovering(state, qp):
+        psn = _next_hole(state, qp)
+    if psn >= 0:
+        message = _message_of(state, qp, psn)
+    elif row["next_psn"] < row["posted_psn"]:
+        message = _advance_now(state, qp)
+        psn = i64(row["next_psn"])
+        row["next_psn"] = psn + 1
+    else:
+        # Every hole was filled meanwhile: the oldest packet again, a harmless duplicate.
+        psn = i64(row["acked_psn"])
+        message = _message_of(state, qp, psn)
+    owner = state.messages[u(message)]
+    place = psn - i64(owner["base_psn"])
+    payload = min(i64(config["payload_bytes"]), i64(owner["size_bytes"]) - place * i64(config["payload_bytes"]))
+    flags, header = 0, i64(config["data_header_bytes"])
+    if place == 0:
+        flags = _FIRST
+        header += i64(config["reth_bytes"])
+    if place == i64(owner["n_pkts"]) - 1:
+        flags |= _LAST
+    packet = pool.take(state, device)
+    frame = state.packets[packet]
+    frame["kind"], frame["size"], frame["payload"], frame["flags"] = _DATA, header + payload, payload, flags
+    frame["seq"], frame["qp"], frame["msg"] = psn, qp, message
+    frame["src"], frame["dst"], frame["words"] = row["src"], row["dst"], row["words"]
+    frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"] = row["dscp"], row["tc"], _ECT0, config["initial_ttl"]
+    row["sent_pkts"] += 1
+    if psn < row["top_psn"]:
+        row["retransmitted_pkts"] += 1
+        owner["retransmitted_pkts"] += 1
+        state.hosts[device]["retransmitted_pkts"] += 1
+    else:
+        row["top_psn"] = psn + 1
+    if row["deadline_ps"] >= INFINITY_PS:
+        arm(state, device, qp, now_ps)
+    return packet
+
+
+@hot
+def pace(state: State, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> None:
+    """After a departure at now_ps: the earliest next one, at the present rate."""
+    if state.config[0]["cc"] == _DCQCN:
+        dcqcn.advance(state, qp, now_ps)
+        dcqcn.sent(state, qp, size_bytes)
+    state.qps[u(qp)]["available_ps"] = now_ps + pacing.gap_ps(state, qp, size_bytes, serialisation_ps)
+
+
+@kernel
+def post(state: State, device: int, message: int, now_ps: int) -> int:
+    """Append a message to its queue pair; returns the queue pair."""
+    row = state.messages[u(message)]
+    qp = i64(row["qp"])
+    pair = state.qps[u(qp)]
+    row["start_ps"] = now_ps
+    if pair["state"] == _FAILED:
+        row["failed"] = 1
+        state.hosts[device]["messages_failed"] += 1
+        return qp
+    row["base_psn"] = pair["posted_psn"]
+    row["next"] = 0
+    if pair["line_bps"] == 0:
+        pair["line_bps"] = state.ports[pair["port"]]["rate_bps"]
+        dcqcn.start(state, qp)
+    if pair["msg_head"] == 0:
+        pair["msg_head"] = message
+        pair["msg_now"] = message
+    else:
+        state.messages[pair["msg_tail"]]["next"] = message
+        if pair["msg_now"] == 0:
+            pair["msg_now"] = message
+    pair["msg_tail"] = message
+    pair["posted_psn"] += row["n_pkts"]
+    return qp
+
+
+@kernel
+def go_back(state: State, qp: int, psn: int) -> None:
+    """Send again from psn on."""
+    row = state.qps[u(qp)]
+    row["next_psn"] = psn
+    row["msg_now"] = row["msg_head"]
+    if row["msg_head"] != 0:
+        row["msg_now"] = _message_of(state, qp, psn) if psn < row["posted_psn"] else row["msg_tail"]
+
+
+@kernel
+def _acknowledge(state: State, device: int, qp: int, psn: int, now_ps: int) -> None:
+    row = state.qps[u(qp)]
+    if state.config[0]["recovery"] == _SELECTIVE:
+        for old in range(i64(row["acked_psn"]), psn):
+            state.bitmap[_window_slot(state, qp, old)] = 0
+    row["acked_psn"] = psn
+    row["retries"] = 0
+    if psn < row["top_psn"]:
+        arm(state, device, qp, now_ps)
+    else:
+        row["deadline_ps"] = INFINITY_PS
+    while row["msg_head"] != 0:
+        message = i64(row["msg_head"])
+        owner = state.messages[u(message)]
+        if i64(owner["base_psn"]) + i64(owner["n_pkts"]) > psn:
+            break
+        owner["end_ps"] = now_ps
+        state.hosts[device]["messages_done"] += 1
+        row["msg_head"] = owner["next"]
+        if row["msg_now"] == message:
+            row["msg_now"] = owner["next"]
+        release_dependents(state, device, message, 0, now_ps)
+    if row["next_psn"] < psn:
+        go_back(state, qp, psn)
+
+
+@kernel
+def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> int:
+    """Handle an ACK or NAK; returns the queue pair (the caller wakes it and frees the frame)."""
+    frame, config = state.packets[packet], state.config[0]
+    qp, psn = i64(frame["qp"]), i64(frame["seq"])
+    row = state.qps[u(qp)]
+    if row["state"] == _FAILED:
+        return qp
+    if psn > row["acked_psn"]:
+        _acknowledge(state, device, qp, psn, now_ps)
+    if frame["kind"] != _NAK:
+        return qp
+    state.hosts[device]["naks_received"] += 1
+    row["naks"] += 1
+    if config["recovery"] == _SELECTIVE:
+        arrived = i64(frame["msg"])
+        if arrived >= row["acked_psn"]:
+            state.bitmap[_window_slot(state, qp, arrived)] = 1
+            row["sacked_psn"] = max(i64(row["sacked_psn"]), arrived)
+        if row["recover_psn"] <= row["acked_psn"]:
+            row["recover_psn"] = row["next_psn"]
+            row["resend_psn"] = row["acked_psn"]
+    elif config["recovery"] == _GO_BACK_0:
+        row["acked_psn"] = psn
+        go_back(state, qp, psn)
+    elif psn >= row["acked_psn"]:
+        go_back(state, qp, psn)
+    return qp
+
+
+@kernel
+def _fail(state: State, device: int, qp: int, now_ps: int) -> None:
+    row = state.qps[u(qp)]
+    row["state"] = _FAILED
+    row["deadline_ps"] = INFINITY_PS
+    trace.emit(state, _TRACE, device, now_ps, _QP_FAILED, i64(row["port"]), i64(row["tc"]), 0, qp,
+               i64(row["posted_psn"]) - i64(row["acked_psn"]), 0, 0, 0)
+    row["next_psn"] = row["posted_psn"]
+    row["recover_psn"] = row["acked_psn"]
+    message = i64(row["msg_head"])
+    while message != 0:
+        state.messages[u(message)]["failed"] = 1
+        state.hosts[device]["messages_failed"] += 1
+        message = i64(state.messages[u(message)]["next"])
+    row["msg_head"] = 0
+
+
+@kernel
+def expire(state: State, device: int, qp: int, now_ps: int) -> bool:
+    """The retransmission timer of a queue pair has run; True if it has something to send."""
+    row, config = state.qps[u(qp)], state.config[0]
+    row["timeouts"] += 1
+    row["retries"] += 1
+    state.hosts[device]["timeouts"] += 1
+    trace.emit(state, _TRACE, device, now_ps, _TIMEOUT, i64(row["port"]), i64(row["tc"]), 0, qp, i64(row["acked_psn"]),
+               i64(row["retries"]), 0, 0)
+    if row["retries"] > config["retry_limit"]:
+        _fail(state, device, qp, now_ps)
+        return False
+    row["recover_psn"] = row["acked_psn"]
+    row["sacked_psn"] = row["acked_psn"]
+    if config["recovery"] == _SELECTIVE:
+        for psn in range(i64(row["acked_psn"]), i64(row["next_psn"])):
+            state.bitmap[_window_slot(state, qp, psn)] = 0
+    go_back(state, qp, i64(row["acked_psn"]))
+    arm(state, device, qp, now_ps)
+    return True

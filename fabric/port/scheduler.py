@@ -1,0 +1,72 @@
+"""Which class sends next: strict priority first, then deficit round robin by bytes (SONiC SCHEDULER: STRICT, DWRR).
+
+Deficit round robin after Shreedhar and Varghese, SIGCOMM 1995: a class that gets its turn adds its quantum and sends while
+its deficit lasts; an emptied class forgets its deficit. The model of the public HPCC simulator has plain round robin
+per packet instead (Law.HPCC).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state.codes import Law
+from fabric.state.jit import hot, kernel
+from fabric.state.types import State
+
+i64 = np.int64
+
+_HPCC = int(Law.HPCC)
+
+HIGHEST = np.array([max((bit for bit in range(8) if mask >> bit & 1), default=0) for mask in range(256)], dtype=np.int64)
+"""Highest set bit of every bitmap of eight classes: how a strict scheduler chooses."""
+
+
+@kernel
+def _round_robin(state: State, port: int, eligible: int) -> int:
+    row = state.ports[port]
+    chosen = i64(row["rr_class"])
+    for _ in range(8):
+        chosen = (chosen + 1) & 7
+        if eligible >> chosen & 1:
+            break
+    row["rr_class"] = chosen
+    return chosen
+
+
+@kernel
+def _deficit(state: State, port: int, eligible: int, full_frame_bytes: int) -> int:
+    row = state.ports[port]
+    chosen = i64(row["rr_class"])
+    while True:
+        if eligible >> chosen & 1:
+            queue = state.queues[port * 8 + chosen]
+            size_bytes = full_frame_bytes
+            if queue["head"] != 0:
+                size_bytes = i64(state.packets[queue["head"]]["size"])
+            if queue["deficit_bytes"] >= size_bytes:
+                queue["deficit_bytes"] -= size_bytes
+                row["rr_class"] = chosen
+                return chosen
+        chosen = (chosen + 1) & 7
+        if eligible >> chosen & 1:
+            state.queues[port * 8 + chosen]["deficit_bytes"] += state.queues[port * 8 + chosen]["quantum_bytes"]
+
+
+@hot
+def pick(state: State, port: int, eligible: int, full_frame_bytes: int) -> int:
+    """Choose a class from the non-empty bitmap `eligible`; full_frame_bytes stands for a frame not made yet (NICs)."""
+    if eligible & (eligible - 1) == 0:
+        return i64(HIGHEST[eligible])
+    strict = eligible & i64(state.ports[port]["strict"])
+    if strict != 0:
+        return i64(HIGHEST[strict])
+    if state.config[0]["mmu_law"] == _HPCC:
+        return _round_robin(state, port, eligible)
+    return _deficit(state, port, eligible, full_frame_bytes)
+
+
+@hot
+def emptied(state: State, port: int, chosen: int) -> None:
+    """A class has nothing left: clear its bit and forget its deficit."""
+    state.ports[port]["nonempty"] = i64(state.ports[port]["nonempty"]) & ~(1 << chosen) & 0xFF
+    state.queues[port * 8 + chosen]["deficit_bytes"] = 0

@@ -1,0 +1,123 @@
+"""A port's transmitter: is it busy, when is it free, and putting one frame on the wire.
+
+Rules
+1. Source order: a port-free event exists only while something waits that may be sent (no event without a reason).
+   Insertion order: a port-free event follows every frame, as in a simulator with one global event list.
+2. Store and forward: a frame takes effect at the peer after its last bit, propagation, and the peer's latency.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.port import wire
+from fabric.state import calendar, pool
+from fabric.state.codes import INFINITY_PS, Order, PacketKind
+from fabric.state.jit import hot, kernel
+from fabric.state.types import TX_SIZES, State
+
+_INSERTION = int(Order.INSERTION)
+_PFC = int(PacketKind.PFC)
+u = np.uint32
+i64 = np.int64
+
+
+@hot
+def is_busy(state: State, port: int, now_ps: int) -> bool:
+    """Whether a frame is being sent. At the very end of a frame the two orders differ (rule 1)."""
+    row = state.ports[port]
+    if state.config[0]["order"] == _INSERTION:
+        return row["free_pending"] != 0
+    return bool(row["busy_until_ps"] > now_ps)
+
+
+@hot
+def free_source(state: State, port: int) -> int:
+    """Calendar source of the port-free event."""
+    row = state.ports[port]
+    return 2 * i64(state.devices[row["node"]]["n_ports"]) + i64(row["index"])
+
+
+@hot
+def wake_when_free(state: State, device: int, port: int) -> None:
+    """Something waits behind the frame being sent: make sure that the port-free event exists."""
+    row = state.ports[port]
+    if row["free_pending"] == 0:
+        row["free_pending"] = 1
+        calendar.schedule(state, device, free_source(state, port), i64(row["busy_until_ps"]), calendar.NEW_ORDER)
+
+
+@hot
+def freed(state: State, device: int, port: int) -> None:
+    """The port-free event has come."""
+    state.ports[port]["free_pending"] = 0
+    calendar.schedule(state, device, free_source(state, port), INFINITY_PS, 0)
+
+
+@hot
+def serialisation_ps(state: State, port: int, size_bytes: int) -> int:
+    """Time on the wire of a frame of size_bytes, overhead included (State.tx_ps)."""
+    return i64(state.tx_ps[u(i64(state.ports[port]["rate_row"]) * TX_SIZES + size_bytes)])
+
+
+@hot
+def occupy(state: State, port: int, size_bytes: int, now_ps: int) -> int:
+    """The port starts sending size_bytes now; returns the end. The frame itself follows with launch()."""
+    row = state.ports[port]
+    duration_ps = serialisation_ps(state, port, size_bytes)
+    row["busy_until_ps"] = now_ps + duration_ps
+    row["busy_ps"] += duration_ps
+    row["tx_bytes"] += size_bytes
+    row["tx_pkts"] += 1
+    if state.config[0]["order"] == _INSERTION:
+        row["free_pending"] = 1
+    return now_ps + duration_ps
+
+
+@hot
+def launch(state: State, device: int, port: int, packet: np.uint32, end_ps: int) -> None:
+    """Put the frame whose serialisation ends at end_ps on the wire."""
+    row = state.ports[port]
+    if state.config[0]["order"] == _INSERTION:
+        calendar.schedule(state, device, free_source(state, port), end_ps, calendar.NEW_ORDER)
+    wire.append(state, device, port, packet, end_ps + i64(row["arrival_delay_ps"]))
+
+
+@kernel
+def send_control(state: State, device: int, port: int, now_ps: int) -> None:
+    """Send the oldest frame of the control queue; PFC and strict control frames never wait behind data."""
+    row = state.ports[port]
+    packet = row["ctrl_head"]
+    if packet == row["ctrl_tail"]:
+        row["ctrl_head"] = row["ctrl_tail"] = 0
+    else:
+        row["ctrl_head"] = state.packets[packet]["next"]
+    end_ps = occupy(state, port, i64(state.packets[packet]["size"]), now_ps)
+    if state.packets[packet]["kind"] != _PFC:
+        launch(state, device, port, packet, end_ps)
+        return
+    row["tx_pause_pkts"] += 1
+    if state.config[0]["order"] == _INSERTION:
+        calendar.schedule(state, device, free_source(state, port), end_ps, calendar.NEW_ORDER)
+    wire.append_pause(state, device, port, packet, end_ps + i64(row["pause_delay_ps"]))
+
+
+@kernel
+def queue_control(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    """Send a control frame as soon as the frame being sent has ended; a frame into a dead link is lost."""
+    row = state.ports[port]
+    if row["up"] == 0:
+        pool.give(state, device, packet)
+        return
+    state.packets[packet]["next"] = 0
+    if row["ctrl_tail"] == 0:
+        row["ctrl_head"] = packet
+    else:
+        state.packets[row["ctrl_tail"]]["next"] = packet
+    row["ctrl_tail"] = packet
+    if is_busy(state, port, now_ps):
+        wake_when_free(state, device, port)
+    else:
+        send_control(state, device, port, now_ps)
+        if row["nonempty"] & (~row["paused"]) & 0xFF or row["ctrl_head"] != 0:
+            wake_when_free(state, device, port)

@@ -1,0 +1,126 @@
+"""When does what happen: a device's event sources and the order among them.
+
+A device has a fixed set of sources (data in, pause in and port free for each port, then codes.Aux) and every source
+has at most one pending moment. Two orders of equal moments exist (codes.Order):
+
+SOURCE     keys `time << KEY_BITS | source` in one winner tree per device; the root is the device's next event.
+INSERTION  one winner tree over all sources of all devices, ordered by (time, sequence number of the scheduling), as a
+           global event list would be. The queue pairs' rate timers are sources of their own here.
+
+A source that has nothing pending holds INFINITY_PS.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state.codes import INFINITY_PS, Order
+from fabric.state.jit import entry, hot, kernel
+from fabric.state.types import KEY_BITS, State
+
+NEW_ORDER = -1
+"""Pass as `order`: take the next sequence number."""
+
+_SOURCE_ORDER = int(Order.SOURCE)
+_SOURCE_MASK = (1 << KEY_BITS) - 1
+_IDLE_KEY = INFINITY_PS
+u = np.uint32
+i64 = np.int64
+
+
+@hot
+def next_order(state: State) -> int:
+    """Take a sequence number (insertion order only; 0 otherwise)."""
+    if state.config[0]["order"] == _SOURCE_ORDER:
+        return 0
+    order = i64(state.config[0]["next_order"])
+    state.config[0]["next_order"] = order + 1
+    return order
+
+
+@kernel
+def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
+    """Insertion order: put (time, order) at a leaf of the global tree and replay its path to the root."""
+    if order < 0 and time_ps < INFINITY_PS:
+        order = i64(state.config[0]["next_order"])
+        state.config[0]["next_order"] = order + 1
+    state.global_time[leaf] = time_ps
+    state.global_order[leaf] = order
+    size = state.global_tree.shape[0] // 2
+    node = (size + leaf) >> 1
+    while node >= 1:
+        left, right = state.global_tree[2 * node], state.global_tree[2 * node + 1]
+        time_left, time_right = state.global_time[left], state.global_time[right]
+        if time_right < time_left or (time_right == time_left and state.global_order[right] < state.global_order[left]):
+            state.global_tree[node] = right
+        else:
+            state.global_tree[node] = left
+        node >>= 1
+
+
+@hot
+def schedule(state: State, device: int, source: int, time_ps: int, order: int) -> None:
+    """Set a source's pending moment; INFINITY_PS cancels. `order` is NEW_ORDER or a packet's own number."""
+    row = state.devices[device]
+    base = i64(row["tree"])
+    if state.config[0]["order"] != _SOURCE_ORDER:
+        set_leaf(state, (base >> 1) + source, time_ps, order)
+        return
+    tree = state.tree
+    node = i64(row["leaves"]) + source
+    key = _IDLE_KEY
+    if time_ps < INFINITY_PS:
+        key = (time_ps << KEY_BITS) | source
+    tree[u(base + node)] = key
+    while node > 1:
+        sibling = tree[u(base + (node ^ 1))]
+        key = min(key, sibling)
+        node >>= 1
+        tree[u(base + node)] = key
+
+
+@hot
+def pending_ps(state: State, device: int, source: int) -> int:
+    """The pending moment of a source, or INFINITY_PS."""
+    row = state.devices[device]
+    base = i64(row["tree"])
+    if state.config[0]["order"] != _SOURCE_ORDER:
+        return i64(state.global_time[(base >> 1) + source])
+    key = i64(state.tree[u(base + i64(row["leaves"]) + source)])
+    if key == _IDLE_KEY:
+        return INFINITY_PS
+    return key >> KEY_BITS
+
+
+@hot
+def schedule_earlier(state: State, device: int, source: int, time_ps: int) -> None:
+    """Bring a source's moment forward; later moments change nothing."""
+    if time_ps < pending_ps(state, device, source):
+        schedule(state, device, source, time_ps, NEW_ORDER)
+
+
+@hot
+def first_key(state: State, device: int) -> int:
+    """Packed key of the device's next event (source order)."""
+    return i64(state.tree[u(i64(state.devices[device]["tree"]) + 1)])
+
+
+@hot
+def key_time_ps(key: int) -> int:
+    """Moment of a packed key; INFINITY_PS for the idle key."""
+    if key == _IDLE_KEY:
+        return INFINITY_PS
+    return key >> KEY_BITS
+
+
+@hot
+def key_source(key: int) -> int:
+    """Source of a packed key."""
+    return key & _SOURCE_MASK
+
+
+@entry
+def place(state: State, device: int, source: int, time_ps: int, order: int) -> None:
+    """schedule() from outside a run (build, dated edits); keeps next_ps true."""
+    schedule(state, device, source, time_ps, order)
+    state.next_ps[device] = key_time_ps(first_key(state, device))

@@ -1,0 +1,123 @@
+"""`kernel` and `hot`: the only calls to Numba.
+
+A kernel is compiled without reference counting (`_nrt=False`): it may not allocate, and handing it arrays costs
+nothing, where counting cost a hundred nanoseconds a call (docs/decisions/0003). `entry` kernels are called from Python
+with State as first argument: they release the GIL and are cached on disk.
+
+Numba's disk cache is kept per file and goes stale when an inner file changes, so the cache folder is named after a
+digest of every kernel source. With NUMBA_DISABLE_JIT=1 the same text runs as plain Python, to the same bits.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numba
+from numba.core import config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACKAGES: Final = ("state", "port", "transport", "switch", "host", "engine")
+_ROOT: Final = Path(__file__).resolve().parent.parent
+
+
+def source_digest() -> str:
+    """SHA-256 of every kernel source and of the compiler's version, first 16 hex digits."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for package in _PACKAGES:
+        for path in sorted((_ROOT / package).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: below XDG_CACHE_HOME or ~/.cache."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "fabric-emulator" / source_digest()
+
+
+def is_compiled() -> bool:
+    """False under NUMBA_DISABLE_JIT=1."""
+    return not config.DISABLE_JIT
+
+
+def is_warm() -> bool:
+    """Whether compiled kernels of exactly this source are on disk."""
+    return any(cache_folder().rglob("*.nbi"))
+
+
+config.CACHE_DIR = str(cache_folder())
+
+
+_OPTIONS: Final = {"error_model": "numpy", "fastmath": False, "_nrt": False}
+
+
+def signature_of(function: Callable[..., Any]) -> Any:
+    """Numba signature spelled by a kernel's annotations: State, Heap, int, float, bool, np.uint32, None."""
+    from fabric.state.directory import HEAP, STATE
+
+    spelled = {"State": STATE, "Heap": HEAP, "int": numba.int64, "float": numba.float64, "bool": numba.boolean,
+               "np.uint32": numba.uint32, "None": numba.void}
+    hints = [str(hint) for hint in function.__annotations__.values()]
+    return spelled[hints[-1]](*(spelled[hint] for hint in hints[:-1]))
+
+
+def _compile_once(function: F, **options: Any) -> F:
+    """A dispatcher that has exactly the annotated signature, compiled at first use.
+
+    Left to itself Numba would compile a copy for every mix of int64, uint32, bool and literal arguments that callers
+    happen to pass, two and a half copies of each kernel on average. Narrower arguments are widened at the call.
+    """
+    if not is_compiled():
+        return function
+    dispatcher = numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
+    compile_any = dispatcher.compile
+
+    def compile_annotated(_: Any) -> Any:
+        if not dispatcher.overloads:
+            compile_any(signature_of(function))
+        return None
+
+    dispatcher.compile = compile_annotated
+    return dispatcher  # type: ignore[no-any-return]
+
+
+def kernel(function: F) -> F:
+    """Compile a function called by other kernels."""
+    return _compile_once(function)
+
+
+def hot(function: F) -> F:
+    """As kernel, and always inlined: for what runs for every packet and is small or called from one place."""
+    return _compile_once(function)
+
+
+def entry(function: F) -> F:
+    """Compile a function called from Python with State as its first argument: GIL released, cached on disk."""
+    if not is_compiled():
+        return function
+    from fabric.state.directory import as_state, directory
+
+    names = list(inspect.signature(function).parameters)[1:]
+    inner = kernel(function)
+    # A function of the same arity, because Numba caches by signature and cannot unpack arguments.
+    source = f"def {function.__name__}(address, {', '.join(names)}):\n    return inner(as_state(address), {', '.join(names)})\n"
+    scope: dict[str, Any] = {"inner": inner, "as_state": as_state}
+    exec(compile(source, str(inspect.getsourcefile(function)), "exec"), scope)  # noqa: S102 - our own names only
+    outer = scope[function.__name__]
+    outer.__module__, outer.__qualname__ = function.__module__, function.__qualname__
+    compiled = numba.njit(**_OPTIONS, no_cfunc_wrapper=True, nogil=True, cache=True)(outer)
+
+    @functools.wraps(function)
+    def call(state: Any, *arguments: Any) -> Any:
+        tables = directory(state)
+        return compiled(tables.ctypes.data, *arguments)
+
+    return call  # type: ignore[return-value]

@@ -1,0 +1,43 @@
+"""The event log of a run: handlers append facts, the driver drains them. Not for control flow.
+
+Each thread writes its own region; rows of one device keep their order, and the driver sorts by (time, device) when it
+drains, so the log is the same for any number of threads. A device is never entered with fewer than `margin` rows free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state.jit import hot, kernel
+from fabric.state.types import State
+
+u = np.uint32
+i64 = np.int64
+NO_PORT = 0xFFFFFFFF
+NO_QP = 0xFFFFFFFF
+
+
+@kernel
+def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio: int, reason: int, qp: int,
+            a: int, b: int, c: int, d: int) -> None:
+    thread = state.threads[i64(state.devices[device]["thread"])]
+    count = i64(thread["trace_count"])
+    capacity = state.trace.shape[0] // state.threads.shape[0]
+    row = state.trace[i64(state.devices[device]["thread"]) * capacity + count]
+    row["time_ps"], row["device"], row["port"], row["kind"], row["prio"], row["reason"] = time_ps, device, port, kind, prio, reason
+    row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d
+    thread["trace_count"] = count + 1
+
+
+@hot
+def emit(state: State, category: int, device: int, time_ps: int, kind: int, port: int, prio: int, reason: int, qp: int,
+         a: int, b: int, c: int, d: int) -> None:
+    """Record one EventKind if its TraceBit category is wanted (0: always)."""
+    if category == 0 or i64(state.config[0]["trace_mask"]) & category:
+        _append(state, device, time_ps, kind, port, prio, reason, qp, a, b, c, d)
+
+
+@hot
+def margin(n_ports: int) -> int:
+    """Rows that one event of a device may write: a pause and a drop per port and class."""
+    return 16 * n_ports + 64

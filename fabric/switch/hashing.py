@@ -1,0 +1,114 @@
+"""ECMP hashes over the 5-tuple as three 32-bit words: source address, destination address, source | destination port << 16.
+
+CRC32      IEEE 802.3 polynomial, reflected, 12 bytes little-endian, seed xored into the initial value. A CRC is
+           linear: another seed only xors a constant, which would leave two tiers correlated (polarisation), so
+           switches also pick another window of bits; here the result is rotated by an amount drawn from the seed.
+XOR        the words folded together with the seed: cheap, and it polarises; kept because switches ship it.
+TOEPLITZ   Microsoft RSS verification key rotated by the seed (RSS hash, 96 input bits, most significant first).
+MURMUR3    MurmurHash3 x86_32 with the seed, as the public HPCC simulator chooses next hops.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state.codes import HashAlgorithm
+from fabric.state.jit import hot, kernel
+from fabric.state.rng import mix32, multiply32
+
+i64 = np.int64
+
+_MASK = 0xFFFFFFFF
+_CRC32, _XOR, _TOEPLITZ = int(HashAlgorithm.CRC32), int(HashAlgorithm.XOR), int(HashAlgorithm.TOEPLITZ)
+
+
+def _crc_table() -> np.ndarray:
+    table = []
+    for byte in range(256):
+        crc = byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xEDB88320 if crc & 1 else 0)
+        table.append(crc)
+    return np.array(table, dtype=np.int64)
+
+
+CRC_TABLE = _crc_table()
+TOEPLITZ_KEY = np.array([0x6D5A56DA, 0x255B0EC2, 0x4167253D, 0x43A38FB0, 0xD0CA2BCB, 0xAE7B30B4, 0x77CB2DA3, 0x8030F20C,
+                         0x6A42B73B, 0xBEAC01FA], dtype=np.int64)
+"""The 40-byte key of the RSS verification suite, as big-endian words."""
+
+
+@hot
+def _crc_word(crc: int, word: int) -> int:
+    for shift in range(0, 32, 8):
+        crc = CRC_TABLE[(crc ^ word >> shift) & 0xFF] ^ crc >> 8
+    return crc
+
+
+@kernel
+def crc32(a: int, b: int, c: int, seed: int) -> int:
+    """CRC-32 of the three words; seed 0 gives zlib.crc32 of their little-endian bytes."""
+    crc = _MASK ^ seed & _MASK
+    crc = _crc_word(_crc_word(_crc_word(crc, a), b), c) ^ _MASK
+    if seed == 0:
+        return crc
+    turn = mix32(seed & _MASK) & 31
+    return (crc << turn | crc >> (32 - turn)) & _MASK
+
+
+@kernel
+def xor(a: int, b: int, c: int, seed: int) -> int:
+    """Words and seed folded to 16 bits."""
+    word = a ^ b ^ c ^ seed & _MASK
+    return (word ^ word >> 16) & 0xFFFF
+
+
+@kernel
+def toeplitz(a: int, b: int, c: int, seed: int) -> int:
+    """Toeplitz hash; the seed rotates the key by whole words and xors the input."""
+    result = 0
+    first = seed % 10
+    for index in range(3):
+        word = a
+        if index == 1:
+            word = b
+        elif index == 2:
+            word = c
+        if index == 2:
+            word ^= mix32(seed & _MASK) if seed != 0 else 0
+        high, low = TOEPLITZ_KEY[(first + index) % 10], TOEPLITZ_KEY[(first + index + 1) % 10]
+        for bit in range(32):
+            if word >> (31 - bit) & 1:
+                window = high
+                if bit > 0:
+                    window = (high << bit | low >> (32 - bit)) & _MASK
+                result ^= window
+    return i64(result)
+
+
+@hot
+def _murmur_word(h: int, word: int) -> int:
+    k = multiply32(word, 0xCC9E2D51)
+    k = (k << 15 | k >> 17) & _MASK
+    h ^= multiply32(k, 0x1B873593)
+    h = (h << 13 | h >> 19) & _MASK
+    return (h * 5 + 0xE6546B64) & _MASK
+
+
+@kernel
+def murmur3(a: int, b: int, c: int, seed: int) -> int:
+    """MurmurHash3 x86_32 (A. Appleby, public domain) of the three words."""
+    h = _murmur_word(_murmur_word(_murmur_word(seed & _MASK, a), b), c)
+    return mix32(h ^ 12)
+
+
+@kernel
+def flow_hash(algorithm: int, a: int, b: int, c: int, seed: int) -> int:
+    """Dispatch by HashAlgorithm; a non-negative 32-bit number."""
+    if algorithm == _CRC32:
+        return crc32(a, b, c, seed)
+    if algorithm == _XOR:
+        return xor(a, b, c, seed)
+    if algorithm == _TOEPLITZ:
+        return toeplitz(a, b, c, seed)
+    return murmur3(a, b, c, seed)

@@ -1,0 +1,56 @@
+"""VXLAN at a leaf: the outer header's bytes, entropy, DSCP and ECN.
+
+RFC 7348 section 5: outer UDP source port from a hash of the inner header, destination 4789, 50 bytes more per frame (the
+inner FCS goes). RFC 6040 section 4: ECN is copied outwards (normal mode) or cleared (compatibility mode); at decapsulation a CE
+outer header makes an ECN-capable inner packet CE, and an inner packet that is not ECN-capable is dropped.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.state.codes import Ecn, HashAlgorithm, PacketFlag
+from fabric.state.jit import kernel
+from fabric.state.types import State
+from fabric.switch.hashing import flow_hash
+
+i64 = np.int64
+
+VXLAN_PORT = 4789
+
+_ENCAP = int(PacketFlag.ENCAP)
+_CE, _NOT_ECT = int(Ecn.CE), int(Ecn.NOT_ECT)
+_CRC32 = int(HashAlgorithm.CRC32)
+
+
+@kernel
+def encapsulate(state: State, packet: np.uint32) -> None:
+    """Put on the outer header."""
+    frame, config = state.packets[packet], state.config[0]
+    source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
+    entropy = flow_hash(_CRC32, source, target, i64(frame["words"]), 0) & 0x3FFF | 0xC000
+    frame["words"] = entropy | VXLAN_PORT << 16
+    frame["size"] = i64(frame["size"]) + i64(config["vxlan_bytes"])
+    frame["flags"] = i64(frame["flags"]) | _ENCAP
+    frame["inner_ecn"], frame["inner_dscp"] = frame["ecn"], frame["dscp"]
+    if config["vxlan_ecn_copy"] == 0:
+        frame["ecn"] = _NOT_ECT
+    if config["vxlan_uniform"] == 0:
+        frame["dscp"] = config["vxlan_dscp"]
+
+
+@kernel
+def decapsulate(state: State, packet: np.uint32) -> bool:
+    """Take the outer header off; False if RFC 6040 section 4.2 says to drop the packet."""
+    frame, config = state.packets[packet], state.config[0]
+    congested = i64(frame["ecn"]) == _CE
+    frame["size"] = i64(frame["size"]) - i64(config["vxlan_bytes"])
+    frame["flags"] = i64(frame["flags"]) & ~_ENCAP & 0xFF
+    frame["dscp"], frame["ecn"] = frame["inner_dscp"], frame["inner_ecn"]
+    frame["words"] = state.qps[frame["qp"]]["words"]
+    if not congested or i64(frame["inner_ecn"]) == _CE:
+        return True
+    if i64(frame["inner_ecn"]) == _NOT_ECT:
+        return False
+    frame["ecn"] = _CE
+    return True
