@@ -151,7 +151,7 @@ def _checked(args: argparse.Namespace) -> int | None:
 
 def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: ExitStack) -> Hooks:
     """What this command adds to a session: progress, metrics, laws, deadlock search, paths."""
-    from fabric.engine.trails import message_paths  # noqa: PLC0415  as in run()
+    from fabric.report.paths import message_paths  # noqa: PLC0415  as in run()
     from fabric.report.session import Hooks  # noqa: PLC0415
 
     offer = None
