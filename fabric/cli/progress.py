@@ -29,6 +29,7 @@ class ProgressLine:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._said = time.monotonic()
+        self._first = True
         self._note = threading.Timer(COMPILE_NOTE_S, self._explain_wait)
 
     def __enter__(self) -> Self:
@@ -50,7 +51,8 @@ class ProgressLine:
 
     def update(self, at: Standing) -> None:
         """Show where the run stands."""
-        if self._quiet:
+        if self._quiet or self._first:  # the first call may have compiled; its pace says nothing
+            self._first = False
             return
         eta = "" if at.eta_s is None else f", at most {_clock(at.eta_s)} left"
         where = f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}"

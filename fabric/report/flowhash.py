@@ -50,7 +50,7 @@ def crc32(a: Words, b: Words, c: Words, seed: Words) -> Words:
             crc = _CRC[(crc ^ word >> shift) & 0xFF] ^ crc >> 8
     crc ^= _MASK
     turn = np.where(seed == 0, 0, _mix(seed & _MASK) & 31)
-    return (crc << turn | crc >> (32 - turn)) & _MASK
+    return np.asarray((crc << turn | crc >> (32 - turn)) & _MASK, np.int64)
 
 
 def xor(a: Words, b: Words, c: Words, seed: Words) -> Words:
@@ -82,7 +82,8 @@ def murmur3(a: Words, b: Words, c: Words, seed: Words) -> Words:
 
 
 HASHES: Final[Mapping[HashAlgorithm, Callable[[Words, Words, Words, Words], Words]]] = {
-    HashAlgorithm.CRC32: crc32, HashAlgorithm.XOR: xor, HashAlgorithm.TOEPLITZ: toeplitz, HashAlgorithm.MURMUR3: murmur3}
+    HashAlgorithm.CRC32: crc32, HashAlgorithm.XOR: xor, HashAlgorithm.TOEPLITZ: toeplitz,
+    HashAlgorithm.MURMUR3: murmur3}
 
 
 def flow_hash(algorithm: Words, a: Words, b: Words, c: Words, seed: Words) -> Words:

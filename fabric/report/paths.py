@@ -65,7 +65,7 @@ def walk(state: State) -> NDArray[np.int64]:
         first, count = state.groups["first"][group].astype(np.int64), state.groups["count"][group].astype(np.int64)
         local = state.ports["peer_node"][state.members["port"][first]] < n_hosts
         vtep = switch["is_vtep"] != 0
-        worn[on_way] = np.where(vtep & local, False, worn[on_way] | (vtep & (hop == 0)))  # noqa: FBT003  np.where's value
+        worn[on_way] = np.where(vtep & local, False, worn[on_way] | (vtep & (hop == 0)))
         source, target, words = (np.where(worn[on_way], outer[on_way], plain[on_way])
                                  for plain, outer in zip(address["inner"], address["outer"], strict=True))
         hashed = flow_hash(switch["hash_algorithm"].astype(np.int64), source, target, words, switch["hash_seed"])
@@ -79,7 +79,8 @@ def _vtep_address(state: State, host: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(state.switches["ip"][leaf], np.int64)
 
 
-def _outer_words(state: State, src: NDArray[np.int64], dst: NDArray[np.int64], inner: NDArray[np.int64]) -> NDArray[np.int64]:
+def _outer_words(state: State, src: NDArray[np.int64], dst: NDArray[np.int64],
+                 inner: NDArray[np.int64]) -> NDArray[np.int64]:
     """RFC 7348 section 5: the outer source port is a hash of the inner header."""
     entropy = crc32(state.hosts["ip"][src], state.hosts["ip"][dst], inner, np.zeros_like(inner)) & 0x3FFF | 0xC000
     return entropy | _VXLAN_PORT << 16
