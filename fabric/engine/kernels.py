@@ -39,6 +39,9 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
             following = 0
         pkts += 1
         size_bytes += i64(state.packets[packet]["size"])
+        row["lost_pkts"] += 1
+        row["lost_bytes"] += i64(state.packets[packet]["size"])
+        state.pgs[port * 8 + i64(state.packets[packet]["tc"])]["lost_pkts"] += 1
         count(state, port, i64(state.packets[packet]["tc"]), _LINK_DOWN, 1, i64(state.packets[packet]["size"]))
         pool.give(state, device, packet)
         packet = u(following)
@@ -51,6 +54,8 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
         following = state.packets[packet]["next"]
         if packet == row["pin_tail"]:
             following = 0
+        row["lost_pkts"] += 1
+        row["lost_bytes"] += i64(state.packets[packet]["size"])
         pool.give(state, device, packet)
         packet = u(following)
     row["pin_head"] = row["pin_tail"] = 0

@@ -39,6 +39,9 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     row["rx_bytes"] += i64(frame["size"])
     row["rx_pkts"] += 1
     frame["in_port"] = port
+    arrivals = state.pgs[port * 8 + i64(frame["tc"])]
+    arrivals["rx_pkts"] += 1
+    arrivals["rx_bytes"] += i64(frame["size"])
     if is_suspect(state, port):
         reason = damaged(state, device, port, packet)
         if reason != INTACT:

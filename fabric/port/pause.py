@@ -48,14 +48,7 @@ def send(state: State, device: int, port: int, classes: int, xoff: int, quanta: 
     packet = pool.take(state, device)
     frame = state.packets[packet]
     frame["kind"], frame["size"], frame["classes"], frame["xoff"] = _PFC, state.config[0]["pfc_bytes"], classes, xoff
-    frame["seq"] = quanta
-    for c in range(8):
-        if classes >> c & 1:
-            prio = state.prios[port * 8 + c]
-            if xoff >> c & 1:
-                prio["tx_xoff_pkts"] += 1
-            else:
-                prio["tx_xon_pkts"] += 1
+    frame["seq"], frame["tc"] = quanta, 0
     transmit.queue_control(state, device, port, packet, now_ps)
 
 

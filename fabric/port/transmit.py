@@ -84,6 +84,16 @@ def launch(state: State, device: int, port: int, packet: np.uint32, end_ps: int)
 
 
 @kernel
+def _count_pause(state: State, port: int, classes: int, xoff: int) -> None:
+    for c in range(8):
+        if classes >> c & 1:
+            if xoff >> c & 1:
+                state.prios[port * 8 + c]["tx_xoff_pkts"] += 1
+            else:
+                state.prios[port * 8 + c]["tx_xon_pkts"] += 1
+
+
+@kernel
 def send_control(state: State, device: int, port: int, now_ps: int) -> None:
     """Send the oldest frame of the control queue; PFC and strict control frames never wait behind data."""
     row = state.ports[port]
@@ -97,6 +107,7 @@ def send_control(state: State, device: int, port: int, now_ps: int) -> None:
         launch(state, device, port, packet, end_ps)
         return
     row["tx_pause_pkts"] += 1
+    _count_pause(state, port, i64(state.packets[packet]["classes"]), i64(state.packets[packet]["xoff"]))
     if state.config[0]["order"] == _INSERTION:
         calendar.schedule(state, device, free_source(state, port), end_ps, calendar.NEW_ORDER)
     wire.append_pause(state, device, port, packet, end_ps + i64(row["pause_delay_ps"]))

@@ -88,6 +88,7 @@ PORT = _table(  # (n_ports,)
     ("tx_bytes", I8), ("tx_pkts", I8), ("rx_bytes", I8), ("rx_pkts", I8),
     ("tx_pause_pkts", I8), ("rx_pause_pkts", I8), ("fcs_errors", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
     ("busy_ps", I8),             # time spent sending
+    ("lost_pkts", I8), ("lost_bytes", I8),       # lost in flight towards this port when the link went down
     ("down_since_ps", I8), ("down_ps", I8),
 )
 
@@ -103,7 +104,9 @@ QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue
     ("watermark_bytes", I8),     # since last sample                                       writer: egress; sampler resets
     ("peak_bytes", I8),          # since start
     ("enqueued_pkts", I8), ("enqueued_bytes", I8), ("sent_pkts", I8), ("sent_bytes", I8),
-    ("marked_pkts", I8), ("ect_pkts", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
+    ("marked_pkts", I8), ("ect_pkts", I8),
+    ("dropped_pkts", I8), ("dropped_bytes", I8),  # refused and flushed
+    ("flushed_pkts", I8), ("flushed_bytes", I8),  # discarded after they had been enqueued (dead link, watchdog)
     # watchdog memory
     ("wd_left_ps", I8), ("wd_restore_left_ps", I8), ("wd_stormed_ps", I8), ("wd_last_sent_pkts", I8),
     ("wd_detected", I8), ("wd_restored", I8), ("wd_dropped_pkts", I8), ("wd_last_rx_pkts", I8), ("wd_last_on2off", I8),
@@ -123,6 +126,8 @@ PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; switch
     ("peak_limit_bytes", I8),    # the limit at that moment
     ("dropped_pkts", I8), ("admitted_pkts", I8),
     ("xoff_count", I8),
+    ("rx_pkts", I8), ("rx_bytes", I8),           # received in this class, on hosts too       writer: ingress, station
+    ("lost_pkts", I8),           # of this class, lost in flight when the link went down (drops count them too)
 )
 
 PRIO = _table(  # (n_ports * 8,)  PFC, row = port * 8 + priority

@@ -151,6 +151,8 @@ def flush_queue(state: State, device: int, port: int, q: int, reason: int, now_p
         count(state, port, tc, reason, 1, i64(frame["size"]))
         state.queues[port * 8 + q]["dropped_pkts"] += 1
         state.queues[port * 8 + q]["dropped_bytes"] += i64(frame["size"])
+        state.queues[port * 8 + q]["flushed_pkts"] += 1
+        state.queues[port * 8 + q]["flushed_bytes"] += i64(frame["size"])
         switch = state.switches[switch_row(state, device)]
         group = i64(frame["in_port"]) * 8 + i64(switch["tc_to_pg"][tc])
         buffer.release_only(state, group, i64(frame["charged"]))

@@ -35,6 +35,9 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     switch = state.switches[switch_row(state, device)]
     frame["in_port"] = port
     frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
+    arrivals = state.pgs[port * 8 + i64(frame["tc"])]
+    arrivals["rx_pkts"] += 1
+    arrivals["rx_bytes"] += i64(frame["size"])
     if is_suspect(state, port):
         reason = damaged(state, device, port, packet)
         if reason != INTACT:

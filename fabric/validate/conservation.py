@@ -1,0 +1,173 @@
+"""Laws that hold at every moment between two windows; each broken one is a sentence.
+
+Numbered so that a report can be traced: (1) packet rows, (2) wires, (3) devices per class, (4) queues, (5) buffers,
+(6) pauses, (7) queue pairs, (8) signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.state.codes import N_CLASSES, N_DROP_REASONS, PacketKind
+from fabric.state.types import State
+from fabric.topology.model import Fabric
+from fabric.validate import holdings
+from fabric.validate.holdings import Held
+
+Ints = NDArray[np.int64]
+
+
+def check(state: State, fabric: Fabric, time_ps: int) -> list[str]:
+    """Every law that does not hold, as sentences; empty if all do.
+
+    Parameters
+    ----------
+    state : State    between two windows (after Emulator.advance returned BOUND or IDLE)
+    time_ps : int    the moment
+    """
+    places = _Places(state)
+    found: list[str] = []
+    for law in (_rows, _wires, _classes, _queues, _buffers, _pauses, _pairs, _signs):
+        found.extend(law(state, fabric, time_ps, places))
+    return found
+
+
+class _Places:
+    """Where every packet is, found once."""
+
+    def __init__(self, state: State) -> None:
+        self.queued, self.control = holdings.queued(state), holdings.control(state)
+        self.flying, self.buffered, self.free = holdings.flying(state), holdings.buffered(state), holdings.free(state)
+
+
+def _count(held: Held, size: int, keep: NDArray[np.bool_] | None = None, weights: Ints | None = None) -> Ints:
+    place = held.place if keep is None else held.place[keep]
+    if weights is not None:
+        weights = weights if keep is None else weights[keep]
+    return np.bincount(place, weights=weights, minlength=size).astype(np.int64)
+
+
+def _rows(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(1) Every packet row is in exactly one list."""
+    everywhere = np.concatenate([held.packets for held in vars(places).values()])
+    if len(everywhere) != len(state.packets) - 1 or len(np.unique(everywhere)) != len(everywhere):
+        yield (f"(1) {len(state.packets) - 1} packet rows, {len(everywhere)} found in lists, "
+               f"{len(np.unique(everywhere))} of them distinct")
+    counts = _count(places.free, len(fabric.nodes))
+    for node in np.flatnonzero(counts != state.devices["free_count"]):
+        yield f"(1) {fabric.nodes[node].name} counts {state.devices['free_count'][node]} free rows and has {counts[node]}"
+
+
+def _wires(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(2) What a port sent has arrived at its peer, is flying, or was lost with the link."""
+    ports = state.ports
+    flying = _count(places.flying, len(ports))
+    sent = ports["tx_pkts"][ports["peer"]]
+    for port in np.flatnonzero(sent != ports["rx_pkts"] + flying + ports["lost_pkts"]):
+        yield (f"(2) {fabric.port_name(port)}: peer sent {sent[port]} packets, {ports['rx_pkts'][port]} arrived, "
+               f"{flying[port]} are flying, {ports['lost_pkts'][port]} were lost in flight")
+    size = state.packets["size"].astype(np.int64)[places.flying.packets]
+    flying_bytes = _count(places.flying, len(ports), weights=size)
+    sent_bytes = ports["tx_bytes"][ports["peer"]]
+    for port in np.flatnonzero(sent_bytes != ports["rx_bytes"] + flying_bytes + ports["lost_bytes"]):
+        yield f"(2) {fabric.port_name(port)}: peer's bytes do not add up"
+
+
+def _one_map(state: State) -> bool:
+    """Whether a packet keeps its class through every switch: one DSCP map, queue n for class n, no outer header."""
+    maps, switches = state.switches["dscp_to_tc"], state.switches
+    same = (maps == maps[0]).all() and (switches["tc_to_queue"] == np.arange(N_CLASSES)).all()
+    return bool(same) and not state.config[0]["vxlan"]
+
+
+def _classes(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(3) Per switch and class: packets in = out + queued + dropped (frames lost in flight are drops that never came in)."""
+    if state.config[0]["ack_strict"] != 0:
+        return  # there, ACKs pass through control queues, outside the classes
+    node = state.ports["node"].astype(np.int64)
+    row_of = np.repeat(node, N_CLASSES) * N_CLASSES + np.tile(np.arange(N_CLASSES), len(node))
+    size = len(fabric.nodes) * N_CLASSES
+    at = node[places.queued.place // N_CLASSES] * N_CLASSES + state.packets["tc"][places.queued.packets]
+    balance = (np.bincount(row_of, state.pgs["rx_pkts"] + state.pgs["lost_pkts"], size) - np.bincount(at, minlength=size)
+               - np.bincount(row_of, state.queues["sent_pkts"], size)
+               - np.bincount(row_of, state.drops["pkts"].reshape(-1, N_DROP_REASONS).sum(axis=1), size)).reshape(-1, N_CLASSES)
+    if not _one_map(state):
+        balance = balance.sum(axis=1, keepdims=True)
+    for switch in range(len(fabric.hosts), len(fabric.nodes)):
+        for c in np.flatnonzero(balance[switch]):
+            yield f"(3) {fabric.nodes[switch].name} class {c}: {int(balance[switch, c])} packets came in and are nowhere"
+
+
+def _queues(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(4) Per queue: counters and contents agree."""
+    queues = state.queues
+    held = _count(places.queued, len(queues))
+    size = _count(places.queued, len(queues), weights=state.packets["size"].astype(np.int64)[places.queued.packets])
+    hosts = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 1
+    wrong = (held != queues["depth_pkts"]) | (size != queues["depth_bytes"])
+    wrong |= ~hosts & (queues["enqueued_pkts"] - queues["sent_pkts"] - queues["flushed_pkts"] != queues["depth_pkts"])
+    for row in np.flatnonzero(wrong):
+        yield (f"(4) {fabric.port_name(row // N_CLASSES)} queue {row % N_CLASSES}: holds {held[row]} packets, {size[row]} bytes; "
+               f"counts {queues['depth_pkts'][row]}, {queues['depth_bytes'][row]}")
+
+
+def _buffers(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(5) Per priority group and pool: what is charged is what is held."""
+    packets, pgs = state.packets, state.pgs
+    rows = places.queued.packets
+    at = state.ports["node"][places.queued.place // N_CLASSES]
+    keep = state.devices["is_host"][at] == 0
+    rows, at = rows[keep], at[keep].astype(np.int64) - len(fabric.hosts)
+    group = packets["in_port"][rows].astype(np.int64) * N_CLASSES + state.switches["tc_to_pg"][at, packets["tc"][rows]]
+    charged = np.bincount(group, packets["charged"][rows], len(pgs)).astype(np.int64)
+    for row in np.flatnonzero(charged != pgs["use_bytes"] + pgs["headroom_bytes"]):
+        yield (f"(5) {fabric.port_name(row // N_CLASSES)} PG {row % N_CLASSES}: holds {charged[row]} bytes, "
+               f"is charged {pgs['use_bytes'][row]} + {pgs['headroom_bytes'][row]}")
+    on_switch = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 0
+    shared = np.where(on_switch, np.maximum(pgs["use_bytes"] - pgs["reserved_bytes"], 0), 0)
+    depth = np.where(on_switch, state.queues["depth_bytes"], 0)
+    used = np.bincount(pgs["pool"], shared, len(state.pools)) + np.bincount(state.queues["pool"], depth, len(state.pools))
+    for row in np.flatnonzero(used.astype(np.int64) != state.pools["used_bytes"]):
+        yield f"(5) pool {row}: {int(used[row])} bytes are held, {state.pools['used_bytes'][row]} are counted"
+
+
+def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(6) Pause frames and pause time close."""
+    ports, prios, packets = state.ports, state.prios, state.packets
+    flying = places.flying.packets[packets["kind"][places.flying.packets] == PacketKind.PFC]
+    lost = ports["lost_pkts"].sum()
+    for name, wanted in (("xoff", 1), ("xon", 0)):
+        for c in range(N_CLASSES):
+            bit = (packets["classes"][flying] >> c & 1 == 1) & (packets["xoff"][flying] >> c & 1 == wanted)
+            sent, received = int(prios[f"tx_{name}_pkts"][c::N_CLASSES].sum()), int(prios[f"rx_{name}_pkts"][c::N_CLASSES].sum())
+            missing = sent - received - int(bit.sum())
+            if missing < 0 or missing > lost:
+                yield f"(6) class {c}: {sent} {name} frames sent, {received} received, {int(bit.sum())} flying"
+    paused = ((ports["paused"][:, None] >> np.arange(N_CLASSES)) & 1).reshape(-1)
+    wrong = prios["pauses"] - prios["on2off_pkts"] != paused
+    wrong |= prios["rx_paused_ps"] + np.where(paused == 1, time_ps - prios["since_ps"], 0) > time_ps
+    for row in np.flatnonzero(wrong):
+        yield f"(6) {fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}: pauses do not close"
+
+
+def _pairs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(7) Per queue pair: acknowledged <= next <= posted, and the receiver is never ahead of the sender."""
+    qps, rqps = state.qps, state.rqps
+    wrong = (qps["acked_psn"] > qps["next_psn"]) | (qps["next_psn"] > qps["posted_psn"]) | (qps["top_psn"] > qps["posted_psn"])
+    wrong |= rqps["expected_psn"] > qps["top_psn"]
+    for row in np.flatnonzero(wrong):
+        yield f"(7) queue pair {row}: acknowledged {qps['acked_psn'][row]}, next {qps['next_psn'][row]}, posted {qps['posted_psn'][row]}"
+
+
+def _signs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
+    """(8) Nothing that counts is negative, and no pool holds more than it has."""
+    for table in ("queues", "pools", "prios", "ports", "hosts", "qps"):
+        rows = getattr(state, table)
+        for field in rows.dtype.names:
+            if field.endswith(("_bytes", "_pkts")) and field not in ("limit_bytes", "least_margin_bytes") and (rows[field] < 0).any():
+                yield f"(8) {table}.{field} is negative in row {int(np.flatnonzero(rows[field] < 0)[0])}"
+    for row in np.flatnonzero(state.pools["headroom_used_bytes"] > state.pools["headroom_size_bytes"]):
+        yield f"(8) pool {row}: shared headroom {state.pools['headroom_used_bytes'][row]} of {state.pools['headroom_size_bytes'][row]}"

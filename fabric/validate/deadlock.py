@@ -1,0 +1,65 @@
+"""Deadlock: a cycle of paused queues, each waiting for buffer that only the next one can free (cyclic buffer dependency).
+
+Wait-for graph (Hu et al., HotNets 2016): a queue (port, class) of a device is stopped because its peer sent XOFF for a
+priority group; that group is freed only by the peer's egress queues in which its packets wait; those that are
+themselves paused are waited for. A cycle that does not change is a deadlock; a cycle seen once is only a wait.
+"""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+
+from fabric.state.codes import N_CLASSES
+from fabric.state.types import State
+from fabric.topology.model import Fabric
+from fabric.validate import holdings
+
+Queue = tuple[int, int]
+"""(PortId, class) of an egress queue."""
+
+
+def paused_queues(state: State) -> list[Queue]:
+    """Queues that hold packets and may not send."""
+    bits = ((state.ports["paused"][:, None] >> np.arange(N_CLASSES)) & 1).reshape(-1) == 1
+    rows = np.flatnonzero(bits & (state.queues["depth_pkts"] > 0))
+    return [(int(row) // N_CLASSES, int(row) % N_CLASSES) for row in rows]
+
+
+def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
+    """Edges from a paused queue to the paused queues that hold the packets for which it was paused."""
+    paused = set(paused_queues(state))
+    graph: nx.DiGraph = nx.DiGraph()
+    graph.add_nodes_from(paused)
+    if not paused:
+        return graph
+    held = holdings.queued(state)
+    device = state.ports["node"][held.place // N_CLASSES].astype(np.int64)
+    at_switch = state.devices["is_host"][device] == 0
+    rows, place, switch = held.packets[at_switch], held.place[at_switch], device[at_switch] - len(fabric.hosts)
+    group = state.switches["tc_to_pg"][switch, state.packets["tc"][rows]]
+    pairs = np.unique(np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64), place]), axis=1)
+    waits: dict[Queue, list[Queue]] = {}
+    for port, pg, queue in pairs.T:
+        waits.setdefault((int(port), int(pg)), []).append((int(queue) // N_CLASSES, int(queue) % N_CLASSES))
+    for port, c in paused:
+        peer = int(state.ports[port]["peer"])
+        for queue in waits.get((peer, c), ()):
+            if queue in paused and state.pgs[peer * N_CLASSES + c]["xoff_sent"]:
+                graph.add_edge((port, c), queue)
+    return graph
+
+
+def find_cycle(state: State, fabric: Fabric) -> list[Queue]:
+    """One cycle of paused queues in waiting order, the smallest port first; empty if there is none."""
+    for component in nx.strongly_connected_components(graph := wait_graph(state, fabric)):
+        if len(component) > 1:
+            cycle = [edge[0] for edge in nx.find_cycle(graph.subgraph(component))]
+            start = cycle.index(min(cycle))
+            return cycle[start:] + cycle[:start]
+    return []
+
+
+def describe(cycle: list[Queue], fabric: Fabric) -> str:
+    """'leaf1:Ethernet4 class 3 -> spine1:Ethernet0 class 3 -> ... -> leaf1:Ethernet4'."""
+    return " -> ".join(f"{fabric.port_name(port)} class {c}" for port, c in [*cycle, cycle[0]])
