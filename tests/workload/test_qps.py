@@ -34,8 +34,8 @@ def test_messages_of_one_queue_pair_share_ends_and_pairs_share_as_few_as_asked(
     if per == "pair":
         for pair in set(pairs):
             sent = pairs.count(pair)
-            assert len({number for number, other in zip(qp.tolist(), pairs, strict=True) if other == pair}) == min(sent,
-                                                                                                                   count)
+            numbers = {number for number, other in zip(qp.tolist(), pairs, strict=True) if other == pair}
+            assert len(numbers) == min(sent, count)
     for number, port in enumerate(table.port.tolist()):
         assert FABRIC.node_of(port).id == table.src[number]
     assert ((table.src_udp_port >= 0xC000) & (table.src_udp_port <= 0xFFFF)).all()
