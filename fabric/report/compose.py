@@ -29,6 +29,7 @@ from fabric.report.model import (
     Unit,
     worst,
 )
+from fabric.report.page import measured
 from fabric.state.codes import EventKind
 from fabric.units import PS_PER_NS, format_rate_bps
 
@@ -114,15 +115,9 @@ def _expectations(expectations: Sequence[Any]) -> tuple[Block, ...]:
     if not expectations:
         return ()
     columns = (Column("met", "Met"), Column("expectation", "Expected"), Column("actual", "Actual"))
-    rows = tuple((bool(it["met"]), str(it["expectation"]), _actual(it["metric"], it["actual"])) for it in expectations)
+    rows = tuple((bool(it["met"]), str(it["expectation"]), measured(it["metric"], it["actual"])) for it in expectations)
     return (Table("expectations", "", columns, rows,
                   statuses=tuple(Status.GOOD if it["met"] else Status.BAD for it in expectations)),)
-
-
-def _actual(metric: str, actual: float | None) -> str:
-    from fabric.scenario.expectations import METRICS, format_value  # noqa: PLC0415  pydantic is slow to load
-
-    return "no value" if actual is None else format_value(actual, METRICS[metric][0])
 
 
 def _pauses(evidence: Evidence) -> Iterable[Block]:

@@ -146,6 +146,13 @@ class Evidence:
         split = _split(items, np.zeros_like(items), integers(table["time_ns"], 0), _values(table))
         return {item: found for (item, _), found in split.items()}
 
+    def device_series(self, name: str) -> dict[int, tuple[NDArray[np.int64], NDArray[Any]]]:
+        """As `series`, for observables of hosts: NodeId -> (times_ns, values)."""
+        table = self.run.timeseries([name])
+        nodes = self._nodes_of(table["device"])
+        split = _split(nodes, np.zeros_like(nodes), integers(table["time_ns"], 0), _values(table))
+        return {node: found for (node, _), found in split.items()}
+
     @cached_property
     def pauses(self) -> list[pause_tree.PauseSpan]:
         """Every pause of the run with its cause."""

@@ -26,6 +26,7 @@ from fabric.report.model import (
     Table,
     Tree,
     Unit,
+    Value,
     show,
 )
 from fabric.report.plots import N_COLOURS, chart_svg
@@ -34,6 +35,8 @@ MAX_ROWS: Final = 40
 """Rows of a table that are shown; the rest are counted and stand in the run directory."""
 MAX_BRANCHES: Final = 24
 """As MAX_ROWS, children of one node of a tree."""
+WRAP_CHARACTERS: Final = 36
+"""Longer text may take several lines in its cell."""
 N_WARP: Final = 240
 """Breakpoints of the replay's time scale."""
 _SIGNS: Final = {Status.GOOD: "✓", Status.WARNING: "!", Status.BAD: "✗", Status.NEUTRAL: "·"}
@@ -100,7 +103,7 @@ def _table(table: Table) -> str:
     rows = []
     for number, row in enumerate(table.rows[:MAX_ROWS]):
         status = table.statuses[number].value if table.statuses else Status.NEUTRAL.value
-        cells = "".join(f'<td class="{_align(column.unit)}">{_cell(value, column.unit)}</td>'
+        cells = "".join(f'<td class="{_align(column.unit)}{_wide(value)}">{_cell(value, column.unit)}</td>'
                         for value, column in zip(row, table.columns, strict=True))
         rows.append(f'<tr class="{status}">{cells}</tr>')
     rest = len(table.rows) - MAX_ROWS
@@ -114,8 +117,14 @@ def _align(unit: Unit) -> str:
     return "left" if unit is Unit.TEXT else "right"
 
 
-def _cell(value: str | float | bool | None, unit: Unit) -> str:
+def _wide(value: Value) -> str:
+    return " wide" if isinstance(value, str) and len(value) > WRAP_CHARACTERS else ""
+
+
+def _cell(value: Value, unit: Unit) -> str:
     text = escape(show(value, unit))
+    if isinstance(value, bool):
+        return f'<span class="{"good" if value else "bad"}"><span class="sign">{text}</span></span>'
     if unit is Unit.RATIO and isinstance(value, int | float):
         width = 100 * min(max(value, 0), 1)
         return f'<span class="bar"><i style="width:{width:.1f}%"></i></span>{text}'

@@ -245,7 +245,7 @@ def show(value: Value, unit: Unit) -> str:
         case Unit.RATIO:
             return f"{100 * value:.3g}%"
         case Unit.TIMES:
-            return f"{value:.3g}x"
+            return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
         case _:
             return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 

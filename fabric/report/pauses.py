@@ -12,6 +12,8 @@ from fabric.units import PS_PER_NS, format_time_ps
 
 MAX_TREES: Final = 5
 """Trees drawn in full; the table lists all."""
+RINGED_RATIO: Final = 0.2
+"""Origins of trees with at least this share of the largest tree's paused time are ringed in drawings."""
 MAX_STILLS: Final = 6000
 """Intervals in a replay; gaps too short to see are closed until no more remain than this."""
 
@@ -102,7 +104,9 @@ def pause_map(evidence: Evidence, *, replay: bool) -> Map:
     by_port: dict[int, float] = {}
     for (port, _), value in received.items():
         by_port[port] = max(by_port.get(port, 0.0), value / end_ns)
-    origins = {int(fabric.node_of(episode.origin.port).id) for episode in evidence.episodes[:MAX_TREES]}
+    largest = evidence.episodes[0].paused_ps if evidence.episodes else 0
+    origins = {int(fabric.node_of(episode.origin.port).id) for episode in evidence.episodes[:MAX_TREES]
+               if episode.paused_ps >= RINGED_RATIO * largest}
     nodes = []
     for node in fabric.nodes:
         stood = max((by_port.get(port, 0.0) for port in node.ports), default=0.0)

@@ -55,6 +55,12 @@ document.querySelectorAll(".replay").forEach((panel) => {
     }, 30);
   });
   slider.addEventListener("input", () => { stop(); draw(); });
-  slider.value = Number(slider.max) * 0.35;
+  // Open at the moment at which most ports stand still.
+  let most = -1;
+  for (let position = 0; position <= Number(slider.max); position += 10) {
+    const now = timeAt(position);
+    const standing = stills.filter((pause) => pause.start <= now && now < pause.end).length;
+    if (standing > most) { most = standing; slider.value = position; }
+  }
   draw();
 });

@@ -1,0 +1,148 @@
+"""What a playbook shows while it runs: incidents as they appear, and a table of the ports that stand still longest.
+
+A Watch looks at snapshots, never at the scenario: it tells what an operator's telemetry would tell. On a terminal the
+table is redrawn in place; elsewhere incidents are lines, with a line on the state of things now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from fabric.engine.counters import Snapshot
+from fabric.state.codes import N_CLASSES, DropReason
+from fabric.units import format_size_bytes, format_time_ps
+
+TOP: Final = 8
+STATUS_LINES: Final = 10
+"""Lines on the state of things over a whole run, where there is no terminal."""
+_LOSSLESS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM)
+
+
+class Watch:
+    """Compares each snapshot with the one before and reports what is new."""
+
+    def __init__(self) -> None:
+        self._before: Snapshot | None = None
+        self._storming: set[int] = set()
+        self._most_hosts = 0
+        self.paused_ratio: NDArray[np.float64] = np.empty(0)
+        """(n_ports,) share of the time between the last two snapshots in which each port stood still, any class."""
+
+    def look(self, now: Snapshot) -> list[str]:
+        """Incidents since the last look."""
+        before, self._before = self._before, now
+        if before is None or now.time_ps <= before.time_ps:
+            self.paused_ratio = np.zeros(len(now.ports))
+            return []
+        grown = now.prios["rx_paused_ps"] - before.prios["rx_paused_ps"]  # a snapshot counts pauses that still last
+        self.paused_ratio = grown.reshape(-1, N_CLASSES).max(axis=1) / (now.time_ps - before.time_ps)
+        return list(self._incidents(before, now))
+
+    def standing(self, now: Snapshot) -> tuple[int, int]:
+        """(hosts, switch ports) that stand still at this moment."""
+        ports = np.flatnonzero(now.ports["paused"])
+        hosts = np.count_nonzero(now.ports["node"][ports] < len(now.hosts))
+        return int(hosts), int(len(ports) - hosts)
+
+    def _incidents(self, before: Snapshot, now: Snapshot) -> Iterator[str]:
+        fabric = now.fabric
+        sent = now.prios["tx_xoff_pkts"].sum(axis=1) > before.prios["tx_xoff_pkts"].sum(axis=1)
+        for port in np.flatnonzero(sent & (now.ports["node"] < len(now.hosts))).tolist():
+            if port not in self._storming:
+                self._storming.add(port)
+                yield f"{fabric.node_of(port).name} sends pause frames to {fabric.port_name(fabric.ports[port].peer)}"
+        hosts, ports = self.standing(now)
+        if hosts > 2 * self._most_hosts or (hosts == len(now.hosts) > self._most_hosts):
+            self._most_hosts = hosts
+            yield f"{hosts} of {len(now.hosts)} hosts and {ports} switch ports stand still"
+        elif hosts == 0 and self._most_hosts:
+            self._most_hosts = 0
+            yield "no host stands still any more"
+        for field, text in (("wd_detected", "the PFC watchdog detects a storm at"),
+                            ("wd_restored", "the PFC watchdog restores")):
+            rows = np.flatnonzero(now.queues[field].reshape(-1) > before.queues[field].reshape(-1))
+            for row in rows.tolist():
+                yield f"{text} {fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}"
+        for port in np.flatnonzero(now.ports["up"] != before.ports["up"]).tolist():
+            if fabric.ports[port].peer > port:
+                state = "up" if now.ports["up"][port] else "down"
+                yield f"link {fabric.port_name(port)} - {fabric.port_name(fabric.ports[port].peer)} is {state}"
+        lost = sum(int(table.drops["pkts"][:, :, [int(reason) for reason in _LOSSLESS]].sum()) * sign
+                   for table, sign in ((now, 1), (before, -1)))
+        if lost:
+            yield f"{lost} lossless packets lost"
+
+
+class LiveView:
+    """A context manager; `on_sample` is a session hook."""
+
+    def __init__(self, out: TextIO, duration_ps: int, acts: Sequence[tuple[int, str]], *, quiet: bool) -> None:
+        """`acts`: (time_ps, text) of what the operator does, told when its time comes."""
+        self._console = Console(file=out, highlight=False, width=None if out.isatty() else 140)
+        self._duration_ps = duration_ps
+        self._acts = sorted(acts)
+        self._quiet = quiet
+        self._watch = Watch()
+        self._lines: list[str] = []
+        on_terminal = self._console.is_terminal and not quiet
+        self._live = Live(console=self._console, refresh_per_second=8) if on_terminal else None
+        self._status_at_ps = 0
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def on_sample(self, now: Snapshot) -> None:
+        """Show a sample."""
+        if self._quiet:
+            return
+        news = self._watch.look(now)
+        while self._acts and self._acts[0][0] <= now.time_ps:
+            news.append(f"operator: {self._acts.pop(0)[1]}")
+        told = [f"{format_time_ps(now.time_ps) if now.time_ps else '0':>9}  {text}" for text in news]
+        if self._live is None:
+            if now.time_ps >= self._status_at_ps:
+                self._status_at_ps += self._duration_ps // STATUS_LINES
+                told.append(self._status(now))
+            for line in told:
+                self._console.print(escape(line))
+            return
+        self._lines += told
+        self._live.update(Group(self._table(now), *(escape(line) for line in self._lines[-12:])))
+
+    def _status(self, now: Snapshot) -> str:
+        hosts, ports = self._watch.standing(now)
+        depth = now.queues["depth_bytes"].reshape(-1)
+        row = int(depth.argmax())
+        deepest = f"deepest queue {now.fabric.port_name(row // N_CLASSES)} {format_size_bytes(float(depth[row]))}"
+        time = format_time_ps(now.time_ps) if now.time_ps else "0"
+        return (f"{time:>9}  [{hosts} hosts and {ports} switch ports stand still, "
+                f"{deepest if depth[row] else 'all queues empty'}]")
+
+    def _table(self, now: Snapshot) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, title=self._status(now).strip(), title_justify="left", pad_edge=False)
+        for title, justify in (("Port", "left"), ("Paused by", "left"), ("Paused", "right"), ("Queue", "right")):
+            table.add_column(title, justify="right" if justify == "right" else "left")
+        ratio = self._watch.paused_ratio
+        depth = now.queues["depth_bytes"].reshape(-1, N_CLASSES).sum(axis=1)
+        for port in np.lexsort((-depth, -ratio))[:TOP].tolist():
+            if ratio[port] or depth[port]:
+                table.add_row(now.fabric.port_name(port), now.fabric.peer_of(port).name if ratio[port] else "",
+                              f"{ratio[port]:.0%}", format_size_bytes(float(depth[port])))
+        return table
