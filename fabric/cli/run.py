@@ -172,7 +172,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
 def _broken_laws(engine: Emulator, _now: Snapshot) -> Sequence[str]:
     from fabric.validate.conservation import check  # noqa: PLC0415  only with --check
 
-    return check(engine)
+    return check(engine.state, engine.fabric, engine.now_ps)
 
 
 def _cycle(engine: Emulator) -> Sequence[tuple[int, int]]:

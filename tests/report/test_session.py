@@ -1,0 +1,172 @@
+"""A run ends when it should, and interruptions leave no trace in its results."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from fabric.errors import InvariantError, RunDirError
+from fabric.report import files, play, session
+from fabric.report.paths import message_paths
+from fabric.report.rundir import RunDir
+from fabric.report.session import Hooks, Outcome
+from fabric.scenario.load import load_scenario
+
+FINAL = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TRUTH, files.TOPOLOGY)
+
+
+def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None = None, **options: Any) -> Outcome:
+    compiled, plan = play.prepare(load_scenario(scenario, sets), sets=sets)
+    return play.play(compiled, plan, play.Options(out, **options), hooks)
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine returns after few windows, so that there is much to interrupt."""
+    monkeypatch.setattr(session._Pace, "adapt", lambda _self, **_: 0.1)
+    monkeypatch.setattr(session, "_Pace", functools.partial(session._Pace, budget=4))
+
+
+def stopping(after: int) -> Callable[[Any], None]:
+    """A hook that stops the process's session as Ctrl-C does, at the engine's n-th return."""
+    calls = itertools.count(1)
+
+    def hook(_engine: Any) -> None:
+        if next(calls) == after:
+            import os
+            import signal
+
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return hook
+
+
+def test_a_run_leaves_every_file_and_nothing_of_its_workshop(incast_file: Path, tmp_path: Path) -> None:
+    outcome = run(incast_file, tmp_path / "out", hooks=Hooks(paths=message_paths))
+    assert (outcome.status, outcome.exit_code) == ("done", 0)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {files.MANIFEST, *FINAL}
+    found = RunDir.open(tmp_path / "out")
+    assert found.manifest["digest"] == outcome.digest
+    assert found.manifest["scenario"]["text"] == incast_file.read_text()
+    assert found.summary["messages"]["by_state"] == {"waiting": 0, "outstanding": 0, "done": 7, "failed": 0}
+    assert found.messages(["state"])["state"].to_pylist() == ["done"] * 7
+
+
+@pytest.mark.usefixtures("small_steps")
+@pytest.mark.parametrize("moments", [(1,), (3,), (2, 2, 5), (17,)])
+def test_interrupted_and_resumed_ends_with_the_very_files_of_an_uninterrupted_run(
+        incast_file: Path, tmp_path: Path, moments: tuple[int, ...]) -> None:
+    whole = run(incast_file, tmp_path / "whole")
+    for number, moment in enumerate(moments):
+        stopped = run(incast_file, tmp_path / "cut", hooks=Hooks(on_pause=stopping(moment)), resume=number > 0)
+        assert (stopped.status, stopped.exit_code) == ("interrupted", 130)
+        usable = RunDir.open(tmp_path / "cut")
+        assert usable.messages().num_rows == 7
+        assert usable.summary["stop"]["reason"] == "interrupted"
+    resumed = run(incast_file, tmp_path / "cut", resume=True)
+    assert resumed.digest == whole.digest
+    for name in FINAL:
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
+    assert RunDir.open(tmp_path / "cut").manifest["timings"]["resumed"] == len(moments)
+
+
+def test_the_pace_does_not_change_a_byte(incast_file: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    run(incast_file, tmp_path / "swift")
+    request.getfixturevalue("small_steps")
+    run(incast_file, tmp_path / "slow")
+    for name in FINAL:
+        assert (tmp_path / "swift" / name).read_bytes() == (tmp_path / "slow" / name).read_bytes(), name
+
+
+def test_samples_stand_at_the_scenarios_instants(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out")
+    found = RunDir.open(tmp_path / "out")
+    times = pc.unique(found.timeseries()["time_ns"]).to_pylist()
+    assert times == sorted(times)
+    assert times[0] == 0
+    assert all(time % 20_000 == 0 for time in times[:-1])
+
+
+def test_the_last_row_of_a_counter_is_its_final_value(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out")
+    found = RunDir.open(tmp_path / "out")
+    names = ["tx_bytes", "queue_peak_bytes", "ecn_marked_pkts"]
+    last = {(row["observable"], row["device"], row["port"], row["class"]): row["value"] for row in found.timeseries(names).to_pylist()}
+    final = {(row["observable"], row["device"], row["port"], row["class"]): row["value"] for row in found.counters(names).to_pylist()}
+    assert last == final
+
+
+def test_paths_agree_with_the_packets_that_were_counted_on_uplinks(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out", hooks=Hooks(paths=message_paths))
+    found = RunDir.open(tmp_path / "out")
+    crossed = {port for path in found.messages(["path"])["path"].to_pylist() for port in path}
+    sent = {f"{row['device']}:{row['port']}": row["value"] for row in found.counters(["sent_bytes"]).to_pylist() if row["device"] == "leaf2"}
+    assert {port for port in sent if sent[port] > 200_000 and port in crossed} == {port for port in crossed if port.startswith("leaf2:")}
+
+
+def test_a_duration_that_is_too_short_leaves_messages_and_says_so(incast_file: Path, tmp_path: Path) -> None:
+    compiled, plan = play.prepare(load_scenario(incast_file), until_ps=50_000_000)
+    outcome = play.play(compiled, plan, play.Options(tmp_path / "out"))
+    assert outcome.summary["stop"]["reason"] == "duration"
+    assert outcome.exit_code == 1          # messages.done == 7 is not met
+    assert any("of 7 messages were not done" in it["text"] for it in outcome.summary["verdict"])
+
+
+def test_a_run_without_progress_ends_and_names_the_moment(incast_file: Path, tmp_path: Path) -> None:
+    compiled, plan = play.prepare(load_scenario(incast_file))
+    drained = dataclasses.replace(plan, no_progress_ps=1)          # less than a sampling interval: the first quiet sample ends it
+    outcome = play.play(compiled, drained, play.Options(tmp_path / "out"), Hooks(find_cycle=lambda _: [(8, 3), (9, 3)]))
+    if outcome.summary["stop"]["reason"] == "no progress":          # seven messages share one port: progress never pauses for long
+        assert outcome.exit_code == 1
+    else:
+        assert outcome.summary["stop"]["reason"] == "all messages done"
+
+
+def test_a_broken_law_ends_the_run_with_exit_code_3_and_marks_the_directory(incast_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvariantError, match="bytes vanished") as caught:
+        run(incast_file, tmp_path / "out", hooks=Hooks(check=lambda _engine, now: ["bytes vanished"] if now.time_ps > 50_000_000 else []))
+    assert caught.value.exit_code == 3
+    assert json.loads((tmp_path / "out" / files.MANIFEST).read_text())["status"] == "broken-invariant"
+
+
+def test_a_directory_that_is_not_empty_is_refused(incast_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("precious")
+    for options in ({}, {"force": True}, {"resume": True}):
+        with pytest.raises(RunDirError):
+            run(incast_file, tmp_path / "out", **options)
+    assert (tmp_path / "out" / "thesis.tex").read_text() == "precious"
+
+
+def test_another_scenario_cannot_resume_a_run(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out")
+    with pytest.raises(RunDirError, match="another scenario"):
+        run(incast_file, tmp_path / "out", sets=["run.seed=4"], resume=True)
+
+
+def test_resuming_a_finished_run_only_reads_it(incast_file: Path, tmp_path: Path) -> None:
+    first = run(incast_file, tmp_path / "out")
+    again = run(incast_file, tmp_path / "out", resume=True)
+    assert (again.digest, again.status) == (first.digest, "done")
+    assert again.summary == first.summary
+
+
+def test_force_replaces_a_run_and_leaves_other_files(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    run(incast_file, tmp_path / "out", sets=["run.seed=4"], force=True)
+    assert RunDir.open(tmp_path / "out").manifest["seed"] == 4
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
