@@ -24,11 +24,15 @@ i64 = np.int64
 
 @hot
 def is_busy(state: State, port: int, now_ps: int) -> bool:
-    """Whether a frame is being sent. At the very end of a frame the two orders differ (rule 1)."""
+    """Whether a frame is being sent. At the very end of a frame the two orders differ (rule 1).
+
+    A port-free event that is pending for this very instant owns the port: who came first would otherwise send a frame,
+    and the event one more beside it.
+    """
     row = state.ports[port]
     if state.config[0]["order"] == _INSERTION:
         return row["free_pending"] != 0
-    return bool(row["busy_until_ps"] > now_ps)
+    return bool(row["busy_until_ps"] > now_ps) or row["free_pending"] != 0
 
 
 @hot

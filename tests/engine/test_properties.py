@@ -1,0 +1,313 @@
+"""Laws that hold in every world: bytes are conserved, no queue is negative, lossless means lossless, pauses add up, and
+the digest depends on nothing but the scenario.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+import worlds
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from worlds import LOSSLESS, US, World, emulator
+
+from fabric.engine.counters import Snapshot
+from fabric.engine.driver import Emulator
+from fabric.state.codes import DropReason, EventKind, Stop
+
+END_PS: Final = 20_000 * US
+LOSSLESS_REASONS: Final = [DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM]
+HALF: Final = settings(max_examples=settings.default.max_examples // 2)
+"""For laws that play a world several times."""
+
+SEVEN_TO_ONE: Final = tuple((sender, 8 - sender, 60_000, 0, LOSSLESS) for sender in range(1, 8))
+INCAST: Final = World(hosts=4, spines=2, up_gbps=100, kmin_kb=5, messages=SEVEN_TO_ONE)
+LOSSY: Final = World(pfc=False, pool_kb=20, hosts=4, messages=SEVEN_TO_ONE)
+SLOW: Final = World(drain_mbps=2000, watchdog=True,
+                    messages=((0, 1, 400_000, 0, LOSSLESS), (2, 3, 400_000, 0, LOSSLESS)))
+CHATTER: Final = World(
+    leaves=1, hosts=3, host_gbps=10, delay_ns=129, payload=256, pool_kb=30, reserved=2048, xon_offset=0,
+    dynamic_th=None, quanta=2000, response_ns=1854, incast=True,
+    messages=((0, 1, 60_000, 0, LOSSLESS), (0, 1, 60_000, 0, LOSSLESS), (1, 1, 120_000, 0, LOSSLESS)))
+"""Events that coincide with the end of a frame to the picosecond."""
+MOMENTS: Final = st.lists(st.integers(1, 300 * US), max_size=4)
+
+
+def play(emulator: Emulator, until_ps: int = END_PS) -> Emulator:
+    while emulator.advance(until_ps) == Stop.BUDGET:
+        pass
+    return emulator
+
+
+def stops(world: World, moments: list[int]) -> Iterator[tuple[Emulator, Snapshot]]:
+    """The world at some moments and at its end."""
+    playing = emulator(world)
+    for moment in [*sorted(moments), END_PS]:
+        yield play(playing, moment), playing.snapshot()
+
+
+def sent_towards(snapshot: Snapshot, port: int) -> NDArray[np.int64]:
+    """(8,) bytes by class that the peer of a port put on the wire, PFC frames left out."""
+    return np.asarray(snapshot.queues["sent_bytes"][snapshot.fabric.ports[port].peer])
+
+
+def data_received(snapshot: Snapshot, port: int) -> int:
+    """Bytes that arrived at a port, PFC frames left out."""
+    row = snapshot.ports[port]
+    return int(row["rx_bytes"]) - int(row["rx_pause_pkts"]) * worlds.FRAMES["pfc"]
+
+
+@given(world=worlds.worlds(), moments=MOMENTS)
+@example(world=INCAST, moments=[10 * US, 50 * US])
+@example(world=LOSSY, moments=[10 * US, 50 * US])
+@example(world=SLOW, moments=[10 * US, 50 * US])
+def test_bytes_in_are_bytes_out_waiting_or_dropped(world: World, moments: list[int]) -> None:
+    for playing, snapshot in stops(world, moments):
+        queues, ports = snapshot.queues, snapshot.ports
+        switch_rows = ports["node"] >= len(snapshot.hosts)
+        flown = ports["tx_bytes"].sum() - ports["rx_bytes"].sum()
+        assert flown >= 0, "more arrived than was sent"
+        assert (ports["tx_pkts"].sum() - ports["rx_pkts"].sum() == 0) == (flown == 0)
+        # A queue: what joined has left, waits, or was discarded while it waited (a refusal never joined).
+        gone = queues["enqueued_bytes"] - queues["sent_bytes"] - queues["depth_bytes"]
+        assert (gone[switch_rows] >= 0).all()
+        assert (gone <= queues["dropped_bytes"])[switch_rows].all()
+        if not world.watchdog:
+            assert (gone[switch_rows] == 0).all()
+        if not world.vxlan:
+            _check_switches(world, snapshot)
+        if playing.finished and playing.now_ps < END_PS:
+            assert flown == 0
+            assert (queues["depth_bytes"] == 0).all()
+
+
+def _check_switches(world: World, snapshot: Snapshot) -> None:
+    """A switch: every byte of every class that came in joined a queue of that class or was dropped under its name."""
+    for node in snapshot.fabric.switches:
+        rows = list(node.ports)
+        arrived = sum(data_received(snapshot, port) for port in rows)
+        joined = snapshot.queues["enqueued_bytes"][rows].sum(axis=0)
+        drops = snapshot.drops["bytes"][rows].sum(axis=0)
+        queues = snapshot.queues[rows]
+        flushed = joined - queues["sent_bytes"].sum(axis=0) - queues["depth_bytes"].sum(axis=0)
+        by_class = joined + drops.sum(axis=1) - flushed
+        assert by_class.sum() == arrived
+        sent = sum(sent_towards(snapshot, port) for port in rows)
+        assert (by_class <= sent).all(), "a class received what nobody sent in it"
+
+
+@given(world=worlds.worlds(), start_ps=st.integers(0, 200 * US), step_ps=st.sampled_from([100_000, US, 10 * US]))
+@example(world=INCAST, start_ps=0, step_ps=US)
+@example(world=CHATTER, start_ps=130 * US, step_ps=US)
+def test_no_link_is_faster_than_its_rate(world: World, start_ps: int, step_ps: int) -> None:
+    largest = world.payload + sum(worlds.FRAMES[part] for part in ("data", "reth", "vxlan", "overhead"))
+    moments, before = [start_ps + step_ps * k for k in range(30)], None
+    for playing, snapshot in stops(world, moments):
+        ports, now_ps = snapshot.ports, playing.now_ps
+        rate_bps = ports["rate_bps"]
+        wire_bytes = ports["tx_bytes"] + worlds.FRAMES["overhead"] * ports["tx_pkts"]
+        assert (ports["busy_ps"] >= wire_bytes * 8 * 10**12 // rate_bps).all()
+        if before is not None:
+            # Sending time is counted at a frame's start, hence one frame may reach beyond now.
+            since = ports["busy_ps"] - before[1]
+            assert (since <= now_ps - before[0] + largest * 8 * 10**12 // rate_bps + 1).all()
+        before = now_ps, ports["busy_ps"]
+
+
+@given(world=worlds.worlds(), moments=MOMENTS)
+@example(world=INCAST, moments=[10 * US, 50 * US])
+@example(world=SLOW, moments=[10 * US, 50 * US])
+def test_no_depth_is_negative_and_nothing_overflows(world: World, moments: list[int]) -> None:
+    for _, snapshot in stops(world, moments):
+        for place in ("queues.depth_bytes", "queues.depth_pkts", "pgs.use_bytes", "pgs.headroom_bytes",
+                      "pools.used_bytes", "pools.headroom_used_bytes", "hosts.rx_used_bytes"):
+            table, field = place.split(".")
+            assert (getattr(snapshot, table)[field] >= 0).all(), place
+        queues, pgs, pools = snapshot.queues, snapshot.pgs, snapshot.pools
+        assert ((queues["depth_bytes"] == 0) == (queues["depth_pkts"] == 0)).all()
+        assert (queues["depth_bytes"] <= queues["peak_bytes"]).all()
+        assert (queues["watermark_bytes"] <= queues["peak_bytes"]).all()
+        assert (queues["marked_pkts"] <= queues["ect_pkts"]).all()
+        assert (pgs["headroom_bytes"] <= pgs["xoff_bytes"]).all()
+        assert (pgs["headroom_peak_bytes"] <= pgs["xoff_bytes"]).all()
+        assert (pools["used_bytes"] <= pools["size_bytes"]).all()
+        assert (pools["headroom_used_bytes"] <= pools["headroom_size_bytes"]).all()
+
+
+@given(world=worlds.worlds(), moments=MOMENTS)
+@example(world=INCAST, moments=[10 * US, 50 * US])
+def test_a_pool_holds_what_its_groups_and_queues_hold(world: World, moments: list[int]) -> None:
+    for _, snapshot in stops(world, moments):
+        rows = snapshot.ports["node"] >= len(snapshot.hosts)
+        used, headroom = np.zeros(len(snapshot.pools), np.int64), np.zeros(len(snapshot.pools), np.int64)
+        pgs, queues = snapshot.pgs[rows], snapshot.queues[rows]
+        np.add.at(used, pgs["pool"], np.maximum(pgs["use_bytes"] - pgs["reserved_bytes"], 0))
+        np.add.at(used, queues["pool"], queues["depth_bytes"])
+        np.add.at(headroom, pgs["pool"], pgs["headroom_bytes"])
+        assert (used == snapshot.pools["used_bytes"]).all()
+        shared = snapshot.pools["headroom_size_bytes"] > 0
+        assert (headroom == snapshot.pools["headroom_used_bytes"])[shared].all()
+
+
+@given(world=worlds.worlds(trouble=False))
+@example(world=INCAST)
+@example(world=CHATTER)
+def test_no_lossless_packet_is_lost_where_headroom_is_by_the_book(world: World) -> None:
+    snapshot = play(emulator(world)).snapshot()
+    drops = snapshot.drops["pkts"]
+    assert drops[:, LOSSLESS].sum() == 0, {reason.name: int(n) for reason, n in zip(
+        DropReason, drops[:, LOSSLESS].sum(axis=0), strict=True) if n}
+    assert drops[:, :, LOSSLESS_REASONS].sum() == 0
+
+
+def test_lossless_traffic_is_lost_without_headroom() -> None:
+    """The property above can fail: the same incast without PFC loses packets."""
+    snapshot = play(emulator(LOSSY)).snapshot()
+    assert snapshot.drops["pkts"][:, LOSSLESS, DropReason.INGRESS_THRESHOLD].sum() > 0
+
+
+@given(world=worlds.worlds(), moments=MOMENTS)
+@example(world=INCAST, moments=[10 * US, 50 * US])
+@example(world=SLOW, moments=[10 * US, 50 * US])
+def test_pause_accounting_closes(world: World, moments: list[int]) -> None:
+    for playing, snapshot in stops(world, moments):
+        prios, now_ps = snapshot.prios, snapshot.time_ps
+        paused = snapshot.ports["paused"][:, np.newaxis] >> np.arange(8) & 1
+        assert (prios["pauses"] - prios["on2off_pkts"] == paused).all(), "begun less ended are those that last"
+        assert (prios["longest_ps"] <= prios["rx_paused_ps"]).all()
+        assert (prios["rx_paused_ps"] <= now_ps).all()
+        assert ((prios["rx_paused_ps"] == 0) | (prios["rx_xoff_pkts"] > 0)).all()
+        assert (prios["pauses"] <= prios["rx_xoff_pkts"]).all()
+        for port in snapshot.fabric.ports:
+            here, peer = prios[port.peer], prios[port.id]
+            assert (here["rx_xoff_pkts"] <= peer["tx_xoff_pkts"]).all()
+            assert (here["rx_xon_pkts"] <= peer["tx_xon_pkts"]).all()
+        if playing.finished and not playing.snapshot().ports["paused"].any() and now_ps < END_PS:
+            assert (prios["tx_xoff_pkts"] == prios["rx_xoff_pkts"][[p.peer for p in snapshot.fabric.ports]]).all()
+
+
+@given(world=worlds.worlds())
+@example(world=INCAST)
+@example(world=SLOW)
+def test_the_log_of_pauses_agrees_with_the_counters(world: World) -> None:
+    playing = play(emulator(world))
+    snapshot, events = playing.snapshot(), playing.drain_events()
+    for kind, field in [(EventKind.PAUSED, "pauses"), (EventKind.RESUMED, "on2off_pkts")]:
+        counted = np.zeros((len(snapshot.ports), 8), np.int64)
+        rows = events[events["kind"] == kind]
+        np.add.at(counted, (rows["port"], rows["prio"]), 1)
+        assert (counted == snapshot.prios[field]).all()
+    resumed, total = events[events["kind"] == EventKind.RESUMED], np.zeros((len(snapshot.ports), 8), np.int64)
+    np.add.at(total, (resumed["port"], resumed["prio"]), resumed["a"])
+    assert (total == snapshot.prios["rx_paused_ps"]).all()
+    assert (np.diff(events["time_ps"]) >= 0).all()
+
+
+@given(world=worlds.worlds())
+@example(world=INCAST)
+@example(world=LOSSY)
+def test_a_message_that_is_done_has_arrived_once_and_whole(world: World) -> None:
+    playing = play(emulator(world))
+    snapshot = playing.snapshot()
+    messages, arrived = snapshot.messages, snapshot.rmessages["arrived_ps"]
+    done = messages["end_ps"] >= 0
+    assert (arrived[done] >= 0).all()
+    assert (messages["start_ps"][done] < arrived[done]).all()
+    assert (arrived[done] <= messages["end_ps"][done]).all()
+    assert not (done & (messages["failed"] != 0)).any()
+    assert snapshot.hosts["messages_done"].sum() == done.sum()
+    assert snapshot.hosts["messages_failed"].sum() == messages["failed"].sum()
+    goodput = snapshot.hosts["goodput_bytes"].sum()
+    assert goodput >= messages["size_bytes"][arrived >= 0].sum()
+    assert goodput <= messages["size_bytes"].sum()
+    if playing.finished:
+        assert (done | (messages["failed"] != 0)).all()
+
+
+@given(world=worlds.worlds())
+@example(world=INCAST)
+@example(world=LOSSY)
+def test_nothing_stalls_in_silence(world: World) -> None:
+    """A run falls idle when all is done; messages are left over only where one failed that others waited for."""
+    playing = emulator(world)
+    stop = playing.advance(END_PS)
+    if stop is Stop.IDLE and not playing.finished:
+        assert playing.snapshot().messages["failed"].any()
+        assert world.chained
+
+
+def digest(world: World, **options: Any) -> str:  # noqa: ANN401  as Emulator takes them
+    return play(emulator(world, **options)).digest()
+
+
+@given(world=worlds.worlds())
+@example(world=INCAST)
+@example(world=LOSSY)
+@example(world=SLOW)
+@HALF
+def test_the_digest_is_the_same_for_one_two_and_four_threads(world: World) -> None:
+    assert digest(world, threads=1) == digest(world, threads=2) == digest(world, threads=4)
+
+
+@given(world=worlds.worlds())
+@example(world=INCAST)
+@example(world=LOSSY)
+@example(world=SLOW)
+@HALF
+def test_windows_and_one_event_at_a_time_give_the_same_digest(world: World) -> None:
+    assert digest(world) == digest(world, scheduler="sequential")
+
+
+@given(world=worlds.worlds(), moments=st.lists(st.integers(1, 500 * US), max_size=6), budget=st.integers(1, 50))
+@example(world=SLOW, moments=[1, 2, 3], budget=1)
+@HALF
+def test_where_a_run_is_interrupted_does_not_matter(world: World, moments: list[int], budget: int) -> None:
+    whole, parts = play(emulator(world)), emulator(world)
+    for moment in sorted(moments):
+        parts.advance(moment, budget=budget)
+        parts.snapshot()
+    assert play(parts).digest() == whole.digest()
+
+
+@given(world=worlds.worlds())
+@HALF
+def test_the_same_world_twice_is_the_same_world(world: World) -> None:
+    assert digest(world) == digest(world)
+
+
+@given(world=worlds.worlds(), moment=st.integers(1, 300 * US))
+@example(world=SLOW, moment=40 * US)
+@HALF
+def test_a_restored_run_ends_as_if_it_had_never_stopped(
+        tmp_path_factory: pytest.TempPathFactory, world: World, moment: int) -> None:
+    path = tmp_path_factory.mktemp("checkpoint") / "state"
+    stopped = play(emulator(world), moment)
+    stopped.save(path)
+    restored = Emulator.restore(stopped.fabric, stopped.params, (), path)
+    assert play(restored).digest() == digest(world)
+
+
+@pytest.mark.parametrize("world", [
+    World(messages=((0, 1, 9000, 0, LOSSLESS), (2, 3, 7000, 100, 0)), kmin_kb=1),
+    World(recovery=1, window_kb=16, drop_every=5, messages=((2, 2, 20_000, 0, LOSSLESS),)),
+    World(vxlan=True, drain_mbps=2000, watchdog=True, balance=2,
+          messages=((0, 1, 60_000, 0, LOSSLESS), (2, 3, 9000, 0, 0))),
+], ids=["plain", "selective repeat under loss", "overlay, slow receiver, watchdog"])
+def test_the_digest_is_the_same_without_the_compiler(world: World, repo_root: Path) -> None:
+    text = ("import json, sys, worlds\nfrom test_properties import digest\n"
+            "print(digest(worlds.from_json(json.loads(sys.argv[1]))))")
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1",
+                                "PYTHONPATH": os.pathsep.join([str(repo_root), str(Path(__file__).parent)])}
+    done = subprocess.run([sys.executable, "-c", text, json.dumps(worlds.to_json(world))], env=environment, check=False,
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == digest(world)
