@@ -30,14 +30,15 @@ i64 = np.int64
 def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
     """Handle a frame that has fully arrived at a switch port."""
     row, frame, config = state.ports[port], state.packets[packet], state.config[0]
-    row["rx_bytes"] += i64(frame["size"])
+    arrived_bytes = i64(frame["size"])
+    row["rx_bytes"] += arrived_bytes
     row["rx_pkts"] += 1
     switch = state.switches[switch_row(state, device)]
     frame["in_port"] = port
     frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
     arrivals = state.pgs[port * 8 + i64(frame["tc"])]
     arrivals["rx_pkts"] += 1
-    arrivals["rx_bytes"] += i64(frame["size"])
+    arrivals["rx_bytes"] += arrived_bytes
     if is_suspect(state, port):
         reason = damaged(state, device, port, packet)
         if reason != INTACT:
@@ -75,8 +76,10 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
         egress.refuse(state, device, i64(out), q, packet, reason, now_ps)
         return
     group = port * 8 + i64(switch["tc_to_pg"][i64(frame["tc"])])
+    # What came over the cable is charged: a VTEP's outer header goes on and off at egress, after the MMU (assumed), and
+    # headroom is reckoned from what the peer may still send (IEEE 802.1Q annex N).
     cell = i64(switch["cell_bytes"])
-    charged = (i64(frame["size"]) + cell - 1) // cell * cell
+    charged = (arrived_bytes + cell - 1) // cell * cell
     frame["charged"] = charged
     reason = buffer.admit(state, group, charged)
     if reason != buffer.ADMITTED:
