@@ -59,9 +59,9 @@ class RunFolder:
             "how": dict(how),
             "machine": machine(),
         }
+        files.write_json(self.path / files.MANIFEST, self._manifest)
         files.write_json(self.path / files.TOPOLOGY, fabric_to_json(plan.fabric))
         files.write_text(self.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in plan.truth))
-        files.write_json(self.path / files.MANIFEST, self._manifest)
 
     def resume(self, plan: Plan, how: Mapping[str, Any]) -> Checkpoint | None:
         """Take up a run: its last checkpoint; None where it must start over, or has ended already.
@@ -117,7 +117,7 @@ def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterato
     """
     if path.exists() and not path.is_dir():
         raise RunDirError(f"{path} is a file", "give another --out")
-    held = {it.name for it in path.iterdir()} - {_LOCK} if path.is_dir() else set()
+    held = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()
     if resume and files.MANIFEST not in held:
         raise RunDirError(f"{path} holds no run to resume", "leave --resume out to start one")
     if held and not resume and not force:
@@ -143,6 +143,11 @@ def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterato
     finally:
         (path / _LOCK).unlink(missing_ok=True)
         os.close(lock)
+
+
+def _is_residue(path: Path) -> bool:
+    """Whether a killed run may have left this behind without having begun."""
+    return path.name == _LOCK or path.name.endswith(files.PENDING_SUFFIX)
 
 
 def machine() -> dict[str, Any]:

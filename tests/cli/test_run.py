@@ -1,0 +1,185 @@
+"""`fabric run`, as a user meets it: exit codes, refusals, and a process that is killed at any moment."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from fabric.cli.main import main
+
+SCENARIO = """\
+name: kill-me
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 8, host_rate: 100G, fabric_rate: 400G}
+switches: {asic: trident3}
+workload:
+  - {kind: permutation, size: SIZE}
+telemetry: {interval: 50us}
+run: {duration: 50ms, seed: 3}
+expectations: [messages.done == 16]
+"""
+FINAL = ("summary.json", "topology.json", "messages.parquet", "counters.parquet", "timeseries.parquet", "events.parquet", "truth.jsonl")
+
+
+def scenario(folder: Path, size: str = "100KB") -> Path:
+    path = folder / "kill-me.yml"
+    path.write_text(SCENARIO.replace("SIZE", size), encoding="utf-8")
+    return path
+
+
+def start(*words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", "from fabric.cli.main import entry; entry()", *map(str, words)],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
+    """Until the run writes there, or has ended."""
+    deadline = time.monotonic() + 120
+    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def test_a_run_that_meets_its_expectations_exits_0_and_says_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / "out"), "--quiet", "--check"]) == 0
+    out, err = capsys.readouterr()
+    assert "all 16 messages done" in out
+    assert f"results in {tmp_path / 'out'}" in out
+    assert err == ""
+
+
+def test_an_expectation_that_is_not_met_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / "out"), "--quiet", "--set", "expectations=[messages.done > 16]"])
+    assert code == 1
+    assert re.search(r"messages.done > 16\s+16\s+NOT MET", capsys.readouterr().out)
+
+
+def test_json_holds_the_summary_and_the_same_digest_for_any_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    digests = set()
+    for number, words in enumerate((["--threads", "1"], ["--threads", "2"], ["--scheduler", "sequential"])):
+        assert main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / str(number)), "--quiet", "--json", *words]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["summary"]["metrics"]["messages.done"] == 16
+        digests.add(found["digest"])
+    assert len(digests) == 1
+
+
+def test_seed_decides_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    digests = []
+    for number, seed in enumerate(("3", "4", "3")):
+        main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / str(number)), "--quiet", "--json", "--seed", seed])
+        digests.append(json.loads(capsys.readouterr().out)["digest"])
+    assert digests[0] == digests[2] != digests[1]
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--until", "5"], "has no unit"),
+    (["--until", "60ms"], "not within the scenario's duration"),
+    (["--threads", "0"], "0 threads cannot play"),
+    (["--resume"], "which run is not said"),
+    (["--force"], "has no effect without --out"),
+    (["--scheduler", "sequential", "--threads", "2"], "has one"),
+    (["--checkpoint-every", "-1"], "no number of seconds"),
+    (["--metrics", "nowhere"], "not an address"),
+    (["--set", "run.sede=4"], "sede"),
+])
+def test_options_that_cannot_be_meant_exit_2_and_name_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                 capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", str(scenario(tmp_path)), *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.glob("runs/*/summary.json"))
+
+
+def test_all_problems_of_the_options_are_told_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(scenario(tmp_path)), "--threads", "0", "--until", "soon", "--resume"]) == 2
+    assert "3 problems" in capsys.readouterr().err
+
+
+def test_a_scenario_that_is_not_there_exits_2_with_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(tmp_path / "absent.yml")]) == 2
+    assert "absent.yml" in capsys.readouterr().err
+
+
+def test_default_folders_are_numbered_and_never_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        assert main(["run", str(scenario(tmp_path)), "--quiet"]) == 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["kill-me", "kill-me-2"]
+
+
+def test_a_pause_storm_without_a_watchdog_ends_for_want_of_progress(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["faults=[{kind: pause-storm, hosts: ['*'], at: 5us, duration: 40ms}]", "run.no_progress=1ms", "expectations=[]"]
+    words = [word for item in sets for word in ("--set", item)]
+    assert main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / "out"), "--quiet", *words]) == 1
+    assert "nothing was delivered after" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["status"] == "stopped-no-progress"
+
+
+def test_metrics_are_served_while_it_runs(tmp_path: Path) -> None:
+    process = start("run", scenario(tmp_path, "30MB"), "--out", tmp_path / "out", "--metrics", "127.0.0.1:0")
+    assert process.stderr is not None
+    try:
+        line = next(line for line in process.stderr if "metrics at" in line)
+        url = line.split()[-1]
+        wait_for(tmp_path / "out" / "manifest.json", process)
+        for _ in range(10):
+            try:
+                with urllib.request.urlopen(url, timeout=20) as answer:  # noqa: S310  our own address
+                    text = answer.read().decode()
+                break
+            except OSError:
+                time.sleep(0.5)
+        assert "fabric_port_transmit_bytes_total" in text
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+
+
+def test_ctrl_c_ends_with_130_and_usable_results(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start("run", scenario(tmp_path, "100MB"), "--out", out, "--checkpoint-every", "0.05")
+    wait_for(out / "checkpoint" / "checkpoint.json", process)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "take it up again" in said
+    assert json.loads((out / "manifest.json").read_text())["status"] == "interrupted"
+    assert main(["show", str(out), "messages", "--json"]) == 0
+
+
+def test_killed_at_any_moment_and_resumed_ends_with_the_same_digest_and_files(tmp_path: Path) -> None:
+    path, whole, cut = scenario(tmp_path, "4MB"), tmp_path / "whole", tmp_path / "cut"
+    began = time.monotonic()
+    assert start("run", path, "--out", whole, "--quiet").wait() == 0
+    length_s = time.monotonic() - began
+    moments = random.Random(7)
+    killed = 0
+    for attempt in range(8):
+        words = ["run", path, "--out", cut, "--quiet", "--checkpoint-every", "0.01"]
+        process = start(*words, *(["--resume"] if (cut / "manifest.json").exists() else ["--force"] if cut.exists() else []))
+        wait_for(cut / "manifest.json", process)
+        time.sleep(moments.uniform(0, length_s / 4))
+        if process.poll() is None:
+            process.kill()
+            killed += 1
+        process.communicate()
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, attempt
+    assert killed >= 1
+    assert main(["run", str(path), "--out", str(cut), "--quiet", "--resume"]) == 0
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (whole, cut)]
+    assert manifests[0]["digest"] == manifests[1]["digest"]
+    for name in FINAL:
+        assert (whole / name).read_bytes() == (cut / name).read_bytes(), name
+    assert {it.name for it in cut.iterdir()} == {it.name for it in whole.iterdir()}

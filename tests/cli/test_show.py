@@ -1,0 +1,151 @@
+"""`fabric show`, `diff` and `schema` over real runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from fabric.cli.main import main
+from fabric.report import dictionary, files, schemas
+from fabric.report.rundir import RunDir
+from fabric.scenario.expectations import METRICS
+
+SCENARIO = """\
+name: looked-at
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_rate: 100G, fabric_rate: 100G}
+switches: {asic: trident3}
+workload:
+  - {kind: incast, receiver: host1, senders: ["*"], size: 2MB}
+faults:
+  - {kind: drop-every, port: "leaf2:Ethernet0", every: 50, at: 0us}
+run: {duration: 50ms, seed: 3}
+expectations: [messages.done == 7]
+"""
+TABLES = ("messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "events")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two runs of one scenario that differ in the size of the messages."""
+    folder = tmp_path_factory.mktemp("shown")
+    path = folder / "looked-at.yml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    assert main(["run", str(path), "--out", str(folder / "a"), "--quiet"]) == 0
+    assert main(["run", str(path), "--out", str(folder / "b"), "--quiet", "--set", "transport.cc=none"]) == 0
+    return str(folder / "a"), str(folder / "b")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_csv_and_json_hold_the_same_rows(runs: tuple[str, str], table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", runs[0], table, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert main(["show", runs[0], table, "--format", "csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert rows
+    assert [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows] == lines
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_shows_the_worst_rows_first_with_units(runs: tuple[str, str], table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", runs[0], table, "--top", "3"]) == 0
+    out = capsys.readouterr().out
+    assert len([line for line in out.splitlines() if line.strip()]) <= 7
+    assert "None" not in out
+
+
+def test_filters_take_units_patterns_and_numbers(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(*words: str) -> list[dict[str, object]]:
+        assert main(["show", runs[0], *words, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    every = shown("messages")
+    assert len(shown("messages", "--filter", "src=host[23]")) == 2
+    assert len(shown("messages", "--filter", "src!=host[23]")) == len(every) - 2
+    slow = shown("messages", "--filter", "fct_ns>=1ms", "--sort", "fct_ns", "--ascending")
+    assert [row["fct_ns"] for row in slow] == sorted(row["fct_ns"] for row in every if row["fct_ns"] >= 1_000_000)
+    assert all(row["port"].startswith("leaf1:") and row["class"] == 3
+               for row in shown("queues", "--filter", "port=leaf1:*", "--filter", "class=3"))
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["messages", "--filter", "fcts>3"], "did you mean 'fct_ns'"),
+    (["messages", "--filter", "src>host1"], "no order"),
+    (["messages", "--filter", "fct_ns>3G"], "write a time"),
+    (["messages", "--filter", "nonsense"], "is not a filter"),
+    (["messages", "--sort", "slow"], "there is no column 'slow'"),
+    (["messages", "--top", "0"], "0 rows are none"),
+    (["messages", "--json", "--format", "csv"], "contradicts"),
+    (["--sort", "fct_ns"], "has no effect on the summary"),
+])
+def test_what_cannot_be_shown_exits_2_with_a_remedy(runs: tuple[str, str], words: list[str], said: str,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", runs[0], *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_directory_without_a_run_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(tmp_path)]) == 2
+    assert "no run was written there" in capsys.readouterr().err
+    (tmp_path / files.MANIFEST).write_text('{"format": 99}')
+    assert main(["show", str(tmp_path)]) == 2
+    assert "this version reads" in capsys.readouterr().err
+    (tmp_path / files.MANIFEST).write_text("{")
+    assert main(["show", str(tmp_path)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_drops_are_attributed_to_the_fault_that_asked_for_them(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    main(["show", runs[0], "drops", "--json"])
+    assert {row["reason"] for row in json.loads(capsys.readouterr().out)} == {"injected"}
+    main(["show", runs[0]])
+    assert "a fault of the scenario asked for it" in capsys.readouterr().out
+
+
+def test_truth_names_the_injected_fault(runs: tuple[str, str]) -> None:
+    assert RunDir.open(runs[0]).truth()["kind"].to_pylist() == ["drop-every"]
+
+
+def test_a_run_does_not_differ_from_itself(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", runs[0], runs[0]]) == 0
+    assert "the same result" in capsys.readouterr().out
+
+
+def test_diff_names_what_was_changed_and_what_it_did(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", *runs, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["scenario"]) == ["transport.cc"]
+    metrics = {row["metric"]: row for row in found["metrics"]}
+    assert metrics["cnp.sent"]["b"] == 0 or metrics["transport.rate_cuts"]["b"] == 0
+    assert found["messages"]["in_both"] == 7
+    assert main(["diff", *runs]) == 1
+    assert "Completion time of 7 messages done in both" in capsys.readouterr().out
+
+
+def test_summary_carries_every_metric_that_expectations_may_name(runs: tuple[str, str]) -> None:
+    assert set(RunDir.open(runs[0]).summary["metrics"]) == set(METRICS)
+
+
+def test_files_have_the_columns_the_dictionary_promises(runs: tuple[str, str]) -> None:
+    found = RunDir.open(runs[0])
+    for table, schema in ((found.messages(), schemas.MESSAGES), (found.counters(), schemas.COUNTERS),
+                          (found.timeseries(), schemas.TIMESERIES), (found.events(), schemas.EVENTS)):
+        assert table.schema.equals(schema)
+    assert set(dictionary.FILES) == {path.name for path in Path(runs[0]).iterdir()}
+
+
+def test_the_page_about_results_is_up_to_date(repo_root: Path) -> None:
+    assert (repo_root / "docs" / "results.md").read_text(encoding="utf-8") == dictionary.markdown(), (
+        "run `fabric schema --markdown docs/results.md`")
+
+
+def test_schema_prints_the_dictionary_and_the_scenario_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["name"] for row in found["files"][files.MESSAGES]["columns"]} == set(schemas.MESSAGES.names)
+    assert main(["schema", "--scenario"]) == 0
+    assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org")
+    assert main(["schema", "--scenario", "--markdown", "x.md"]) == 2
