@@ -55,7 +55,7 @@ class LinkRateSpec(_Lasting):
 
     kind: Literal["link-rate"]
     link: str = Field(min_length=1, description=_CABLE)
-    rate: RateBps = Field(description="Rate while degraded.")
+    rate: RateBps = Field(ge=10**6, description="Rate while degraded.")
 
 
 class BitErrorsSpec(_Lasting):
@@ -91,7 +91,7 @@ class SlowReceiverSpec(_Lasting):
     kind: Literal["slow-receiver"]
     hosts: Annotated[tuple[str, ...], Field(strict=False,
                                             min_length=1)] = Field(description="Hosts by name or pattern.")
-    drain: RateBps = Field(description="Rate at which received bytes are consumed.")
+    drain: RateBps = Field(ge=10**6, description="Rate at which received bytes are consumed.")
 
 
 class DriftCurve(Strict):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from fabric.errors import Problem
 from fabric.scenario.layers import all_given, given
 from fabric.scenario.schema import Scenario
+from fabric.scenario.switches import EcnCurve
 from fabric.topology.quantities import exact_time
 from fabric.workload.spec import PoissonSpec
 
@@ -61,9 +62,16 @@ def _switches(scenario: Scenario) -> _Found:
     if scenario.pfc == "on" and scenario.switches.lossless == () and not any(
             getattr(settings, "lossless", None) for _, settings in every):
         yield "switches.lossless", "is empty, so PFC has nothing to protect", "name a priority, or use pfc: off"
+    outer_not_ect = scenario.vxlan is not None and scenario.vxlan.ecn == "compatibility"
     for path, settings in every:
-        if getattr(settings, "ecn_queues", None) is not None and getattr(settings, "ecn", None) == "off":
+        curve = getattr(settings, "ecn", None)
+        if getattr(settings, "ecn_queues", None) is not None and curve == "off":
             yield f"{path}.ecn_queues", "has no effect with ecn: off", "remove one of them"
+        if isinstance(curve, EcnCurve) and curve.drop_non_ect and not outer_not_ect:
+            yield (f"{path}.ecn.drop_non_ect", "has no effect: every packet is ECN-capable",
+                   "remove it, or use vxlan: {ecn: compatibility}")
+    if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and scenario.switches.hash:
+        yield "switches.hash", "has no effect with load_balancing: spray", "remove one of them"
 
 
 def _hosts(scenario: Scenario) -> _Found:
@@ -82,8 +90,8 @@ def _transport(scenario: Scenario) -> _Found:
     transport = scenario.transport
     if transport.cc == "none" and transport.cnp_dscp is not None:
         yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
-    if transport.cc == "none" and scenario.vxlan is not None and "ecn" in scenario.vxlan.model_fields_set:
-        yield "vxlan.ecn", "has no effect with cc: none: data is not ECN-capable", "remove it, or use cc: dcqcn"
+    if transport.cc == "none" and transport.variable_window:
+        yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
     if transport.recovery == "selective" and transport.nak_interval is not None:
         yield "transport.nak_interval", "has no effect with recovery: selective", "remove it"
     takes_down = any(fault.kind in {"link-down", "link-flap"} for fault in scenario.faults)
@@ -123,6 +131,15 @@ def _times(scenario: Scenario) -> _Found:
     for number, fault in enumerate(scenario.faults):
         if fault.at >= end:
             yield f"faults[{number}].at", f"{exact_time(fault.at)} is too late: {when}", "begin earlier or run longer"
+            continue
+        until = getattr(fault, "until", None)
+        if until is not None and until >= end:
+            yield f"faults[{number}].until", f"has no effect: {when}", "repair earlier, run longer, or remove it"
+        if fault.kind == "link-flap":
+            last = fault.at + (fault.count - 1) * (fault.down + fault.up) + fault.down
+            if last >= end:
+                yield (f"faults[{number}].count", f"the last flap ends at {exact_time(last)}, but {when}",
+                       "flap less often, faster, or run longer")
     if scenario.telemetry.interval > end:
         yield ("telemetry.interval", f"{exact_time(scenario.telemetry.interval)} is longer than the run: {when}",
                "sample more often or run longer")

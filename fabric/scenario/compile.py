@@ -22,11 +22,13 @@ from fabric.scenario.models import default_tree
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
+from fabric.scenario.values import MIN_RATE_BPS
 from fabric.state.codes import TraceBit
 from fabric.state.params import EngineParams
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
+from fabric.topology.quantities import MAX_TIME_PS
 from fabric.topology.registry import build_topology
 from fabric.units import parse_time_ps
 from fabric.workload.ideal import ideal_fct_ps
@@ -79,6 +81,13 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
             for it in error.problems]) from error
     seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
 
+    slow = [link for link in fabric.links if link.rate_bps < MIN_RATE_BPS]
+    if slow:
+        problems.append(Problem(f"{path}topology", f"the cable at {fabric.port_name(slow[0].a)} runs at "
+                                f"{slow[0].rate_bps} bit/s ({len(slow)} such cables)", "give 1M or more"))
+    problems += [Problem(f"{path}topology", f"the cable at {fabric.port_name(link.a)} has a one-way delay of "
+                         f"{link.delay_ps / 1e12:g} s", "shorten it: at most 500 s")
+                 for link in fabric.links if link.delay_ps > MAX_TIME_PS][:1]
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
     rdma = merge(TransportSpec.model_validate(defaults["transport"]), scenario.transport)
     frame = frames(rdma)
@@ -104,6 +113,9 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     policy = needed(rdma.qp)
     messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
         policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
+    if scenario.vxlan is not None and not traffic.crosses_leaves():
+        problems.append(Problem(f"{path}vxlan", "has no effect: no message leaves its leaf",
+                                "remove it, or send between leaves"))
     multihomed = any(host.n_ports > 1 for host in fabric.hosts)
     if scenario.transport.nic_port is not None and not multihomed:
         problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))

@@ -22,7 +22,7 @@ class DcqcnPreset:
     params: DcqcnParams
     source: str
     scales: bool = False
-    """additive_bps and hyper_bps are given for 25G and grow in proportion to the NIC's rate."""
+    """additive_bps and hyper_bps are given for 25G and grow in proportion to the rate of the slowest NIC."""
     variable_window: bool = False
     """The set is meant to run with a window of one BDP that scales with the rate (a hint; transport.window decides)."""
     assumed: tuple[str, ...] = ()

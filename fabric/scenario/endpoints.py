@@ -76,7 +76,7 @@ class Dcqcn(Strict):
     fast_recovery_steps: int | None = Field(None, ge=1, le=100, description="F.")
     additive: RateBps | None = Field(None, description="R_AI.")
     hyper: RateBps | None = Field(None, description="R_HAI.")
-    min_rate: RateBps | None = Field(None, description="Floor of the rate.")
+    min_rate: RateBps | None = Field(None, ge=10**5, description="Floor of the rate.")
     clamp_target: bool | None = Field(None, description="The target rate follows every cut (clamp_tgt_rate).")
     cnp_interval: TimePs | None = Field(None, description="At most one CNP per queue pair in this time.")
     cnp_delay: TimePs | None = Field(None, description="From a marked packet's arrival to its CNP's departure.")

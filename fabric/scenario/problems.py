@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from fabric.errors import FabricError, Problem
+from fabric.errors import FabricError, Problem, UnitError
 from fabric.scenario.schema import Scenario
+from fabric.topology.quantities import exact_length, exact_rate, exact_size, exact_time
 from fabric.topology.select import nearest
+from fabric.units import parse_length_mm, parse_rate_bps, parse_size_bytes, parse_time_ps
 
 _BOUNDS: Final = {"greater_than": ("gt", "more than"), "greater_than_equal": ("ge", "at least"),
                   "less_than": ("lt", "less than"),
@@ -101,7 +103,7 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]
-        return f"{_short(value)} is out of range: it must be {words_} {context[key]:g}", _about(steps, raw)
+        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", _about(steps, raw)
     if kind in _TYPES:
         return f"{_short(value)} is not {_TYPES[kind]}", _about(steps, raw)
     if kind == "string_pattern_mismatch":
@@ -110,6 +112,20 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
     if kind in {"too_short", "string_too_short"}:
         return "is empty", _about(steps, raw)
     return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
+
+
+def _bound(value: object, bound: float) -> str:
+    """A limit in the unit of the value that passed it."""
+    readers: tuple[tuple[Callable[[object], int], Callable[[int], str]], ...] = (
+        (parse_time_ps, exact_time), (parse_rate_bps, exact_rate), (parse_size_bytes, exact_size),
+        (parse_length_mm, exact_length))
+    for parse, write in readers if isinstance(value, str) else ():
+        try:
+            parse(value)
+        except UnitError:
+            continue
+        return write(int(bound))
+    return f"{bound:g}"
 
 
 def _short(value: object) -> str:

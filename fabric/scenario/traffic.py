@@ -47,15 +47,18 @@ class Traffic:
         self._each(batch, path, batch.start_ps >= duration_ps, lambda row: (
             f"a message starts at {batch.start_ps[row] / 1e6:g} us, after the end of the run (run.duration)",
             "start it earlier or run longer"))
-        for earlier, later in batch.after:
-            src = int(batch.src[later])
-            if src not in {int(batch.src[earlier]), int(batch.dst[earlier])}:
-                ends = f"'{self._name_of(batch.src[earlier])}' to '{self._name_of(batch.dst[earlier])}'"
-                self.problems.append(Problem(
-                    self._where(batch, path, later),
-                    f"waits for a message from {ends}, which '{self.fabric.nodes[src].name}' cannot observe",
-                    "a dependency must be sent by, or arrive at, the waiting message's source"))
-        cycle = find_cycle(len(batch), batch.after) if len(batch.after) else []
+        if not len(batch.after):
+            return
+        earlier, later = np.array(batch.after, np.int64).T
+        unseen = (batch.src[later] != batch.src[earlier]) & (batch.src[later] != batch.dst[earlier])
+        for first, then in zip(earlier[unseen][:_MAX_PROBLEMS], later[unseen], strict=False):
+            ends = f"'{self._name_of(batch.src[first])}' to '{self._name_of(batch.dst[first])}'"
+            self.problems.append(Problem(
+                self._where(batch, path, int(then)),
+                f"waits for a message from {ends}, which '{self._name_of(batch.src[then])}' cannot observe",
+                "a dependency must be sent by, or arrive at, the waiting message's source"))
+        # Dependencies that all point backwards cannot close a circle.
+        cycle = find_cycle(len(batch), batch.after) if np.any(earlier >= later) else []
         if cycle:
             ids = " -> ".join((batch.labels[row] if batch.labels else "") or f"#{row}" for row in [*cycle, cycle[0]])
             self.problems.append(Problem(self._where(batch, path, cycle[0]), f"messages wait for each other: {ids}",
@@ -97,6 +100,11 @@ class Traffic:
         return Messages(src=src, dst=dst, size_bytes=column("size_bytes"), start_ps=column("start_ps"), dscp=dscp,
                         qp=qp,
                         delay_ps=column("delay_ps"), after=after, label=labels), queue_pairs
+
+    def crosses_leaves(self) -> bool:
+        """Whether any message may have to leave the switch that it enters."""
+        leaf = np.array([self.fabric.peer_of(host.first_port).id for host in self.fabric.hosts], np.int64)
+        return any(bool(np.any(leaf[batch.src] != leaf[batch.dst])) for batch in self.batches)
 
     def priorities(self) -> set[int]:
         """Priorities that messages ask for; -1: the transport's."""

@@ -13,12 +13,16 @@ from annotated_types import Ge, Le
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from fabric.errors import UnitError
-from fabric.topology.quantities import exact_rate, exact_size, exact_time
+from fabric.topology.quantities import MAX_TIME_PS, exact_rate, exact_size, exact_time
 from fabric.units import parse_rate_bps, parse_size_bytes, parse_time_ps
 
 MAP_TAG: Final = "·map"
 WORD_TAG: Final = "·word"
 """Union tags begin with a dot that no field name has; error paths leave them out."""
+
+
+MIN_RATE_BPS: Final = 10**6
+"""A frame of 9 KB lasts 75 ms at this rate; slower ones would outlast the engine's clock before they outlast a user."""
 
 
 def word_or_map(value: object) -> str:
@@ -27,14 +31,19 @@ def word_or_map(value: object) -> str:
 
 
 def _or_word(parse: Callable[[object], int], write: Callable[[int], str], words: tuple[str, ...],
-             example: str) -> tuple[Any, ...]:
+             example: str, least: int = 0, most: int = 2**62) -> tuple[Any, ...]:
     def read(value: object) -> int | str:
         if isinstance(value, str) and value in words:
             return value
         try:
-            return parse(value)
+            number = parse(value)
         except UnitError as error:
             raise UnitError(error.text, f"{error.hint or f'such as {example!r}'}; or {' or '.join(words)}") from error
+        if not least <= number <= most:
+            bound = f"at least {write(least)}" if number < least else f"at most {write(most)}"
+            raise UnitError(f"{value!r} is out of range: it must be {bound}",
+                            f"such as {example!r}; or {' or '.join(words)}")
+        return number
 
     def dump(value: int | str) -> str:
         return value if isinstance(value, str) else write(value)
@@ -48,13 +57,13 @@ AutoSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("auto",
 """Bytes, or 'auto': computed."""
 OffSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("off",), "4MiB")]
 """Bytes, or 'off'."""
-OffTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("off",), "10ms")]
+OffTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("off",), "10ms", most=MAX_TIME_PS)]
 """Picoseconds, or 'off'."""
-NeverTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("never",), "400ms")]
+NeverTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("never",), "400ms", most=MAX_TIME_PS)]
 """Picoseconds, or 'never'."""
-ResponseTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("half", "worst"), "1us")]
+ResponseTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("half", "worst"), "1us", most=MAX_TIME_PS)]
 """Picoseconds, or a share of the IEEE 802.3 31B.3.7 bound for the port's speed."""
-OffRate = Annotated[int | str, *_or_word(parse_rate_bps, exact_rate, ("off",), "10G")]
+OffRate = Annotated[int | str, *_or_word(parse_rate_bps, exact_rate, ("off",), "10G", least=MIN_RATE_BPS)]
 """Bits per second, or 'off'."""
 
 Priority = Annotated[int, Ge(0), Le(7)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from fabric.units import parse_length_mm, parse_rate_bps, parse_size_bytes, parse_time_ps
@@ -21,6 +21,9 @@ _TIME_STEPS: Final = ((10**12, "s"), (10**9, "ms"), (10**6, "us"), (10**3, "ns")
 _SIZE_STEPS: Final = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"),
                       (1, "B"))
 _LENGTH_STEPS: Final = ((1_000_000, "km"), (1000, "m"), (10, "cm"), (1, "mm"))
+
+MAX_TIME_PS: Final = 500 * 10**12
+"""Longest time anybody may ask for: the engine's clock ends at 2**50 ps, which leaves room for now + timer."""
 
 
 def _exact(steps: tuple[tuple[int, str], ...]) -> Callable[[int], str]:
@@ -55,10 +58,11 @@ RateBps = Annotated[
 """Bits per second, above 0: '400G'."""
 
 TimePs = Annotated[
-    int, BeforeValidator(parse_time_ps), Ge(0), PlainSerializer(exact_time, return_type=str, when_used="json"),
+    int, BeforeValidator(parse_time_ps), Ge(0), Le(MAX_TIME_PS),
+    PlainSerializer(exact_time, return_type=str, when_used="json"),
     _schema("ps|ns|us|µs|ms|s|min", ["500ns", "10us"], "A time with its unit."),
 ]
-"""Picoseconds, 0 or more: '10us'."""
+"""Picoseconds, 0 or more, at most 500 s: '10us'."""
 
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Ge(0), PlainSerializer(exact_size, return_type=str, when_used="json"),

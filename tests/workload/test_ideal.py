@@ -84,7 +84,7 @@ def by_hand(result: CompiledScenario, size: int, src: str, dst: str) -> int:
 def test_the_closed_form_is_the_walk_of_every_frame(topology: dict[str, Any], size: int, mtu: str, every: int,
                                                     vxlan: bool,
                                                     dst: str) -> None:
-    more = {"vxlan": {}} if vxlan else {}
+    more = {"vxlan": {}} if vxlan and dst != "host2" else {}     # host1 and host2 share a leaf
     result = compiled(topology, [size], "host1", dst, {"mtu": mtu, "ack_every": every}, **more)
     assert result.ideal_ps.tolist() == [by_hand(result, size, "host1", dst)]
 
