@@ -37,7 +37,7 @@ class Rates:
                 raise FabricError(f"more than {self._params.spare_rate_rows} new link rates in one run",
                                   "use fewer distinct rates in the scenario's faults")
             state.tx_ps[row * TX_SIZES : (row + 1) * TX_SIZES] = serialisation_row(
-                rate_bps, self._params.frames.wire_overhead_bytes, self._params.mmu_law)
+                rate_bps, self._params.frames.wire_overhead_bytes, self._params.law)
             self._row_of[rate_bps] = row
         return self._row_of[rate_bps]
 

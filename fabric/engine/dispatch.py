@@ -24,7 +24,7 @@ def kick(state: State, device: int, port: int, now_ps: int) -> None:
         nic.kick(state, device, port, now_ps)
     elif not transmit.is_busy(state, port, now_ps):
         egress.transmit_next(state, device, port, now_ps)
-    elif i64(state.ports[port]["nonempty"]) & ~i64(state.ports[port]["paused"]) != 0:
+    elif state.ports[port]["ctrl_head"] != 0 or i64(state.ports[port]["nonempty"]) & ~i64(state.ports[port]["paused"]) != 0:
         transmit.wake_when_free(state, device, port)
 
 
@@ -82,9 +82,7 @@ def handle(state: State, device: int, source: int, now_ps: int) -> int:
     if source < 3 * n_ports:
         port = first + source - 2 * n_ports
         transmit.freed(state, device, port)
-        if row["is_host"]:
-            nic.transmit_next(state, device, port, now_ps)
-        else:
-            egress.transmit_next(state, device, port, now_ps)
+        # Not simply transmit_next: an arrival at this very instant may have started the port already.
+        kick(state, device, port, now_ps)
         return _NONE
     return _auxiliary(state, device, source - 3 * n_ports, now_ps)

@@ -57,7 +57,7 @@ class Emulator:
         self._down: set[int] = set()
         self._events: list[NDArray[Any]] = []
         self._rates = Rates(fabric, params)
-        self._fib = FibWriter(fabric)
+        self._fib = FibWriter(fabric, descending=params.ecmp_descending)
         self._workers = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
         self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential, trace_mask=int(record),
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)

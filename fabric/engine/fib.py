@@ -20,8 +20,9 @@ from fabric.topology.paths import DELIVER, UNREACHABLE, EcmpTable
 class FibWriter:
     """Writes next hops of switches towards hosts."""
 
-    def __init__(self, fabric: Fabric) -> None:
+    def __init__(self, fabric: Fabric, *, descending: bool = False) -> None:
         self._fabric = fabric
+        self._descending = descending
         self._n_hosts = len(fabric.hosts)
         self._group_of: dict[tuple[int, tuple[int, ...]], int] = {}
         self._members: list[int] = []
@@ -31,6 +32,8 @@ class FibWriter:
         """FIB value (group + 1) of a switch's next-hop set; 0 for the empty set."""
         if not ports:
             return 0
+        if self._descending:
+            ports = tuple(sorted(ports, key=lambda port: (-self._fabric.peer_of(port).id, port)))
         key = (switch, ports)
         if key not in self._group_of:
             self._group_of[key] = len(self._first)

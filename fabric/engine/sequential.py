@@ -14,6 +14,7 @@ from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Order, Stop
 from fabric.state.jit import entry, kernel
 from fabric.state.types import State
+from fabric.transport import hpcc_dcqcn
 
 _NONE, _BOUND, _BUDGET, _IDLE = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET), int(Stop.IDLE)
 _INSERTION = int(Order.INSERTION)
@@ -34,7 +35,8 @@ def _first_device(state: State) -> int:
 def play_sequential(state: State, until_ps: int, max_events: int) -> int:
     """Play events in global order up to until_ps, at most max_events of them; a Stop code."""
     insertion = state.config[0]["order"] == _INSERTION
-    events = 0
+    first_timer = i64(state.config[0]["first_timer_leaf"])
+    leaf, events = 0, 0
     while True:
         take_over(state, 0)
         if insertion:
@@ -51,7 +53,10 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
         if events >= max_events:
             return _BUDGET
         stop = shortage(state, device)
-        if stop == _NONE:
+        if stop == _NONE and insertion and leaf >= first_timer:
+            timer = leaf - first_timer
+            hpcc_dcqcn.fire(state, device, timer // 3, timer % 3, now_ps)
+        elif stop == _NONE:
             stop = handle(state, device, source, now_ps)
         if stop != _NONE:
             state.threads[0]["stop_device"] = device

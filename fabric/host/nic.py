@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import sender
+from fabric.host import nic_scan, sender
 from fabric.host.messages import heap_pop, heap_push
 from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux, DropReason, QpState
+from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState
 from fabric.state.jit import hot, kernel
 from fabric.state.types import State
 
+_HPCC = int(Law.HPCC)
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
@@ -119,6 +120,9 @@ def _put_back(state: State, device: int, port: int, qp: int) -> None:
 def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
     """The port is idle: send a control frame, a frame already made, or the next packet of a ready queue pair."""
     out, config = state.ports[u(port)], state.config[0]
+    if config["law"] == _HPCC:
+        nic_scan.transmit_next(state, device, port, now_ps)
+        return
     full_frame_bytes = i64(config["payload_bytes"]) + i64(config["data_header_bytes"])
     if out["up"] == 0:
         return
@@ -150,7 +154,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         queue["sent_pkts"] += 1
         queue["sent_bytes"] += size_bytes
         end_ps = transmit.occupy(state, port, size_bytes, now_ps)
-        sender.pace(state, qp, size_bytes, end_ps - now_ps, now_ps)
+        sender.pace(state, device, qp, size_bytes, end_ps - now_ps, now_ps)
         transmit.launch(state, device, port, packet, end_ps)
         _put_back(state, device, port, qp)
         break
@@ -168,7 +172,8 @@ def kick(state: State, device: int, port: int, now_ps: int) -> None:
         return
     if not transmit.is_busy(state, port, now_ps):
         transmit_next(state, device, port, now_ps)
-    elif i64(state.ports[u(port)]["nonempty"]) & ~i64(state.ports[u(port)]["paused"]) != 0:
+    elif state.ports[u(port)]["ctrl_head"] != 0 or i64(state.ports[u(port)]["nonempty"]) & ~i64(
+            state.ports[u(port)]["paused"]) != 0 or state.config[0]["law"] == _HPCC:
         transmit.wake_when_free(state, device, port)
 
 
@@ -176,6 +181,9 @@ def kick(state: State, device: int, port: int, now_ps: int) -> None:
 def activate(state: State, device: int, qp: int, now_ps: int) -> None:
     """A queue pair has something to send; no effect if it is already on its way."""
     row = state.qps[u(qp)]
+    if state.config[0]["law"] == _HPCC:
+        kick(state, device, i64(row["port"]), now_ps)
+        return
     if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp) or sender.is_blocked(state, qp):
         return
     if row["available_ps"] <= now_ps:
@@ -190,11 +198,13 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
 def on_wake(state: State, device: int, now_ps: int) -> None:
     """The heap's first departure has come."""
     calendar.schedule(state, device, aux_source(state, device, _WAKE), INFINITY_PS, 0)
-    _wake_due(state, device, now_ps)
+    asic = state.config[0]["law"] != _HPCC
+    if asic:
+        _wake_due(state, device, now_ps)
     first = i64(state.devices[device]["first_port"])
     for port in range(first, first + i64(state.devices[device]["n_ports"])):
         kick(state, device, port, now_ps)
-    if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
+    if asic and state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
         _schedule_wake(state, device)
 
 
@@ -206,7 +216,7 @@ def queue_frame(state: State, device: int, port: int, packet: np.uint32, now_ps:
     if out["up"] == 0:
         discard(state, device, port, packet, _LINK_DOWN, now_ps, 0, 0, 0)
         return
-    if state.config[0]["ack_strict"] != 0:
+    if state.config[0]["ack_strict_at_host"] != 0:
         transmit.queue_control(state, device, port, packet, now_ps)
         return
     queue = state.queues[u(port * 8 + tc)]

@@ -21,6 +21,7 @@ from fabric.state.codes import (
     CongestionControl,
     Ecn,
     EventKind,
+    Law,
     PacketFlag,
     PacketKind,
     Recovery,
@@ -30,10 +31,11 @@ from fabric.state.jit import hot, kernel
 from fabric.state.types import State
 
 _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
-_FIRST, _LAST = int(PacketFlag.FIRST), int(PacketFlag.LAST)
+_FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
 _CE, _ECT0 = int(Ecn.CE), int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
-_DCQCN = int(CongestionControl.DCQCN)
+_DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
+_HPCC = int(Law.HPCC)
 _NOTIFY = int(Aux.NOTIFY)
 _TRACE, _NAK_SENT = int(TraceBit.TRANSPORT), int(EventKind.NAK_SENT)
 u = np.uint32
@@ -52,7 +54,12 @@ def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, n
     """Turn a data frame into its ACK or NAK and send it out of the port it came in by."""
     frame, config = state.packets[packet], state.config[0]
     port = i64(frame["in_port"])
-    frame["kind"], frame["size"], frame["payload"], frame["flags"] = kind, config["ack_bytes"], 0, 0
+    echo = _ECHO if i64(frame["ecn"]) == _CE and config["cc"] == _HPCC_DCQCN else 0
+    frame["kind"], frame["size"], frame["payload"], frame["flags"] = kind, config["ack_bytes"], 0, echo
+    if config["law"] == _HPCC:
+        # There the answer's ports are swapped, so it may take another way back.
+        words = i64(frame["words"])
+        frame["words"] = words >> 16 | (words & 0xFFFF) << 16
     frame["src"], frame["dst"] = frame["dst"], frame["src"]
     frame["seq"] = psn
     frame["ecn"], frame["ttl"] = _ECT0, config["initial_ttl"]
@@ -106,7 +113,7 @@ def _notification_point(state: State, device: int, packet: np.uint32, now_ps: in
     frame, config = state.packets[packet], state.config[0]
     state.hosts[device]["ecn_received"] += 1
     if config["cc"] != _DCQCN:
-        return
+        return  # the notification travels in the ACK, or there is none
     row = state.rqps[frame["qp"]]
     if now_ps - i64(row["last_cnp_ps"]) >= config["cnp_interval_ps"]:
         row["last_cnp_ps"] = now_ps
@@ -194,6 +201,9 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
         return
     if psn < expected:
         state.hosts[device]["duplicates"] += 1
+        if config["law"] == _HPCC:
+            pool.give(state, device, packet)
+            return
         _answer(state, device, packet, _ACK, expected, now_ps)
         return
     row["expected_psn"] = psn + 1

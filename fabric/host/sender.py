@@ -20,6 +20,7 @@ from fabric.state.codes import (
     CongestionControl,
     Ecn,
     EventKind,
+    Law,
     PacketFlag,
     PacketKind,
     QpState,
@@ -30,13 +31,14 @@ from fabric.host.messages import release_dependents
 from fabric.port.pause import aux_source
 from fabric.state.jit import hot, kernel
 from fabric.state.types import State
-from fabric.transport import dcqcn, pacing
+from fabric.transport import dcqcn, hpcc_dcqcn, pacing
 
 _DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
-_FIRST, _LAST = int(PacketFlag.FIRST), int(PacketFlag.LAST)
+_FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
 _ECT0 = int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
-_DCQCN = int(CongestionControl.DCQCN)
+_DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
+_HPCC = int(Law.HPCC)
 _FAILED = int(QpState.FAILED)
 _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _TIMEOUT, _QP_FAILED = int(TraceBit.TRANSPORT), int(EventKind.TIMEOUT), int(EventKind.QP_FAILED)
@@ -167,11 +169,13 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
 
 
 @hot
-def pace(state: State, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> None:
+def pace(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> None:
     """After a departure at now_ps: the earliest next one, at the present rate."""
     if state.config[0]["cc"] == _DCQCN:
         dcqcn.advance(state, qp, now_ps)
         dcqcn.sent(state, qp, size_bytes)
+    elif state.config[0]["cc"] == _HPCC_DCQCN:
+        hpcc_dcqcn.advance(state, device, qp, now_ps)
     state.qps[u(qp)]["available_ps"] = now_ps + pacing.gap_ps(state, qp, size_bytes, serialisation_ps)
 
 
@@ -236,22 +240,15 @@ def _acknowledge(state: State, device: int, qp: int, psn: int, now_ps: int) -> N
         if row["msg_now"] == message:
             row["msg_now"] = owner["next"]
         release_dependents(state, device, message, 0, now_ps)
-    if row["next_psn"] < psn:
+    if row["next_psn"] < psn and state.config[0]["law"] != _HPCC:
         go_back(state, qp, psn)
 
 
 @kernel
-def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> int:
-    """Handle an ACK or NAK; returns the queue pair (the caller wakes it and frees the frame)."""
-    frame, config = state.packets[packet], state.config[0]
-    qp, psn = i64(frame["qp"]), i64(frame["seq"])
-    row = state.qps[u(qp)]
-    if row["state"] == _FAILED:
-        return qp
-    if psn > row["acked_psn"]:
-        _acknowledge(state, device, qp, psn, now_ps)
-    if frame["kind"] != _NAK:
-        return qp
+def _report_gap(state: State, device: int, qp: int, packet: np.uint32) -> None:
+    """A NAK: its number is what the receiver expects; with selective repeat it also names what has arrived."""
+    frame, config, row = state.packets[packet], state.config[0], state.qps[u(qp)]
+    psn = i64(frame["seq"])
     state.hosts[device]["naks_received"] += 1
     row["naks"] += 1
     if config["recovery"] == _SELECTIVE:
@@ -265,8 +262,29 @@ def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> in
     elif config["recovery"] == _GO_BACK_0:
         row["acked_psn"] = psn
         go_back(state, qp, psn)
-    elif psn >= row["acked_psn"]:
-        go_back(state, qp, psn)
+    elif psn >= row["acked_psn"] or config["law"] == _HPCC:
+        go_back(state, qp, i64(row["acked_psn"]))
+
+
+@kernel
+def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> int:
+    """Handle an ACK or NAK; returns the queue pair (the caller wakes it and frees the frame), -1 if it is long done."""
+    frame, config = state.packets[packet], state.config[0]
+    qp, psn = i64(frame["qp"]), i64(frame["seq"])
+    row = state.qps[u(qp)]
+    if row["state"] == _FAILED:
+        return qp
+    if config["law"] == _HPCC and row["msg_head"] == 0:
+        return -1
+    if psn > row["acked_psn"]:
+        _acknowledge(state, device, qp, psn, now_ps)
+    if frame["kind"] == _NAK:
+        _report_gap(state, device, qp, packet)
+    if config["cc"] == _HPCC_DCQCN:
+        if row["msg_head"] == 0:
+            hpcc_dcqcn.stop(state, qp)
+        elif i64(frame["flags"]) & _ECHO:
+            hpcc_dcqcn.notify(state, device, qp, now_ps)
     return qp
 
 

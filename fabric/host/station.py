@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import faults, nic, receiver, sender
+from fabric.host import faults, nic, nic_scan, receiver, sender
 from fabric.host.messages import pop_start
 from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
 from fabric.state import pool
-from fabric.state.codes import CongestionControl, PacketKind, Stop
+from fabric.state.codes import CongestionControl, Law, PacketKind, Stop
 from fabric.state.jit import hot, kernel
 from fabric.state.types import State
 from fabric.transport import dcqcn
@@ -19,6 +19,7 @@ i64 = np.int64
 _DATA, _ACK = int(PacketKind.DATA), int(PacketKind.ACK)
 _NAK, _CNP = int(PacketKind.NAK), int(PacketKind.CNP)
 _DCQCN = int(CongestionControl.DCQCN)
+_HPCC = int(Law.HPCC)
 _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_PACKET)
 
 
@@ -56,7 +57,8 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     elif kind == _ACK or kind == _NAK:
         qp = sender.receive_ack(state, device, packet, now_ps)
         pool.give(state, device, packet)
-        nic.activate(state, device, qp, now_ps)
+        if qp >= 0:
+            nic.activate(state, device, qp, now_ps)
     elif kind == _CNP:
         _receive_cnp(state, device, packet, now_ps)
     else:
@@ -68,4 +70,6 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
 def on_start(state: State, device: int, now_ps: int) -> None:
     """Post the message whose time has come."""
     qp = sender.post(state, device, pop_start(state, device), now_ps)
+    if state.config[0]["law"] == _HPCC:
+        nic_scan.enlist(state, device, qp)
     nic.activate(state, device, qp, now_ps)

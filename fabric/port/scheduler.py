@@ -60,7 +60,7 @@ def pick(state: State, port: int, eligible: int, full_frame_bytes: int) -> int:
     strict = eligible & i64(state.ports[port]["strict"])
     if strict != 0:
         return i64(HIGHEST[strict])
-    if state.config[0]["mmu_law"] == _HPCC:
+    if state.config[0]["law"] == _HPCC:
         return _round_robin(state, port, eligible)
     return _deficit(state, port, eligible, full_frame_bytes)
 

@@ -58,7 +58,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     n_nodes, n_hosts, n_ports = len(fabric.nodes), len(fabric.hosts), len(fabric.ports)
     n_switches, n_qps, n_messages = n_nodes - n_hosts, len(params.queue_pairs.src), len(params.messages.src)
     insertion = order is Order.INSERTION
-    devices, tree, leaf_device = _devices(fabric, n_qps if insertion else 0)
+    devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0])
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = 1 + FIRST_PACKETS_PER_PORT * n_ports + sum(2 * node.n_ports + 16 for node in fabric.nodes)
@@ -133,7 +133,7 @@ def _sack_window(params: EngineParams) -> int:
     return transport.window_bytes // params.frames.payload_bytes + 2
 
 
-def _devices(fabric: Fabric, n_timer_qps: int) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+def _devices(fabric: Fabric, timer_owners: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
     devices = np.zeros(len(fabric.nodes), t.DEVICE)
     base = 0
     owners: list[NDArray[np.uint32]] = []
@@ -146,7 +146,7 @@ def _devices(fabric: Fabric, n_timer_qps: int) -> tuple[NDArray[Any], NDArray[np
         owners.append(np.full(leaves, node.id, np.uint32))
         base += 2 * leaves
     tree = np.full(base, INFINITY_PS, np.int64)
-    owners.append(np.zeros(QP_TIMERS * n_timer_qps, np.uint32))
+    owners.append(np.repeat(timer_owners, QP_TIMERS).astype(np.uint32))
     return devices, tree, np.concatenate(owners)
 
 
@@ -164,7 +164,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
     values = {
         "n_nodes": len(fabric.nodes), "n_hosts": len(fabric.hosts), "n_ports": len(fabric.ports),
         "n_qps": len(params.queue_pairs.src), "n_threads": threads, "order": order, "sequential": sequential,
-        "next_order": len(params.messages.src) + 1, "mmu_law": params.mmu_law, "cc": transport.congestion_control,
+        "next_order": len(params.messages.src) + 1, "law": params.law, "cc": transport.congestion_control,
         "recovery": transport.recovery, "seed": params.seed, "payload_bytes": frames.payload_bytes,
         "data_header_bytes": frames.data_header_bytes, "reth_bytes": frames.reth_bytes, "ack_bytes": frames.ack_bytes,
         "cnp_bytes": frames.cnp_bytes, "pfc_bytes": frames.pfc_bytes, "vxlan_bytes": frames.vxlan_bytes,
@@ -172,7 +172,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
         "window_bytes": transport.window_bytes, "variable_window": transport.variable_window,
         "ack_every_packets": transport.ack_every_packets, "timeout_ps": transport.retransmit_timeout_ps,
         "retry_limit": transport.retry_limit, "nak_interval_ps": transport.nak_interval_ps, "ack_dscp": transport.ack_dscp,
-        "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict, "sack_window_pkts": sack_window,
+        "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
+        "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "first_timer_leaf": first_timer_leaf,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
@@ -197,7 +198,7 @@ def _fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State
     row_of_rate = {rate: row for row, rate in enumerate(rates)}
     table = np.zeros((len(rates) + params.spare_rate_rows, t.TX_SIZES), np.int64)
     for rate, row in row_of_rate.items():
-        table[row] = serialisation_row(rate, frames.wire_overhead_bytes, params.mmu_law)
+        table[row] = serialisation_row(rate, frames.wire_overhead_bytes, params.law)
     lookahead_ps = INFINITY_PS
     for port in fabric.ports:
         link, peer, mine = fabric.links[port.link], fabric.ports[port.peer], params.ports[port.id]

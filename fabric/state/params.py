@@ -208,7 +208,9 @@ class TransportParams:
     """-1: the DSCP of the data it answers."""
     cnp_dscp: int
     ack_strict: bool
-    """ACKs travel in the strict control queue, outside MMU and PFC (a model of some simulators)."""
+    """ACKs travel in the switches' strict control queue, outside MMU and PFC (a model of some simulators)."""
+    ack_strict_at_host: bool = False
+    """ACKs leave the host by its strict control queue, never paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +277,12 @@ class EngineParams:
     messages: Messages
     queue_pairs: QueuePairs
     vxlan: VxlanParams | None = None
-    mmu_law: Law = Law.ASIC
+    law: Law = Law.ASIC
     initial_ttl: int = 64
     drop_every: Mapping[int, int] = field(default_factory=dict)
     """PortId -> n: the n-th, 2n-th, ... data frame arriving there is discarded (fault injection)."""
+    ecmp_descending: bool = False
+    """Order of a group's members: by neighbour NodeId, highest first (as the public HPCC simulator has it in practice);
+    else by PortId ascending."""
     spare_rate_rows: int = 16
     """Distinct link rates that dated edits may introduce."""

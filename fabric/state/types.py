@@ -29,7 +29,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("sequential", I8),          # 1: one event at a time; wires are published at once
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
-    ("mmu_law", I8), ("cc", I8), ("recovery", I8),
+    ("law", I8), ("cc", I8), ("recovery", I8),
     ("seed", I8),
     # frames, bytes
     ("payload_bytes", I8), ("data_header_bytes", I8), ("reth_bytes", I8), ("ack_bytes", I8), ("cnp_bytes", I8),
@@ -37,7 +37,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("initial_ttl", I8),
     # transport
     ("window_bytes", I8), ("variable_window", I8), ("ack_every_packets", I8), ("timeout_ps", I8), ("retry_limit", I8),
-    ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("sack_window_pkts", I8),
+    ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("ack_strict_at_host", I8), ("sack_window_pkts", I8),
     # DCQCN
     ("gain", F8), ("initial_alpha", F8), ("alpha_timer_ps", I8), ("decrease_interval_ps", I8), ("increase_timer_ps", I8),
     ("byte_counter_bytes", I8), ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),

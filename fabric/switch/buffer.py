@@ -88,6 +88,9 @@ def admit(state: State, group: int, charged: int) -> int:
     limit = i64(row["limit_bytes"])
     if limit < 0:
         limit = scaled(free_bytes, i64(row["shift"]))
+    if state.config[0]["law"] == _HPCC and charged + i64(row["headroom_bytes"]) > row["xoff_bytes"] and (
+            charged + max(use - reserved, 0) > limit):
+        return _HEADROOM  # there, a free part of the reserve does not save a packet that fits nowhere whole
     shared = max(use + charged - reserved, 0)
     grown = shared - max(use - reserved, 0)
     if shared > limit or grown > free_bytes:
@@ -146,7 +149,7 @@ def _resume(state: State, device: int, port: int, group: int, now_ps: int) -> No
     if row["headroom_bytes"] > 0:
         return
     limit, shared = limit_bytes(state, group), shared_bytes(state, group)
-    if state.config[0]["mmu_law"] == _HPCC:
+    if state.config[0]["law"] == _HPCC:
         resumes = shared == 0 or shared + i64(row["xon_offset_bytes"]) <= limit
     else:
         resumes = shared <= max(i64(row["xon_bytes"]), limit - i64(row["xon_offset_bytes"]))

@@ -20,7 +20,7 @@ def _chance(state: State, device: int, queue: int, depth_bytes: int) -> bool:
     row = state.queues[queue]
     kmin_bytes, kmax_bytes = i64(row["kmin_bytes"]), i64(row["kmax_bytes"])
     # The public HPCC simulator marks for sure only above Kmax; WRED from Kmax on.
-    if depth_bytes > kmax_bytes or (depth_bytes == kmax_bytes and state.config[0]["mmu_law"] != _HPCC):
+    if depth_bytes > kmax_bytes or (depth_bytes == kmax_bytes and state.config[0]["law"] != _HPCC):
         return True
     ratio = row["pmax_ratio"] * (depth_bytes - kmin_bytes) / (kmax_bytes - kmin_bytes)
     return bool(rng.draw(state, device, _ECN) < ratio)

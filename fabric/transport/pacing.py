@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.state.codes import Law
 from fabric.state.jit import hot
 from fabric.state.types import State
 
 i64 = np.int64
 
+_HPCC = int(Law.HPCC)
 _PS_PER_S = 1_000_000_000_000
+
+
+@hot
+def _truncated_ps(size_bytes: int, rate_bps: int) -> int:
+    """As state/timing.hpcc_serialisation_ns: the 64.64 product needs 94 bits, so it is taken in two halves."""
+    fixed = i64(8.0 * size_bytes / rate_bps * 18446744073709551616.0)
+    high, low = fixed >> 32, fixed & 0xFFFFFFFF
+    return 1000 * ((high * 1_000_000_000 + (low * 1_000_000_000 >> 32)) >> 32)
 
 
 @hot
@@ -24,6 +34,8 @@ def gap_ps(state: State, qp: int, frame_bytes: int, serialisation_ps: int) -> in
     """
     row = state.qps[qp]
     rate_bps = i64(row["rate_bps"])
+    if state.config[0]["law"] == _HPCC:
+        return _truncated_ps(frame_bytes, rate_bps)
     if rate_bps >= row["line_bps"]:
         return serialisation_ps
     bits = (frame_bytes + i64(state.config[0]["min_gap_bytes"])) * 8
