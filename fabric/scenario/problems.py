@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -152,7 +153,7 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa: ANN401
     """The JSON schema of one place, following what the file says of each `kind`."""
-    root = Scenario.model_json_schema()
+    root = _root_schema()
     schema: dict[str, Any] = root
     value: Any = raw
     for step in [*steps, None]:
@@ -170,6 +171,11 @@ def _schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa:
         except (KeyError, IndexError, TypeError):
             value = None
     return schema
+
+
+@cache
+def _root_schema() -> dict[str, Any]:
+    return Scenario.model_json_schema()
 
 
 def _resolve(schema: dict[str, Any], root: Mapping[str, Any], value: Any) -> dict[str, Any]:  # noqa: ANN401
