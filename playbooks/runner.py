@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from fabric.engine.edits import Edit
 from fabric.errors import InputErrors, Problem
@@ -29,7 +30,8 @@ from playbooks import probes
 from playbooks.acts import edits_of
 from playbooks.schema import FILE_NAME, ActStep, ObserveStep, Playbook, Step, load_playbook
 
-PAGE: str = "report.html"
+PAGE: Final = "playbook.html"
+"""Not report.html, which `fabric report` writes: that page knows no steps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import pauses
-from fabric.report.evidence import Evidence, Place
+from fabric.report.evidence import Evidence
 from fabric.report.explain_drops import explain_drops
 from fabric.report.explain_pfc import groups, threshold_table
 from fabric.report.messages import SIZE_CLASSES
@@ -31,12 +31,14 @@ from fabric.report.model import (
 )
 from fabric.report.page import measured
 from fabric.state.codes import EventKind
-from fabric.units import PS_PER_NS, format_rate_bps
+from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps
 
 TOP: Final = 6
 """Lines of a chart."""
 TOP_GROUPS: Final = 20
 TOP_MESSAGES: Final = 15
+N_BINS: Final = 400
+"""Parts of a run over which the number of paused ports is averaged."""
 MAX_MARKS: Final = 8
 _LEVELS: Final = {"problem": Status.BAD, "warning": Status.WARNING, "note": Status.NEUTRAL, "good": Status.GOOD}
 
@@ -155,47 +157,78 @@ def _marks(evidence: Evidence) -> tuple[Mark, ...]:
 
 def _curves(evidence: Evidence, marks: tuple[Mark, ...]) -> Iterable[Block]:
     yield Chart("queues", "Deepest egress queues", "simulated time", Unit.NS, "bytes waiting", Unit.BYTES,
-                _top_series(evidence, "queue_watermark_bytes"), marks, "Highest depth since the last sample.")
+                _deepest(evidence), marks, "Highest depth since the last sample.")
     standing = _standing(evidence)
     if standing:
         yield Chart("paused", "Ports standing still", "simulated time", Unit.NS, "ports", Unit.COUNT, standing, marks,
-                    "Counted from the event log, so exact between samples, too.")
-    yield Chart("utilisation", "Busiest ports", "simulated time", Unit.NS, "share of time sending", Unit.RATIO,
-                _top_series(evidence, "tx_utilisation_ratio"), marks)
+                    f"Mean over each of {N_BINS} parts of the run, from the event log, so exact between samples, too.")
+    yield Chart("goodput", "Goodput", "simulated time", Unit.NS, "payload received in order", Unit.BPS,
+                _goodput(evidence), marks)
     rates = _rates(evidence)
     if rates:
         yield Chart("rates", "Rates that the reaction points allow", "simulated time", Unit.NS, "bit/s", Unit.BPS,
                     rates, marks, "Over all queue pairs that have started.")
 
 
-def _top_series(evidence: Evidence, name: str) -> tuple[Series, ...]:
-    found = evidence.series(name)
+def _line(evidence: Evidence, label: str, times: NDArray[Any], values: NDArray[Any]) -> Series:
+    """A stepped line that begins with the run and lasts until its end; an observable is 0 before its first row."""
+    head = [] if times[0] == 0 else [0]
+    return Series(label, (*head, *times.tolist(), evidence.end_ns), (*map(float, [*head, *values, values[-1]]),))
+
+
+def _deepest(evidence: Evidence) -> tuple[Series, ...]:
+    found = evidence.series("queue_watermark_bytes")
     ordered = sorted(found, key=lambda place: (-float(found[place][1].max()), place))[:TOP]
-
-    def label(place: Place) -> str:
-        port, class_ = place
-        return evidence.fabric.port_name(port) + (f" class {class_}" if class_ >= 0 else "")
-
-    return tuple(Series(label(place), tuple(found[place][0].tolist()), tuple(float(v) for v in found[place][1]))
+    return tuple(_line(evidence, f"{evidence.fabric.port_name(place[0])} class {place[1]}", *found[place])
                  for place in ordered)
 
 
+def _goodput(evidence: Evidence) -> tuple[Series, ...]:
+    """Of all hosts, and where pauses began at a host, of all others: how well they do without it."""
+    found = evidence.device_series("goodput_bytes")
+    if not found:
+        return ()
+    times = np.unique(np.concatenate([at for at, _ in found.values()]))
+
+    def rate(hosts: Iterable[int]) -> NDArray[np.float64]:
+        total = np.zeros(times.size)
+        for host in hosts:
+            at, values = found[host]
+            place = np.searchsorted(at, times, side="right") - 1
+            total += np.where(place >= 0, values[np.maximum(place, 0)], 0)
+        return np.diff(total, prepend=0.0) * 8 * PS_PER_S / PS_PER_NS / np.maximum(np.diff(times, prepend=0), 1)
+
+    # A difference belongs to the interval before its sample, so the line steps at the interval's beginning.
+    starts = np.r_[0, times[:-1]]
+    lines = [_line(evidence, "all hosts", starts, rate(found))]
+    if evidence.episodes:
+        origin = evidence.fabric.node_of(evidence.episodes[0].origin.port)
+        if origin.is_host:
+            others = [host for host in found if host != origin.id]
+            lines.append(_line(evidence, f"all but {origin.name}", starts, rate(others)))
+    return tuple(lines)
+
+
 def _standing(evidence: Evidence) -> tuple[Series, ...]:
-    """How many host ports and switch ports stand still, over time."""
-    edges: dict[str, list[tuple[int, int]]] = {"host ports": [], "switch ports": []}
-    for span in evidence.pauses:
-        which = "host ports" if evidence.fabric.peer_of(span.port).is_host else "switch ports"
-        for start, stop in span.held:
-            edges[which] += [(start // PS_PER_NS, 1), (stop // PS_PER_NS, -1)]
+    """How many host ports and switch ports stand still: the mean over each of N_BINS equal parts of the run."""
+    width = max(evidence.end_ps / N_BINS, 1.0)
+    edges = np.arange(N_BINS + 1) * width
     found = []
-    for label, steps in edges.items():
-        if steps:
-            steps.sort()
-            times = np.array([0, *(time for time, _ in steps), evidence.end_ns])
-            counts = np.cumsum([0, *(step for _, step in steps), 0])
-            keep = np.r_[times[1:] != times[:-1], True]  # of several steps at one instant the last one tells
-            found.append(Series(label, tuple(times[keep].tolist()), tuple(counts[keep].tolist())))
+    for label, of_host in (("host ports", True), ("switch ports", False)):
+        held = [interval for span in evidence.pauses if evidence.fabric.peer_of(span.port).is_host == of_host
+                for interval in span.held]
+        if held:
+            starts, stops = (np.sort(np.array(column)) for column in zip(*held, strict=True))
+            # Time stood still before each edge, summed over intervals: all that began, less what lies beyond the edge.
+            before = np.subtract(_summed_before(starts, edges), _summed_before(stops, edges))
+            found.append(_line(evidence, label, edges[:-1] / PS_PER_NS, np.diff(before) / width))
     return tuple(found)
+
+
+def _summed_before(moments: NDArray[Any], edges: NDArray[Any]) -> NDArray[Any]:
+    """Sum of (edge - moment) over the moments before each edge; both ascend."""
+    place = np.searchsorted(moments, edges)
+    return np.asarray(place * edges - np.r_[0, np.cumsum(moments, dtype=np.float64)][place])
 
 
 def _rates(evidence: Evidence) -> tuple[Series, ...]:
@@ -214,7 +247,8 @@ def _rates(evidence: Evidence) -> tuple[Series, ...]:
     lines: tuple[tuple[str, NDArray[Any]], ...] = (
         ("largest", np.nanmax(table, axis=0, initial=0)), ("mean", np.nanmean(table, axis=0)),
         ("smallest", np.nanmin(table, axis=0, initial=np.inf)))
-    return tuple(Series(label, tuple(times.tolist()), tuple(values.tolist())) for label, values in lines)
+    return tuple(Series(label, (*times.tolist(), evidence.end_ns), (*map(float, values), float(values[-1])))
+                 for label, values in lines)
 
 
 def _messages(evidence: Evidence) -> Iterable[Block]:
