@@ -99,8 +99,8 @@ def _paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
 
 
 def _down_ns(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    ports = now.ports[rows]
-    down_ps = ports["down_ps"] + np.where(ports["up"] == 0, now.time_ps - ports["down_since_ps"], 0)
+    since_ps = now.time_ps - now.ports["down_since_ps"][rows]
+    down_ps = now.ports["down_ps"][rows] + np.where(now.ports["up"][rows] == 0, since_ps, 0)
     return np.asarray(down_ps // PS_PER_NS, np.int64)
 
 

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fabric.report import eventlog, files, parts, schemas, series
-from fabric.report.observables import Scope
 from fabric.topology.model import Fabric
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
@@ -97,7 +96,7 @@ class Recorder:
 
 def counters(now: Snapshot) -> pa.Table:
     """The table of schemas.COUNTERS: every value of a snapshot that is not 0."""
-    coded = np.concatenate([series.snapshot_rows(now, scope) for scope in Scope])
+    coded = series.snapshot_rows(now)
     columns = pa.table({name: np.ascontiguousarray(coded[name]) for name in series.ROW.names or ()})
     return series.decode(columns, now.fabric).select(schemas.COUNTERS.names).cast(schemas.COUNTERS)
 

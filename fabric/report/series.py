@@ -57,7 +57,8 @@ _TABLES: Final[Mapping[Scope, tuple[str, ...]]] = {
 """What must stand still for a scope's rows to be skipped; PORT and GROUP are few and always looked at in full."""
 
 _BUSY: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == "busy_ns")
-_UTILISATION: Final = POSITION["tx_utilisation_ratio"]
+_UTILISATION: Final = "tx_utilisation_ratio"
+_UTILISATION_LINE: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == _UTILISATION)
 
 
 def n_rows(now: Snapshot, scope: Scope) -> int:
@@ -113,10 +114,10 @@ class Sampler:
 
     def sample(self, now: Snapshot) -> NDArray[np.void]:
         """Rows (of ROW) for everything that changed since the previous call."""
-        found = [self._scope(now, scope) for scope in Scope]
+        found = [part for scope in Scope for part in self._scope(now, scope)]
         self._last_ps = now.time_ps
         self._before = now
-        return np.concatenate(found)
+        return _joined(found)
 
     def save(self) -> dict[str, NDArray[np.int64]]:
         """Memory for a checkpoint."""
@@ -130,23 +131,20 @@ class Sampler:
         self._last_ps = int(saved["last_ps"][0])
         self._before = None
 
-    def _scope(self, now: Snapshot, scope: Scope) -> NDArray[np.void]:
+    def _scope(self, now: Snapshot, scope: Scope) -> list[NDArray[np.void]]:
+        """What changed in a scope, one array per observable that changed at all."""
         count = n_rows(now, scope)
         last = self._last[scope]
         if last.shape[1] < count:  # the first sample, or routes have added ECMP groups
             last = self._last[scope] = np.pad(last, ((0, 0), (0, count - last.shape[1])))
         rows = self._moved(now, scope, count)
-        found = []
-        for line, observable in enumerate(BY_SCOPE[scope]):
-            position = POSITION[observable.name]
-            new = self._utilisation(now, rows) if position == _UTILISATION else values(observable, now, rows)
-            if scope is Scope.PORT and line == _BUSY:
-                busy = new
-                continue  # utilisation still needs the old value
-            found.append(self._changed(now, scope, observable, last[line], rows, new))
-        if scope is Scope.PORT:
-            found.insert(_BUSY, self._changed(now, scope, BY_SCOPE[scope][_BUSY], last[_BUSY], rows, busy))
-        return np.concatenate(found)
+        if not rows.size:
+            return []
+        news = [self._utilisation(now, rows) if observable.name == _UTILISATION else values(observable, now, rows)
+                for observable in BY_SCOPE[scope]]  # all before any is noted: utilisation needs the old busy time
+        found = [self._changed(now, scope, observable, last[line], rows, new)
+                 for line, (observable, new) in enumerate(zip(BY_SCOPE[scope], news, strict=True))]
+        return [part for part in found if part.size]
 
     def _changed(
         self,
@@ -181,17 +179,21 @@ class Sampler:
     def _utilisation(self, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
         elapsed_ns = (now.time_ps - self._last_ps) / PS_PER_NS
         if elapsed_ns == 0:
-            line = BY_SCOPE[Scope.PORT].index(OBSERVABLES[_UTILISATION])
-            return np.asarray(self._last[Scope.PORT][line][rows], np.int64)
+            return np.asarray(self._last[Scope.PORT][_UTILISATION_LINE][rows], np.int64)
         busy_ns = now.ports["busy_ps"][rows] // PS_PER_NS - self._last[Scope.PORT][_BUSY][rows]
         return np.asarray(busy_ns / elapsed_ns, np.float64).view(np.int64)
 
 
-def snapshot_rows(now: Snapshot, scope: Scope) -> NDArray[np.void]:
-    """Rows (of ROW) of every value of a scope that is not 0, at this moment; utilisation over the whole run."""
-    rows = np.arange(n_rows(now, scope))
-    sampler = Sampler()
-    return sampler._scope(now, scope) if rows.size else np.empty(0, ROW)  # noqa: SLF001  same class, same module
+def snapshot_rows(now: Snapshot) -> NDArray[np.void]:
+    """Rows (of ROW) of every value that is not 0 at this moment; utilisation over the whole run."""
+    return Sampler().sample(now)
+
+
+def _joined(found: list[NDArray[np.void]]) -> NDArray[np.void]:
+    """Concatenated by bytes: NumPy would compare the fields of every piece first."""
+    if not found:
+        return np.empty(0, ROW)
+    return np.concatenate([part.view(np.uint8) for part in found]).view(ROW)
 
 
 def decode(table: pa.Table, fabric: Fabric) -> pa.Table:

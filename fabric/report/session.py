@@ -162,7 +162,7 @@ class _Position:
 class _Pace:
     """How much to ask of the engine so that it returns about every TICK_S."""
 
-    budget: int = 64
+    budget: int = 8
     since: float = field(default_factory=time.monotonic)
 
     def adapt(self, *, used_up: bool) -> float:

@@ -50,7 +50,8 @@ def test_csv_and_json_hold_the_same_rows(runs: tuple[str, str], table: str, caps
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_shows_the_worst_rows_first_with_units(runs: tuple[str, str], table: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_shows_the_worst_rows_with_units(runs: tuple[str, str], table: str,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", runs[0], table, "--top", "3"]) == 0
     out = capsys.readouterr().out
     assert len([line for line in out.splitlines() if line.strip()]) <= 7
@@ -98,7 +99,8 @@ def test_a_directory_without_a_run_exits_2(tmp_path: Path, capsys: pytest.Captur
     assert "cannot be read" in capsys.readouterr().err
 
 
-def test_drops_are_attributed_to_the_fault_that_asked_for_them(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_drops_are_attributed_to_the_fault_that_asked_for_them(runs: tuple[str, str],
+                                                               capsys: pytest.CaptureFixture[str]) -> None:
     main(["show", runs[0], "drops", "--json"])
     assert {row["reason"] for row in json.loads(capsys.readouterr().out)} == {"injected"}
     main(["show", runs[0]])

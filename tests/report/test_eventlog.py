@@ -19,13 +19,14 @@ rows_of = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 2), st.sampled_f
 def trace(rows: list[tuple[int, int, EventKind]]) -> np.ndarray:
     found = np.zeros(len(rows), TRACE)
     for place, (time_ps, device, kind) in enumerate(rows):
-        found[place]["time_ps"], found[place]["device"], found[place]["kind"], found[place]["a"] = time_ps, device, kind, place
+        row = found[place]
+        row["time_ps"], row["device"], row["kind"], row["a"] = time_ps, device, kind, place
     found["port"], found["qp"] = NO_ID, NO_ID
     return found
 
 
 def play(rows: np.ndarray, pauses: list[int], cap: int) -> tuple[np.ndarray, EventLog]:
-    """Hand rows over as an engine does that pauses at these moments: what is later than a pause may be handed over early."""
+    """Hand rows over as an engine does that pauses at these moments; some of what is later comes early."""
     log = EventLog(cap)
     out, start = [], 0
     for moment in sorted(pauses):
@@ -73,7 +74,8 @@ def test_times_are_nanoseconds_and_absent_numbers_are_null(tiny: Fabric) -> None
     table = eventlog.decode(pa.table({name: coded[name] for name in coded.dtype.names or ()}), tiny)
     resumed, up, drop = table.to_pylist()
     assert table.schema.equals(schemas.EVENTS)
-    assert (resumed["time_ns"], resumed["a"], resumed["d"], resumed["class"], resumed["port"]) == (12, 7, None, 4, "Ethernet4")
+    assert (resumed["time_ns"], resumed["a"], resumed["d"]) == (12, 7, None)
+    assert (resumed["class"], resumed["port"]) == (4, "Ethernet4")
     assert (up["time_ns"], up["a"], up["class"], up["reason"]) == (20, None, None, None)
     assert (drop["kind"], drop["reason"], drop["a"], drop["device"]) == ("drop", "mtu", 7_000, "leaf")
 

@@ -14,12 +14,13 @@ from fabric.report import recorder, series
 from fabric.report.observables import OBSERVABLES, POSITION, Scope
 from fabric.report.series import Sampler, n_rows, place, values
 
-FIELDS = {"ports": ("tx_bytes", "busy_ps", "paused"), "queues": ("depth_bytes", "peak_bytes"), "pgs": ("use_bytes", "peak_share_ratio"),
-          "prios": ("rx_paused_ps", "pauses"), "drops": ("pkts",), "pools": ("used_bytes",), "hosts": ("goodput_bytes",),
-          "qps": ("rate_bps", "alpha"), "rqps": ("out_of_sequence",), "members": ("bytes",)}
+FIELDS = {"ports": ("tx_bytes", "busy_ps", "paused"), "queues": ("depth_bytes", "peak_bytes"),
+          "pgs": ("use_bytes", "peak_share_ratio"), "prios": ("rx_paused_ps", "pauses"), "drops": ("pkts",),
+          "pools": ("used_bytes",), "hosts": ("goodput_bytes",), "qps": ("rate_bps", "alpha"),
+          "rqps": ("out_of_sequence",), "members": ("bytes",)}
 
-change = st.tuples(st.sampled_from([(table, field) for table, fields in FIELDS.items() for field in fields]), st.integers(0, 10**6),
-                   st.integers(0, 255))
+change = st.tuples(st.sampled_from([(table, field) for table, fields in FIELDS.items() for field in fields]),
+                   st.integers(0, 10**6), st.integers(0, 255))
 
 
 def dense(now: Snapshot) -> dict[tuple[int, int, int, int, int], int]:
@@ -87,13 +88,13 @@ def test_counters_name_places_and_leave_zeros_out(still: Callable[..., Snapshot]
     now.queues["peak_bytes"][2, 3] = 4096
     now.drops["pkts"][3, 0, 6] = 2
     found = {row["observable"]: row for row in recorder.counters(now).to_pylist()}
-    assert found["queue_peak_bytes"] == {"observable": "queue_peak_bytes", "device": "leaf", "port": "Ethernet0", "class": 3, "item": None,
-                                         "value": 4096, "value_ratio": None}
+    assert found["queue_peak_bytes"] == {"observable": "queue_peak_bytes", "device": "leaf", "port": "Ethernet0",
+                                         "class": 3, "item": None, "value": 4096, "value_ratio": None}
     assert found["drop_mtu_pkts"]["value"] == 2
     assert "tx_bytes" not in found
 
 
-def test_an_ecmp_group_that_sends_everything_one_way_is_as_uneven_as_it_has_members(still: Callable[..., Snapshot]) -> None:
+def test_a_group_that_sends_everything_one_way_is_as_uneven_as_it_has_members(still: Callable[..., Snapshot]) -> None:
     now = still()
     now.groups["first"], now.groups["count"] = [0, 0], [2, 0]
     now.members["bytes"] = [900, 0]

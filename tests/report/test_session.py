@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import json
+import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,9 @@ from fabric.scenario.load import load_scenario
 FINAL = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TRUTH, files.TOPOLOGY)
 
 
-def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None = None, **options: Any) -> Outcome:
+def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None = None, **options: Any) -> Outcome:  # noqa: ANN401  of Options
     compiled, plan = play.prepare(load_scenario(scenario, sets), sets=sets)
     return play.play(compiled, plan, play.Options(out, **options), hooks)
-
-
-@pytest.fixture(scope="module")
-def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("runs")
 
 
 @pytest.fixture
@@ -40,15 +36,12 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_Pace", functools.partial(session._Pace, budget=4))
 
 
-def stopping(after: int) -> Callable[[Any], None]:
+def stopping(after: int) -> Callable[[object], None]:
     """A hook that stops the process's session as Ctrl-C does, at the engine's n-th return."""
     calls = itertools.count(1)
 
-    def hook(_engine: Any) -> None:
+    def hook(_engine: object) -> None:
         if next(calls) == after:
-            import os
-            import signal
-
             os.kill(os.getpid(), signal.SIGINT)
 
     return hook
@@ -104,17 +97,22 @@ def test_the_last_row_of_a_counter_is_its_final_value(incast_file: Path, tmp_pat
     run(incast_file, tmp_path / "out")
     found = RunDir.open(tmp_path / "out")
     names = ["tx_bytes", "queue_peak_bytes", "ecn_marked_pkts"]
-    last = {(row["observable"], row["device"], row["port"], row["class"]): row["value"] for row in found.timeseries(names).to_pylist()}
-    final = {(row["observable"], row["device"], row["port"], row["class"]): row["value"] for row in found.counters(names).to_pylist()}
+    key = ("observable", "device", "port", "class")
+    last, final = ({tuple(row[name] for name in key): row["value"] for row in table.to_pylist()}
+                   for table in (found.timeseries(names), found.counters(names)))
     assert last == final
+    assert final
 
 
 def test_paths_agree_with_the_packets_that_were_counted_on_uplinks(incast_file: Path, tmp_path: Path) -> None:
     run(incast_file, tmp_path / "out", hooks=Hooks(paths=message_paths))
     found = RunDir.open(tmp_path / "out")
     crossed = {port for path in found.messages(["path"])["path"].to_pylist() for port in path}
-    sent = {f"{row['device']}:{row['port']}": row["value"] for row in found.counters(["sent_bytes"]).to_pylist() if row["device"] == "leaf2"}
-    assert {port for port in sent if sent[port] > 200_000 and port in crossed} == {port for port in crossed if port.startswith("leaf2:")}
+    uplinks = {port for port in crossed if port.startswith("leaf2:")}
+    sent = found.counters(["sent_bytes"]).to_pylist()
+    busy = {f"{row['device']}:{row['port']}" for row in sent if row["value"] > 200_000}
+    assert uplinks
+    assert uplinks == {port for port in busy if port.startswith("leaf2:")}      # acknowledgements are far smaller
 
 
 def test_a_duration_that_is_too_short_leaves_messages_and_says_so(incast_file: Path, tmp_path: Path) -> None:
@@ -125,19 +123,36 @@ def test_a_duration_that_is_too_short_leaves_messages_and_says_so(incast_file: P
     assert any("of 7 messages were not done" in it["text"] for it in outcome.summary["verdict"])
 
 
-def test_a_run_without_progress_ends_and_names_the_moment(incast_file: Path, tmp_path: Path) -> None:
-    compiled, plan = play.prepare(load_scenario(incast_file))
-    drained = dataclasses.replace(plan, no_progress_ps=1)          # less than a sampling interval: the first quiet sample ends it
-    outcome = play.play(compiled, drained, play.Options(tmp_path / "out"), Hooks(find_cycle=lambda _: [(8, 3), (9, 3)]))
-    if outcome.summary["stop"]["reason"] == "no progress":          # seven messages share one port: progress never pauses for long
-        assert outcome.exit_code == 1
-    else:
-        assert outcome.summary["stop"]["reason"] == "all messages done"
+def test_a_run_that_waits_for_ever_ends_with_the_cycle_that_was_found(incast_file: Path, tmp_path: Path) -> None:
+    storm = ["faults=[{kind: pause-storm, hosts: ['host1'], at: 5us, duration: 5ms}]", "run.no_progress=200us"]
+    outcome = run(incast_file, tmp_path / "out", storm, Hooks(find_cycle=lambda _engine: [(8, 3), (12, 3)]))
+    found = RunDir.open(tmp_path / "out")
+    assert (outcome.status, outcome.exit_code) == ("stopped-no-progress", 1)
+    assert found.summary["stop"]["reason"] == "no progress"
+    assert found.summary["stop"]["stalled_since_ns"] + 200_000 <= found.summary["stop"]["time_ns"]
+    assert [it["class"] for it in found.summary["deadlock"]] == [3, 3]
+    assert found.summary["metrics"]["deadlock.cycles"] == 1
+    assert found.summary["verdict"][0]["level"] == "problem"
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_run_that_was_killed_shows_what_its_last_checkpoint_holds(incast_file: Path, tmp_path: Path) -> None:
+    run(incast_file, tmp_path / "out", hooks=Hooks(on_pause=stopping(20)))
+    whole = RunDir.open(tmp_path / "out").timeseries().num_rows
+    for name in (files.TIMESERIES, files.EVENTS, files.SUMMARY):     # as if killed right after the checkpoint
+        (tmp_path / "out" / name).unlink()
+    killed = RunDir.open(tmp_path / "out")
+    series = killed.timeseries(["tx_bytes"], ["time_ns", "value"])
+    assert 0 < series.num_rows < killed.timeseries().num_rows <= whole
+    assert killed.events().num_rows > 0
+    with pytest.raises(RunDirError, match="is not there"):
+        _ = killed.summary
 
 
 def test_a_broken_law_ends_the_run_with_exit_code_3_and_marks_the_directory(incast_file: Path, tmp_path: Path) -> None:
     with pytest.raises(InvariantError, match="bytes vanished") as caught:
-        run(incast_file, tmp_path / "out", hooks=Hooks(check=lambda _engine, now: ["bytes vanished"] if now.time_ps > 50_000_000 else []))
+        run(incast_file, tmp_path / "out",
+            hooks=Hooks(check=lambda _engine, now: ["bytes vanished"] if now.time_ps > 50_000_000 else []))
     assert caught.value.exit_code == 3
     assert json.loads((tmp_path / "out" / files.MANIFEST).read_text())["status"] == "broken-invariant"
 
