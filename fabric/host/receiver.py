@@ -209,11 +209,16 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
     row["expected_psn"] = psn + 1
     row["nak_for_psn"] = -1
     row["unacked_pkts"] += 1
-    state.hosts[device]["goodput_bytes"] += i64(frame["payload"])
     flags = i64(frame["flags"])
     if flags & _FIRST:
         row["base_psn"] = psn
+    if config["recovery"] != _GO_BACK_0:
+        state.hosts[device]["goodput_bytes"] += i64(frame["payload"])
+    elif flags & _LAST:
+        # Until here every packet may have to come again; each byte counts once.
+        state.hosts[device]["goodput_bytes"] += i64(state.messages[u(message)]["size_bytes"])
     if flags & _LAST:
+        row["base_psn"] = psn + 1    # go-back-0 restarts the message that is under way, never one that is complete
         _deliver(state, device, message, i64(frame["ttl"]), now_ps)
     if flags & _LAST or row["unacked_pkts"] >= config["ack_every_packets"]:
         row["unacked_pkts"] = 0
