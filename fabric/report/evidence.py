@@ -177,7 +177,31 @@ class Evidence:
 
     def blast(self, episode: pause_tree.Episode) -> pause_tree.Blast:
         """Whom an episode made wait."""
-        return pause_tree.blast(self.fabric, self.routes, episode, self.messages, self.end_ps)
+        return pause_tree.blast(self.fabric, episode, self.messages, self.leave_by, self.end_ps)
+
+    @cached_property
+    def leave_by(self) -> Mapping[int, NDArray[np.int64]]:
+        """PortId -> rows of the messages whose packets leave by it; where switches spread them, of all that may."""
+        found: dict[int, list[int]] = {}
+        spread: dict[tuple[int, int], frozenset[int]] = {}
+        paths = self.run.messages(["path"])["path"].to_pylist()
+        ends = zip(self.messages["src"].tolist(), self.messages["dst"].tolist(), strict=True)
+        for row, (path, pair) in enumerate(zip(paths, ends, strict=True)):
+            if path is None and pair not in spread:
+                spread[pair] = self._all_ways(*pair)
+            for port in spread[pair] if path is None else map(self.port_named, path):
+                found.setdefault(port, []).append(row)
+        return {port: np.array(rows, np.int64) for port, rows in found.items()}
+
+    def _all_ways(self, src: int, dst: int) -> frozenset[int]:
+        """Every port on a shortest path between two hosts."""
+        ports: set[int] = set()
+        frontier = {src}
+        while frontier:
+            egress = {int(port) for node in frontier for port in self.routes.ports_to(node, dst)}
+            ports |= egress
+            frontier = {int(self.fabric.peer_of(port).id) for port in egress} - {dst}
+        return frozenset(ports)
 
     def unrecorded(self, category: str) -> int:
         """Events of a category that were beyond the log's cap."""

@@ -132,7 +132,7 @@ class Blast:
     switches: tuple[NodeId, ...]
     """Switches of which at least one port had to stand still."""
     messages: int
-    """Messages in progress on a host while its port was paused."""
+    """Messages in progress while a port on their path stood still in their class."""
     victims: int
     """Those of them that never go through the origin: paused for somebody else's congestion."""
 
@@ -315,47 +315,44 @@ def _gather(origin: Origin, spans: Sequence[PauseSpan], rows: Sequence[int]) -> 
     return Episode(origin, tuple(nodes), start_ps, max(node.last_ps for node in nodes))
 
 
-def blast(fabric: Fabric, routes: EcmpTable, episode: Episode, messages: Mapping[str, NDArray[Any]],
-          end_ps: int) -> Blast:
+def blast(fabric: Fabric, episode: Episode, messages: Mapping[str, NDArray[Any]],
+          leave_by: Mapping[int, NDArray[np.int64]], end_ps: int) -> Blast:
     """Hosts, switches and messages an episode made wait.
 
     Parameters
     ----------
-    messages : columns src, dst (NodeId), prio, start_ps, end_ps (n,); -1 in start_ps: never posted, in end_ps: not done
+    messages : columns dst (NodeId), prio, start_ps, end_ps (n,); -1 in start_ps: never posted, in end_ps: not done
+    leave_by : PortId -> rows of the messages whose packets leave by that port
     end_ps : end of the run
 
-    Returns: Blast. A message counts when its own host's port was paused in its class while it was in progress, which
-    is exact for hosts with one port and an upper bound for hosts with several.
+    Returns: Blast. A message waited when a port on its path stood still in its class while it was in progress: its own
+    packets need not have been there at that very moment.
     """
     hosts: set[NodeId] = set()
     switches: set[NodeId] = set()
-    hit = np.zeros(len(messages["src"]), dtype=bool)
-    until = np.where(messages["end_ps"] < 0, end_ps, messages["end_ps"])
+    hit = np.zeros(len(messages["dst"]), dtype=bool)
+    none = np.empty(0, np.int64)
     for node in episode.nodes:
-        victim = fabric.peer_of(node.port)
         if not node.held:
             continue
-        if not victim.is_host:
-            switches.add(victim.id)
-            continue
-        hosts.add(victim.id)
-        starts = np.array([start for start, _ in node.held])
-        ends = np.array([stop for _, stop in node.held])
-        mine = (messages["src"] == victim.id) & (messages["prio"] == node.prio) & (messages["start_ps"] >= 0)
+        victim = fabric.peer_of(node.port)
+        (hosts if victim.is_host else switches).add(victim.id)
+        rows = leave_by.get(int(fabric.ports[node.port].peer), none)
+        rows = rows[(messages["prio"][rows] == node.prio) & (messages["start_ps"][rows] >= 0)]
+        until = np.where(messages["end_ps"][rows] < 0, end_ps, messages["end_ps"][rows])
+        held = sorted(node.held)
+        starts, ends = (np.array(column) for column in zip(*held, strict=True))
         # Intervals begun before the message ended, less those over before it began: above 0, some overlap.
-        overlap = np.searchsorted(starts, until) - np.searchsorted(ends, messages["start_ps"], side="right")
-        hit |= mine & (overlap > 0)
-    guilty = _through(fabric, routes, episode.origin, np.unique(messages["dst"][hit]))
-    victims = int(np.count_nonzero(hit & ~np.isin(messages["dst"], guilty)))
-    return Blast(tuple(sorted(hosts)), tuple(sorted(switches)), int(np.count_nonzero(hit)), victims)
-
-
-def _through(fabric: Fabric, routes: EcmpTable, origin: Origin, destinations: NDArray[Any]) -> list[int]:
-    """Those destinations whose shortest paths may pass the origin."""
-    node = fabric.node_of(origin.port)
-    if node.is_host:
-        return [int(node.id)]
-    return [int(host) for host in destinations if origin.port in routes.ports_to(node.id, NodeId(int(host)))]
+        overlap = np.searchsorted(starts, until) - np.searchsorted(ends, messages["start_ps"][rows], side="right")
+        hit[rows[overlap > 0]] = True
+    at = fabric.node_of(episode.origin.port)
+    guilty = np.zeros_like(hit)
+    if at.is_host:
+        guilty |= messages["dst"] == at.id
+    else:
+        guilty[leave_by.get(int(episode.origin.port), none)] = True
+    return Blast(tuple(sorted(hosts)), tuple(sorted(switches)), int(np.count_nonzero(hit)),
+                 int(np.count_nonzero(hit & ~guilty)))
 
 
 class Depths:

@@ -76,21 +76,32 @@ def test_a_storm_is_traced_through_every_hop_to_the_broken_nic(fabric: Fabric) -
     assert [node.hop_ps for node in episode.nodes] == [0, 9 * US, 9 * US, 9 * US, 11 * US]
 
 
-def test_blast_counts_messages_of_paused_hosts_and_tells_victims_from_the_guilty(fabric: Fabric) -> None:
+def test_blast_counts_messages_by_paused_ports_and_tells_victims_from_the_guilty(fabric: Fabric) -> None:
     (episode,) = pause_tree.episodes(trace(fabric, storm(fabric)))
     host = {node.name: node.id for node in fabric.hosts}
+    ends = [("host2", "host0"), ("host2", "host3"), ("host3", "host1"), ("host1", "host0"), ("host2", "host1"),
+            ("host2", "host1"), ("host1", "host0")]
     messages = {
-        "src": np.array([host["host2"], host["host2"], host["host3"], host["host1"], host["host2"], host["host2"]]),
-        "dst": np.array([host["host0"], host["host3"], host["host1"], host["host0"], host["host1"], host["host1"]]),
-        "prio": np.array([3, 3, 3, 3, 0, 3]),
-        "start_ps": np.array([0, 0, 50 * US, 0, 0, 0]),
-        "end_ps": np.array([-1, 60 * US, -1, -1, -1, 40 * US]),
+        "dst": np.array([host[dst] for _, dst in ends]),
+        "prio": np.array([3, 3, 3, 3, 0, 3, 3]),
+        "start_ps": np.array([0, 0, 50 * US, 0, 0, 0, -1]),
+        "end_ps": np.array([-1, 60 * US, -1, -1, -1, 5 * US, -1]),
     }
-    blast = pause_tree.blast(fabric, equal_cost_ports(fabric), episode, messages, 1000 * US)
+    routes = equal_cost_ports(fabric)
+    leave_by: dict[int, list[int]] = {}
+    for row, (src, dst) in enumerate(ends):
+        node = host[src]
+        while node != host[dst]:
+            (egress,) = routes.ports_to(node, host[dst])
+            leave_by.setdefault(egress, []).append(row)
+            node = fabric.peer_of(egress).id
+    rows = {egress: np.array(found) for egress, found in leave_by.items()}
+    blast = pause_tree.blast(fabric, episode, messages, rows, 1000 * US)
     assert [fabric.nodes[node].name for node in blast.hosts] == ["host2", "host3"]
     assert [fabric.nodes[node].name for node in blast.switches] == ["leaf0", "leaf1", "spine0"]
-    # host2->host0 (guilty), host2->host3 and host3->host1 (victims); host1 and class 0 were never paused.
-    assert (blast.messages, blast.victims) == (3, 2)
+    # Towards host0: host2's and host1's. Victims: host2 to host3, host3 to host1. Class 0 was never paused, the sixth
+    # was done before anything was, the seventh never posted.
+    assert (blast.messages, blast.victims) == (4, 2)
 
 
 def test_a_host_that_pauses_is_a_broken_nic_unless_it_held_bytes_back(fabric: Fabric) -> None:
