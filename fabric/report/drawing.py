@@ -8,6 +8,8 @@ are what assets/replay.js lights up.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 
@@ -19,8 +21,10 @@ LEVELS: Final = (0.0, 0.01, 0.05, 0.2, 0.5)
 """Shares of paused time at which the colour grows a step: classes p0 (never) to p5."""
 NAMED_HOSTS: Final = 40
 """Above this many hosts their names are tooltips only."""
-_ROLES: Final = {"host": 7, "leaf": 17, "spine": 17, "super-spine": 17, "switch": 17}
-"""Half the height of a device's symbol, pixels."""
+ROOMY_HOSTS: Final = 128
+"""Above this many hosts their dots shrink and stand closer."""
+SWITCH_HALF: Final = 17
+"""Half the height of a switch, pixels."""
 
 
 def level(ratio: float) -> int:
@@ -28,74 +32,100 @@ def level(ratio: float) -> int:
     return sum(ratio > limit for limit in LEVELS)
 
 
-def place(drawing: Map) -> tuple[list[tuple[float, float]], float]:
-    """Centre of every node, and the height of the drawing.
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where everything goes."""
+
+    at: tuple[tuple[float, float], ...]
+    """Centre of every node."""
+    half_width: tuple[float, ...]
+    """Of every switch; of a host its radius."""
+    height: float
+
+
+def place(drawing: Map) -> Layout:
+    """Lay a fabric out.
 
     Switches are spread evenly over their row. A host stands under the first switch it is cabled to, in a block as wide
-    as that switch's share of the row; hosts of no drawn switch cannot occur, for every host has a cable.
+    as that switch's share of the row; every host has a cable.
     """
     rows = sorted({node.row for node in drawing.nodes if node.role != "host"}, reverse=True)
     at: list[tuple[float, float]] = [(0.0, 0.0)] * len(drawing.nodes)
-    share = WIDTH / 2
+    half: list[float] = [0.0] * len(drawing.nodes)
+    share: dict[int, float] = {}
     for depth, row in enumerate(rows):
         members = [number for number, node in enumerate(drawing.nodes) if node.row == row and node.role != "host"]
-        share = WIDTH / len(members)
         for position, number in enumerate(members):
-            at[number] = (share * (position + 0.5), 50 + depth * ROW_HEIGHT)
+            share[number] = WIDTH / len(members)
+            at[number] = (share[number] * (position + 0.5), 50 + depth * ROW_HEIGHT)
+            half[number] = min(15 + 4.2 * len(drawing.nodes[number].name), 0.43 * share[number])
+    first_switch: dict[int, int] = {}
+    for link in drawing.links:
+        for end, other in ((link.a, link.b), (link.b, link.a)):
+            if drawing.nodes[end].role == "host":
+                first_switch.setdefault(end, other)
     under: dict[int, list[int]] = {}
-    for number, node in enumerate(drawing.nodes):
-        if node.role == "host":
-            switches = [link.a if link.b == number else link.b for link in drawing.links if number in (link.a, link.b)]
-            under.setdefault(switches[0], []).append(number)
-    deepest = at[0][1]
-    spacing = 30.0
+    for host, switch in first_switch.items():
+        under.setdefault(switch, []).append(host)
+    roomy = len(first_switch) <= ROOMY_HOSTS
+    spacing, pitch, radius = (30.0, 44.0, 7.0) if roomy else (9.0, 9.0, 3.0)
+    deepest = 50.0 + (len(rows) - 1) * ROW_HEIGHT
     for switch, hosts in under.items():
-        columns = max(1, min(len(hosts), int(share * 0.92 / spacing)))
-        if len(hosts) <= NAMED_HOSTS and len(hosts) * spacing > share:  # squeeze rather than wrap a few hosts
-            columns = math.ceil(len(hosts) / math.ceil(len(hosts) / columns))
+        room = 0.92 * share[switch]
+        columns = max(1, min(len(hosts), int(room / spacing)))
+        columns = math.ceil(len(hosts) / math.ceil(len(hosts) / columns))  # the same number of lines, evenly filled
+        width = min(room / columns, 64.0 if roomy else 12.0)
         x, y = at[switch]
-        width = min(share * 0.92 / columns, 64.0)
-        for position, host in enumerate(hosts):
+        for position, host in enumerate(sorted(hosts)):
             line, column = divmod(position, columns)
             in_line = min(columns, len(hosts) - line * columns)
-            at[host] = (x + (column - (in_line - 1) / 2) * width, y + 104 + line * 44)
+            at[host] = (x + (column - (in_line - 1) / 2) * width, y + (104 if roomy else 84) + line * pitch)
+            half[host] = radius
             deepest = max(deepest, at[host][1])
-    return at, max(deepest, 50 + (len(rows) - 1) * ROW_HEIGHT) + 40
+    return Layout(tuple(at), tuple(half), deepest + 40)
 
 
 def map_svg(drawing: Map, *, prefix: str = "") -> str:
     """The drawing as an <svg> element; `prefix` keeps the ids of two drawings on one page apart."""
-    at, height = place(drawing)
-    named = sum(node.role == "host" for node in drawing.nodes) <= NAMED_HOSTS
-    head = f'<svg class="map" id="{prefix}map" viewBox="0 0 {WIDTH} {height:.0f}" role="img"'
-    parts = [f'{head} aria-label="{escape(drawing.title)}">']
+    layout = place(drawing)
+    head = f'<svg class="map" id="{prefix}map" viewBox="0 0 {WIDTH} {layout.height:.0f}" role="img"'
+    return "".join([f'{head} aria-label="{escape(drawing.title)}">', *_cables(drawing, layout, prefix),
+                    *_devices(drawing, layout, prefix), "</svg>"])
+
+
+def _cables(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
+    thin = 1.0 if len(drawing.links) <= 2 * ROOMY_HOSTS else 0.4
     for number, link in enumerate(drawing.links):
-        (ax, ay), (bx, by) = at[link.a], at[link.b]
+        (ax, ay), (bx, by) = layout.at[link.a], layout.at[link.b]
         mx, my = (ax + bx) / 2, (ay + by) / 2
-        width = min(4.0, 1.1 + math.log10(max(link.rate_bps, 10**10) / 10**10))
+        width = thin * min(4.0, 1.1 + math.log10(max(link.rate_bps, 10**10) / 10**10))
         for end, x, y, ratio in (("a", ax, ay, link.a_paused_ratio), ("b", bx, by, link.b_paused_ratio)):
             node = drawing.nodes[link.a if end == "a" else link.b]
             other = drawing.nodes[link.b if end == "a" else link.a]
-            parts.append(f'<line id="{prefix}h{number}{end}" class="half p{level(ratio)}" x1="{x:.1f}" y1="{y:.1f}" '
-                         f'x2="{mx:.1f}" y2="{my:.1f}" stroke-width="{width:.1f}"><title>'
-                         f"{escape(node.name)} stood still {show(ratio, Unit.RATIO)} of the time towards "
-                         f"{escape(other.name)}</title></line>")
+            yield (f'<line id="{prefix}h{number}{end}" class="half p{level(ratio)}" x1="{x:.1f}" y1="{y:.1f}" '
+                   f'x2="{mx:.1f}" y2="{my:.1f}" stroke-width="{width:.1f}"><title>{escape(node.name)} stood still '
+                   f"{show(ratio, Unit.RATIO)} of the time towards {escape(other.name)}</title></line>")
+
+
+def _devices(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
+    named = sum(node.role == "host" for node in drawing.nodes) <= NAMED_HOSTS
     for number, node in enumerate(drawing.nodes):
-        x, y = at[number]
-        half = _ROLES.get(node.role, 17)
+        (x, y), half = layout.at[number], layout.half_width[number]
+        origin = number in drawing.origins
         kind = "host" if node.role == "host" else "switch"
-        origin = " origin" if number in drawing.origins else ""
-        parts.append(f'<g id="{prefix}n{number}" class="node {kind}{origin} {node.status.value}">')
+        classes = f"node {kind} {node.status.value}{' origin' if origin else ''}"
+        yield f'<g id="{prefix}n{number}" class="{classes}"><title>{escape(node.name)}</title>'
         if kind == "host":
-            ring = f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{half + 5}"/>' if origin else ""
-            parts.append(f'{ring}<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{half}"/>')
-            if named:
-                parts.append(f'<text x="{x:.1f}" y="{y + 21:.1f}">{escape(node.name)}</text>')
+            if origin:
+                yield f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{half + 5}"/>'
+            yield f'<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{half}"/>'
+            text = f'<text x="{x:.1f}" y="{y + 21:.1f}">{escape(node.name)}</text>' if named else ""
         else:
-            wide = 15 + 4.2 * len(node.name)
-            ring = (f'<rect class="ring" x="{x - wide - 5:.1f}" y="{y - half - 5}" width="{2 * wide + 10:.1f}" '
-                    f'height="{2 * half + 10}" rx="12"/>') if origin else ""
-            parts.append(f'{ring}<rect class="body" x="{x - wide:.1f}" y="{y - half}" width="{2 * wide:.1f}" '
-                         f'height="{2 * half}" rx="8"/><text x="{x:.1f}" y="{y + 5:.1f}">{escape(node.name)}</text>')
-        parts.append(f"<title>{escape(node.name)}</title></g>")
-    return "".join([*parts, "</svg>"])
+            if origin:
+                yield (f'<rect class="ring" x="{x - half - 5:.1f}" y="{y - SWITCH_HALF - 5:.1f}" '
+                       f'width="{2 * half + 10:.1f}" height="{2 * SWITCH_HALF + 10}" rx="12"/>')
+            yield (f'<rect class="body" x="{x - half:.1f}" y="{y - SWITCH_HALF:.1f}" width="{2 * half:.1f}" '
+                   f'height="{2 * SWITCH_HALF}" rx="{min(8.0, half / 2):.1f}"/>')
+            fits = half >= 3.4 * len(node.name)
+            text = f'<text x="{x:.1f}" y="{y + 5:.1f}">{escape(node.name)}</text>' if fits else ""
+        yield f"{text}</g>"

@@ -18,6 +18,8 @@ from fabric.report.model import Block, Branch, Document, Facts, Prose, Status, T
 STYLES: Final = {Status.GOOD: "green", Status.WARNING: "yellow", Status.BAD: "bold red", Status.NEUTRAL: ""}
 PIPE_WIDTH: Final = 160
 """Columns where the output is not a terminal: wide enough that no name is cut."""
+MAX_ROWS: Final = 40
+"""Rows of a table that are shown; `--json` has them all."""
 MAX_BRANCHES: Final = 12
 """Children shown under one node of a tree; the rest are counted. `--json` has them all."""
 
@@ -70,11 +72,13 @@ def _table(block: Table) -> list[RenderableType]:
                       title_style="italic", pad_edge=False)
     for column in block.columns:
         table.add_column(column.title, justify="left" if column.unit is Unit.TEXT else "right", overflow="fold")
-    for number, row in enumerate(block.rows):
+    for number, row in enumerate(block.rows[:MAX_ROWS]):
         status = block.statuses[number] if block.statuses else Status.NEUTRAL
         cells = (escape(show(value, column.unit)) for value, column in zip(row, block.columns, strict=True))
         table.add_row(*cells, style=STYLES[status] or None)
-    return [table, *([f"[dim]{escape(block.note)}[/]"] if block.note else [])]
+    rest = len(block.rows) - MAX_ROWS
+    notes = [*([f"{rest:,} more rows: --json"] if rest > 0 else []), *([block.note] if block.note else [])]
+    return [table, *(f"[dim]{escape(note)}[/]" for note in notes)]
 
 
 def _label(branch: Branch) -> str:

@@ -149,8 +149,10 @@ def test_every_device_is_drawn_inside_the_picture_and_hosts_below_their_leaf() -
     nodes += [MapNode(f"leaf{row}", "leaf", 1) for row in range(leaves)] + [MapNode("spine1", "spine", 2)]
     links = [MapLink(row, leaves * per_leaf + row // per_leaf, 10**11, 0, 0) for row in range(leaves * per_leaf)]
     links += [MapLink(leaves * per_leaf + row, len(nodes) - 1, 10**11, 0, 0) for row in range(leaves)]
-    at, height = place(Map("m", "M", tuple(nodes), tuple(links)))
-    assert all(0 <= x <= WIDTH and 0 < y < height for x, y in at)
+    layout = place(Map("m", "M", tuple(nodes), tuple(links)))
+    at = layout.at
+    assert all(half <= x <= WIDTH - half and 0 < y < layout.height
+               for (x, y), half in zip(at, layout.half_width, strict=True))
     for link in links[:leaves * per_leaf]:
         assert at[link.a][1] > at[link.b][1]
     assert len(set(at)) == len(at)
@@ -214,4 +216,5 @@ def test_text_has_verdict_tables_and_trees_and_no_escape_codes_in_a_pipe(capsys:
     assert "\x1b" not in out
     assert "└── child" in out
     assert f"{NASTY}:0" in out
+    assert "7 more rows: --json" in out
     assert max(len(line) for line in out.splitlines()) <= PIPE_WIDTH
