@@ -8,15 +8,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pytest
 import worlds
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import END_PS, digest, play, stops
 from numpy.typing import NDArray
 from worlds import LOSSLESS, US, World, emulator
 
@@ -24,7 +24,6 @@ from fabric.engine.counters import Snapshot
 from fabric.engine.driver import Emulator
 from fabric.state.codes import DropReason, EventKind, Recovery, Stop
 
-END_PS: Final = 20_000 * US
 LOSSLESS_REASONS: Final = [DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM]
 HALF: Final = settings(max_examples=settings.default.max_examples // 2)
 """For laws that play a world several times."""
@@ -43,19 +42,6 @@ RESTART: Final = World(recovery=2, drop_every=7, hosts=2, leaves=1, payload=4096
                        messages=tuple((1, 1, 12_000, 0, LOSSLESS) for _ in range(6)))
 """Short messages of one queue pair, whose first packets get lost too."""
 MOMENTS: Final = st.lists(st.integers(1, 300 * US), max_size=4)
-
-
-def play(emulator: Emulator, until_ps: int = END_PS) -> Emulator:
-    while emulator.advance(until_ps) == Stop.BUDGET:
-        pass
-    return emulator
-
-
-def stops(world: World, moments: list[int]) -> Iterator[tuple[Emulator, Snapshot]]:
-    """The world at some moments and at its end."""
-    playing = emulator(world)
-    for moment in [*sorted(moments), END_PS]:
-        yield play(playing, moment), playing.snapshot()
 
 
 def sent_towards(snapshot: Snapshot, port: int) -> NDArray[np.int64]:
@@ -252,10 +238,6 @@ def test_nothing_stalls_in_silence(world: World) -> None:
         assert world.chained
 
 
-def digest(world: World, **options: Any) -> str:  # noqa: ANN401  as Emulator takes them
-    return play(emulator(world, **options)).digest()
-
-
 @given(world=worlds.worlds())
 @example(world=INCAST)
 @example(world=LOSSY)
@@ -310,7 +292,7 @@ def test_a_restored_run_ends_as_if_it_had_never_stopped(
           messages=((0, 1, 60_000, 0, LOSSLESS), (2, 3, 9000, 0, 0))),
 ], ids=["plain", "selective repeat under loss", "overlay, slow receiver, watchdog"])
 def test_the_digest_is_the_same_without_the_compiler(world: World, repo_root: Path) -> None:
-    text = ("import json, sys, worlds\nfrom test_properties import digest\n"
+    text = ("import json, sys, worlds\nfrom laws import digest\n"
             "print(digest(worlds.from_json(json.loads(sys.argv[1]))))")
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1",
                                 "PYTHONPATH": os.pathsep.join([str(repo_root), str(Path(__file__).parent)])}

@@ -11,7 +11,9 @@ from typing import Any, Final
 import numpy as np
 from hypothesis import strategies as st
 
+from fabric.engine import edits as e
 from fabric.engine.driver import Emulator
+from fabric.engine.edits import Edit
 from fabric.state.codes import (
     CongestionControl,
     HashAlgorithm,
@@ -100,6 +102,8 @@ class World:
     """All messages go to the last host."""
     chained: bool = False
     """Each message waits for the one before where that ends at its source."""
+    faults: tuple[tuple[str, int, int, int], ...] = ()
+    """(kind, which one, moment in ns, how much or how long)"""
 
 
 GEOMETRY: Final = {
@@ -144,6 +148,47 @@ def worlds(draw: st.DrawFn, *, trouble: bool = True, classes: tuple[int, ...] = 
     if world.recovery == 1 and world.window_kb == 0:
         return replace(world, window_kb=64)         # selective repeat needs a window
     return world
+
+
+FAULTS: Final = ("link", "rate", "errors", "loss", "drain", "storm", "ecn", "pfc", "watchdog", "group", "route")
+
+
+@st.composite
+def troubled(draw: st.DrawFn) -> World:
+    """Any world, and up to five dated faults."""
+    one = st.tuples(st.sampled_from(FAULTS), st.integers(0, 30), st.integers(1, 150_000), st.integers(0, 100_000))
+    return replace(draw(worlds()), faults=tuple(draw(st.lists(one, min_size=1, max_size=5))))
+
+
+def edits(world: World, fabric: Fabric) -> list[Edit]:
+    """The world's faults as edits; the second of a pair ends what the first began."""
+    return [edit for kind, which, at_ns, much in world.faults
+            for edit in _fault(world, fabric, kind, which, at_ns * 1000, much)]
+
+
+def _fault(world: World, fabric: Fabric, kind: str, which: int, at_ps: int, much: int) -> list[Edit]:
+    link, port = fabric.links[which % len(fabric.links)].id, fabric.ports[which % len(fabric.ports)].id
+    host, switch = fabric.hosts[which % len(fabric.hosts)].id, fabric.switches[which % len(fabric.switches)]
+    end_ps = at_ps + 1 + much * 1000
+    watchdog = _switch(replace(world, watchdog=True), switch.id).watchdog
+    own = switch.ports[much % switch.n_ports]
+    pg = _port(world, 10**10, is_host=False).pgs[LOSSLESS]
+    made: dict[str, list[Edit]] = {
+        "link": [e.LinkState(at_ps, link, up=False), e.LinkState(end_ps, link, up=True)],
+        "rate": [e.LinkRate(at_ps, link, 10**9 * (1 + much % 40)), e.LinkRate(end_ps, link, 25 * 10**9)],
+        "errors": [e.LinkErrors(at_ps, link, 1e-5), e.LinkErrors(end_ps, link, 0.0)],
+        "loss": [e.DropEvery(at_ps, port, 1 + much % 50), e.DropEvery(end_ps, port, 0)],
+        "drain": [e.HostDrain(at_ps, host, 10**8 * (1 + much % 50)), e.HostDrain(end_ps, host, 0)],
+        "storm": [e.PauseStorm(at_ps, host, 1 << LOSSLESS, 1 + much * 1000, (much % 3) * 700_000, 2000)],
+        "ecn": [e.QueueEcn(at_ps, port, LOSSLESS, EcnParams(2000, 9000, 0.5))],
+        "pfc": [e.PfcClasses(at_ps, port, 0), e.PfcClasses(end_ps, port, 1 << LOSSLESS)],
+        "watchdog": [e.WatchdogSet(at_ps, switch.id, watchdog), e.WatchdogSet(end_ps, switch.id, None)],
+        "group": [e.PgThreshold(at_ps, own, LOSSLESS, replace(pg, dynamic_th=-3, reserved_bytes=much % 3000))],
+        "route": [e.FibRoute(at_ps, switch.id, host, ())],
+    }
+    if kind == "drain" and not world.drain_mbps:
+        return []           # healthy hosts have no receive buffer to fill
+    return made[kind]
 
 
 def topology(world: World) -> Fabric:
@@ -253,7 +298,7 @@ def _work(world: World, fabric: Fabric) -> tuple[Messages, QueuePairs]:
 def emulator(world: World, **options: Any) -> Emulator:  # noqa: ANN401  as Emulator takes them
     """The world, ready to play."""
     fabric = topology(world)
-    return Emulator(fabric, parameters(world, fabric), record=TraceBit(31), **options)
+    return Emulator(fabric, parameters(world, fabric), edits(world, fabric), record=TraceBit(31), **options)
 
 
 def to_json(world: World) -> dict[str, Any]:
@@ -261,4 +306,5 @@ def to_json(world: World) -> dict[str, Any]:
 
 
 def from_json(fields: dict[str, Any]) -> World:
-    return World(**{**fields, "messages": tuple(tuple(message) for message in fields["messages"])})
+    rows = {name: tuple(tuple(row) for row in fields[name]) for name in ("messages", "faults")}
+    return World(**{**fields, **rows})
