@@ -171,7 +171,8 @@ def _map(drawing: Map) -> str:
                     '<input type="range" min="0" max="1000" value="0" step="1" aria-label="Simulated time">'
                     '<output class="clock"></output><output class="count"></output></div>'
                     f'<script type="application/json" id="{prefix}data">{text}</script>')
-        legend = '<div class="legend"><span><i class="lit"></i>standing still at this moment</span></div>'
+        legend = ('<div class="legend"><span><i class="lit"></i>standing still at this moment</span>'
+                  "<span>dashed ring: where a pause tree began</span></div>")
     return (f'<figure class="mapbox"><figcaption>{escape(drawing.title)}</figcaption>{controls}'
             f"{map_svg(drawing, prefix=prefix)}{legend}{_note(drawing.note)}</figure>")
 
