@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from fabric.engine.driver import Emulator
 from fabric.engine.edits import Edit
 from fabric.errors import InputErrors, Problem
 from fabric.report import play
@@ -26,6 +27,7 @@ from fabric.scenario.compile import CompiledScenario
 from fabric.scenario.load import load_scenario
 from fabric.topology.select import match_hosts
 from fabric.units import PS_PER_NS
+from fabric.validate.deadlock import find_cycle
 from playbooks import probes
 from playbooks.acts import edits_of
 from playbooks.schema import FILE_NAME, ActStep, ObserveStep, Playbook, Step, load_playbook
@@ -109,13 +111,17 @@ def run(prepared: Prepared, options: play.Options, hooks: Hooks | None = None) -
     """
     given = hooks or Hooks()
     outcome = play.play(prepared.compiled, prepared.plan, options,
-                        replace(given, paths=message_paths))
+                        replace(given, find_cycle=_cycle, paths=message_paths))
     evidence = Evidence(RunDir.open(options.out))
     steps = tuple(judge(step, evidence, prepared.compiled.duration_ps) for step in prepared.playbook.steps)
     page = options.out / PAGE
     result = Result(prepared.playbook, outcome, steps, options.out, page, _verdict(prepared.playbook, steps, outcome))
     write_text(page, to_html(_document(result, evidence)))
     return result
+
+
+def _cycle(engine: Emulator) -> Sequence[tuple[int, int]]:
+    return find_cycle(engine.state, engine.fabric)
 
 
 def judge(step: Step, evidence: Evidence, duration_ps: int) -> StepResult:

@@ -103,7 +103,10 @@ def explain_pfc(evidence: Evidence) -> Document:
     found = groups(evidence)
     episodes = evidence.episodes
     status, verdict = _verdict(evidence, found)
-    reasons = tuple(Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)), Status.WARNING)
+    ring = " -> ".join(f"{it['port']} class {it['class']}" for it in evidence.run.summary["deadlock"])
+    deadlock = (Prose(f"At the end these queues waited for each other, in a circle that has no origin: {ring}.",
+                      Status.BAD),) if ring else ()
+    reasons = deadlock + tuple(Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)), Status.WARNING)
                     for episode in episodes[:pauses.MAX_TREES])
     trees: list[Block] = [pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
                           for number, episode in enumerate(episodes[:pauses.MAX_TREES], 1)]
@@ -115,7 +118,8 @@ def explain_pfc(evidence: Evidence) -> Document:
                            Status.WARNING))
     sections = (Section("pause_trees", "Who paused whom", tuple(trees)),
                 Section("thresholds", "Ingress use against XOFF", (threshold_table(evidence, found),)))
-    return Document("Priority flow control", f"run {evidence.run.path.name}", status, verdict, reasons, sections)
+    return Document("Priority flow control", f"run {evidence.run.path.name}", Status.BAD if ring else status, verdict,
+                    reasons, sections)
 
 
 def threshold_table(evidence: Evidence, found: list[Group]) -> Table:

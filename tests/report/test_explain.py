@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,17 @@ def test_a_messages_account_adds_up_to_its_completion_time(crowded: Evidence) ->
 def test_a_bystanders_wait_is_blamed_on_the_port_it_never_passes(crowded: Evidence) -> None:
     rows = to_json(explain_message(crowded, "bystander"))["time"]["account"]
     assert any("congested port leaf1:Ethernet0 towards host1" in row["cause"] for row in rows)
+
+
+def test_a_circle_of_waiting_queues_is_named_and_is_bad_news(crowded: Evidence, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(crowded.run.path, copy)
+    summary = json.loads((copy / "summary.json").read_text())
+    summary["deadlock"] = [{"port": "leaf1:Ethernet16", "class": 3}, {"port": "spine1:Ethernet0", "class": 3}]
+    (copy / "summary.json").write_text(json.dumps(summary))
+    document = explain_pfc(Evidence(RunDir.open(copy)))
+    assert document.status is Status.BAD
+    assert "leaf1:Ethernet16 class 3 -> spine1:Ethernet0 class 3" in document.reasons[0].text
 
 
 def test_nothing_dropped_is_said_plainly(calm: Evidence) -> None:
