@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from fabric.validate.fidelity import closed_forms
+from fabric.validate.fidelity import closed_forms, recorded
 from fabric.validate.fidelity.table import Row
 
 Family = Callable[[Path | None], Sequence[Row]]
 
 FAMILIES: Final[Mapping[str, Family]] = {
     "Closed forms": closed_forms.rows,
+    "The public HPCC simulator, recorded runs": recorded.rows,
 }
 """Heading -> family."""
 
