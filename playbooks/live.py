@@ -124,7 +124,7 @@ class LiveView:
                 self._console.print(escape(line))
             return
         self._lines += told
-        self._live.update(Group(self._table(now), *(escape(line) for line in self._lines[-12:])))
+        self._live.update(Group(escape(self._status(now)), self._table(now), *map(escape, self._lines[-12:])))
 
     def _status(self, now: Snapshot) -> str:
         hosts, ports = self._watch.standing(now)
@@ -136,9 +136,11 @@ class LiveView:
                 f"{deepest if depth[row] else 'all queues empty'}]")
 
     def _table(self, now: Snapshot) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, title=self._status(now).strip(), title_justify="left", pad_edge=False)
-        for title, justify in (("Port", "left"), ("Paused by", "left"), ("Paused", "right"), ("Queue", "right")):
-            table.add_column(title, justify="right" if justify == "right" else "left")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for title in ("Port", "Paused by"):
+            table.add_column(title, min_width=18)
+        for title in ("Paused", "Queue"):
+            table.add_column(title, justify="right", min_width=9)
         ratio = self._watch.paused_ratio
         depth = now.queues["depth_bytes"].reshape(-1, N_CLASSES).sum(axis=1)
         for port in np.lexsort((-depth, -ratio))[:TOP].tolist():
