@@ -50,13 +50,16 @@ def _frozen(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _close_pauses(prios: NDArray[Any], ports: NDArray[Any], time_ps: int) -> NDArray[Any]:
-    """Add the part up to time_ps of pauses that still last, as a reader of counters expects."""
+    """Add the part up to time_ps of pauses that still last, as a reader of counters expects.
+
+    Where a budget stopped the run, a device may be a window ahead of time_ps; what it began there counts nothing yet.
+    """
     prios = prios.reshape(-1, N_CLASSES).copy()
     paused = (ports["paused"][:, None] >> np.arange(N_CLASSES)) & 1 == 1
-    lasting = np.where(paused, time_ps - prios["since_ps"], 0)
+    lasting = np.where(paused, np.maximum(time_ps - prios["since_ps"], 0), 0)
     prios["rx_paused_ps"] += lasting
     prios["longest_ps"] = np.maximum(prios["longest_ps"], lasting)
-    prios["tx_paused_ps"] += np.where(prios["xoff_sent"] == 1, time_ps - prios["sent_since_ps"], 0)
+    prios["tx_paused_ps"] += np.where(prios["xoff_sent"] == 1, np.maximum(time_ps - prios["sent_since_ps"], 0), 0)
     prios.flags.writeable = False
     return prios
 

@@ -24,7 +24,7 @@ from fabric.engine.loop import play
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
 from fabric.state.build import FIRST_PACKETS_PER_PORT, build, digest, give_rows
-from fabric.state.codes import INFINITY_PS, EventKind, Order, Stop, TraceBit
+from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.params import EngineParams
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State
@@ -98,9 +98,11 @@ class Emulator:
                 return Stop.BUDGET
 
     def _last_effect_ps(self) -> int:
-        """When the last frame that was sent took effect at its receiver: the end of an idle fabric's story."""
-        ports = self.state.ports
-        return int(np.where(ports["tx_pkts"] > 0, ports["busy_until_ps"] + ports["arrival_delay_ps"], 0).max())
+        """When the last frame took effect, the last pause ended, the last queue pair gave up: an idle fabric's end."""
+        ports, qps = self.state.ports, self.state.qps
+        frames = np.where(ports["tx_pkts"] > 0, ports["busy_until_ps"] + ports["arrival_delay_ps"], 0)
+        failures = qps["available_ps"][qps["state"] == QpState.FAILED]
+        return int(max(frames.max(), self.state.prios["since_ps"].max(), failures.max(initial=0)))
 
     def _played_ps(self) -> int:
         if self.state.config[0]["order"] == Order.INSERTION:

@@ -293,6 +293,7 @@ def _fail(state: State, device: int, qp: int, now_ps: int) -> None:
     row = state.qps[u(qp)]
     row["state"] = _FAILED
     row["deadline_ps"] = INFINITY_PS
+    row["available_ps"] = now_ps     # it sends no more: the moment it gave up
     trace.emit(state, _TRACE, device, now_ps, _QP_FAILED, i64(row["port"]), i64(row["tc"]), 0, qp,
                i64(row["posted_psn"]) - i64(row["acked_psn"]), 0, 0, 0)
     row["next_psn"] = row["posted_psn"]

@@ -84,6 +84,7 @@ def resume(state: State, device: int, port: int, c: int, now_ps: int, expired: i
     prio["rx_paused_ps"] += duration_ps
     prio["longest_ps"] = max(i64(prio["longest_ps"]), duration_ps)
     prio["until_ps"] = INFINITY_PS
+    prio["since_ps"] = now_ps
     prio["on2off_pkts"] += 1
     trace.emit(state, _TRACE, device, now_ps, _RESUMED, port, c, 0, trace.NO_QP, duration_ps,
                i64(state.queues[port * 8 + c]["depth_bytes"]), expired, 0)

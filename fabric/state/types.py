@@ -132,7 +132,7 @@ PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; switch
 
 PRIO = _table(  # (n_ports * 8,)  PFC, row = port * 8 + priority
     ("until_ps", I8),            # receive side: paused until                              writer: pause
-    ("since_ps", I8),            # start of the present pause; valid while paused
+    ("since_ps", I8),            # start of the present pause; else the end of the last one
     ("refresh_ps", I8),          # send side: next XOFF refresh; INFINITY when not sent
     ("sent_since_ps", I8),       # send side: first XOFF of the present pause
     ("xoff_sent", U1),

@@ -29,6 +29,13 @@ def test_nothing_is_lost_from_the_books(world: World, moments: list[int]) -> Non
         assert not check(playing.state, playing.fabric, playing.now_ps)
 
 
+def test_a_pause_that_outlasts_the_last_frame_is_part_of_the_run() -> None:
+    """The broken NIC's only XOFF ends by its timer, long after everything else."""
+    playing = emulator(World(quanta=2000, faults=(("storm", 2, 1, 0),)))
+    play(playing)
+    assert not check(playing.state, playing.fabric, playing.now_ps)
+
+
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("kind", FAULTS)
 def test_each_fault_alone_keeps_the_books(kind: str, which: int) -> None:

@@ -226,6 +226,18 @@ def test_a_message_that_is_done_has_arrived_once_and_whole(world: World) -> None
         assert (done | (messages["failed"] != 0)).all()
 
 
+@given(world=worlds.troubled())
+@example(world=INCAST)
+@example(world=World(faults=(("storm", 1, 1, 0),)))
+@example(world=World(drop_every=1, messages=((1, 1, 9000, 0, LOSSLESS),) * 2))
+def test_an_idle_fabric_ends_with_its_last_event(world: World) -> None:
+    playing = emulator(world)
+    playing.advance(END_PS)
+    events = playing.drain_events()
+    assert len(events) == 0 or events["time_ps"].max() <= playing.now_ps
+    assert (playing.snapshot().messages["end_ps"] <= playing.now_ps).all()
+
+
 @given(world=worlds.worlds())
 @example(world=INCAST)
 @example(world=LOSSY)
