@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fabric.errors import Problem
+from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
 from fabric.scenario.layers import all_given, given
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import EcnCurve
@@ -23,9 +24,12 @@ _PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_
 def check(scenario: Scenario) -> list[Problem]:
     """All problems of a scenario that can be seen without building its fabric."""
     file = f"{scenario.file.name}: "
+    if scenario.model == "hpcc-ns3":
+        return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
+            *outside_hpcc(scenario), *_names(scenario), *_times(scenario))]
     return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
-        *_pfc_off(scenario), *_switches(scenario), *_hosts(scenario), *_transport(scenario), *_names(scenario),
-        *_times(scenario))]
+        *_pfc_off(scenario), *_switches(scenario), *_hosts(scenario), *_transport(scenario), *hpcc_only(scenario),
+        *_names(scenario), *_times(scenario))]
 
 
 _Found = Iterable[tuple[str, str, str]]

@@ -16,9 +16,11 @@ from fabric.faults.registry import build_faults
 from fabric.scenario.card import run_card
 from fabric.scenario.endpoints import TransportSpec
 from fabric.scenario.expectations import Expectation
+from fabric.scenario.hpcc import engine_params
+from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
-from fabric.scenario.models import default_tree
+from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
@@ -27,7 +29,7 @@ from fabric.state.codes import TraceBit
 from fabric.state.params import EngineParams
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
-from fabric.topology.paths import equal_cost_ports
+from fabric.topology.paths import EcmpTable, equal_cost_ports
 from fabric.topology.quantities import MAX_TIME_PS
 from fabric.topology.registry import build_topology
 from fabric.units import parse_time_ps
@@ -69,17 +71,12 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     path = f"{scenario.file.name}: "
     problems: list[Problem] = []
 
-    def stage(name: str) -> None:
-        if problems:
-            raise InputErrors(name, problems)
-
     try:
         fabric = build_topology(scenario.topology, scenario.file.parent)
     except InputErrors as error:
         raise InputErrors("building the topology", [
             Problem(f"{path}topology, {it.path.removeprefix('topology.')}", it.text, it.hint)
             for it in error.problems]) from error
-    seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
 
     slow = [link for link in fabric.links if link.rate_bps < MIN_RATE_BPS]
     if slow:
@@ -88,10 +85,40 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     problems += [Problem(f"{path}topology", f"the cable at {fabric.port_name(link.a)} has a one-way delay of "
                          f"{link.delay_ps / 1e12:g} s", "shorten it: at most 500 s")
                  for link in fabric.links if link.delay_ps > MAX_TIME_PS][:1]
+    if scenario.model == "hpcc-ns3":
+        params, routes = _hpcc(scenario, fabric, path, problems)
+    else:
+        params, routes = _asic(scenario, fabric, path, problems)
+    edits, truth = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
+    _stage("placing the faults", problems)
+
+    delay = scenario.run.reroute_delay
+    no_progress = scenario.run.no_progress
+    return CompiledScenario(
+        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=edits, truth=truth,
+        seed=scenario.run.seed,
+        duration_ps=scenario.run.duration, stop_when_done=scenario.run.stop == "done",
+        no_progress_ps=no_progress if isinstance(no_progress, int) else 0, sampling_ps=scenario.telemetry.interval,
+        record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
+        expectations=scenario.expectations,
+        reroute_delay_ps=parse_time_ps(DEFAULT_REROUTE_DELAY) if delay is None else delay,
+        labels=params.messages.label, ideal_ps=ideal_fct_ps(fabric, params, routes),
+        card=run_card(scenario, fabric, params))
+
+
+def _stage(name: str, problems: Sequence[Problem]) -> None:
+    """The end of a stage: all its problems together."""
+    if problems:
+        raise InputErrors(name, problems)
+
+
+def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]) -> tuple[EngineParams, EcmpTable]:
+    """(engine parameters, equal-cost paths) under `model: asic`."""
+    seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
     rdma = merge(TransportSpec.model_validate(defaults["transport"]), scenario.transport)
     frame = frames(rdma)
-    stage("checking the settings")
+    _stage("checking the settings", problems)
     switches, ports, hosts = Lowering(fabric, settings, path, seed, problems, pfc=pfc).run()
     largest = largest_frame(rdma)
     short = [port for host in fabric.hosts for port in host.ports if ports[port].mtu_bytes < largest]
@@ -100,7 +127,7 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
                                 f"{ports[short[0]].mtu_bytes} B, and transport.mtu makes frames of {largest} B"
                                 + (f" ({len(short)} such ports)" if len(short) > 1 else ""),
                                 "raise hosts.mtu or lower transport.mtu"))
-    stage("checking the settings")
+    _stage("checking the settings", problems)
 
     traffic = Traffic(scenario, fabric, problems)
     leaf = settings.switches[fabric.peer_of(fabric.hosts[0].first_port).id] if fabric.switches else None
@@ -109,7 +136,7 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     problems += [Problem(f"{path}workload", f"priority {priority} is wanted, but no DSCP leads to it",
                          "give switches.dscp_to_tc an entry for it")
                  for priority in sorted(traffic.priorities()) if priority >= 0 and priority not in dscp_of]
-    stage("making the traffic")
+    _stage("making the traffic", problems)
     policy = needed(rdma.qp)
     messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
         policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
@@ -121,7 +148,7 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
     routes = equal_cost_ports(fabric)
     problems += check_reachable(fabric, routes, queue_pairs, path)
-    stage("making the traffic")
+    _stage("making the traffic", problems)
 
     addresses = addressing(fabric)
     slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
@@ -130,16 +157,19 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
         messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan))
-    edits, truth = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
-    stage("placing the faults")
+    return params, routes
 
-    delay = scenario.run.reroute_delay
-    no_progress = scenario.run.no_progress
-    return CompiledScenario(
-        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=edits, truth=truth, seed=seed,
-        duration_ps=scenario.run.duration, stop_when_done=scenario.run.stop == "done",
-        no_progress_ps=no_progress if isinstance(no_progress, int) else 0, sampling_ps=scenario.telemetry.interval,
-        record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
-        expectations=scenario.expectations,
-        reroute_delay_ps=parse_time_ps(defaults["run"]["reroute_delay"]) if delay is None else delay,
-        labels=messages.label, ideal_ps=ideal_fct_ps(fabric, params, routes), card=run_card(scenario, fabric, params))
+
+def _hpcc(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]) -> tuple[EngineParams, EcmpTable]:
+    """(engine parameters, equal-cost paths) under `model: hpcc-ns3`."""
+    settings = hpcc_settings(scenario, fabric, path, problems)
+    _stage("checking the settings", problems)
+    traffic = Traffic(scenario, fabric, problems)
+    _stage("making the traffic", problems)
+    flows = hpcc_flows(traffic, path, scenario.run.seed, problems)
+    _stage("making the traffic", problems)
+    params = engine_params(fabric, settings, flows, scenario.run.seed)
+    routes = equal_cost_ports(fabric)
+    problems += check_reachable(fabric, routes, params.queue_pairs, path)
+    _stage("making the traffic", problems)
+    return params, routes

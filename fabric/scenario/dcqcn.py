@@ -56,15 +56,15 @@ DCQCN_PRESETS: Final[Mapping[str, DcqcnPreset]] = {preset.name: preset for prese
         "ns3-rdma", _set(50, 50, 55, 60, 300_000_000, 5, _G, 40 * _M, 200 * _M, clamp=True),
         "bobzhuyb/ns3-rdma config.txt (the paper's simulator)"),
     DcqcnPreset(
-        "hpcc-dcqcn", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M),
+        "hpcc-dcqcn", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M, min_rate_bps=1000 * _M),
         "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn: R_AI 5 and R_HAI 50 Mb/s per 25G of NIC "
-        "rate",
+        "rate, MIN_RATE 1000 Mb/s",
         scales=True),
     DcqcnPreset(
-        "hpcc-dcqcn-paper", _set(50, 50, 50, 55, 0, 1, _G, 5 * _M, 50 * _M),
+        "hpcc-dcqcn-paper", _set(50, 50, 50, 55, 0, 1, _G, 5 * _M, 50 * _M, min_rate_bps=1000 * _M),
         "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn_paper", scales=True),
     DcqcnPreset(
-        "hpcc-dcqcn-vwin", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M),
+        "hpcc-dcqcn-vwin", _set(4, 4, 1, 300, 0, 1, _G, 5 * _M, 50 * _M, min_rate_bps=1000 * _M),
         "alibaba-edu/High-Precision-Congestion-Control run.py, mode dcqcn_vwin: as hpcc-dcqcn with a variable window",
         scales=True, variable_window=True),
     DcqcnPreset(

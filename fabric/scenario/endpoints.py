@@ -117,6 +117,9 @@ class TransportSpec(Strict):
     dscp: Dscp | None = Field(None, description="DSCP of data.")
     cnp_dscp: Dscp | None = Field(None, description="DSCP of CNPs.")
     ack_dscp: Dscp | Literal["data"] | None = Field(None, description="DSCP of ACKs; data: that of the data.")
+    acks: Literal["strict", "data-class", "stock"] | None = Field(
+        None, description="Model hpcc-ns3 only: queue of ACKs. strict: outside buffers and PFC; data-class: with the "
+                          "data; stock: strict at the host, with the data in switches.")
     ip: Literal[4, 6] | None = Field(None, description="IP version: 20 or 40 bytes of header.")
     vlan_tag: bool | None = Field(None, description="Frames wear an 802.1Q tag.")
     qp: QpPolicy | None = Field(None, description="How messages share queue pairs.")

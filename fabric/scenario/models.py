@@ -37,6 +37,8 @@ class Model:
     defaults: tuple[Default, ...]
 
 
+DEFAULT_REROUTE_DELAY: Final = "1ms"
+
 _ASIC_DEFAULTS: Final = (
     Default("switches.asic", DEFAULT_ASIC, "assumed: the chip whose numbers all come from one shipped hardware SKU"),
     Default("switches.latency", "600ns", "assumed: mid-range of data-sheet port-to-port latencies, store and forward"),
@@ -89,7 +91,23 @@ _ASIC_DEFAULTS: Final = (
     Default("transport.qp", {"per": "message"}, "assumed: as in the literature, where a flow is a queue pair"),
     Default("transport.source_port", "hashed", "UDP source port 0xC000 to 0xFFFF per queue pair (Linux ib_verbs.h)"),
     Default("transport.nic_port", "rail", "assumed: queue pairs of two hosts take the ports in turn"),
-    Default("run.reroute_delay", "1ms", "assumed: loss of light to new hardware groups, without a routing protocol"),
+    Default("run.reroute_delay", DEFAULT_REROUTE_DELAY,
+            "assumed: loss of light to new hardware groups, without a routing protocol"),
+)
+
+_HPCC_DEFAULTS: Final = (
+    Default("switches.memory", "16 MiB per 50G of NIC rate", "run.py: bfsz = 16 * bw / 50 (BUFFER_SIZE)"),
+    Default("switches.ecn", "hpcc", "run.py: KMIN_MAP 100 KB, KMAX_MAP 400 KB per 25G of port speed, PMAX_MAP 0.2"),
+    Default("switches.buffer", {"headroom": "auto", "reserved": "4096B", "xon_offset": "3072B"},
+            "third.cc: headroom = rate * delay / 8 / 10^9 * 3; switch-mmu.cc: reserve, resume_offset"),
+    Default("transport.mtu", "1000B", "run.py: PACKET_PAYLOAD_SIZE"),
+    Default("transport.cc", "dcqcn", "run.py --cc dcqcn (CC_MODE 1); none: switches do not mark"),
+    Default("transport.dcqcn", "hpcc-dcqcn", "run.py --cc dcqcn; -paper: dcqcn_paper; -vwin: dcqcn_vwin"),
+    Default("transport.window", "largest BDP of two hosts for presets with a window, else off",
+            "run.py: HAS_WIN, VAR_WIN, GLOBAL_T 1; third.cc: maxBdp"),
+    Default("transport.variable_window", "as the preset", "run.py: VAR_WIN"),
+    Default("transport.acks", "stock; data-class for presets with a window",
+            "run.py: ACK_HIGH_PRIO 1, or 0 with windows; SwitchNode::AckHighPrio is never set by third.cc"),
 )
 
 MODELS: Final[Mapping[str, Model]] = {
@@ -111,6 +129,25 @@ MODELS: Final[Mapping[str, Model]] = {
          "link-layer retry and FEC latency", "a routing protocol (shortest paths, repaired after reroute_delay)",
          "averaged WRED queues (SONiC programs weight 0)"),
         _ASIC_DEFAULTS),
+    "hpcc-ns3": Model(
+        "hpcc-ns3", "The public HPCC simulator (ns-3), to the nanosecond; for comparison with studies made with it.",
+        ("its clock: whole nanoseconds, serialisation truncated through 64.64 fixed point (1048 B at 100G: 83 ns)",
+         "its frames: data 48 + payload, ACK 60, PFC 43 bytes; no FCS, preamble, gap, BTH",
+         "its buffer: reserve per port, dynamic threshold (1/8 and more above NIC speed), headroom of 3 one-way BDP",
+         "its PFC: one class a frame, on until resumed, acting at once; hosts never pause",
+         "its ECN: at dequeue, on the queue without the leaving packet; certain only above Kmax",
+         "its NIC: one list of queue pairs scanned round robin; finished ones are removed during the scan",
+         "its DCQCN: notification in the ACK of every marked packet, timers only, alpha and decrease timers run free",
+         "its go-back-N: NACK at most every 500 us for one gap, no timeout, duplicates are not acknowledged",
+         "its ECMP: MurmurHash3 seeded with the switch's number, next hops in descending order",
+         "its stock fault: hosts send ACKs in the strict queue, switches put them into the data queue (acks: stock)"),
+        ("priorities other than 3, several ports per host, overlays, faults, watchdogs: it has no such rules",
+         "its random numbers: every coin flip there opens a new stream; compare over seeds",
+         "order of equal moments, except with --scheduler sequential --order insertion",
+         "timers that it leaves running after a flow whose last ACK is its first notification (no effect on results)",
+         "congestion controls other than DCQCN (CC_MODE 1); L2_ACK_INTERVAL other than 1; L2_BACK_TO_ZERO",
+         "latency of switches and hosts: it has none"),
+        _HPCC_DEFAULTS),
 }
 """Model cards by name."""
 

@@ -50,7 +50,7 @@ class Scenario(Strict):
     name: Name = Field(description="Name of the scenario, of its run directory and its tables.")
     description: str = Field("", max_length=2000, description="What it shows.")
     topology: TopologySpec = Field(description="The fabric.")
-    model: Literal["asic"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
+    model: Literal["asic", "hpcc-ns3"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
     routing: Literal["shortest-path"] = Field("shortest-path", description="ECMP over all shortest paths.")
     pfc: Literal["on", "off"] = Field("on", description="off: no PAUSE anywhere; lossless priorities become ordinary "
                                                         "ones.")

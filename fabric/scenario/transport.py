@@ -57,15 +57,16 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
         ack_strict=False)
 
 
-def dcqcn_params(spec: TransportSpec, slowest_bps: int) -> DcqcnParams:
-    """The preset, scaled to the slowest NIC, with the user's values on top."""
+def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = None) -> DcqcnParams:
+    """The preset (None: the one in `spec`), scaled to the slowest NIC, with the user's values on top."""
     chosen = spec.dcqcn if isinstance(spec.dcqcn, Dcqcn) else None
-    base = scaled(DCQCN_PRESETS[chosen.preset if chosen is not None else str(spec.dcqcn)], slowest_bps)
-    values: dict[str, Any] = {name: getattr(base, name) for name in base.__slots__}
-    for field, name in _FIELDS.items():
+    name = preset or (chosen.preset if chosen is not None else str(spec.dcqcn))
+    base = scaled(DCQCN_PRESETS[name], slowest_bps)
+    values: dict[str, Any] = {column: getattr(base, column) for column in base.__slots__}
+    for field, column in _FIELDS.items():
         value = getattr(chosen, field, None)
         if value is not None:
-            values[name] = 0 if value == "off" else value
+            values[column] = 0 if value == "off" else value
     return DcqcnParams(**values)
 
 

@@ -9,12 +9,15 @@ chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.state.codes import Law
 from fabric.state.params import EngineParams
+from fabric.state.timing import serialisation_row
 from fabric.topology.model import Fabric
 from fabric.topology.paths import DELIVER, EcmpTable, equal_cost_ports
 from fabric.units import PS_PER_S
@@ -65,17 +68,32 @@ def _link_columns(fabric: Fabric, params: EngineParams) -> tuple[Ints, Ints, Int
     return rate, delay, peer
 
 
-def _tx_ps(size_bytes: Ints | int, rate_bps: Ints) -> Ints:
+def _tx_ps(params: EngineParams, size_bytes: Ints | int, rate_bps: Ints) -> Ints:
+    if params.law is Law.HPCC:
+        return _hpcc_tx_ps(np.asarray(size_bytes, np.int64), rate_bps)
     # Exact below 2**63: a frame of 16 KiB is 131,072 bits x 10**12.
     ticks: Ints = -(-(np.asarray(size_bytes, np.int64) * 8 * PS_PER_S) // rate_bps)
     return ticks
+
+
+def _hpcc_tx_ps(size_bytes: Ints, rate_bps: Ints) -> Ints:
+    sizes, rates = np.broadcast_arrays(size_bytes, rate_bps)
+    ticks = np.zeros(sizes.shape, np.int64)
+    for rate in np.unique(rates).tolist():
+        ticks = np.where(rates == rate, _hpcc_row(rate)[sizes], ticks)
+    return ticks
+
+
+@lru_cache
+def _hpcc_row(rate_bps: int) -> Ints:
+    return serialisation_row(rate_bps, 0, Law.HPCC)
 
 
 def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, first: Ints) -> Ways:
     """Walk all pairs at once: at every switch the member of the group with the least time to go for a full frame."""
     rate, delay, peer = _link_columns(fabric, params)
     frame = params.frames.data_header_bytes + params.frames.payload_bytes + params.frames.wire_overhead_bytes
-    cost = _tx_ps(frame, rate) + delay
+    cost = _tx_ps(params, frame, rate) + delay
     best = _best_ports(fabric, routes, cost, peer)
     last = {key: min(ports, key=lambda port: int(cost[port])) for key, ports in routes.delivery.items()}
     n_nodes = len(fabric.nodes)
@@ -148,7 +166,7 @@ def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Way
     valid = backward.port >= 0
     overlay = _overlay(params, backward)
     wire = frames.ack_bytes + frames.wire_overhead_bytes + np.where(overlay, frames.vxlan_bytes, 0)
-    tx = np.where(valid, _tx_ps(wire, rate[backward.port]), 0)
+    tx = np.where(valid, _tx_ps(params, wire, rate[backward.port]), 0)
     fixed = np.where(valid, delay[backward.port], 0).sum(axis=1)
     total, slowest = tx.sum(axis=1), tx.max(axis=1)
     done = np.maximum(arrive_last + total[qp], arrive_before + total[qp] + slowest[qp]) + fixed[qp]
@@ -164,11 +182,11 @@ def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets
     extra = np.where(_overlay(params, ways), frames.vxlan_bytes, 0)
     rates = rate[ways.port]
     # Full-size frames depend on the way only; the last frame depends on the message.
-    first = np.where(valid, _tx_ps(head + frames.reth_bytes + frames.payload_bytes + extra, rates), 0)
-    middle = np.where(valid, _tx_ps(head + frames.payload_bytes + extra, rates), 0)
+    first = np.where(valid, _tx_ps(params, head + frames.reth_bytes + frames.payload_bytes + extra, rates), 0)
+    middle = np.where(valid, _tx_ps(params, head + frames.payload_bytes + extra, rates), 0)
     fixed = np.where(valid, delay[ways.port], 0).sum(axis=1)[qp]
     reth = np.where(packets == 1, frames.reth_bytes, 0)
-    last = np.where(valid[qp], _tx_ps((head + reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
+    last = np.where(valid[qp], _tx_ps(params, (head + reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
     n_hops = ways.port.shape[1]
     # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along
     # the

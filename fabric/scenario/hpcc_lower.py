@@ -1,0 +1,113 @@
+"""A scenario with `model: hpcc-ns3` -> the settings of the public HPCC simulator, and its flows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from fabric.errors import Problem
+from fabric.scenario.dcqcn import DCQCN_PRESETS
+from fabric.scenario.hpcc import (
+    DATA_CLASS,
+    DATA_DSCP,
+    PAYLOAD_BYTES,
+    PS_PER_NS,
+    RESERVE_BYTES,
+    XON_OFFSET_BYTES,
+    Flows,
+    HpccSettings,
+    aside_bytes,
+    default_buffer_bytes,
+    nic_rate_bps,
+    window_bytes,
+)
+from fabric.scenario.hpcc_checks import chosen_preset
+from fabric.scenario.lower import whole_number
+from fabric.scenario.models import ecn_curve
+from fabric.scenario.schema import Scenario
+from fabric.scenario.switches import Buffer, EcnCurve
+from fabric.scenario.traffic import Traffic
+from fabric.scenario.transport import dcqcn_params
+from fabric.state.params import EcnParams
+from fabric.topology.model import Fabric
+from fabric.units import format_size_bytes
+from fabric.workload.qps import QpRules
+
+_DEFAULT_CURVE: Final = "hpcc"
+
+
+def hpcc_settings(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]) -> HpccSettings:
+    """The settings; what cannot be built with them goes to `problems`."""
+    problems += _fabric_problems(fabric, path)
+    transport, switches = scenario.transport, scenario.switches
+    buffer = switches.buffer or Buffer()
+    nic_bps = nic_rate_bps(fabric)
+    preset = DCQCN_PRESETS[chosen_preset(scenario)]
+    payload = PAYLOAD_BYTES if transport.mtu is None else transport.mtu
+    window = _window(scenario, fabric, payload, preset_has_one=preset.variable_window)
+    headroom = buffer.headroom
+    settings = HpccSettings(
+        buffer_bytes=default_buffer_bytes(nic_bps) if switches.memory is None else switches.memory,
+        ecn=lambda rate_bps: _curve(scenario, rate_bps),
+        dcqcn=dcqcn_params(transport, nic_bps, chosen_preset(scenario)),
+        acks=transport.acks or ("data-class" if preset.variable_window else "stock"),
+        window_bytes=window,
+        variable_window=bool(window) and (preset.variable_window if transport.variable_window is None
+                                          else transport.variable_window),
+        payload_bytes=payload,
+        reserve_bytes=RESERVE_BYTES if buffer.reserved is None else buffer.reserved,
+        xon_offset_bytes=XON_OFFSET_BYTES if buffer.xon_offset is None else buffer.xon_offset,
+        headroom_bytes=None if headroom in {None, "auto"} else whole_number(headroom))
+    for node in fabric.switches:
+        aside = aside_bytes(fabric, settings, node)
+        if aside >= settings.buffer_bytes:
+            problems.append(Problem(
+                f"{path}switches.memory", f"{node.name}: headroom and reserve of {node.n_ports} ports take "
+                f"{format_size_bytes(aside)} of {format_size_bytes(settings.buffer_bytes)}",
+                "give more memory, less headroom, or shorter cables"))
+            break
+    return settings
+
+
+def _window(scenario: Scenario, fabric: Fabric, payload: int, *, preset_has_one: bool) -> int:
+    given = scenario.transport.window
+    if given is None:
+        return window_bytes(fabric, payload) if preset_has_one and scenario.transport.cc != "none" else 0
+    return 0 if given == "off" else whole_number(given)
+
+
+def _curve(scenario: Scenario, rate_bps: int) -> EcnParams | None:
+    """Marking of a port: none without congestion control, under which the simulator's switches do not mark either."""
+    ecn = scenario.switches.ecn or _DEFAULT_CURVE
+    if ecn == "off" or scenario.transport.cc == "none":
+        return None
+    if isinstance(ecn, EcnCurve):
+        return EcnParams(ecn.kmin, ecn.kmax, ecn.pmax)
+    return ecn_curve(ecn, rate_bps)
+
+
+def _fabric_problems(fabric: Fabric, path: str) -> list[Problem]:
+    found = []
+    several = [host.name for host in fabric.hosts if host.n_ports > 1]
+    if several:
+        found.append(Problem(f"{path}topology", f"{several[0]} has more than one port ({len(several)} such hosts)",
+                             "one port per host, or model: asic"))
+    finer = [link for link in fabric.links if link.delay_ps % PS_PER_NS]
+    if finer:
+        found.append(Problem(f"{path}topology", f"the cable at {fabric.port_name(finer[0].a)} delays by "
+                             f"{finer[0].delay_ps} ps ({len(finer)} such cables); this model's clock counts "
+                             "nanoseconds", "give delays in whole ns, such as '1us'"))
+    return found
+
+
+def hpcc_flows(traffic: Traffic, path: str, seed: int, problems: list[Problem]) -> Flows:
+    """The messages as flows; a start between two nanoseconds moves to the earlier one, as in that simulator."""
+    strange = sorted(traffic.priorities() - {-1, DATA_CLASS})
+    if strange:
+        problems.append(Problem(f"{path}workload", f"priority {strange[0]}: every flow of this model has priority "
+                                f"{DATA_CLASS}", "remove the priorities"))
+    messages, _ = traffic.join({DATA_CLASS: DATA_DSCP}, DATA_CLASS, QpRules(), seed)
+    return Flows(src=messages.src, dst=messages.dst, size_bytes=messages.size_bytes,
+                 start_ps=messages.start_ps // PS_PER_NS * PS_PER_NS, labels=messages.label, after=messages.after,
+                 delay_ps=np.asarray(messages.delay_ps // PS_PER_NS * PS_PER_NS, np.int64))
