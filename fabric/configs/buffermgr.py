@@ -1,0 +1,109 @@
+"""What a SONiC switch adds to its own buffer configuration when it starts.
+
+Traditional model: a lossless profile per (speed, cable) from pg_profile_lookup.ini, bound to the groups in
+pfc_enable; an existing profile is used as it is, even if it is wrong; no row means no lossless group and a line in
+syslog. Dynamic model: headroom by formula from speed, cable and MTU, and what is left of the buffer as the pool.
+Without this, every configuration before its roll-out would look as if PFC had no headroom.
+Sources: sonic-swss cfgmgr/buffermgr.cpp lines 146-308, buffermgrdyn.cpp lines 485-530, buffer_pool_mellanox.lua.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fabric.configs.headroom import vendor_row
+from fabric.configs.model import DEFAULT_MTU, Binding, BufferProfile, Device, Port
+from fabric.configs.pgtable import HeadroomTable
+from fabric.configs.platforms import Platform, dynamic_platform
+
+INGRESS_POOL: Final = "ingress_lossless_pool"
+_KB: Final = 1024
+_LANES_8: Final = 8
+_NULL: Final = "NULL"
+
+
+def add_run_time_buffers(device: Device, table: HeadroomTable | None) -> None:
+    """Add what the switch would add. `table` is None where nothing is known of the platform's headroom."""
+    if device.dynamic_buffers:
+        _dynamic(device, dynamic_platform(device.hwsku) or dynamic_platform(device.platform))
+    else:
+        _traditional(device, table)
+
+
+def _traditional(device: Device, table: HeadroomTable | None) -> None:
+    for port in device.ports.values():
+        missing = sorted(p for p in port.lossless if p not in port.groups or port.groups[p].profile is None)
+        # A cable of 0 m is the switch's way of being told to leave a port alone (buffermgr.cpp line 159).
+        if not missing or not port.cable_m or port.speed_mbps is None or not port.admin_up:
+            continue
+        name = f"pg_lossless_{port.speed_mbps}_{port.cable_m}m_profile"
+        if name not in device.profiles:
+            if table is None:
+                port.headroom_unknown = True
+                continue
+            row = table.get(port.speed_mbps, port.cable_m)
+            if row is None:
+                port.missing_row = (port.speed_mbps, port.cable_m)
+                continue
+            pool = device.pools.get(INGRESS_POOL)
+            static = pool is not None and pool.mode == "static"
+            device.profiles[name] = BufferProfile(
+                name, port.cable_where, INGRESS_POOL, row.size_bytes, None if static else row.threshold,
+                row.threshold if static else None, row.xon_bytes, row.xon_offset_bytes, row.xoff_bytes,
+                derived=f"made by the switch from {table.source}")
+        for group in missing:
+            port.groups[group] = Binding(port.qos_where, name, port.qos_where)
+
+
+def _dynamic(device: Device, platform: Platform | None) -> None:
+    known = True
+    for port in device.ports.values():
+        for group, bound in port.groups.items():
+            if bound.profile != _NULL:
+                continue
+            if platform is None or port.speed_mbps is None or port.cable_m is None:
+                port.headroom_unknown, known = True, False
+                continue
+            bound.profile = _dynamic_profile(device, platform, port)
+            if group not in port.lossless:
+                continue
+    pool = device.pools.get(INGRESS_POOL)
+    if pool is not None and pool.size_bytes is None and known and platform is not None:
+        pool.size_bytes = _pool_left(device, platform)
+
+
+def _dynamic_profile(device: Device, platform: Platform, port: Port) -> str:
+    speed, cable = port.speed_mbps or 0, port.cable_m or 0
+    eight = port.lanes == _LANES_8
+    suffix = ("" if port.mtu == DEFAULT_MTU else f"_mtu{port.mtu}") + ("_8lane" if eight else "")
+    name = f"pg_lossless_{speed}_{cable}m{suffix}_profile"
+    if name not in device.profiles:
+        row = vendor_row(platform.asic, speed, cable, eight_lanes=eight, port_mtu=port.mtu,
+                         lossless_mtu=device.pattern_mtu, small_percent=device.pattern_small_percent,
+                         shared_headroom=device.over_subscribe_ratio > 0)
+        device.profiles[name] = BufferProfile(
+            name, port.cable_where, INGRESS_POOL, row.size_bytes, device.default_dynamic_th, None, row.xon_bytes, 0,
+            row.xoff_bytes, derived=f"computed by the switch for {speed // 1000}G, {cable} m, MTU {port.mtu}")
+    return name
+
+
+def _pool_left(device: Device, platform: Platform) -> int | None:
+    """Bytes left for the lossless pool (buffer_pool_mellanox.lua lines 186-472)."""
+    egress = device.pools.get("egress_lossless_pool")
+    total = platform.mmu_bytes if egress is None or egress.size_bytes is None else egress.size_bytes
+    if total is None:
+        return None
+    used = headroom = lossless_ports = 0
+    for port in device.ports.values():
+        if not port.admin_up:
+            continue
+        profiles = [device.profile_of(bound) for bound in port.groups.values()]
+        lossless = [profile for profile in profiles if profile is not None and profile.lossless]
+        used += sum(profile.size_bytes for profile in lossless) + 19 * _KB * (len(profiles) - len(lossless))
+        used += (37 if port.lanes == _LANES_8 else 19) * _KB + 10 * _KB       # management group, egress mirror
+        headroom += sum(profile.xoff_bytes for profile in lossless)
+        lossless_ports += bool(lossless)
+    if device.over_subscribe_ratio:
+        used += headroom // device.over_subscribe_ratio - 10 * _KB * lossless_ports
+    pools = [pool for pool in device.pools.values() if pool.direction == "ingress" and pool.size_bytes != 0]
+    return max(0, total - used - 256 * _KB) // max(1, min(2, len(pools)))

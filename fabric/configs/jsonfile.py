@@ -1,0 +1,122 @@
+"""JSON text with the line of every key, duplicate keys found, and no input that takes it down.
+
+The values come from the standard library's parser; lines are found by a second, iterative scan that is made only
+when somebody asks for one, so a clean configuration pays nothing for them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from fabric.configs.model import Where
+from fabric.errors import InputErrors, Problem
+
+MAX_BYTES: Final = 64 * 2**20
+"""A CONFIG_DB of a 512-port switch has some 2 MB."""
+_LINE_DEPTH: Final = 4
+_MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:\n]')
+
+
+def refuse(file: str, text: str, hint: str, stage: str = "configuration") -> InputErrors:
+    """One problem with a whole file."""
+    return InputErrors(stage, [Problem(file, text, hint)])
+
+
+class JsonText:
+    """One JSON file: its value, and where its keys stand."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._lines: dict[Where, int] | None = None
+        self._duplicates: list[tuple[Where, int, int]] = []
+        self._repeated = False
+        try:
+            self.value: Any = json.loads(text, object_pairs_hook=self._object)
+        except json.JSONDecodeError as error:
+            what = "ends in the middle" if error.pos >= len(text.rstrip()) else error.msg[0].lower() + error.msg[1:]
+            raise refuse(f"{file}:{error.lineno}", f"not JSON: {what} (column {error.colno})",
+                         "export the file again, or run it through a JSON formatter") from error
+        except (RecursionError, ValueError) as error:
+            what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
+            raise refuse(file, f"not readable: {what}", "a CONFIG_DB has three levels and short numbers") from error
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        self._repeated |= len(found) != len(pairs)
+        return found
+
+    @property
+    def duplicates(self) -> list[tuple[Where, int, int]]:
+        """Every key that one object has twice: its path and both lines. The last one wins."""
+        if self._repeated:
+            self.line(())
+        return self._duplicates
+
+    def line(self, where: Where) -> int:
+        """The line of a path, or of the longest part of it that is there."""
+        if self._lines is None:
+            self._lines = self._scan()
+        for length in range(len(where), 0, -1):
+            found = self._lines.get(where[:length])
+            if found is not None:
+                return found
+        return 1
+
+    def _scan(self) -> dict[Where, int]:
+        lines: dict[Where, int] = {}
+        stack: list[tuple[Where, bool]] = []          # path of each open container, and whether it is an object
+        here: Where = ()
+        at, word, word_at = 1, "", 1
+        for match in _MARK.finditer(self._text):
+            mark = match[0]
+            if mark == "\n":
+                at += 1
+            elif mark in "{[":
+                stack.append((here, mark == "{"))
+            elif mark in "}]":
+                here = stack.pop()[0] if stack else ()
+            elif mark == ":":
+                if stack and stack[-1][1] and len(stack) <= _LINE_DEPTH:
+                    here = (*stack[-1][0], json.loads(word))
+                    if here in lines and self._repeated:
+                        self._duplicates.append((here, lines[here], word_at))
+                    lines[here] = word_at
+            elif mark == ",":
+                here = stack[-1][0] if stack else ()
+            else:
+                word, word_at = mark, at
+        return lines
+
+
+def read_text(data: bytes, file: str, limit: int = MAX_BYTES) -> str:
+    """Decode a file's bytes. Raises InputErrors for what is no text or too much of it."""
+    if len(data) > limit:
+        raise refuse(file, f"{len(data)} bytes are more than {limit}", "give one file per switch")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise refuse(f"{file}:{line}", f"byte 0x{data[error.start]:02x} is not UTF-8",
+                     "save the file as UTF-8") from error
+    if not text.strip():
+        raise refuse(file, "the file is empty", "export the switch's configuration again")
+    return text
+
+
+class FixedLines:
+    """Lines a parser noted itself."""
+
+    def __init__(self, lines: Iterable[tuple[Where, int]] = ()) -> None:
+        self.lines = dict(lines)
+
+    def note(self, where: Where, line: int) -> Where:
+        """Remember where a construct stands; returns its path."""
+        self.lines.setdefault(where, line)
+        return where
+
+    def line(self, where: Where) -> int:
+        """The line of the longest part of the path that was noted."""
+        return next((self.lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in self.lines), 1)

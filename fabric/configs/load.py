@@ -1,0 +1,110 @@
+"""Files on disk -> a Network: find out what each one is, parse it, connect the switches, add what they add themselves.
+
+A folder stands for the configurations in it; its `hosts.*` and `topology.*` or `links.*` are taken as the hosts and
+links unless others were named. The language of a file is told by its content, not by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from fabric.configs.buffermgr import add_run_time_buffers
+from fabric.configs.jsonfile import JsonText, read_text, refuse
+from fabric.configs.model import Device
+from fabric.configs.network import Network, join, links_of_neighbors, parse_hosts, parse_links
+from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.registry import parser_of
+from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
+from fabric.configs.yamlfile import YamlText
+from fabric.errors import InputErrors, Problem
+
+SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
+_HOSTS: Final = frozenset(("hosts",))
+_LINKS: Final = frozenset(("topology", "links"))
+_MAX_FILES: Final = 10_000
+
+
+def parse_device(text: str, file: str) -> Device:
+    """One switch's configuration in whatever language it is. Raises InputErrors."""
+    return parser_of(text, file)(text, file)
+
+
+def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: Path | None = None,
+                 tables: HeadroomTables | None = None) -> Network:
+    """Read every file. Raises InputErrors with every unreadable file, OSError for one that is not there."""
+    files, found = _files(configs)
+    links, hosts = links or found.get("links"), hosts or found.get("hosts")
+    problems: list[Problem] = []
+    devices = []
+    for path in files:
+        try:
+            devices.append(parse_device(read_text(path.read_bytes(), str(path)), str(path)))
+        except InputErrors as error:
+            problems += error.problems
+    named, doubles = join(devices)
+    problems += doubles
+    network = Network(named)
+    cables = links_of_neighbors(named.values())
+    try:
+        if links is not None:
+            value, lines = read_data(links)
+            cables = parse_links(value, lines, str(links))
+    except InputErrors as error:
+        problems += error.problems
+    try:
+        if hosts is not None:
+            value, lines = read_data(hosts)
+            network.hosts, network.default_host = parse_hosts(value, lines, str(hosts))
+    except InputErrors as error:
+        problems += error.problems
+    if problems:
+        raise InputErrors("configuration", problems)
+    network.links = cables
+    known = tables or HeadroomTables()
+    for device in named.values():
+        if device.language == "sonic":
+            add_run_time_buffers(device, known.find(device.hwsku, device.platform))
+    every = [*network.hosts.values(), *([network.default_host] if network.default_host else [])]
+    if every:
+        network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
+        network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))
+    return network
+
+
+def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
+    """The value of a JSON or YAML file, and its lines."""
+    text = read_text(path.read_bytes(), str(path), YAML_MAX_BYTES)
+    source: JsonText | YamlText = (JsonText if path.suffix == ".json" else YamlText)(text, str(path))
+    if source.duplicates:
+        where, first, second = source.duplicates[0]
+        raise refuse(f"{path}:{second}", f"'{'.'.join(where)}' is given twice, first on line {first}", "remove one")
+    return source.value, source
+
+
+def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path]]:
+    files: list[Path] = []
+    found: dict[str, Path] = {}
+    for path in configs:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        inside = sorted(it for it in path.iterdir() if it.suffix.lower() in SUFFIXES and it.is_file())
+        for item in inside:
+            word = item.name.split(".")[0].lower()
+            if word in _HOSTS:
+                found["hosts"] = item
+            elif word in _LINKS:
+                found["links"] = item
+            else:
+                files.append(item)
+        if not inside:
+            raise refuse(str(path), "no configuration file in this folder",
+                         "files end in " + ", ".join(sorted(SUFFIXES)))
+    if len(files) > _MAX_FILES:
+        raise refuse(str(configs[0]), f"{len(files)} files are more than {_MAX_FILES}", "validate one fabric at a time")
+    doubles = sorted({str(path) for path in files if files.count(path) > 1}) if len(files) < 500 else []
+    if doubles:
+        raise InputErrors("options", [Problem(path, "is given twice", "name it once") for path in doubles])
+    return files, found

@@ -1,0 +1,291 @@
+"""One switch's QoS configuration, whatever language it was written in, with the place of every value.
+
+A parser fills these records once and nobody changes them afterwards. Every record carries `where`, the path of the
+construct in its own file ('BUFFER_PROFILE', 'pg_lossless_400000_40m_profile'); `Device.place` turns that path, or
+the path of one field below it, into file and line. None always means 'the file does not say'.
+
+Units: bytes, Mb/s as the switches have it for port speed, metres for cables, milliseconds for the PFC watchdog,
+percent for probabilities and weights. Terms follow SAI: `xoff` is the headroom a priority group may take after it
+has asked for a pause, not the level at which it asks (saibuffer.h, XOFF_TH).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+Where = tuple[str, ...]
+"""Path of a construct or field in its file, outermost first."""
+
+DEFAULT_MTU: Final = 9100
+"""PORT.mtu where a SONiC file does not say (sonic-port.yang)."""
+
+
+class Locator(Protocol):
+    """Knows on which line of one file a path stands."""
+
+    def line(self, where: Where) -> int:
+        """The line of the longest part of the path that the file has; 1 where it has none of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Something a parser met and did not use."""
+
+    place: Place
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Something wrong with the file as such: a dangling reference, a value outside its range."""
+
+    check: str
+    """Id of the check that reports it: R1 to R8."""
+    where: Where
+    object: str
+    text: str
+
+
+@dataclass(slots=True)
+class Pool:
+    """A share of the packet buffer."""
+
+    name: str
+    where: Where
+    direction: str
+    mode: str
+    size_bytes: int | None
+    shared_headroom_bytes: int = 0
+    """Size of the shared headroom pool, on top of size_bytes (SAI: pool XOFF_SIZE)."""
+
+
+@dataclass(slots=True)
+class BufferProfile:
+    """Thresholds a priority group, queue or port has in one pool."""
+
+    name: str
+    where: Where
+    pool: str
+    size_bytes: int = 0
+    dynamic_th: int | None = None
+    """Exponent: the limit is 2**dynamic_th times what is free in the pool."""
+    static_th_bytes: int | None = None
+    xon_bytes: int = 0
+    xon_offset_bytes: int = 0
+    xoff_bytes: int = 0
+    derived: str = ""
+    """Non-empty where the switch itself would make this profile at run time; says from what."""
+
+    @property
+    def lossless(self) -> bool:
+        """Whether there is headroom: the test SONiC's own buffer_pool_mellanox.lua makes."""
+        return self.xoff_bytes > 0
+
+    @property
+    def alpha(self) -> float | None:
+        """The factor on the free buffer, None for a static threshold."""
+        return None if self.dynamic_th is None else 2.0**self.dynamic_th
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A marking or drop curve: nothing below min, pmax at max, everything above."""
+
+    min_bytes: int
+    max_bytes: int
+    pmax_percent: int | None
+
+
+@dataclass(slots=True)
+class Wred:
+    """A marking (and drop) profile of a queue."""
+
+    name: str
+    where: Where
+    ecn: str
+    """Which colours are marked: ecn_none, ecn_all, ecn_green, ecn_green_yellow, ..."""
+    curves: dict[str, Curve] = field(default_factory=dict)
+    drops: frozenset[str] = frozenset()
+    """Colours whose packets without ECN capability are dropped on the curve."""
+
+    @property
+    def marks(self) -> bool:
+        """Whether green traffic, which is all that was not metered, is marked."""
+        return self.ecn == "ecn_all" or "green" in self.ecn
+
+    @property
+    def curve(self) -> Curve | None:
+        """The curve of green traffic."""
+        return self.curves.get("green")
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """How a queue competes for its port."""
+
+    name: str
+    where: Where
+    kind: str
+    """DWRR, WRR or STRICT."""
+    weight: int = 1
+
+
+@dataclass(slots=True)
+class Binding:
+    """What one queue or priority group of a port uses."""
+
+    where: Where
+    profile: str | None = None
+    profile_where: Where = ()
+    wred: str | None = None
+    scheduler: str | None = None
+
+
+@dataclass(slots=True)
+class QosMap:
+    """A table from one number to another: DSCP to traffic class, traffic class to queue, ..."""
+
+    name: str
+    where: Where
+    entries: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """PFC watchdog of one port, or of the whole device where the language has no other."""
+
+    where: Where
+    action: str
+    detection_ms: int | None
+    restoration_ms: int | None
+
+
+@dataclass(slots=True)
+class Port:
+    """One port with everything bound to it."""
+
+    name: str
+    where: Where
+    speed_mbps: int | None = None
+    mtu: int = DEFAULT_MTU
+    admin_up: bool = False
+    lanes: int = 1
+    fec: str | None = None
+    autoneg: str | None = None
+    pfc_asym: bool = False
+    global_pause: bool = False
+    cable_m: int | None = None
+    cable_where: Where = ()
+    qos_where: Where = ()
+    lossless: frozenset[int] = frozenset()
+    """Priorities with PFC in both directions."""
+    pfc_negotiated: bool = False
+    """PFC only where the peer agrees over DCBX (NX-OS `mode auto`)."""
+    watched: frozenset[int] = frozenset()
+    """Priorities the watchdog looks at."""
+    maps: dict[str, str] = field(default_factory=dict)
+    """Kind of map ('dscp_to_tc', 'tc_to_queue', 'tc_to_pg', 'pfc_to_queue', 'pfc_to_pg', 'tc_to_dscp') to its name."""
+    groups: dict[int, Binding] = field(default_factory=dict)
+    queues: dict[int, Binding] = field(default_factory=dict)
+    egress_profiles: tuple[str, ...] = ()
+    watchdog: Watchdog | None = None
+    lag: str | None = None
+    missing_row: tuple[int, int] | None = None
+    """(speed, cable) that the platform's headroom table lacks, so that the switch makes no lossless group."""
+    headroom_unknown: bool = False
+    """The switch would make the lossless group from a table that was not given."""
+    neighbor: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Tunnel:
+    """A VXLAN tunnel end point."""
+
+    name: str
+    where: Where
+    dscp_mode: str = "uniform"
+    """uniform copies the DSCP at encapsulation; pipe sets its own (SAI saitunnel.h, ENCAP_DSCP_MODE)."""
+    ecn_mode: str = "standard"
+    """standard follows RFC 6040; anything else may lose marks at decapsulation."""
+    ipv6: bool = False
+
+
+@dataclass(slots=True)
+class Vlan:
+    """A bridge domain."""
+
+    name: str
+    where: Where
+    mtu: int | None
+    members: tuple[str, ...] = ()
+    routed: bool = False
+
+
+@dataclass(slots=True)
+class Device:
+    """One switch."""
+
+    name: str
+    file: str
+    language: str
+    """sonic, nvue, eos or nxos."""
+    locator: Locator
+    platform: str = ""
+    hwsku: str = ""
+    role: str = ""
+    asn: str = ""
+    dynamic_buffers: bool = False
+    schema_version: tuple[int, ...] | None = None
+    ports: dict[str, Port] = field(default_factory=dict)
+    pools: dict[str, Pool] = field(default_factory=dict)
+    profiles: dict[str, BufferProfile] = field(default_factory=dict)
+    wreds: dict[str, Wred] = field(default_factory=dict)
+    schedulers: dict[str, Scheduler] = field(default_factory=dict)
+    maps: dict[str, dict[str, QosMap]] = field(default_factory=dict)
+    global_maps: dict[str, str] = field(default_factory=dict)
+    watchdog_poll_ms: int | None = None
+    watchdog_default: bool = False
+    """Every lossless port gets a watchdog although none is written down."""
+    tunnels: dict[str, Tunnel] = field(default_factory=dict)
+    vlans: dict[str, Vlan] = field(default_factory=dict)
+    hash_fields: tuple[str, ...] | None = None
+    hash_algorithm: str = ""
+    multipath: int | None = None
+    bgp: dict[str, str] = field(default_factory=dict)
+    """Neighbour name to its ASN."""
+    pattern_mtu: int | None = None
+    pattern_small_percent: int | None = None
+    pattern_where: Where = ()
+    over_subscribe_ratio: int = 0
+    default_dynamic_th: int = 0
+    static_routes: int = 0
+    decap_maps: dict[str, str] = field(default_factory=dict)
+    mac_age_s: int | None = None
+    arp_age_s: int | None = None
+    defects: list[Defect] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+
+    def place(self, where: Where, *more: str) -> Place:
+        """File and line of a construct, or of one of its fields."""
+        return Place(self.file, self.locator.line((*where, *more)))
+
+    def map_of(self, port: Port, kind: str) -> QosMap | None:
+        """The map of this kind that acts on the port; the device's global one where the port names none."""
+        name = port.maps.get(kind) or self.global_maps.get(kind)
+        return None if name is None else self.maps.get(kind, {}).get(name)
+
+    def profile_of(self, binding: Binding | None) -> BufferProfile | None:
+        """The buffer profile a queue or group uses."""
+        return None if binding is None or binding.profile is None else self.profiles.get(binding.profile)

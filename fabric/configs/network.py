@@ -1,0 +1,226 @@
+"""A fabric as its configurations describe it: switches, the links between them, and the hosts' RoCE settings.
+
+Links come from the switches' own neighbour tables, or from a file: a list of {a: [node, port], b: [node, port]}, a
+containerlab topology or a netlab one. Host settings come from a mapping of host names, with `default` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
+
+from fabric.configs.model import Device, Place, Port
+from fabric.errors import InputErrors, Problem
+from fabric.topology.select import nearest
+
+End = tuple[str, str]
+"""(node, port)."""
+
+DEFAULT_ROCE_DSCP: Final = 26
+DEFAULT_CNP_DSCP: Final = 48
+"""What ConnectX NICs and most deployment guides use."""
+_MAX_LINKS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """One link."""
+
+    a: End
+    b: End
+    place: Place
+    length_m: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """RoCE settings of a host's NIC; None where the file does not say."""
+
+    name: str
+    place: Place
+    nic: str = ""
+    speed: int | None = None
+    """Mb/s."""
+    mtu: int | None = None
+    roce_mtu: int | None = None
+    trust: str | None = None
+    roce_dscp: int = DEFAULT_ROCE_DSCP
+    cnp_dscp: int = DEFAULT_CNP_DSCP
+    pfc_enable: frozenset[int] | None = None
+    ecn_np_prio: int | None = None
+    ecn_rp_prio: int | None = None
+    cc: str | None = None
+    cable_m: int | None = None
+    rx_buffer_bytes: int | None = None
+    global_pause: bool = False
+    rdma_timeout: int | None = None
+    """IB timeout exponent: 4.096 us x 2^n."""
+    rdma_retries: int | None = None
+    incast: int | None = None
+    """How many senders are planned to meet at one receiver."""
+
+
+@dataclass(slots=True)
+class Network:
+    """Everything the checks look at."""
+
+    devices: dict[str, Device] = field(default_factory=dict)
+    links: tuple[Cable, ...] = ()
+    hosts: dict[str, Host] = field(default_factory=dict)
+    default_host: Host | None = None
+    roce_dscps: tuple[int, ...] = (DEFAULT_ROCE_DSCP,)
+    cnp_dscps: tuple[int, ...] = (DEFAULT_CNP_DSCP,)
+    max_oversubscription: float = 3.0
+
+    @property
+    def hosts_known(self) -> bool:
+        """Whether the hosts' settings were given rather than assumed."""
+        return self.default_host is not None or bool(self.hosts)
+
+    def host(self, name: str) -> Host | None:
+        """A host's settings; the default ones where it has none of its own."""
+        return self.hosts.get(name) or self.default_host
+
+    def port(self, end: End) -> Port | None:
+        """The port at a link's end; None for hosts and for switches that were not given."""
+        device = self.devices.get(end[0])
+        return None if device is None else device.ports.get(end[1])
+
+
+_HOST_INTS: Final = {"speed": (1, 1_600_000), "mtu": (68, 65_535), "roce_mtu": (256, 4096), "roce_dscp": (0, 63),
+                     "cnp_dscp": (0, 63), "ecn_np_prio": (0, 7), "ecn_rp_prio": (0, 7), "cable_m": (0, 100_000),
+                     "rx_buffer_bytes": (0, 2**40), "rdma_timeout": (0, 31), "rdma_retries": (0, 7),
+                     "incast": (1, 100_000)}
+_HOST_WORDS: Final = {"trust": ("dscp", "pcp"), "cc": ("dcqcn", "none", "timely", "hpcc", "swift", "zero-touch")}
+
+
+def parse_hosts(value: Any, lines: Any, file: str) -> tuple[dict[str, Host], Host | None]:  # noqa: ANN401
+    """Host name -> settings, and `default`'s. `lines` is the file's Locator. Raises InputErrors with every problem."""
+    if not isinstance(value, dict) or not value:
+        raise InputErrors("hosts", [Problem(file, "not a mapping of host names to settings",
+                                            "write 'default: {roce_dscp: 26, cnp_dscp: 48, pfc_enable: 3}'")])
+    problems: list[Problem] = []
+    default = value.get("default", {})
+    found = {}
+    for name, settings in value.items():
+        place = Place(file, lines.line((str(name),)))
+        if not isinstance(settings, dict):
+            problems.append(Problem(f"{place}", f"'{str(name)[:40]}' is no mapping of settings", "write 'mtu: 9100'"))
+            continue
+        own = settings if name == "default" or not isinstance(default, dict) else {**default, **settings}
+        found[str(name)] = _host(str(name), own, place, problems)
+    if problems:
+        raise InputErrors("hosts", list(dict.fromkeys(problems)))
+    return {name: host for name, host in found.items() if name != "default"}, found.get("default")
+
+
+def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Problem]) -> Host:
+    known = {item.name for item in fields(Host)} - {"name", "place"}
+    clean: dict[str, Any] = {}
+    for key, value in settings.items():
+        path = f"{place}: {name[:40]}.{str(key)[:40]}"
+        text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        if key in _HOST_INTS:
+            low, high = _HOST_INTS[key]
+            if not (text.isascii() and text.isdigit() and len(text) < 16 and low <= int(text) <= high):
+                problems.append(Problem(path, f"{str(value)[:40]!r} is not a whole number {low}..{high}", "correct it"))
+                continue
+            clean[key] = int(text)
+        elif key in _HOST_WORDS:
+            if text.lower() not in _HOST_WORDS[key]:
+                problems.append(Problem(path, f"{str(value)[:40]!r} is not known", nearest(text, _HOST_WORDS[key])))
+                continue
+            clean[key] = text.lower()
+        elif key == "pfc_enable":
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            if not all(part in set("01234567") for part in parts) or isinstance(value, bool | dict | list):
+                problems.append(Problem(path, f"{str(value)[:40]!r} is no list of priorities 0..7", "write \"3\""))
+                continue
+            clean[key] = frozenset(int(part) for part in parts)
+        elif key == "global_pause" and isinstance(value, bool):
+            clean[key] = value
+        elif key == "nic":
+            clean[key] = text[:60]
+        else:
+            problems.append(Problem(path, "is not a host setting" if key not in known else "has the wrong type",
+                                    nearest(str(key), sorted(known), "settings")))
+    return Host(name, place, **clean)
+
+
+def parse_links(value: Any, lines: Any, file: str) -> tuple[Cable, ...]:  # noqa: ANN401
+    """The links of a links, containerlab or netlab file. Raises InputErrors with every problem."""
+    top = value.get("topology", value) if isinstance(value, dict) else {"links": value}
+    rows = top.get("links") if isinstance(top, dict) else None
+    if not isinstance(rows, list) or len(rows) > _MAX_LINKS:
+        raise InputErrors("links", [Problem(file, "no list of links in it",
+                                            "write 'links: [{a: [leaf1, Ethernet0], b: [spine1, Ethernet0]}]', or give "
+                                            "a containerlab or netlab topology")])
+    prefix = ("topology",) if isinstance(value, dict) and "topology" in value else ()
+    cables, problems = [], []
+    for number, row in enumerate(rows):
+        place = Place(file, lines.line((*prefix, "links", str(number))))
+        ends = _ends(row)
+        if ends is None:
+            problems.append(Problem(f"{place}: links[{number}]", f"{str(row)[:60]} does not name two ends",
+                                    "write {a: [leaf1, Ethernet0], b: [spine1, Ethernet0]} or "
+                                    "{endpoints: ['leaf1:Ethernet0', 'spine1:Ethernet0']}"))
+            continue
+        length = row.get("length_m") if isinstance(row, dict) else None
+        if length is not None and (not isinstance(length, int) or isinstance(length, bool) or not 0 < length < 10**6):
+            problems.append(Problem(f"{place}: links[{number}].length_m", f"{str(length)[:40]} is no length in whole "
+                                    "metres", "write length_m: 40"))
+            continue
+        cables.append(Cable(ends[0], ends[1], place, length))
+    if problems:
+        raise InputErrors("links", problems)
+    return tuple(cables)
+
+
+def _ends(row: Any) -> tuple[End, End] | None:  # noqa: ANN401
+    if isinstance(row, str):
+        row = {"endpoints": row.split("-")} if row.count("-") == 1 else {}
+    if not isinstance(row, dict):
+        return None
+    if "endpoints" in row:
+        ends = row["endpoints"]
+    elif "a" in row and "b" in row:
+        ends = [row["a"], row["b"]]
+    elif "interfaces" in row and isinstance(row["interfaces"], list):      # netlab, long form
+        ends = [[it.get("node"), it.get("ifname", "")] for it in row["interfaces"] if isinstance(it, dict)]
+    else:                                                                  # netlab: {leaf1: {ifname: ..}, spine1: {}}
+        ends = [[name, (it or {}).get("ifname", "")] for name, it in row.items()
+                if isinstance(it, dict) or it is None]
+    if not isinstance(ends, list) or len(ends) != 2:
+        return None
+    pairs = [end.split(":", 1) if isinstance(end, str) else end for end in ends]
+    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) and pair[0]
+               for pair in pairs):
+        return None
+    return (pairs[0][0], pairs[0][1]), (pairs[1][0], pairs[1][1])
+
+
+def links_of_neighbors(devices: Iterable[Device]) -> tuple[Cable, ...]:
+    """The links that the switches' own neighbour tables describe, each once; a table that has one end is enough."""
+    seen: dict[frozenset[End], Cable] = {}
+    for device in devices:
+        for port in device.ports.values():
+            if port.neighbor is not None:
+                here = (device.name, port.name)
+                place = device.place(("DEVICE_NEIGHBOR", port.name))
+                seen.setdefault(frozenset((here, port.neighbor)), Cable(here, port.neighbor, place))
+    return tuple(seen.values())
+
+
+def join(devices: Iterable[Device]) -> tuple[dict[str, Device], list[Problem]]:
+    """Devices by name; two files of one name are a problem."""
+    found: dict[str, Device] = {}
+    problems = []
+    for device in devices:
+        other = found.get(device.name)
+        if other is not None:
+            problems.append(Problem(device.file, f"switch '{device.name}' is in {other.file} already",
+                                    "give one file per switch, with different hostnames"))
+        found[device.name] = device
+    return found, problems
+

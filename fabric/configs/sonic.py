@@ -1,0 +1,268 @@
+"""SONiC CONFIG_DB JSON -> the neutral model.
+
+Old and new reference syntax, lists and ranges in keys, full and partial files. What the switch itself would add at
+run time (headroom profiles, dynamic buffers) is added by `buffermgr.py` afterwards, from the same tables.
+Sources: sonic-yang-models; sonic-swss orchagent/qosorch.cpp, pfcwdorch.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final, cast
+
+from fabric.configs.jsonfile import JsonText, refuse
+from fabric.configs.model import (
+    Binding,
+    BufferProfile,
+    Curve,
+    Device,
+    Pool,
+    Port,
+    QosMap,
+    Scheduler,
+    Tunnel,
+    Vlan,
+    Watchdog,
+    Wred,
+)
+from fabric.configs.sonic_rows import Rows, Value
+from fabric.configs.sonic_schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
+
+_CABLE: Final = re.compile(r"([0-9]{1,7})m")
+_VERSION: Final = re.compile(r"version_(\d+(?:_\d+)*)")
+_MAX_PORTS: Final = 4096
+_READ: Final = frozenset((*SCHEMA, *MAP_TABLES, "CABLE_LENGTH"))
+_DEFAULT_WEIGHT: Final = 1
+
+
+def is_config_db(value: Any) -> bool:  # noqa: ANN401
+    """Whether this JSON value has at least one table of a CONFIG_DB."""
+    return isinstance(value, dict) and any(name.partition("|")[0] in _READ for name in value)
+
+
+def parse_sonic(source: JsonText, file: str) -> Device:
+    """One CONFIG_DB file. Raises InputErrors where it is none."""
+    if not is_config_db(source.value):
+        raise refuse(file, "no table of a CONFIG_DB in it", "give `sonic-cfggen -d --print-data` or "
+                     "/etc/sonic/config_db.json; hosts and links have options of their own")
+    device = Device(Path(file).stem, file, "sonic", source)
+    rows = Rows(source.value, device)
+    for where, first, second in source.duplicates:
+        rows.defect("R8", where, "|".join(where), f"is given twice, on lines {first} and {second}; the last one wins")
+    _metadata(rows, device)
+    _ports(rows, device)
+    _cables(rows, device)
+    _buffers(rows, device)
+    _maps(rows, device)
+    _queues(rows, device)
+    _port_qos(rows, device)
+    _watchdog(rows, device)
+    _network(rows, device)
+    _overlay(rows, device)
+    for table, (where, text, count) in rows.brackets.items():
+        rows.defect("R3", where, table, f"{count} references such as '{text[:60]}' have the syntax of version_3_0_2 "
+                    "and older")
+    for name in rows.names:
+        if name not in _READ:
+            rows.unread((name,), f"table {name[:60]}")
+    return device
+
+
+def _text(fields: dict[str, Value], name: str, default: str = "") -> str:
+    return cast("str", fields.get(name, default))
+
+
+def _int(fields: dict[str, Value], name: str) -> int | None:
+    return cast("int | None", fields.get(name))
+
+
+def _bits(text: str) -> frozenset[int]:
+    return frozenset(int(part) for part in text.split(",") if part)
+
+
+def _metadata(rows: Rows, device: Device) -> None:
+    for key, _, fields in rows.rows("DEVICE_METADATA"):
+        if key == "localhost":
+            device.name = _text(fields, "hostname") or device.name
+            device.hwsku, device.platform = _text(fields, "hwsku"), _text(fields, "platform")
+            device.role, device.asn = _text(fields, "type"), _text(fields, "bgp_asn")
+            device.dynamic_buffers = fields.get("buffer_model") == "dynamic"
+            device.watchdog_default = fields.get("default_pfcwd_status") == "enable"
+    for key, _, fields in rows.rows("VERSIONS"):
+        match = _VERSION.fullmatch(_text(fields, "VERSION"))
+        if key == "DATABASE" and match:
+            device.schema_version = tuple(int(part) for part in match[1].split("_"))
+
+
+def _ports(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("PORT"):
+        if len(device.ports) >= _MAX_PORTS:
+            raise refuse(f"{device.file}:{device.locator.line(where)}", f"more than {_MAX_PORTS} ports",
+                         "give one file per switch")
+        device.ports[key] = Port(
+            key, where, speed_mbps=_int(fields, "speed"), mtu=_int(fields, "mtu") or Port(key, where).mtu,
+            # Renders of templates may leave the status out; a port with QoS on it is meant to be used.
+            admin_up=_text(fields, "admin_status", "down") == "up",
+            lanes=max(1, len(cast("tuple[str, ...]", fields.get("lanes", ())))), fec=_text(fields, "fec") or None,
+            autoneg=_text(fields, "autoneg") or None, pfc_asym=fields.get("pfc_asym") == "on")
+    if "PORT" not in rows:
+        # A partial file (the output of a QoS template alone): ports are those something is bound to.
+        for table in ("PORT_QOS_MAP", "CABLE_LENGTH", "BUFFER_PG", "QUEUE"):
+            names = [key.partition("|")[0] for key in rows.keys(table)]
+            if table == "CABLE_LENGTH":
+                names = [str(port) for _, _, fields in rows.raw(table) for port in fields]
+            for name in sorted({port for text in names for port in text.split(",")} - {"global", "CPU"}):
+                if len(device.ports) < _MAX_PORTS:
+                    device.ports.setdefault(name, Port(name, (table,), admin_up=True))
+
+
+def _cables(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.raw("CABLE_LENGTH"):
+        for name, value in fields.items():
+            match = _CABLE.fullmatch(value) if isinstance(value, str) else None
+            if match is None:
+                rows.defect("R5", (*where, name), f"CABLE_LENGTH|{key}|{name[:40]}",
+                            f"'{str(value)[:40]}' is no cable length in whole metres, such as 40m")
+                continue
+            for port in rows.ports("CABLE_LENGTH", name, (*where, name)):
+                device.ports[port].cable_m = int(match[1])
+                device.ports[port].cable_where = (*where, name)
+
+
+def _buffers(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("BUFFER_POOL"):
+        device.pools[key] = Pool(key, where, _text(fields, "type"), _text(fields, "mode"), _int(fields, "size"),
+                                 _int(fields, "xoff") or 0)
+    for key, where, fields in rows.rows("BUFFER_PROFILE"):
+        device.profiles[key] = BufferProfile(
+            key, where, _text(fields, "pool"), _int(fields, "size") or 0, _int(fields, "dynamic_th"),
+            _int(fields, "static_th"), _int(fields, "xon") or 0, _int(fields, "xon_offset") or 0,
+            _int(fields, "xoff") or 0)
+    for table, high in (("BUFFER_PG", 7), ("BUFFER_QUEUE", 15)):
+        for key, where, fields in rows.rows(table):
+            profile = _text(fields, "profile") or None
+            for name, index in rows.port_index(table, key, where, high):
+                port = device.ports[name]
+                bound = (port.groups if table == "BUFFER_PG" else port.queues).setdefault(index, Binding(where))
+                if bound.profile is not None and bound.profile != profile:
+                    rows.defect("R4", where, f"{table}|{key}",
+                                f"index {index} of {name} has '{bound.profile}' in {'|'.join(bound.profile_where)} and "
+                                f"'{profile}' here; which one holds depends on the order of arrival")
+                bound.profile, bound.profile_where = profile, where
+    for key, where, fields in rows.rows("BUFFER_PORT_EGRESS_PROFILE_LIST"):
+        for name in rows.ports("BUFFER_PORT_EGRESS_PROFILE_LIST", key, where):
+            device.ports[name].egress_profiles = cast("tuple[str, ...]", fields.get("profile_list", ()))
+    for key, where, _ in rows.rows("BUFFER_PORT_INGRESS_PROFILE_LIST"):
+        list(rows.ports("BUFFER_PORT_INGRESS_PROFILE_LIST", key, where))
+
+
+def _maps(rows: Rows, device: Device) -> None:
+    for table, (kind, high_key, high_value) in MAP_TABLES.items():
+        for key, where, fields in rows.raw(table):
+            found = QosMap(key, where)
+            for name, value in fields.items():
+                text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else "?"
+                if not (re.fullmatch(r"[0-9]{1,3}", name) and re.fullmatch(r"[0-9]{1,3}", text)
+                        and int(name) <= high_key and int(text) <= high_value):
+                    rows.defect("R5", (*where, name), f"{table}|{key}", f"entry {name[:20]} -> {text[:20]} is outside "
+                                f"0..{high_key} -> 0..{high_value}")
+                else:
+                    found.entries[int(name)] = int(text)
+            device.maps.setdefault(kind, {})[key] = found
+
+
+def _queues(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("SCHEDULER"):
+        device.schedulers[key] = Scheduler(key, where, _text(fields, "type", "WRR"),
+                                           _int(fields, "weight") or _DEFAULT_WEIGHT)
+    for key, where, fields in rows.rows("WRED_PROFILE"):
+        wred = Wred(key, where, _text(fields, "ecn", "ecn_none"),
+                    drops=frozenset(c for c in COLOURS if fields.get(f"wred_{c}_enable") == "true"))
+        for colour in COLOURS:
+            low, high = _int(fields, f"{colour}_min_threshold"), _int(fields, f"{colour}_max_threshold")
+            if low is not None and high is not None:
+                wred.curves[colour] = Curve(low, high, _int(fields, f"{colour}_drop_probability"))
+        device.wreds[key] = wred
+    for key, where, fields in rows.rows("QUEUE"):
+        for name, index in rows.port_index("QUEUE", key, where, 15):
+            bound = device.ports[name].queues.setdefault(index, Binding(where))
+            bound.where = where
+            bound.wred = _text(fields, "wred_profile") or bound.wred
+            bound.scheduler = _text(fields, "scheduler") or bound.scheduler
+
+
+def _port_qos(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("PORT_QOS_MAP"):
+        maps = {kind: _text(fields, name) for name, (kind, _) in MAP_FIELDS.items() if name in fields}
+        if key == "global":
+            device.global_maps = maps
+            continue
+        for name in rows.ports("PORT_QOS_MAP", key, where):
+            port = device.ports[name]
+            port.qos_where, port.maps = where, maps
+            port.lossless = _bits(_text(fields, "pfc_enable"))
+            port.watched = _bits(_text(fields, "pfcwd_sw_enable"))
+        device.decap_maps.update({name: _text(fields, name) for name in ("decap_tc_to_pg_map", "decap_dscp_to_tc_map")
+                                  if name in fields})
+
+
+def _watchdog(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("PFC_WD"):
+        if key == "GLOBAL":
+            device.watchdog_poll_ms = _int(fields, "POLL_INTERVAL")
+            continue
+        for name in rows.ports("PFC_WD", key, where):
+            device.ports[name].watchdog = Watchdog(where, _text(fields, "action", "drop"),
+                                                   _int(fields, "detection_time"), _int(fields, "restoration_time"))
+
+
+def _network(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("DEVICE_NEIGHBOR"):
+        if key not in device.ports:      # YANG asks for no such port: cabling data may be older than the breakout
+            rows.unread(where, f"neighbour of port '{key[:40]}', which the file does not have")
+        elif fields.get("name"):
+            device.ports[key].neighbor = (_text(fields, "name"), _text(fields, "port"))
+    for _, _, fields in rows.rows("BGP_NEIGHBOR"):
+        if fields.get("name") and fields.get("asn"):
+            device.bgp[_text(fields, "name")] = _text(fields, "asn")
+    for key, where, _ in rows.rows("PORTCHANNEL_MEMBER"):
+        lag, _, member = key.partition("|")
+        for name in rows.ports("PORTCHANNEL_MEMBER", member, where):
+            device.ports[name].lag = lag
+    for _, _, fields in rows.rows("SWITCH_HASH"):
+        if "ecmp_hash" in fields:
+            device.hash_fields = cast("tuple[str, ...]", fields["ecmp_hash"])
+        device.hash_algorithm = _text(fields, "ecmp_hash_algorithm")
+    for _, _, fields in rows.rows("SWITCH"):
+        device.mac_age_s = _int(fields, "fdb_aging_time")
+    for _, where, fields in rows.rows("LOSSLESS_TRAFFIC_PATTERN"):
+        device.pattern_mtu, device.pattern_where = _int(fields, "mtu"), where
+        device.pattern_small_percent = _int(fields, "small_packet_percentage")
+    device.static_routes = sum(1 for _ in rows.rows("STATIC_ROUTE"))
+    for _, _, fields in rows.rows("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
+        device.over_subscribe_ratio = _int(fields, "over_subscribe_ratio") or 0
+        device.default_dynamic_th = _int(fields, "default_dynamic_th") or 0
+
+
+def _overlay(rows: Rows, device: Device) -> None:
+    for key, where, fields in rows.rows("VXLAN_TUNNEL"):
+        device.tunnels[key] = Tunnel(key, where, _text(fields, "dscp_mode", "uniform"),
+                                     _text(fields, "ecn_mode", "standard"), ":" in _text(fields, "src_ip"))
+    for table in ("VXLAN_TUNNEL_MAP", "VXLAN_EVPN_NVO"):
+        for key, where, _ in rows.rows(table):
+            tunnel = key.partition("|")[0]
+            if table == "VXLAN_TUNNEL_MAP" and tunnel not in device.tunnels:
+                rows.defect("R1", where, f"{table}|{key}", f"VXLAN_TUNNEL '{tunnel[:40]}' is not in the file")
+    routed = {key.partition("|")[0] for key in rows.keys("VLAN_INTERFACE")}
+    for key, where, fields in rows.rows("VLAN"):
+        device.vlans[key] = Vlan(key, where, _int(fields, "mtu"), routed=key in routed)
+    for key, where, _ in rows.rows("VLAN_MEMBER"):
+        name, _, member = key.partition("|")
+        vlan = device.vlans.get(name)
+        if vlan is None:
+            rows.defect("R1", where, f"VLAN_MEMBER|{key}", f"VLAN '{name[:40]}' is not in the file")
+        else:
+            vlan.members = (*vlan.members, member)
+            if not member.startswith("PortChannel"):
+                list(rows.ports("VLAN_MEMBER", member, where))

@@ -1,0 +1,140 @@
+"""Fields of the CONFIG_DB tables that decide about lossless traffic: type, range, and what they refer to.
+
+A field not listed here is reported as not understood; one that is known to be of no matter to any check is in
+`IGNORED`. Ranges are those of sonic-buildimage src/sonic-yang-models/yang-models/sonic-<table>.yang, and orchagent's
+where YANG has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kind = Literal["int", "choice", "flag", "text", "ref", "refs", "priorities", "list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What one field may hold."""
+
+    kind: Kind
+    low: int = 0
+    high: int = 2**63 - 1
+    choices: tuple[str, ...] = ()
+    table: str = ""
+
+
+_BYTES: Final = Rule("int")
+_TEXT: Final = Rule("text")
+_FLAG: Final = Rule("flag", choices=("true", "false"))
+_ON_OFF: Final = Rule("choice", choices=("on", "off"))
+_UP_DOWN: Final = Rule("choice", choices=("up", "down"))
+_PERCENT: Final = Rule("int", 0, 100)
+_ECN: Final = ("ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red",
+               "ecn_yellow_red", "ecn_all")
+_ENABLE: Final = Rule("choice", choices=("enable", "disable"))
+COLOURS: Final = ("green", "yellow", "red")
+
+MAP_TABLES: Final = {
+    "DSCP_TO_TC_MAP": ("dscp_to_tc", 63, 15), "DOT1P_TO_TC_MAP": ("dot1p_to_tc", 7, 15),
+    "TC_TO_QUEUE_MAP": ("tc_to_queue", 15, 15), "TC_TO_PRIORITY_GROUP_MAP": ("tc_to_pg", 15, 7),
+    "MAP_PFC_PRIORITY_TO_QUEUE": ("pfc_to_queue", 7, 15),
+    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": ("pfc_to_pg", 7, 7), "TC_TO_DSCP_MAP": ("tc_to_dscp", 15, 63),
+}
+"""Table -> (kind of map, largest key, largest value)."""
+
+MAP_FIELDS: Final = {f"{kind}_map": (kind, table) for table, (kind, _, _) in MAP_TABLES.items()}
+"""Field of PORT_QOS_MAP -> (kind of map, table)."""
+
+SCHEMA: Final[dict[str, dict[str, Rule]]] = {
+    "DEVICE_METADATA": {
+        "hostname": _TEXT, "hwsku": _TEXT, "platform": _TEXT, "type": _TEXT, "bgp_asn": _TEXT, "buffer_model":
+        Rule("choice", choices=("dynamic", "traditional")), "default_pfcwd_status": _ENABLE,
+    },
+    "PORT": {
+        "lanes": Rule("list"), "speed": Rule("int", 1, 1_600_000), "mtu": Rule("int", 68, 9216),
+        "admin_status": _UP_DOWN, "fec": Rule("choice", choices=("rs", "fc", "none", "auto")),
+        "autoneg": _ON_OFF, "pfc_asym": _ON_OFF,
+    },
+    "BUFFER_POOL": {
+        "type": Rule("choice", choices=("ingress", "egress", "both")),
+        "mode": Rule("choice", choices=("static", "dynamic")), "size": _BYTES, "xoff": _BYTES, "percentage": _PERCENT,
+    },
+    "BUFFER_PROFILE": {
+        "pool": Rule("ref", table="BUFFER_POOL"), "size": _BYTES, "dynamic_th": Rule("int", -8, 7),
+        "static_th": _BYTES, "xon": _BYTES, "xon_offset": _BYTES, "xoff": _BYTES,
+        "headroom_type": Rule("choice", choices=("static", "dynamic")),
+        "mode": Rule("choice", choices=("static", "dynamic")),
+        "packet_discard_action": Rule("choice", choices=("drop", "trim")),
+    },
+    "BUFFER_PG": {"profile": Rule("ref", table="BUFFER_PROFILE")},
+    "BUFFER_QUEUE": {"profile": Rule("ref", table="BUFFER_PROFILE")},
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": {"profile_list": Rule("refs", table="BUFFER_PROFILE")},
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": {"profile_list": Rule("refs", table="BUFFER_PROFILE")},
+    "WRED_PROFILE": {
+        "ecn": Rule("choice", choices=_ECN),
+        **{f"{c}_{end}_threshold": _BYTES for c in COLOURS for end in ("min", "max")},
+        **{f"{c}_drop_probability": _PERCENT for c in COLOURS},
+        **{f"wred_{c}_enable": _FLAG for c in COLOURS},
+    },
+    "QUEUE": {"scheduler": Rule("ref", table="SCHEDULER"), "wred_profile": Rule("ref", table="WRED_PROFILE")},
+    "SCHEDULER": {
+        "type": Rule("choice", choices=("DWRR", "WRR", "STRICT")), "weight": Rule("int", 1, 100),
+        "priority": Rule("int", 0, 9), "meter_type": Rule("choice", choices=("packets", "bytes")),
+        "cir": _BYTES, "pir": _BYTES, "cbs": _BYTES, "pbs": _BYTES,
+    },
+    "PORT_QOS_MAP": {
+        **{name: Rule("ref", table=table) for name, (_, table) in MAP_FIELDS.items()},
+        "pfc_enable": Rule("priorities"), "pfcwd_sw_enable": Rule("priorities"),
+        "scheduler": Rule("ref", table="SCHEDULER"),
+        "decap_tc_to_pg_map": Rule("ref", table="TC_TO_PRIORITY_GROUP_MAP"),
+        "decap_dscp_to_tc_map": Rule("ref", table="DSCP_TO_TC_MAP"),
+    },
+    "PFC_WD": {
+        "action": Rule("choice", choices=("drop", "forward", "alert")), "detection_time": Rule("int", 100, 5000),
+        "restoration_time": Rule("int", 100, 60000), "pfc_stat_history": _ENABLE,
+        "POLL_INTERVAL": Rule("int", 100, 1000), "BIG_RED_SWITCH": _ENABLE,
+    },
+    "DEVICE_NEIGHBOR": {"name": _TEXT, "port": _TEXT},
+    "LOSSLESS_TRAFFIC_PATTERN": {"mtu": Rule("int", 1, 9216), "small_packet_percentage": _PERCENT},
+    "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {
+        "default_dynamic_th": Rule("int", -8, 7), "over_subscribe_ratio": Rule("int", 0, 65535),
+        "max_headroom_size": _BYTES,
+    },
+    "BGP_NEIGHBOR": {"asn": _TEXT, "name": _TEXT},
+    "VXLAN_TUNNEL": {
+        "src_ip": _TEXT, "dst_ip": _TEXT, "ttl_mode": Rule("choice", choices=("uniform", "pipe")),
+        "dscp_mode": Rule("choice", choices=("uniform", "pipe")),
+        "ecn_mode": Rule("choice", choices=("standard", "copy_from_outer")),
+    },
+    "VXLAN_TUNNEL_MAP": {"vlan": Rule("ref", table="VLAN"), "vni": Rule("int", 1, 16_777_215)},
+    "VXLAN_EVPN_NVO": {"source_vtep": Rule("ref", table="VXLAN_TUNNEL")},
+    "VLAN": {"vlanid": Rule("int", 1, 4094), "mtu": Rule("int", 1, 9216), "members": Rule("list")},
+    "VLAN_MEMBER": {"tagging_mode": Rule("choice", choices=("tagged", "untagged", "priority_tagged"))},
+    "VLAN_INTERFACE": {},
+    "PORTCHANNEL_MEMBER": {},
+    "SWITCH_HASH": {
+        "ecmp_hash": Rule("list"), "lag_hash": Rule("list"), "ecmp_hash_algorithm": _TEXT, "lag_hash_algorithm": _TEXT,
+    },
+    "SWITCH": {"fdb_aging_time": Rule("int", 0, 1_000_000), "ecmp_hash_seed": _TEXT, "lag_hash_seed": _TEXT},
+    "VERSIONS": {"VERSION": _TEXT},
+    "STATIC_ROUTE": {},
+}
+"""Table -> field -> rule. CABLE_LENGTH and the map tables have free field names and are read on their own."""
+
+IGNORED: Final[dict[str, frozenset[str]]] = {
+    "PORT": frozenset(("alias", "index", "description", "tpid", "role", "asic_port_name", "core_id", "core_port_id",
+                       "num_voq", "coreId", "corePortId", "numVoq", "adv_speeds", "adv_interface_types", "macsec",
+                       "interface_type", "link_training", "laser_freq", "tx_power", "mode", "dhcp_rate_limit",
+                       "subport", "media_type", "dom_polling",
+                       "valid_speeds")),
+    "PORT_QOS_MAP": frozenset(("tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map")),
+    "BGP_NEIGHBOR": frozenset(("local_addr", "holdtime", "keepalive", "rrclient", "nhopself", "admin_status",
+                               "local_asn", "peer_type", "ebgp_multihop_ttl", "peer_group_name", "keepalive_intvl",
+                               "holdtime_intvl")),
+    "VLAN": frozenset(("admin_status", "description", "alias", "autostate", "dhcp_servers", "dhcpv6_servers",
+                       "dhcpv6_option|rfc6939_support", "host_ifname", "mac")),
+}
+FREE_FIELDS: Final = frozenset(("DEVICE_METADATA", "VLAN_INTERFACE", "PORTCHANNEL_MEMBER", "STATIC_ROUTE", "SWITCH",
+                                "VERSIONS"))
+"""Tables of which only the fields above matter and the others are many."""

@@ -1,0 +1,95 @@
+"""Headroom arithmetic against shipped tables, hand-computed values and its own laws."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.configs.headroom import bounds, cable_bytes, nic_xoff_bytes, quanta_bytes, vendor_row
+from fabric.configs.pgtable import HeadroomTables, parse_table
+from fabric.configs.platforms import PLATFORMS, find_platform
+from fabric.errors import InputErrors
+
+
+def _rows(reference_dir: Path, hwsku: str) -> list[dict[str, str]]:
+    with (reference_dir / "sonic/pg_profile_lookup/ALL_ROWS.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["path"].split("/")[-2] == hwsku]
+    return [row for row in rows if row["path"] == rows[0]["path"]]
+
+
+@pytest.mark.parametrize("hwsku", PLATFORMS)
+def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, reference_dir: Path) -> None:
+    rows = _rows(reference_dir, hwsku)
+    assert rows
+    platform = PLATFORMS[hwsku]
+    for row in rows:
+        speed, cable = int(row["speed"]), int(row["cable"].removesuffix("m"))
+        assert platform.shipped(speed, cable), (speed, cable)
+        ours = platform.row(speed, cable)
+        assert (ours.size_bytes, ours.xon_bytes, ours.xoff_bytes) == (
+            int(row["size"]), int(row["xon"]), int(row["xoff"])), (speed, cable)
+    assert len(rows) == len(platform.speeds_mbps) * len(platform.cables_m)
+
+
+def test_at_least_169_shipped_rows_are_reproduced() -> None:
+    assert sum(len(it.speeds_mbps) * len(it.cables_m) for it in PLATFORMS.values()) >= 169
+
+
+def test_the_hand_computed_row_of_400g_at_40_m_is_met() -> None:
+    # prop = 9100 + 20202 + 819.2 + 57920 + 6000 = 94041; 1024 + 3 * 94041 = 283148, up to 1024s: 283648
+    assert PLATFORMS["ACS-SN5600"].row(400_000, 40).xoff_bytes == 283_648
+
+
+def test_bounds_are_those_of_the_book_at_400g_40_m() -> None:
+    found = bounds(400_000, 40, 9216)
+    assert (found.b, found.c, found.d) == (33_562, 38_600, 96_520)
+    assert found.a == 20_000 + 84 + 2 * 1542
+
+
+@given(st.sampled_from([25_000, 100_000, 400_000, 800_000]), st.integers(0, 2000), st.integers(1500, 9216))
+def test_bounds_are_ordered_and_grow_with_cable_and_mtu(speed: int, cable: int, mtu: int) -> None:
+    here, longer, larger = bounds(speed, cable, mtu), bounds(speed, cable + 1, mtu), bounds(speed, cable, mtu + 1)
+    assert here.a <= here.b <= here.c < here.d
+    assert longer.d > here.d
+    assert larger.d > here.d
+
+
+@given(st.sampled_from(sorted(PLATFORMS)), st.sampled_from([25_000, 100_000, 400_000]), st.integers(1, 1000))
+def test_xoff_never_shrinks_with_the_cable_and_is_whole_kilobytes(name: str, speed: int, cable: int) -> None:
+    asic = PLATFORMS[name].asic
+    near, far = vendor_row(asic, speed, cable), vendor_row(asic, speed, cable + 50)
+    assert near.xoff_bytes <= far.xoff_bytes
+    assert near.xoff_bytes % 1024 == 0
+    assert near.xoff_bytes >= cable_bytes(speed, cable)
+
+
+def test_a_speed_without_quanta_takes_the_next_higher_one() -> None:
+    assert quanta_bytes(60_000) == quanta_bytes(100_000) == 25_216
+    assert quanta_bytes(1_600_000) == 57_920
+
+
+def test_a_nic_reserves_what_the_driver_computes() -> None:
+    assert nic_xoff_bytes(400_000, 40, 9216) == 180_027
+
+
+@pytest.mark.parametrize(("word", "hwsku"), [("sn5600", "ACS-SN5600"), ("MSN4700", "ACS-MSN4700"),
+                                             ("x86_64-nvidia_sn5600-r0", "ACS-SN5600"), ("sn4700", "ACS-MSN4700")])
+def test_a_platform_is_found_by_the_names_people_use(word: str, hwsku: str) -> None:
+    found = find_platform(word)
+    assert found is not None
+    assert found.name == hwsku
+
+
+def test_an_unknown_platform_is_not_guessed() -> None:
+    assert find_platform("sn9999") is None
+    assert HeadroomTables().find("Force10-S6000", "x86_64-dell_s6000_s1220-r0") is None
+
+
+def test_every_bad_line_of_a_table_is_named() -> None:
+    with pytest.raises(InputErrors) as caught:
+        parse_table("400000 40m 1 2 3 0\n400000 40 1 2 3 0\n100000 5m x 2 3 0\n400000 40m 1 2 3 0\n", "t.ini")
+    assert [problem.path for problem in caught.value.problems] == ["t.ini:2", "t.ini:3", "t.ini:4"]

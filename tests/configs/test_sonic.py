@@ -1,0 +1,165 @@
+"""CONFIG_DB files: what is read, what is reported as not understood, what the switch would add itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.configs.buffermgr import add_run_time_buffers
+from fabric.configs.jsonfile import JsonText
+from fabric.configs.model import Device
+from fabric.configs.pgtable import HeadroomTables, parse_table
+from fabric.configs.sonic import parse_sonic
+from fabric.errors import InputErrors
+
+TABLE = parse_table("400000 40m 124928 37888 77824 0\n", "pg.ini")
+
+
+def read(tables: dict[str, Any]) -> Device:
+    return parse_sonic(JsonText(json.dumps(tables, indent=1), "leaf1.json"), "leaf1.json")
+
+
+def one_port(**more: Any) -> dict[str, Any]:
+    return {"PORT": {"Ethernet0": {"speed": "400000", "admin_status": "up", "mtu": "9100"},
+                     "Ethernet8": {"speed": "400000", "admin_status": "up"}},
+            "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}},
+            "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}}, **more}
+
+
+def test_lists_and_ranges_in_keys_are_spread_over_ports_and_indices() -> None:
+    device = read(one_port(BUFFER_PROFILE={"x": {"pool": "p"}}, BUFFER_POOL={"p": {"type": "ingress"}},
+                           BUFFER_PG={"Ethernet0,Ethernet8|3-4": {"profile": "x"}}))
+    assert {name: sorted(port.groups) for name, port in device.ports.items()} == {"Ethernet0": [3, 4],
+                                                                                  "Ethernet8": [3, 4]}
+
+
+def test_references_in_brackets_mean_the_same_as_plain_ones() -> None:
+    device = read(one_port(BUFFER_PROFILE={"x": {"pool": "[BUFFER_POOL|p]"}}, BUFFER_POOL={"p": {"type": "ingress"}},
+                           BUFFER_PG={"Ethernet0|3": {"profile": "[BUFFER_PROFILE|x]"}}))
+    assert device.ports["Ethernet0"].groups[3].profile == "x"
+    assert device.profiles["x"].pool == "p"
+    assert {it.check for it in device.defects} == {"R3"}
+
+
+@pytest.mark.parametrize(("tables", "check", "word"), [
+    ({"BUFFER_PG": {"Ethernet0|3": {"profile": "nope"}}}, "R1", "nope"),
+    ({"BUFFER_PG": {"Ethernet4|3": {"profile": "NULL"}}}, "R1", "Ethernet4"),
+    ({"BUFFER_PG": {"Ethernet0|5-3": {"profile": "NULL"}}}, "R5", "5-3"),
+    ({"BUFFER_PG": {"Ethernet0|0-999": {"profile": "NULL"}}}, "R5", "0-999"),
+    ({"BUFFER_PG": {"Ethernet0": {"profile": "NULL"}}}, "R5", "port|index"),
+    ({"BUFFER_PROFILE": {"x": {"dynamic_th": "8"}}}, "R5", "-8..7"),
+    ({"PFC_WD": {"Ethernet0": {"detection_time": "20"}}}, "R5", "100..5000"),
+    ({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "40"}}}, "R5", "40m"),
+    ({"SCHEDULER": {"s": {"weight": 0}}}, "R5", "1..100"),
+    ({"WRED_PROFILE": {"w": {"ecn": "ecn_some"}}}, "R5", "ecn_none"),
+    ({"WRED_PROFILE": {"w": {"ecn": None}}}, "R5", "null"),
+    ({"WRED_PROFILE": {"w": []}}, "R5", "a list"),
+    ({"QUEUE": "x"}, "R5", "text"),
+    ({"DSCP_TO_TC_MAP": {"m": {"64": "1"}}}, "R5", "64"),
+])
+def test_what_the_switch_would_refuse_is_a_defect(tables: dict[str, Any], check: str, word: str) -> None:
+    defects = read({**one_port(), **tables}).defects
+    assert [it.check for it in defects] == [check]
+    assert word in defects[0].text + defects[0].object
+
+
+def test_two_profiles_on_one_group_are_a_defect_and_the_same_one_twice_is_not() -> None:
+    profiles = {"a": {"pool": "p"}, "b": {"pool": "p"}}
+    pool = {"p": {"type": "ingress"}}
+    for second, expected in (("b", ["R4"]), ("a", [])):
+        device = read(one_port(BUFFER_PROFILE=profiles, BUFFER_POOL=pool, BUFFER_PG={
+            "Ethernet0|3-4": {"profile": "a"}, "Ethernet0|3": {"profile": second}}))
+        assert [it.check for it in device.defects] == expected
+
+
+def test_unknown_tables_and_fields_are_listed_with_their_lines() -> None:
+    device = read(one_port(AAA={"x": {}}, BUFFER_POOL={"p": {"type": "ingress", "colour": "blue"}}))
+    assert [it.what for it in device.unread] == ["field 'colour' of BUFFER_POOL", "table AAA"]
+    assert [it.place.line for it in device.unread] == [31, 25]
+
+
+def test_a_place_is_the_line_of_the_field_or_of_what_holds_it() -> None:
+    device = read(one_port())
+    lines = json.dumps(one_port(), indent=1).splitlines()
+    assert '"mtu"' in lines[device.place(("PORT", "Ethernet0", "mtu")).line - 1]
+    assert '"Ethernet8"' in lines[device.place(("PORT", "Ethernet8", "mtu")).line - 1]
+
+
+def test_a_key_given_twice_is_found_with_both_lines() -> None:
+    text = '{"PORT": {"Ethernet0": {"speed": "1000",\n"speed": "2000"}}}'
+    device = parse_sonic(JsonText(text, "x.json"), "x.json")
+    assert [(it.check, it.object) for it in device.defects] == [("R8", "PORT|Ethernet0|speed")]
+    assert "lines 1 and 2" in device.defects[0].text
+
+
+def test_the_switch_adds_the_lossless_groups_of_its_table() -> None:
+    device = read(one_port())
+    add_run_time_buffers(device, TABLE)
+    profile = device.profile_of(device.ports["Ethernet0"].groups[3])
+    assert profile is not None
+    assert (profile.name, profile.xoff_bytes) == ("pg_lossless_400000_40m_profile", 77824)
+    assert "pg.ini" in profile.derived
+    assert not device.ports["Ethernet8"].groups
+
+
+def test_a_cable_without_a_row_gets_no_lossless_group() -> None:
+    device = read(one_port(CABLE_LENGTH={"AZURE": {"Ethernet0": "60m"}}))
+    add_run_time_buffers(device, TABLE)
+    assert device.ports["Ethernet0"].missing_row == (400_000, 60)
+    assert not device.ports["Ethernet0"].groups
+
+
+def test_a_profile_that_is_there_already_is_used_even_if_it_is_wrong() -> None:
+    wrong = {"pool": "p", "xoff": "1", "size": "1", "xon": "0", "dynamic_th": "0"}
+    device = read(one_port(BUFFER_POOL={"p": {"type": "ingress"}},
+                           BUFFER_PROFILE={"pg_lossless_400000_40m_profile": wrong}))
+    add_run_time_buffers(device, TABLE)
+    profile = device.profile_of(device.ports["Ethernet0"].groups[4])
+    assert profile is not None
+    assert profile.xoff_bytes == 1
+
+
+def test_without_a_table_the_headroom_is_unknown_not_absent() -> None:
+    device = read(one_port())
+    add_run_time_buffers(device, HeadroomTables().find("Force10-S6000", ""))
+    assert device.ports["Ethernet0"].headroom_unknown
+    assert device.ports["Ethernet0"].missing_row is None
+
+
+def test_the_dynamic_model_computes_headroom_for_the_ports_own_mtu() -> None:
+    tables = one_port(DEVICE_METADATA={"localhost": {"hwsku": "ACS-SN5600", "buffer_model": "dynamic"}},
+                      BUFFER_POOL={"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"},
+                                   "egress_lossless_pool": {"type": "egress", "mode": "dynamic", "size": "158229504"}},
+                      BUFFER_PG={"Ethernet0|3-4": {"profile": "NULL"}},
+                      LOSSLESS_TRAFFIC_PATTERN={"AZURE": {"mtu": "1024", "small_packet_percentage": "100"}})
+    device = read(tables)
+    add_run_time_buffers(device, None)
+    profile = device.profile_of(device.ports["Ethernet0"].groups[3])
+    assert profile is not None
+    assert profile.xoff_bytes == 283_648           # 400G, 40 m, MTU 9100: the worked example of the formula
+    size = device.pools["ingress_lossless_pool"].size_bytes
+    assert size is not None
+    assert 0 < size < 158_229_504 - 2 * profile.size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"PORT": {"Ethernet0": {"speed"', "[1, 2]", "{}", '{"links": []}',
+                                  "[" * 100_000, '{"PORT": ' + "9" * 5000 + "}", "\x00", "null", '"x"'])
+def test_a_file_that_is_no_config_db_is_one_clear_error(text: str) -> None:
+    from fabric.configs.jsonfile import read_text
+
+    with pytest.raises(InputErrors) as caught:
+        parse_sonic(JsonText(read_text(text.encode(), "x.json"), "x.json"), "x.json")
+    assert caught.value.problems[0].path.startswith("x.json")
+    assert caught.value.problems[0].hint
+
+
+def test_every_stock_configuration_is_read_without_a_defect_but_old_references(reference_dir: Path) -> None:
+    for path in sorted([*reference_dir.glob("sonic/rendered/*.json"), *reference_dir.glob("sonic/full_config_db/*")]):
+        if "dutQosConfig" in path.name:            # a test's dump, not a CONFIG_DB
+            continue
+        device = parse_sonic(JsonText(path.read_text(encoding="utf-8"), path.name), path.name)
+        assert {it.check for it in device.defects} <= {"R3"}, path.name
+        assert device.ports
