@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fabric.errors import FabricError
 from fabric.state.jit import source_digest
-from fabric.state.types import State
+from fabric.state.types import State, rows
 
 _FACTS, _EVENTS = "facts", "events"
 
@@ -30,6 +30,12 @@ def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any])
     temporary.replace(path)
 
 
+def _aligned(array: NDArray[Any]) -> NDArray[Any]:
+    copy = rows(len(array), array.dtype)
+    copy[:] = array
+    return copy
+
+
 def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
     """Read a checkpoint of a run whose freshly built State is `like`.
 
@@ -40,7 +46,7 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
-        state = State(**{name: arrays[name].view(getattr(like, name).dtype) for name in State._fields})
+        state = State(**{name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields})
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
     if facts["kernels"] != source_digest():

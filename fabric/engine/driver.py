@@ -27,7 +27,7 @@ from fabric.state.build import FIRST_PACKETS_PER_PORT, build, digest, give_rows
 from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.params import EngineParams
 from fabric.state.trace import NO_PORT
-from fabric.state.types import PACKET, TRACE, State
+from fabric.state.types import PACKET, TRACE, State, rows
 from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
 
@@ -136,15 +136,15 @@ class Emulator:
 
     def _supply_packets(self) -> None:
         """Level free packet rows, and grow the table if that does not help; nothing is lost (architecture, D8)."""
-        rows = self.state.threads
-        needy = {int(row["stop_device"]) for row in rows if row["stop"] == Stop.PACKETS or self._sequential}
+        stopped = self.state.threads
+        needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
             wanted = 4 * FIRST_PACKETS_PER_PORT * int(self.state.devices[device]["n_ports"])
             moved = int(level_packets(self.state, device, wanted, 2 * FIRST_PACKETS_PER_PORT))
             if moved < wanted:
                 old = self.state.packets
                 more = max(wanted - moved, len(old) // 8)
-                packets = np.zeros(len(old) + more, PACKET)
+                packets = rows(len(old) + more, PACKET)
                 packets[: len(old)] = old
                 self.state = self.state._replace(packets=packets)
                 give_rows(self.state, device, len(old), more)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.state.types import GROUP, MEMBER, State
+from fabric.state.types import GROUP, MEMBER, State, rows
 from fabric.topology.model import Fabric
 from fabric.topology.paths import DELIVER, UNREACHABLE, EcmpTable
 
@@ -79,7 +79,7 @@ class FibWriter:
 
     def _grown(self, state: State) -> State:
         known = len(state.groups) if self._known(state) else 0
-        groups, members = np.zeros(max(len(self._first), 1), GROUP), np.zeros(max(len(self._members), 1), MEMBER)
+        groups, members = rows(max(len(self._first), 1), GROUP), rows(max(len(self._members), 1), MEMBER)
         groups["first"][: len(self._first)] = self._first
         groups["count"][: len(self._first)] = np.diff([*self._first, len(self._members)])
         members["port"][: len(self._members)] = self._members

@@ -33,8 +33,7 @@ def shortage(state: State, device: int) -> int:
     n_ports = i64(row["n_ports"])
     if row["free_count"] < pool.reserve(n_ports):
         return _PACKETS
-    capacity = state.trace.shape[0] // state.threads.shape[0]
-    if state.threads[i64(row["thread"])]["trace_count"] > capacity - trace.margin(n_ports):
+    if state.threads[row["thread"]]["trace_count"] > state.config[0]["trace_rows"] - trace.margin(n_ports):
         return _TRACE
     return _NONE
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
 
+from fabric.state.directory import element_pointer
 from fabric.state.jit import kernel
 from fabric.state.types import State
 
@@ -42,8 +43,7 @@ def yield_processor() -> int:
 @intrinsic
 def _atomic_store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        pointer = builder.gep(view.data, [args[1]])
+        pointer = element_pointer(context, builder, signature.args[0], args[0], types.intp, args[1])
         builder.store_atomic(args[2], pointer, ordering="release", align=8)
         return context.get_dummy_value()
 
@@ -53,8 +53,8 @@ def _atomic_store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 @intrinsic
 def _atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        return builder.load_atomic(builder.gep(view.data, [args[1]]), ordering="acquire", align=8)
+        pointer = element_pointer(context, builder, signature.args[0], args[0], types.intp, args[1])
+        return builder.load_atomic(pointer, ordering="acquire", align=8)
 
     return types.int64(array, types.intp), codegen
 

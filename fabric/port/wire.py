@@ -15,6 +15,7 @@ import numpy as np
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS
 from fabric.state.jit import hot, kernel
+from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
 u = np.uint32
@@ -105,6 +106,7 @@ def pop(state: State, device: int, port: int, source: int) -> np.uint32:
     else:
         head = state.packets[packet]["next"]
         row["in_head"] = head
+        prefetch(state.packets, state.packets[head]["next"])
         calendar.schedule(state, device, source, i64(state.packets[head]["time_ps"]), i64(state.packets[head]["order"]))
     return packet
 

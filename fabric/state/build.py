@@ -65,30 +65,30 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     state = t.State(
         config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2),
         devices=devices, next_ps=np.full(n_nodes, INFINITY_PS, np.int64), tree=tree,
-        ports=np.zeros(n_ports, t.PORT), queues=np.zeros(n_ports * N_CLASSES, t.QUEUE),
-        pgs=np.zeros(n_ports * N_CLASSES, t.PG), prios=np.zeros(n_ports * N_CLASSES, t.PRIO),
-        pools=np.zeros(max(sum(len(s.pools) for s in params.switches.values()), 1), t.POOL),
-        packets=np.zeros(capacity, t.PACKET), drops=np.zeros(n_ports * N_CLASSES * N_DROP_REASONS, t.DROP),
-        switches=np.zeros(max(n_switches, 1), t.SWITCH), hosts=np.zeros(n_hosts, t.HOST),
-        qps=np.zeros(n_qps, t.QP), rqps=np.zeros(n_qps, t.RQP),
-        messages=np.zeros(n_messages + 1, t.MESSAGE), rmessages=np.zeros(n_messages + 1, t.RMESSAGE),
-        dependents=np.zeros(max(len(params.messages.after), 1), t.DEPENDENT),
-        starts=np.zeros(max(n_messages, 1), t.HEAP), waits=np.zeros(max(n_qps, 1), t.HEAP),
-        qp_list=np.zeros(max(n_qps, 1), np.uint32),
-        fib=np.zeros(max(n_switches * n_hosts, 1), np.uint32), groups=np.zeros(1, t.GROUP), members=np.zeros(1, t.MEMBER),
-        tx_ps=np.zeros(t.TX_SIZES, np.int64), random=np.zeros(n_nodes * N_RANDOM_USES, t.RANDOM),
-        flowlets=np.zeros(_flowlets(params, n_switches), t.FLOWLET),
-        bitmap=np.zeros(max(2 * n_qps * sack_window, 1), np.uint8),
-        trace=np.zeros(threads * _trace_rows(fabric), t.TRACE),
-        outbox=np.zeros(threads * threads * 2 * n_ports, np.uint32), outbox_count=np.zeros(threads * threads * OUTBOX_STRIDE, np.int64),
-        threads=np.zeros(threads, t.THREAD), roster=np.zeros(n_nodes, np.uint32), sync=np.zeros(threads * SYNC_STRIDE, np.int64),
-        global_tree=np.zeros(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves), INFINITY_PS, np.int64),
-        global_order=np.zeros(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
+        ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
+        pgs=t.rows(n_ports * N_CLASSES, t.PG), prios=t.rows(n_ports * N_CLASSES, t.PRIO),
+        pools=t.rows(max(sum(len(s.pools) for s in params.switches.values()), 1), t.POOL),
+        packets=t.rows(capacity, t.PACKET), drops=t.rows(n_ports * N_CLASSES * N_DROP_REASONS, t.DROP),
+        switches=t.rows(max(n_switches, 1), t.SWITCH), hosts=t.rows(n_hosts, t.HOST),
+        qps=t.rows(n_qps, t.QP), rqps=t.rows(n_qps, t.RQP),
+        messages=t.rows(n_messages + 1, t.MESSAGE), rmessages=t.rows(n_messages + 1, t.RMESSAGE),
+        dependents=t.rows(max(len(params.messages.after), 1), t.DEPENDENT),
+        starts=t.rows(max(n_messages, 1), t.HEAP), waits=t.rows(max(n_qps, 1), t.HEAP),
+        qp_list=t.rows(max(n_qps, 1), np.uint32),
+        fib=t.rows(max(n_switches * n_hosts, 1), np.uint32), groups=t.rows(1, t.GROUP), members=t.rows(1, t.MEMBER),
+        tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES, np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
+        flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
+        bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
+        trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
+        outbox=t.rows(threads * threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * threads * OUTBOX_STRIDE, np.int64),
+        threads=t.rows(threads, t.THREAD), roster=t.rows(n_nodes, np.uint32), sync=t.rows(threads * SYNC_STRIDE, np.int64),
+        global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves), INFINITY_PS, np.int64),
+        global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
     if insertion:
         _link_global_tree(state)
     state = _fill_ports(state, fabric, params)
-    _fill_switches(state, fabric, params)
+    state = _fill_switches(state, fabric, params)
     _fill_hosts(state, fabric, params)
     _fill_queue_pairs(state, params)
     _fill_messages(state, params)
@@ -174,7 +174,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
         "retry_limit": transport.retry_limit, "nak_interval_ps": transport.nak_interval_ps, "ack_dscp": transport.ack_dscp,
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
-        "trace_mask": trace_mask, "first_timer_leaf": first_timer_leaf,
+        "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn
@@ -258,11 +258,17 @@ def fill_pg(row: Any, pg: PgParams) -> None:
     row["least_margin_bytes"] = INFINITY_PS
 
 
-def _fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> None:
+def _fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
     n_hosts, pool = len(fabric.hosts), 0
+    sizes = sorted({mine.cell_bytes for mine in params.switches.values()})
+    cells = t.rows(len(sizes) * t.TX_SIZES, np.uint16)
+    for index, size in enumerate(sizes):
+        frames = np.arange(t.TX_SIZES)
+        cells[index * t.TX_SIZES : (index + 1) * t.TX_SIZES] = -(-frames // size) * size
     for node in fabric.switches:
         mine = params.switches[node.id]
         row = state.switches[node.id - n_hosts]
+        row["cells_row"] = sizes.index(mine.cell_bytes)
         row["cell_bytes"], row["hash_algorithm"], row["hash_seed"] = mine.cell_bytes, mine.hash_algorithm, mine.hash_seed
         row["load_balance"], row["flowlet_gap_ps"] = mine.load_balance, mine.flowlet_gap_ps
         row["mark_at_dequeue"], row["ip"] = mine.mark_at_dequeue, int(params.host_ip[node.id])
@@ -281,6 +287,7 @@ def _fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> None
                 state.queues[port * N_CLASSES + index]["pool"] = pool + queue.pool
         pool += len(mine.pools)
         fill_watchdog(state, node, mine, 0)
+    return state._replace(cells=cells)
 
 
 def fill_watchdog(state: t.State, node: Node, mine: SwitchParams, now_ps: int) -> None:
@@ -422,6 +429,7 @@ def partition(state: t.State, fabric: Fabric, threads: int) -> None:
 OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages", "members", "random")
 """Tables whose every field is the same for any scheduler, thread count and packet numbering."""
 _POINTERS = {
+    "switches": ("cells_row",),
     "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "out_first", "out_last", "pout_first",
               "pout_last", "free_pending"),
     "queues": ("head", "tail"),

@@ -2,22 +2,26 @@
 
 A tuple of forty arrays is three hundred machine words, copied at every call and unpacked in every function: two
 minutes of compilation, and calls too dear to make. Kernels therefore receive the address of a directory, an int64
-array with (address, length) per table in the order of State's fields, and `state.ports` compiles to two loads marked
-invariant, since no table moves while a kernel runs. The spelling is the tuple's, so the same text runs as plain Python
-with the real State (docs/decisions/0003).
+array with (address, length) per table in the order of State's fields, and `state.ports` compiles to a load marked
+invariant, since no table moves while a kernel runs. A table compiles to its address: `state.ports[p]["busy_until_ps"]` is one
+multiplication and one load, without the negative-index wrap of NumPy arrays (a negative index is a defect here, and
+plain Python runs of the same kernels would show it). The spelling is NumPy's, so the same text runs as plain Python with
+the real State (docs/decisions/0003).
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.core import cgutils
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
-from numba.np.arrayobj import populate_array
+from numba.core.imputils import impl_ret_untracked
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global
+from numba.extending import infer_getattr, intrinsic, lower_builtin, lower_getattr_generic, models, register_model
 from numpy.typing import NDArray
 
 from fabric.state import types as t
@@ -28,7 +32,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE, "threads": t.THREAD,
     "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32), "outbox": np.dtype(np.uint32), "roster": np.dtype(np.uint32),
-    "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
+    "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8), "cells": np.dtype(np.uint16),
 }
 """Element type of every table; those not named are int64."""
 
@@ -57,10 +61,18 @@ class StateType(types.Type):  # type: ignore[misc]
         super().__init__(name="FabricState")
 
 
+class TableType(types.Type):  # type: ignore[misc]
+    """Numba type of one table: rows of a record, or numbers. Its value is the address of the directory entry's data."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        super().__init__(name=f"FabricTable({element})")
+
+
 STATE = StateType()
-HEAP = types.Array(from_dtype(t.HEAP), 1, "C")
+_TABLES = {field: TableType(from_dtype(dtype_of(field))) for field in FIELDS}
+HEAP = _TABLES["starts"]
 """Numba type of a table of HEAP rows, which heap functions take."""
-_ARRAYS = {field: types.Array(from_dtype(dtype_of(field)), 1, "C") for field in FIELDS}
 
 
 @register_model(StateType)
@@ -69,12 +81,26 @@ class _StateModel(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, fe_type, cgutils.voidptr_t)
 
 
+@register_model(TableType)
+class _TableModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, [("data", types.voidptr), ("length", types.intp)])
+
+
 @infer_getattr
 class _StateAttributes(AttributeTemplate):  # type: ignore[misc]
     key = StateType
 
     def generic_resolve(self, typ: Any, attr: str) -> Any:
-        return _ARRAYS.get(attr)
+        return _TABLES.get(attr)
+
+
+@infer_getattr
+class _TableAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = TableType
+
+    def generic_resolve(self, typ: Any, attr: str) -> Any:
+        return types.UniTuple(types.intp, 1) if attr == "shape" else None
 
 
 @lower_getattr_generic(StateType)
@@ -88,12 +114,65 @@ def _table(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> Any:
         loaded.set_metadata("invariant.load", invariant)
         return loaded
 
-    index, kind = FIELDS.index(attr), _ARRAYS[attr]
-    array = context.make_array(kind)(context, builder)
-    itemsize = context.get_constant(types.intp, dtype_of(attr).itemsize)
-    populate_array(array, data=builder.inttoptr(load(2 * index), array.data.type), shape=[load(2 * index + 1)],
-                   strides=[itemsize], itemsize=itemsize, meminfo=None)
-    return array._getvalue()
+    index = FIELDS.index(attr)
+    table = cgutils.create_struct_proxy(_TABLES[attr])(context, builder)
+    table.data = builder.inttoptr(load(2 * index), cgutils.voidptr_t)
+    table.length = load(2 * index + 1)
+    return table._getvalue()
+
+
+@lower_getattr_generic(TableType)
+def _table_shape(context: Any, builder: Any, typ: Any, value: Any, attr: str) -> Any:
+    table = cgutils.create_struct_proxy(typ)(context, builder, value)
+    return context.make_tuple(builder, types.UniTuple(types.intp, 1), [table.length])
+
+
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        table, index = args
+        if isinstance(table, TableType) and isinstance(index, types.Integer):
+            return signature(table.element, table, index)
+        return None
+
+
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        table, index, _ = args
+        if isinstance(table, TableType) and isinstance(index, types.Integer) and isinstance(table.element, types.Number):
+            return signature(types.none, table, index, table.element)
+        return None
+
+
+def element_pointer(context: Any, builder: Any, kind: Any, table: Any, index_type: Any, index: Any) -> Any:
+    """LLVM pointer to an element of a table."""
+    value = cgutils.create_struct_proxy(kind)(context, builder, table)
+    place = context.cast(builder, index, index_type, types.intp)
+    if isinstance(kind.element, types.Record):
+        offset = builder.mul(place, context.get_constant(types.intp, kind.element.size))
+        return builder.gep(value.data, [offset])
+    pointer = builder.bitcast(value.data, context.get_data_type(kind.element).as_pointer())
+    return builder.gep(pointer, [place])
+
+
+@lower_builtin(operator.getitem, TableType, types.Integer)  # type: ignore[untyped-decorator]
+def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, index_type = sig.args
+    pointer = element_pointer(context, builder, kind, args[0], index_type, args[1])
+    if isinstance(kind.element, types.Record):
+        result = builder.bitcast(pointer, context.get_value_type(kind.element))
+    else:
+        result = context.unpack_value(builder, kind.element, pointer)
+    return impl_ret_untracked(context, builder, sig.return_type, result)
+
+
+@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, index_type, value_type = sig.args
+    pointer = element_pointer(context, builder, kind, args[0], index_type, args[1])
+    context.pack_value(builder, kind.element, context.cast(builder, args[2], value_type, kind.element), pointer)
+    return context.get_dummy_value()
 
 
 @intrinsic
@@ -104,4 +183,3 @@ def as_state(typingctx: Any, address: Any) -> Any:
         return builder.inttoptr(args[0], cgutils.voidptr_t)
 
     return STATE(types.int64), codegen
-

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.jit import hot
+from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
 u = np.uint32
@@ -22,6 +23,7 @@ def take(state: State, device: int) -> np.uint32:
     packet = row["free_head"]
     row["free_head"] = state.packets[packet]["next"]
     row["free_count"] -= 1
+    prefetch(state.packets, row["free_head"])
     state.packets[packet]["next"] = 0
     return packet
 

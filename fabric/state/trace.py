@@ -22,8 +22,7 @@ def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio:
             a: int, b: int, c: int, d: int) -> None:
     thread = state.threads[i64(state.devices[device]["thread"])]
     count = i64(thread["trace_count"])
-    capacity = state.trace.shape[0] // state.threads.shape[0]
-    row = state.trace[i64(state.devices[device]["thread"]) * capacity + count]
+    row = state.trace[i64(state.devices[device]["thread"]) * i64(state.config[0]["trace_rows"]) + count]
     row["time_ps"], row["device"], row["port"], row["kind"], row["prio"], row["reason"] = time_ps, device, port, kind, prio, reason
     row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d
     thread["trace_count"] = count + 1

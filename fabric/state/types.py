@@ -19,8 +19,28 @@ KEY_BITS: Final = 12
 """Low bits of a calendar key hold the source: at most 4096 sources a device, 2**51 ps = 37 minutes of simulated time."""
 
 
-def _table(*fields: tuple[str, Any]) -> np.dtype[np.void]:
-    return np.dtype(list(fields), align=True)
+CACHE_LINE: Final = 64
+_PADDED_FROM = 48
+
+
+def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
+    """A row type; rows of more than 48 bytes fill whole cache lines, so that no row straddles one needlessly and rows of
+    different owners never share one."""
+    packed = np.dtype(list(fields), align=True)
+    if packed.itemsize <= _PADDED_FROM:
+        return packed
+    assert packed.names is not None and packed.fields is not None
+    size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
+    return np.dtype({"names": packed.names, "formats": [packed.fields[name][0] for name in packed.names],
+                     "offsets": [packed.fields[name][1] for name in packed.names], "itemsize": size}, align=True)
+
+
+def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
+    """(count,) zeros that begin on a cache line."""
+    kind = np.dtype(dtype)
+    raw = np.zeros(count * kind.itemsize + CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + count * kind.itemsize].view(kind)
 
 
 CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the fault fields at its end
@@ -44,6 +64,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
     # overlay
     ("vxlan", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
 )
@@ -61,7 +82,7 @@ DEVICE = _table(  # (n_nodes,)
     ("events", I8),              # handled since start                                    writer: loop
 )
 
-PORT = _table(  # (n_ports,)
+PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and counting; then what is rare
     ("node", U4), ("peer", U4), ("index", U4), ("peer_node", U4),
     ("up", U1), ("free_pending", U1), ("nonempty", U1), ("paused", U1),   # bitmaps by class, writer: owner
     ("strict", U1),              # bitmap of classes with strict priority                 writer: build, edits
@@ -72,39 +93,39 @@ PORT = _table(  # (n_ports,)
     ("mtu_bytes", U4),
     ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
     ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
-    ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
     ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
-    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port, published  writer: owner
-    ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
     ("out_first", U4), ("out_last", U4),     # sent, not yet published   writer: owner; the peer's thread resets it between windows
+    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port, published  writer: owner
+    ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),           # busy_ps: time spent sending   (counters: never reset)
+    ("rx_bytes", I8), ("rx_pkts", I8),
+    ("bit_error_ratio", F8),
+    ("drop_every", I8), ("drop_count", I8),  # fault injection
+    ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
     ("pout_first", U4), ("pout_last", U4),
     ("rate_bps", I8),
+    ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
     ("pause_quanta", I8), ("quantum_ps", I8),      # 512 bit times at this port's speed
     ("pfc_next_ps", I8),         # earliest pause expiry or refresh of this port (may be early)   writer: pause
     ("response_ps", I8), ("propagation_ps", I8),
-    ("bit_error_ratio", F8),
-    ("drop_every", I8), ("drop_count", I8),  # fault injection
-    # counters since start, never reset                                                     writer: owner
-    ("tx_bytes", I8), ("tx_pkts", I8), ("rx_bytes", I8), ("rx_pkts", I8),
     ("tx_pause_pkts", I8), ("rx_pause_pkts", I8), ("fcs_errors", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
-    ("busy_ps", I8),             # time spent sending
     ("lost_pkts", I8), ("lost_bytes", I8),       # lost in flight towards this port when the link went down
     ("down_since_ps", I8), ("down_ps", I8),
 )
 
-QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue
+QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache lines, then what is rare
     ("head", U4), ("tail", U4),
-    ("ready_head", U4), ("ready_tail", U4),  # hosts: queue pairs in round robin, qp + 1
     ("depth_bytes", I8), ("depth_pkts", I8),
     ("pool", U4), ("ecn", U1), ("drop_non_ect", U1), ("wd_state", U1), ("wd_watched", U1),
-    ("kmin_bytes", I8), ("kmax_bytes", I8), ("pmax_ratio", F8),
+    ("kmin_bytes", I8),
     ("limit_bytes", I8),         # static limit; -1: dynamic
     ("shift", I8),               # dynamic limit = free << shift (or >> -shift)
-    ("quantum_bytes", I8), ("deficit_bytes", I8),
     ("watermark_bytes", I8),     # since last sample                                       writer: egress; sampler resets
     ("peak_bytes", I8),          # since start
     ("enqueued_pkts", I8), ("enqueued_bytes", I8), ("sent_pkts", I8), ("sent_bytes", I8),
-    ("marked_pkts", I8), ("ect_pkts", I8),
+    ("ect_pkts", I8), ("kmax_bytes", I8), ("pmax_ratio", F8),
+    ("marked_pkts", I8),
+    ("ready_head", U4), ("ready_tail", U4),  # hosts: queue pairs in round robin, qp + 1
+    ("quantum_bytes", I8), ("deficit_bytes", I8),
     ("dropped_pkts", I8), ("dropped_bytes", I8),  # refused and flushed
     ("flushed_pkts", I8), ("flushed_bytes", I8),  # discarded after they had been enqueued (dead link, watchdog)
     # watchdog memory
@@ -113,20 +134,23 @@ QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue
     ("wd_last_paused_ps", I8), ("wd_last_paused", I8), ("wd_polled", I8),
 )
 
-PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; switches only
+PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; two hot cache lines, then what is rare
     ("use_bytes", I8),           # reserved + shared, in cells                             writer: buffer
     ("headroom_bytes", I8),
     ("xoff_sent", U1), ("lossless", U1), ("pool", U4),
     ("reserved_bytes", I8), ("limit_bytes", I8), ("shift", I8),
-    ("xoff_bytes", I8), ("xon_bytes", I8), ("xon_offset_bytes", I8),
-    ("watermark_bytes", I8), ("headroom_watermark_bytes", I8),    # since last sample
-    ("peak_bytes", I8), ("headroom_peak_bytes", I8),              # since start
+    ("watermark_bytes", I8),     # since last sample
+    ("peak_bytes", I8),          # since start
     ("least_margin_bytes", I8),  # smallest limit - shared use ever seen: <= 0 means XOFF
-    ("peak_share_ratio", F8),    # shared use / limit at that moment: 1 = XOFF
-    ("peak_limit_bytes", I8),    # the limit at that moment
-    ("dropped_pkts", I8), ("admitted_pkts", I8),
-    ("xoff_count", I8),
+    ("admitted_pkts", I8),
     ("rx_pkts", I8), ("rx_bytes", I8),           # received in this class, on hosts too       writer: ingress, station
+    ("xoff_bytes", I8), ("xon_bytes", I8), ("xon_offset_bytes", I8),
+    ("headroom_watermark_bytes", I8),            # since last sample
+    ("headroom_peak_bytes", I8),                 # since start
+    ("peak_share_ratio", F8),    # shared use / limit when the margin was least: 1 = XOFF
+    ("peak_limit_bytes", I8),    # the limit at that moment
+    ("dropped_pkts", I8),
+    ("xoff_count", I8),
     ("lost_pkts", I8),           # of this class, lost in flight when the link went down (drops count them too)
 )
 
@@ -147,7 +171,7 @@ POOL = _table(  # (n_pools,)
 )
 
 SWITCH = _table(  # (n_nodes - n_hosts,)
-    ("cell_bytes", I8), ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
+    ("cell_bytes", I8), ("cells_row", U4), ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
     ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
@@ -216,7 +240,7 @@ RMESSAGE = _table(  # (n_messages + 1,)                                         
 PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a wire)
     ("time_ps", I8),             # moment of its effect at the next device
     ("order", I8),               # insertion order of that event
-    ("seq", I8),                 # PSN of data; next expected PSN of ACK/NAK; quanta of PFC
+    ("seq", U4),                 # PSN of data; next expected PSN of ACK/NAK; quanta of PFC
     ("next", U4),                # list it is in
     ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4), ("words", U4),
     ("size", U2), ("payload", U2),
@@ -275,6 +299,7 @@ class State(NamedTuple):
     groups: NDArray[np.void]     # GROUP
     members: NDArray[np.void]    # MEMBER
     tx_ps: NDArray[np.int64]     # (n_rates * TX_SIZES,) serialisation time by rate row and frame bytes
+    cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
     bitmap: NDArray[np.uint8]    # selective repeat: one byte per packet of the window, sender then receiver, per queue pair

@@ -13,6 +13,7 @@ from fabric.port.drop import count, discard
 from fabric.state import pool, trace
 from fabric.state.codes import DropReason, Ecn, EventKind, TraceBit
 from fabric.state.jit import hot, kernel
+from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 from fabric.switch import buffer, ecn
 from fabric.switch.forward import switch_row
@@ -106,6 +107,7 @@ def _unlink(state: State, port: int, q: int) -> np.uint32:
         scheduler.emptied(state, port, q)
     else:
         row["head"] = state.packets[packet]["next"]
+        prefetch(state.packets, row["head"])
     return packet
 
 

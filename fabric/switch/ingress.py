@@ -13,7 +13,7 @@ from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
 from fabric.state.codes import DropReason, PacketFlag, PacketKind
 from fabric.state.jit import hot
-from fabric.state.types import State
+from fabric.state.types import TX_SIZES, State
 from fabric.switch import buffer, egress, forward, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
@@ -78,8 +78,7 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     group = port * 8 + i64(switch["tc_to_pg"][i64(frame["tc"])])
     # What came over the cable is charged: a VTEP's outer header goes on and off at egress, after the MMU (assumed), and
     # headroom is reckoned from what the peer may still send (IEEE 802.1Q annex N).
-    cell = i64(switch["cell_bytes"])
-    charged = (arrived_bytes + cell - 1) // cell * cell
+    charged = i64(state.cells[i64(switch["cells_row"]) * TX_SIZES + arrived_bytes])
     frame["charged"] = charged
     reason = buffer.admit(state, group, charged)
     if reason != buffer.ADMITTED:
