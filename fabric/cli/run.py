@@ -53,7 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         choices=("windows", "sequential"),
         default="windows",
-        help="default windows; the result is the same for both",
+        help="default windows; the result is the same for both, in the same order",
+    )
+    parser.add_argument(
+        "--order",
+        choices=("source", "insertion"),
+        default="source",
+        help="order of events at one instant: by device and source (default), or as they were scheduled, which "
+        "needs --scheduler sequential and is how ns-3 orders them; results differ between the two",
     )
     parser.add_argument("--resume", action="store_true", help="take up the run in --out from its last checkpoint")
     parser.add_argument("--force", action="store_true", help="replace the run in --out")
@@ -87,7 +94,9 @@ def run(args: argparse.Namespace) -> int:
 
     compiled, plan = play.prepare(scenario, sets=sets, until_ps=until_ps)
     out = args.out or _free_folder(plan.name)
-    options = play.Options(out, args.threads, args.scheduler, args.resume, args.force, args.checkpoint_every)
+    options = play.Options(
+        out, args.threads, args.scheduler, args.order, args.resume, args.force, args.checkpoint_every
+    )
     with ExitStack() as stack:
         line = stack.enter_context(ProgressLine(sys.stderr, quiet=args.quiet))
         hooks = _hooks(args, plan, line, stack)
@@ -128,6 +137,10 @@ def _checked(args: argparse.Namespace) -> int | None:
             until_ps = parse_time_ps(args.until)
         except UnitError as error:
             problems.append(Problem("--until", error.text, error.hint))
+    if args.order == "insertion" and args.scheduler != "sequential":
+        problems.append(
+            Problem("--order", "insertion needs one global list of events", "add --scheduler sequential")
+        )
     if args.threads < 1:
         problems.append(Problem("--threads", f"{args.threads} threads cannot play", "give 1 or more"))
     if not 0 <= args.checkpoint_every < float("inf"):

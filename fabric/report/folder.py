@@ -76,7 +76,7 @@ class RunFolder:
             )
         if manifest["identity"] != plan.identity:
             raise RunDirError(
-                f"{self.path} holds a run of another scenario, seed or --until",
+                f"{self.path} holds a run of another scenario, seed, --until or --order",
                 "give the same scenario and options, another --out, or --force to start again",
             )
         if manifest["status"] in ENDED:

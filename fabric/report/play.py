@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,11 +22,13 @@ from fabric.units import format_time_ps
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to play; nothing here can change the result."""
+    """How to play; only the order can change the result."""
 
     out: Path
     threads: int = 1
     scheduler: Literal["windows", "sequential"] = "windows"
+    order: Literal["source", "insertion"] = "source"
+    """Of events at one instant; insertion needs the sequential scheduler."""
     resume: bool = False
     force: bool = False
     checkpoint_every_s: float = 60.0
@@ -96,7 +98,9 @@ def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks 
 
     Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken.
     """
-    how = {"threads": options.threads, "scheduler": options.scheduler}
+    # The order of equal moments decides the result, as the scenario does; a run is resumed in its own order only.
+    plan = replace(plan, identity=f"{plan.identity}/{options.order}")
+    how = {"threads": options.threads, "scheduler": options.scheduler, "order": options.order}
     engine_options: dict[str, Any] = {**how, "record": compiled.record, "reroute_delay_ps": compiled.reroute_delay_ps}
     with claimed(options.out, resume=options.resume, force=options.force) as home:
         start = None
