@@ -217,7 +217,7 @@ class Emulator:
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
         self._collect_events()
-        rows = np.concatenate(self._events) if self._events else np.zeros(0, TRACE)
+        rows = np.concatenate(self._events, dtype=TRACE) if self._events else np.zeros(0, TRACE)
         self._events = []
         return rows[np.lexsort((rows["device"], rows["time_ps"]))]
 
@@ -232,7 +232,7 @@ class Emulator:
         self._collect_events()
         checkpoint.write(path, self.state, {"now_ps": self.now_ps, "applied": self._applied, "threads": self._threads,
                                             "sequential": self._sequential},
-                         np.concatenate(self._events) if self._events else np.zeros(0, TRACE))
+                         np.concatenate(self._events, dtype=TRACE) if self._events else np.zeros(0, TRACE))
 
     @classmethod
     def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path, **options: Any) -> Emulator:

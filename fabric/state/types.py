@@ -20,11 +20,11 @@ KEY_BITS: Final = 12
 
 
 CACHE_LINE: Final = 64
-_PADDED_FROM = 48
+_PADDED_FROM = 56
 
 
 def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
-    """A row type; rows of more than 48 bytes fill whole cache lines, so that no row straddles one needlessly and rows of
+    """A row type; rows of more than 56 bytes fill whole cache lines, so that no row straddles one needlessly and rows of
     different owners never share one."""
     packed = np.dtype(list(fields), align=True)
     if packed.itemsize <= _PADDED_FROM:
