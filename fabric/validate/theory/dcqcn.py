@@ -87,8 +87,9 @@ def _event_rate(p: float, count: float) -> float:
     return p / math.expm1(grown) if grown < _EXP_MAX else 0.0
 
 
-def _slopes(fluid: Fluid, p: float, delayed_pps: float, rate: float, target: float,
-            alpha: float) -> tuple[float, float, float]:
+def _slopes(
+    fluid: Fluid, p: float, delayed_pps: float, rate: float, target: float, alpha: float
+) -> tuple[float, float, float]:
     """(d rate, d target, d alpha) a second; p and delayed_pps are what the feedback reports."""
     keep = math.log1p(-min(p, _P_HIGH))
     cut = -math.expm1(fluid.cnp_s * delayed_pps * keep)
@@ -98,7 +99,8 @@ def _slopes(fluid: Fluid, p: float, delayed_pps: float, rate: float, target: flo
     first_time = math.exp(max(fluid.steps * fluid.increase_s * delayed_pps * keep, -_EXP_MAX))
     d_alpha = fluid.gain_ratio / fluid.alpha_s * (-math.expm1(fluid.alpha_s * delayed_pps * keep) - alpha)
     d_target = -(target - rate) / fluid.cnp_s * cut + fluid.additive_pps * delayed_pps * (
-        first_bytes * by_bytes + first_time * by_time)
+        first_bytes * by_bytes + first_time * by_time
+    )
     d_rate = -rate * alpha / (2.0 * fluid.cnp_s) * cut + (target - rate) / 2.0 * delayed_pps * (by_bytes + by_time)
     return d_rate, d_target, d_alpha
 
@@ -151,8 +153,16 @@ class Course:
     utilisation_ratio: float
 
 
-def integrate(fluid: Fluid, line: Line, flows: int, delay_s: float, *, duration_s: float = 0.5, tail_s: float = 0.1,
-              step_s: float = 1e-6) -> Course:
+def integrate(
+    fluid: Fluid,
+    line: Line,
+    flows: int,
+    delay_s: float,
+    *,
+    duration_s: float = 0.5,
+    tail_s: float = 0.1,
+    step_s: float = 1e-6,
+) -> Course:
     """The delayed equations from a start 20 % off the fixed point, all flows alike; statistics of the last tail_s.
 
     Parameters
@@ -172,7 +182,7 @@ def integrate(fluid: Fluid, line: Line, flows: int, delay_s: float, *, duration_
     lag = max(round(delay_s / step_s), 1)
     past_p, past_rate = [p] * lag, [rate] * lag
     steps, tail = round(duration_s / step_s), round(tail_s / step_s)
-    centre = queue * fluid.packet_bytes       # sums of differences from it keep their digits
+    centre = queue * fluid.packet_bytes  # sums of differences from it keep their digits
     total = squares = served = 0.0
     low, high = math.inf, 0.0
     for step in range(steps):
@@ -191,5 +201,10 @@ def integrate(fluid: Fluid, line: Line, flows: int, delay_s: float, *, duration_
             total, squares, served = total + size - centre, squares + (size - centre) ** 2, served + served_now
             low, high = min(low, size), max(high, size)
     mean = total / tail
-    return Course(centre + mean, math.sqrt(max(squares / tail - mean * mean, 0.0)), low, high,
-                  served / (tail * fluid.capacity_pps))
+    return Course(
+        centre + mean,
+        math.sqrt(max(squares / tail - mean * mean, 0.0)),
+        low,
+        high,
+        served / (tail * fluid.capacity_pps),
+    )

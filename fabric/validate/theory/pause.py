@@ -105,8 +105,12 @@ def frames_after_pause(hop: PausedHop) -> int:
     greatest k with (k - 1) tau < tau_pause + 2 delay + response + latency (802.1Q annex N, without interface delays).
     """
     frame_ps = Fraction(hop.frame_wire_bytes * 8 * PS_PER_S, hop.rate_bps)
-    reaction_ps = Fraction(hop.pause_wire_bytes * 8 * PS_PER_S, hop.rate_bps) + 2 * hop.delay_ps + hop.response_ps + (
-        hop.latency_ps)
+    reaction_ps = (
+        Fraction(hop.pause_wire_bytes * 8 * PS_PER_S, hop.rate_bps)
+        + 2 * hop.delay_ps
+        + hop.response_ps
+        + (hop.latency_ps)
+    )
     return -(-reaction_ps // frame_ps)
 
 
@@ -125,8 +129,14 @@ class SonicPlatform:
     """cell / 64 rounded up to whole cells per 64-byte packet."""
 
 
-def sonic_headroom_bytes(platform: SonicPlatform, rate_bps: int, cable_m: int, port_mtu_bytes: int,
-                         lossless_mtu_bytes: int = 1024, small_packet_percent: int = 100) -> int:
+def sonic_headroom_bytes(
+    platform: SonicPlatform,
+    rate_bps: int,
+    cable_m: int,
+    port_mtu_bytes: int,
+    lossless_mtu_bytes: int = 1024,
+    small_packet_percent: int = 100,
+) -> int:
     """BUFFER_PROFILE.xoff as SONiC computes it (sonic-swss cfgmgr/buffer_headroom_mellanox.lua lines 120-199).
 
     Speed of light in the cable is 1.98e8 m/s there; results are rounded up to 1024 bytes.
@@ -149,19 +159,23 @@ def climb_s(threshold_bytes: float, arrival_bps: float) -> float:
     return threshold_bytes * 8 / arrival_bps
 
 
-@dataclass(frozen=True, slots=True)
-class WatchdogWindow:
-    """Earliest and latest moment at which a watchdog can declare a storm, after the storm's begin."""
+def watchdog_declares_ps(storm_ps: int, poll_ps: int, detection_ps: int) -> int:
+    """When a watchdog that polls at whole multiples of poll_ps declares a storm that begins at storm_ps.
 
-    earliest_ps: int
-    latest_ps: int
-
-
-def detection_window(poll_ps: int, detection_ps: int, *, needs_paused_before: bool) -> WatchdogWindow:
-    """ceil(detection / poll) polls in a row must find the condition (sonic-swss pfc_detect_*.lua).
-
-    A poll that compares with the one before (`needs_paused_before`: Broadcom's 'paused at both polls') cannot count the
-    first poll inside the storm, so it needs one more.
+    ceil(detection / poll) polls in a row must find the condition (sonic-swss pfc_detect_broadcom.lua, _mellanox.lua).
+    The first poll inside the storm cannot: it asks for a queue paused at the poll before, or all the time since.
+    So a storm is declared at the latest detection + poll after it began, for a detection of whole polls.
     """
-    polls = -(-detection_ps // poll_ps) + (1 if needs_paused_before else 0)
-    return WatchdogWindow((polls - 1) * poll_ps, polls * poll_ps)
+    return (-(-storm_ps // poll_ps) + -(-detection_ps // poll_ps)) * poll_ps
+
+
+def watchdog_restores_ps(last_pause_ps: int, poll_ps: int, restoration_ps: int) -> int:
+    """When a stormed queue is restored whose last PAUSE frame came at last_pause_ps: ceil(restoration / poll) silent
+    intervals after the one that saw it (pfc_restore.lua).
+    """
+    return (-(-last_pause_ps // poll_ps) + -(-restoration_ps // poll_ps)) * poll_ps
+
+
+def last_frame_ps(begin_ps: int, end_ps: int, gap_ps: int) -> int:
+    """The last of the frames sent at begin, begin + gap, ... before end."""
+    return begin_ps + (end_ps - 1 - begin_ps) // gap_ps * gap_ps

@@ -5,6 +5,8 @@ Source: geometry of go-back-N (textbook); livelock of go-back-0: Guo et al., SIG
 
 from __future__ import annotations
 
+import math
+
 
 def go_back_n_efficiency(loss_ratio: float, resent_pkts: float) -> float:
     """(1-p) / (1-p+pW): new packets per packet sent, if every loss costs W packets, the lost one included.
@@ -14,13 +16,13 @@ def go_back_n_efficiency(loss_ratio: float, resent_pkts: float) -> float:
     return (1.0 - loss_ratio) / (1.0 - loss_ratio + loss_ratio * resent_pkts)
 
 
-def resent_per_loss_pkts(round_trip_s: float, packet_s: float) -> float:
-    """W of a sender that never waits: what it has sent, from the lost packet until the NAK for it arrives.
+def resent_per_loss_pkts(round_trip_ps: int, packet_ps: int) -> int:
+    """W of a sender that never waits: what it has begun to send, from the lost packet until the NAK for it arrives.
 
-    The packet after the lost one reveals the gap, so the NAK comes one packet time and one round trip (last bit sent to
-    NAK received, the data's own serialisation included) after the lost packet's departure.
+    The packet after the lost one reveals the gap: its last bit leaves two packet times after the lost packet's first,
+    and round_trip_ps later (last bit sent to NAK handled) the sender goes back.
     """
-    return 1.0 + round_trip_s / packet_s
+    return 2 + -(-round_trip_ps // packet_ps)
 
 
 def go_back_0_success(loss_ratio: float, message_pkts: int) -> float:
@@ -30,9 +32,9 @@ def go_back_0_success(loss_ratio: float, message_pkts: int) -> float:
 
 def packet_loss_ratio(bit_error_ratio: float, frame_bytes: int) -> float:
     """Chance that at least one bit of a frame is wrong."""
-    return 1.0 - float((1.0 - bit_error_ratio) ** (8 * frame_bytes))
+    return -math.expm1(8 * frame_bytes * math.log1p(-bit_error_ratio))
 
 
 def bit_error_ratio(loss_ratio: float, frame_bytes: int) -> float:
     """Inverse of packet_loss_ratio."""
-    return 1.0 - float((1.0 - loss_ratio) ** (1.0 / (8 * frame_bytes)))
+    return -math.expm1(math.log1p(-loss_ratio) / (8 * frame_bytes))

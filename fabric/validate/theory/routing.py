@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 def loop_deadlock_threshold_bps(link_bps: int, links: int, crossings: int) -> Fraction:
     """Injection rate above which a routing loop of lossless links fills and stops: r > n B / t.
 
-    Each injected packet crosses `crossings` links of the loop before its TTL ends, evenly spread over its `links` links,
-    so a link carries r * crossings / links; from B on its queue grows, pauses go round and nothing moves again.
+    Each injected packet crosses `crossings` cables of the loop before its TTL ends, evenly spread over its `links`
+    cables, so one carries r * crossings / links; from B on its queue grows, pauses go round and nothing moves again.
     Source: Hu et al., HotNets 2016, section 3 (there t is the TTL).
     """
     return Fraction(link_bps * links, crossings)
@@ -60,8 +60,9 @@ def load_matrix(choice: NDArray[np.int64], links: int, weight: float) -> Floats:
     return np.asarray(counts * weight, np.float64)
 
 
-def ecmp_monte_carlo(uplinks: int, queue_pairs: int, *, pairs: int | None = None, draws: int = 400,
-                     seed: int = 1) -> Balance:
+def ecmp_monte_carlo(
+    uplinks: int, queue_pairs: int, *, pairs: int | None = None, draws: int = 400, seed: int = 1
+) -> Balance:
     """Line-rate pairs (as many as uplinks where not said), each split evenly over its queue pairs, thrown at random."""
     generator = np.random.default_rng(seed)
     n_pairs = uplinks if pairs is None else pairs
@@ -78,9 +79,10 @@ Hop = tuple[str, str]
 """A directed cable: (sender, receiver)."""
 
 
-def buffer_dependency_cycles(paths: Iterable[Sequence[str]],
-                             tags: Mapping[tuple[str, ...], Sequence[int]] | None = None) -> int:
-    """Cyclic buffer dependencies of a set of paths (nodes from source to destination): in the graph that joins each cable
+def buffer_dependency_cycles(
+    paths: Iterable[Sequence[str]], tags: Mapping[tuple[str, ...], Sequence[int]] | None = None
+) -> int:
+    """Cyclic buffer dependencies of paths (nodes from source to destination): in the graph that joins each cable
     to the next one on some path, the strongly connected components of more than one cable.
 
     `tags` gives the priority that each cable of a path is crossed in, where a path changes it (Hu et al., CoNEXT 2017,
@@ -94,3 +96,20 @@ def buffer_dependency_cycles(paths: Iterable[Sequence[str]],
         places = list(zip(hops, tag, strict=True))
         graph.add_edges_from(itertools.pairwise(places))
     return sum(1 for part in nx.strongly_connected_components(graph) if len(part) > 1)
+
+
+def stopped_by(paths: Iterable[Sequence[str]], cable: Hop) -> set[Hop]:
+    """Directed cables that end up paused once one is paused for ever: all by which a path leads into a stopped one.
+
+    Lossless queues are first in, first out, so a stopped packet stops whatever comes behind it at the same ingress.
+    """
+    hops = [list(itertools.pairwise(path)) for path in paths]
+    stopped = {cable}
+    grown = True
+    while grown:
+        before = len(stopped)
+        for path in hops:
+            last = max((place for place, hop in enumerate(path) if hop in stopped), default=0)
+            stopped.update(path[:last])
+        grown = len(stopped) > before
+    return stopped

@@ -1,0 +1,43 @@
+"""Rows under model asic: every finding within its tolerance, unless its row says why not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from fabric.validate.fidelity.experiment import SCENARIOS, compiled
+from fabric.validate.fidelity.table import Row
+from fabric.validate.fidelity.theory_rows import rows
+
+ROWS = rows(None)
+
+
+def _cases(*, slow: bool) -> list[object]:
+    mark = [pytest.mark.slow] if slow else []
+    return [pytest.param(row, id=row.id, marks=mark) for row in ROWS if row.slow == slow]
+
+
+@pytest.mark.parametrize("row", [*_cases(slow=False), *_cases(slow=True)])
+def test_row_agrees_with_its_reference_or_says_why_not(row: Row) -> None:
+    findings = row.run()
+    assert findings
+    for finding in findings:
+        assert math.isfinite(finding.ours), finding
+        assert math.isfinite(finding.reference), finding
+    misses = [finding for finding in findings if not finding.agrees]
+    if row.known_miss:
+        assert misses, f"{row.id} agrees now: remove its known_miss"
+    else:
+        assert not misses
+
+
+def test_row_ids_are_unique() -> None:
+    assert len({row.id for row in ROWS}) == len(ROWS)
+
+
+def test_every_scenario_compiles_as_it_stands() -> None:
+    files = sorted(SCENARIOS.glob("v*.yml"))
+    assert files
+    for file in files:
+        assert compiled(file.stem).params.messages.size_bytes.sum() > 0
