@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from fabric.validate.fidelity import closed_forms, recorded
+from fabric.validate.fidelity import closed_forms, recorded, theory_rows
 from fabric.validate.fidelity.table import Row
 
 Family = Callable[[Path | None], Sequence[Row]]
@@ -18,6 +18,7 @@ Family = Callable[[Path | None], Sequence[Row]]
 FAMILIES: Final[Mapping[str, Family]] = {
     "Closed forms": closed_forms.rows,
     "The public HPCC simulator, recorded runs": recorded.rows,
+    "Theory and published set-ups, model asic": theory_rows.rows,
 }
 """Heading -> family."""
 
