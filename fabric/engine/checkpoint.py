@@ -22,9 +22,11 @@ def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any])
     """Write atomically: a reader sees the old checkpoint or the new one, never half of one."""
     temporary = path.with_name(path.name + ".tmp")
     text = json.dumps({**facts, "kernels": source_digest()})
+    arrays: dict[str, Any] = {name: array.view(np.uint8) if array.dtype.names else array
+                              for name, array in state._asdict().items()}
+    arrays |= {_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)}
     with temporary.open("wb") as file:
-        np.savez(file, **{name: array.view(np.uint8) if array.dtype.names else array for name, array in state._asdict().items()},
-                 **{_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)})
+        np.savez(file, **arrays)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)

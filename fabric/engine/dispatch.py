@@ -7,7 +7,7 @@ import numpy as np
 from fabric.host import faults, nic, receiver, station, timeouts
 from fabric.port import pause, transmit, wire
 from fabric.state.codes import Aux, Stop
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.switch import egress, ingress, watchdog
 
@@ -15,11 +15,11 @@ _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_EVENT)
 _PFC, _WATCHDOG, _WAKE, _START = int(Aux.PFC), int(Aux.WATCHDOG), int(Aux.WAKE), int(Aux.START)
 _TIMEOUT, _DRAIN, _NOTIFY, _STORM = int(Aux.TIMEOUT), int(Aux.DRAIN), int(Aux.NOTIFY), int(Aux.STORM)
 u = np.uint32
-i64 = np.int64
 
 
 @hot
 def kick(state: State, device: int, port: int, now_ps: int) -> None:
+    """Something may have become eligible on this port: send it, or see to it that the port-free event exists."""
     if state.devices[device]["is_host"]:
         nic.kick(state, device, port, now_ps)
     elif not transmit.is_busy(state, port, now_ps):

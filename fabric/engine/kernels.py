@@ -9,14 +9,13 @@ from fabric.port import pause
 from fabric.port.drop import count
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import INFINITY_PS, DropReason, EventKind, TraceBit
-from fabric.state.jit import entry
+from fabric.state.jit import entry, i64
 from fabric.state.types import State
 from fabric.switch import egress, watchdog
 
 _LINK_DOWN = int(DropReason.LINK_DOWN)
 _TRACE, _DROP = int(TraceBit.DROP), int(EventKind.DROP)
 u = np.uint32
-i64 = np.int64
 
 
 @entry

@@ -17,13 +17,12 @@ from fabric.engine.sync import SYNC_STRIDE, barrier
 from fabric.port import wire
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import INFINITY_PS, Stop
-from fabric.state.jit import entry, hot, kernel
+from fabric.state.jit import entry, hot, i64, kernel
 from fabric.state.types import State
 
 _NONE, _BOUND, _BUDGET = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET)
 _PACKETS, _TRACE, _IDLE = int(Stop.PACKETS), int(Stop.TRACE), int(Stop.IDLE)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -12,14 +12,13 @@ from fabric.engine.dispatch import handle
 from fabric.engine.loop import shortage, take_over
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Order, Stop
-from fabric.state.jit import entry, kernel
+from fabric.state.jit import entry, i64, kernel
 from fabric.state.types import State
 from fabric.transport import hpcc_dcqcn
 
 _NONE, _BOUND, _BUDGET, _IDLE = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET), int(Stop.IDLE)
 _INSERTION = int(Order.INSERTION)
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

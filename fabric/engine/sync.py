@@ -15,10 +15,8 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 from fabric.state.directory import element_pointer
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 _sched_yield = types.ExternalFunction("sched_yield", types.intc())
 """By symbol, not by address: a kernel that holds an address could not be cached on disk."""

@@ -15,14 +15,13 @@ from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux, DropReason
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 
 _DRAIN, _STORM = int(Aux.DRAIN), int(Aux.STORM)
 _RX_BUFFER = int(DropReason.RX_BUFFER)
 _PS_PER_S = 1_000_000_000_000
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

@@ -12,12 +12,11 @@ import numpy as np
 from fabric.port.pause import aux_source
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import Heap, State
 
 _START = int(Aux.START)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -20,7 +20,7 @@ from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
 _HPCC = int(Law.HPCC)
@@ -29,7 +29,6 @@ _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAI
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
 _LINK_DOWN = int(DropReason.LINK_DOWN)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

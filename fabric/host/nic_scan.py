@@ -19,12 +19,11 @@ from fabric.port import transmit
 from fabric.port.pause import aux_source
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 
 _WAKE = int(Aux.WAKE)
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

@@ -27,7 +27,7 @@ from fabric.state.codes import (
     Recovery,
     TraceBit,
 )
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
 _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
@@ -39,7 +39,6 @@ _HPCC = int(Law.HPCC)
 _NOTIFY = int(Aux.NOTIFY)
 _TRACE, _NAK_SENT = int(TraceBit.TRANSPORT), int(EventKind.NAK_SENT)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.host.messages import release_dependents
+from fabric.port.pause import aux_source
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import (
     INFINITY_PS,
@@ -27,9 +29,7 @@ from fabric.state.codes import (
     Recovery,
     TraceBit,
 )
-from fabric.host.messages import release_dependents
-from fabric.port.pause import aux_source
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.transport import dcqcn, hpcc_dcqcn, pacing
 
@@ -43,7 +43,6 @@ _FAILED = int(QpState.FAILED)
 _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _TIMEOUT, _QP_FAILED = int(TraceBit.TRANSPORT), int(EventKind.TIMEOUT), int(EventKind.QP_FAILED)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -10,11 +10,9 @@ from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
 from fabric.state import pool
 from fabric.state.codes import CongestionControl, Law, PacketKind, Stop
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.transport import dcqcn
-
-i64 = np.int64
 
 _DATA, _ACK = int(PacketKind.DATA), int(PacketKind.ACK)
 _NAK, _CNP = int(PacketKind.NAK), int(PacketKind.CNP)
@@ -54,7 +52,7 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
             faults.buffer_data(state, device, port, packet, now_ps)
         else:
             receiver.receive_data(state, device, packet, now_ps)
-    elif kind == _ACK or kind == _NAK:
+    elif kind in (_ACK, _NAK):
         qp = sender.receive_ack(state, device, packet, now_ps)
         pool.give(state, device, packet)
         if qp >= 0:

@@ -12,12 +12,11 @@ from fabric.host import nic, sender
 from fabric.port.pause import aux_source
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 
 _TIMEOUT = int(Aux.TIMEOUT)
 u = np.uint32
-i64 = np.int64
 
 
 @kernel
@@ -30,9 +29,8 @@ def on_timeout(state: State, device: int, now_ps: int) -> None:
     next_ps = INFINITY_PS
     for index in range(first, first + i64(host["n_qps"])):
         qp = i64(state.qp_list[index])
-        if state.qps[u(qp)]["deadline_ps"] <= now_ps:
-            if sender.expire(state, device, qp, now_ps):
-                nic.activate(state, device, qp, now_ps)
+        if state.qps[u(qp)]["deadline_ps"] <= now_ps and sender.expire(state, device, qp, now_ps):
+            nic.activate(state, device, qp, now_ps)
         next_ps = min(next_ps, i64(state.qps[u(qp)]["deadline_ps"]))
     host["timeout_ps"] = next_ps
     calendar.schedule(state, device, aux_source(state, device, _TIMEOUT), next_ps, calendar.NEW_ORDER)

@@ -6,10 +6,8 @@ import numpy as np
 
 from fabric.state import rng
 from fabric.state.codes import DropReason, PacketKind, RandomUse
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 INTACT = -1
 

@@ -6,10 +6,8 @@ import numpy as np
 
 from fabric.state import pool, trace
 from fabric.state.codes import N_DROP_REASONS, EventKind, TraceBit
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 _DROP = int(EventKind.DROP)
 _TRACE = int(TraceBit.DROP)

@@ -17,7 +17,7 @@ import numpy as np
 from fabric.port import transmit
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import INFINITY_PS, Aux, EventKind, PacketKind, TraceBit
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
 _PFC = int(PacketKind.PFC)
@@ -25,7 +25,6 @@ _AUX_PFC = int(Aux.PFC)
 _TRACE = int(TraceBit.PAUSE)
 _PAUSED, _RESUMED = int(EventKind.PAUSED), int(EventKind.RESUMED)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

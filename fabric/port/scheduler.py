@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.codes import Law
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 _HPCC = int(Law.HPCC)
 

@@ -13,13 +13,12 @@ import numpy as np
 from fabric.port import wire
 from fabric.state import calendar, pool
 from fabric.state.codes import INFINITY_PS, Order, PacketKind
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import TX_SIZES, State
 
 _INSERTION = int(Order.INSERTION)
 _PFC = int(PacketKind.PFC)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -14,12 +14,11 @@ import numpy as np
 
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
 u = np.uint32
-i64 = np.int64
 COUNT_STRIDE = 8
 """Outbox counters are a cache line apart."""
 

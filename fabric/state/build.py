@@ -161,7 +161,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
             sack_window: int, first_timer_leaf: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
-    values = {
+    values: dict[str, float] = {
         "n_nodes": len(fabric.nodes), "n_hosts": len(fabric.hosts), "n_ports": len(fabric.ports),
         "n_qps": len(params.queue_pairs.src), "n_threads": threads, "order": order, "sequential": sequential,
         "next_order": len(params.messages.src) + 1, "law": params.law, "cc": transport.congestion_control,
@@ -275,9 +275,10 @@ def _fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.St
         row["is_vtep"] = params.vxlan is not None and any(peer.is_host for _, peer in fabric.neighbours(node.id))
         row["dscp_to_tc"], row["tc_to_pg"], row["tc_to_queue"] = mine.dscp_to_tc, mine.tc_to_pg, mine.tc_to_queue
         state.devices[node.id]["latency_ps"] = mine.latency_ps
-        for index, size in enumerate(mine.pools):
-            memory = state.pools[pool + index]
-            memory["size_bytes"], memory["headroom_size_bytes"], memory["switch"] = size.size_bytes, size.shared_headroom_bytes, node.id
+        for index, memory in enumerate(mine.pools):
+            shared = state.pools[pool + index]
+            shared["size_bytes"], shared["headroom_size_bytes"] = memory.size_bytes, memory.shared_headroom_bytes
+            shared["switch"] = node.id
         for port in node.ports:
             for index in range(N_CLASSES):
                 pg, queue = params.ports[port].pgs[index], params.ports[port].queues[index]
@@ -411,13 +412,14 @@ def partition(state: t.State, fabric: Fabric, threads: int) -> None:
     """
     weight = np.zeros(threads)
     owner = np.zeros(len(fabric.nodes), np.int64)
-    work = {node.id: sum(fabric.links[fabric.ports[port].link].rate_bps for port in node.ports) for node in fabric.nodes}
+    work = {int(node.id): sum(fabric.links[fabric.ports[port].link].rate_bps for port in node.ports) for node in fabric.nodes}
     below: dict[int, list[int]] = {}
     for host in fabric.hosts:
         below.setdefault(fabric.peer_of(host.first_port).id, []).append(host.id)
-    for node in sorted(fabric.switches, key=lambda node: (-work[node.id] - sum(work[h] for h in below.get(node.id, ())), node.id)):
+    families = [(node.id, *below.get(node.id, ())) for node in fabric.switches]
+    for family in sorted(families, key=lambda family: (-sum(work[member] for member in family), family[0])):
         thread = int(np.argmin(weight))
-        for member in (node.id, *below.get(node.id, ())):
+        for member in family:
             owner[member] = thread
             weight[thread] += work[member]
     state.devices["thread"] = owner

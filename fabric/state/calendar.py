@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.codes import INFINITY_PS, Order
-from fabric.state.jit import entry, hot, kernel
+from fabric.state.jit import entry, hot, i64, kernel
 from fabric.state.types import KEY_BITS, State
 
 NEW_ORDER = -1
@@ -25,7 +25,6 @@ _SOURCE_ORDER = int(Order.SOURCE)
 _SOURCE_MASK = (1 << KEY_BITS) - 1
 _IDLE_KEY = INFINITY_PS
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -47,7 +47,8 @@ def dtype_of(field: str) -> np.dtype[Any]:
 def directory(state: t.State) -> NDArray[np.int64]:
     """(2 * n_tables,) addresses and lengths. Valid while `state` lives; checks dtypes and contiguity."""
     entries = np.empty(2 * len(FIELDS), np.int64)
-    for index, (field, array) in enumerate(zip(FIELDS, state, strict=True)):
+    for index, field in enumerate(FIELDS):
+        array: NDArray[Any] = getattr(state, field)
         if array.dtype != dtype_of(field) or not array.flags.c_contiguous or array.ndim != 1:
             raise TypeError(f"State.{field} has dtype {array.dtype}, {array.ndim} dimensions; the kernels expect {dtype_of(field)}, 1")
         entries[2 * index], entries[2 * index + 1] = array.ctypes.data, array.size
@@ -156,7 +157,7 @@ def element_pointer(context: Any, builder: Any, kind: Any, table: Any, index_typ
     return builder.gep(pointer, [place])
 
 
-@lower_builtin(operator.getitem, TableType, types.Integer)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, TableType, types.Integer)
 def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index_type = sig.args
     pointer = element_pointer(context, builder, kind, args[0], index_type, args[1])
@@ -167,7 +168,7 @@ def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return impl_ret_untracked(context, builder, sig.return_type, result)
 
 
-@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.setitem, TableType, types.Integer, types.Any)
 def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index_type, value_type = sig.args
     pointer = element_pointer(context, builder, kind, args[0], index_type, args[1])

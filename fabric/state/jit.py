@@ -17,12 +17,24 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numba
+import numpy as np
 from numba.core import config
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+
+    def i64(value: Any) -> int:
+        """Read a narrow or foreign number as a 64-bit integer.
+
+        Not int(): compiled, int() of a uint32 is a uint64, and a uint64 plus an int64 is a float.
+        """
+
+else:
+    i64 = np.int64
 
 _PACKAGES: Final = ("state", "port", "transport", "switch", "host", "engine")
 _ROOT: Final = Path(__file__).resolve().parent.parent
@@ -86,7 +98,7 @@ def _compile_once(function: F, **options: Any) -> F:
         return None
 
     dispatcher.compile = compile_annotated
-    return dispatcher  # type: ignore[no-any-return]
+    return dispatcher
 
 
 def kernel(function: F) -> F:

@@ -6,13 +6,9 @@ into 16-bit halves, so that plain Python and compiled code agree to the bit with
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.state.codes import N_RANDOM_USES
-from fabric.state.jit import hot
+from fabric.state.jit import hot, i64
 from fabric.state.types import State
-
-i64 = np.int64
 
 _MASK = 0xFFFFFFFF
 

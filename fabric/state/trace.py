@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
 u = np.uint32
-i64 = np.int64
 NO_PORT = 0xFFFFFFFF
 NO_QP = 0xFFFFFFFF
 

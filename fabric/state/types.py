@@ -24,15 +24,16 @@ _PADDED_FROM = 56
 
 
 def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
-    """A row type; rows of more than 56 bytes fill whole cache lines, so that no row straddles one needlessly and rows of
-    different owners never share one."""
+    """A row type. Rows of more than 56 bytes fill whole cache lines: none straddles one needlessly, and rows of
+    different owners never share one.
+    """
     packed = np.dtype(list(fields), align=True)
     if packed.itemsize <= _PADDED_FROM:
         return packed
-    assert packed.names is not None and packed.fields is not None
+    names, places = packed.names or (), packed.fields or {}
     size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
-    return np.dtype({"names": packed.names, "formats": [packed.fields[name][0] for name in packed.names],
-                     "offsets": [packed.fields[name][1] for name in packed.names], "itemsize": size}, align=True)
+    return np.dtype({"names": names, "formats": [places[name][0] for name in names],
+                     "offsets": [places[name][1] for name in names], "itemsize": size}, align=True)
 
 
 def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:

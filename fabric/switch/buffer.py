@@ -13,15 +13,11 @@ Rules
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.port import pause
 from fabric.state import trace
 from fabric.state.codes import DropReason, EventKind, Law, TraceBit
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 ADMITTED = -1
 

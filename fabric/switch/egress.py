@@ -12,7 +12,7 @@ from fabric.port import scheduler, transmit
 from fabric.port.drop import count, discard
 from fabric.state import pool, trace
 from fabric.state.codes import DropReason, Ecn, EventKind, TraceBit
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 from fabric.switch import buffer, ecn
@@ -25,7 +25,6 @@ _DROP_TRACE, _DROP = int(TraceBit.DROP), int(EventKind.DROP)
 _WATCHDOG, _LINK_DOWN = int(DropReason.WATCHDOG), int(DropReason.LINK_DOWN)
 _EGRESS, _WRED = int(DropReason.EGRESS_THRESHOLD), int(DropReason.WRED)
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.codes import LoadBalance, PacketFlag
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.switch.hashing import flow_hash
 
@@ -19,7 +19,6 @@ FLOWLETS_PER_SWITCH = 1024
 _ENCAP = int(PacketFlag.ENCAP)
 _SPRAY, _FLOWLET = int(LoadBalance.SPRAY), int(LoadBalance.FLOWLET)
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -13,11 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.codes import HashAlgorithm
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.rng import mix32, multiply32
 
 u = np.uint32
-i64 = np.int64
 
 _MASK = 0xFFFFFFFF
 _CRC32, _XOR, _TOEPLITZ = int(HashAlgorithm.CRC32), int(HashAlgorithm.XOR), int(HashAlgorithm.TOEPLITZ)

@@ -12,7 +12,7 @@ from fabric.port import transmit
 from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
 from fabric.state.codes import DropReason, PacketFlag, PacketKind
-from fabric.state.jit import hot
+from fabric.state.jit import hot, i64
 from fabric.state.types import TX_SIZES, State
 from fabric.switch import buffer, egress, forward, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
@@ -23,7 +23,6 @@ _MTU, _NO_ROUTE, _TTL = int(DropReason.MTU), int(DropReason.NO_ROUTE), int(DropR
 _WRED = int(DropReason.WRED)
 _FCS_AND_TAG = 4
 u = np.uint32
-i64 = np.int64
 
 
 @hot

@@ -10,11 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.codes import Ecn, HashAlgorithm, PacketFlag
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 from fabric.switch.hashing import flow_hash
-
-i64 = np.int64
 
 VXLAN_PORT = 4789
 

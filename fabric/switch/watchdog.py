@@ -19,7 +19,7 @@ from fabric.port import pause, transmit
 from fabric.port.pause import aux_source
 from fabric.state import calendar, trace
 from fabric.state.codes import Aux, DropReason, EventKind, WatchdogAction, WatchdogRule, WatchdogState
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 from fabric.switch import egress
 from fabric.switch.forward import switch_row
@@ -32,7 +32,6 @@ _CISCO, _TERALYNX = int(WatchdogRule.CISCO), int(WatchdogRule.TERALYNX)
 _DETECTED, _RESTORED = int(EventKind.STORM_DETECTED), int(EventKind.STORM_RESTORED)
 _WATCHDOG = int(DropReason.WATCHDOG)
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

@@ -15,14 +15,10 @@ order of time, the alpha timer before the increase timer at one instant. Departu
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.state import trace
 from fabric.state.codes import INFINITY_PS, EventKind, TraceBit
-from fabric.state.jit import hot, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
-
-i64 = np.int64
 
 _TRACE, _CUT = int(TraceBit.RATE), int(EventKind.RATE_CUT)
 

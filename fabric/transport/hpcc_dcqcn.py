@@ -19,7 +19,7 @@ import numpy as np
 
 from fabric.state import calendar, trace
 from fabric.state.codes import INFINITY_PS, EventKind, Order, TraceBit
-from fabric.state.jit import kernel
+from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 
 _INSERTION = int(Order.INSERTION)
@@ -27,7 +27,6 @@ _TRACE, _CUT = int(TraceBit.RATE), int(EventKind.RATE_CUT)
 ALPHA, DECREASE, INCREASE = 0, 1, 2
 _NS = 1000
 u = np.uint32
-i64 = np.int64
 
 
 @kernel

@@ -6,13 +6,9 @@ the frame's serialisation time, so one queue pair can fill a link.
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.state.codes import Law
-from fabric.state.jit import hot
+from fabric.state.jit import hot, i64
 from fabric.state.types import State
-
-i64 = np.int64
 
 _HPCC = int(Law.HPCC)
 _PS_PER_S = 1_000_000_000_000

@@ -66,13 +66,13 @@ def _wires(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Itera
     ports = state.ports
     flying = _count(places.flying, len(ports))
     sent = ports["tx_pkts"][ports["peer"]]
-    for port in np.flatnonzero(sent != ports["rx_pkts"] + flying + ports["lost_pkts"]):
+    for port in np.flatnonzero(sent != ports["rx_pkts"] + flying + ports["lost_pkts"]).tolist():
         yield (f"(2) {fabric.port_name(port)}: peer sent {sent[port]} packets, {ports['rx_pkts'][port]} arrived, "
                f"{flying[port]} are flying, {ports['lost_pkts'][port]} were lost in flight")
     size = state.packets["size"].astype(np.int64)[places.flying.packets]
     flying_bytes = _count(places.flying, len(ports), weights=size)
     sent_bytes = ports["tx_bytes"][ports["peer"]]
-    for port in np.flatnonzero(sent_bytes != ports["rx_bytes"] + flying_bytes + ports["lost_bytes"]):
+    for port in np.flatnonzero(sent_bytes != ports["rx_bytes"] + flying_bytes + ports["lost_bytes"]).tolist():
         yield f"(2) {fabric.port_name(port)}: peer's bytes do not add up"
 
 
@@ -109,7 +109,7 @@ def _queues(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
     hosts = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 1
     wrong = (held != queues["depth_pkts"]) | (size != queues["depth_bytes"])
     wrong |= ~hosts & (queues["enqueued_pkts"] - queues["sent_pkts"] - queues["flushed_pkts"] != queues["depth_pkts"])
-    for row in np.flatnonzero(wrong):
+    for row in np.flatnonzero(wrong).tolist():
         yield (f"(4) {fabric.port_name(row // N_CLASSES)} queue {row % N_CLASSES}: holds {held[row]} packets, {size[row]} bytes; "
                f"counts {queues['depth_pkts'][row]}, {queues['depth_bytes'][row]}")
 
@@ -123,14 +123,14 @@ def _buffers(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Ite
     rows, at = rows[keep], at[keep].astype(np.int64) - len(fabric.hosts)
     group = packets["in_port"][rows].astype(np.int64) * N_CLASSES + state.switches["tc_to_pg"][at, packets["tc"][rows]]
     charged = np.bincount(group, packets["charged"][rows], len(pgs)).astype(np.int64)
-    for row in np.flatnonzero(charged != pgs["use_bytes"] + pgs["headroom_bytes"]):
+    for row in np.flatnonzero(charged != pgs["use_bytes"] + pgs["headroom_bytes"]).tolist():
         yield (f"(5) {fabric.port_name(row // N_CLASSES)} PG {row % N_CLASSES}: holds {charged[row]} bytes, "
                f"is charged {pgs['use_bytes'][row]} + {pgs['headroom_bytes'][row]}")
     on_switch = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 0
     shared = np.where(on_switch, np.maximum(pgs["use_bytes"] - pgs["reserved_bytes"], 0), 0)
     depth = np.where(on_switch, state.queues["depth_bytes"], 0)
     used = np.bincount(pgs["pool"], shared, len(state.pools)) + np.bincount(state.queues["pool"], depth, len(state.pools))
-    for row in np.flatnonzero(used.astype(np.int64) != state.pools["used_bytes"]):
+    for row in np.flatnonzero(used.astype(np.int64) != state.pools["used_bytes"]).tolist():
         yield f"(5) pool {row}: {int(used[row])} bytes are held, {state.pools['used_bytes'][row]} are counted"
 
 
@@ -149,7 +149,7 @@ def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
     paused = ((ports["paused"][:, None] >> np.arange(N_CLASSES)) & 1).reshape(-1)
     wrong = prios["pauses"] - prios["on2off_pkts"] != paused
     wrong |= prios["rx_paused_ps"] + np.where(paused == 1, time_ps - prios["since_ps"], 0) > time_ps
-    for row in np.flatnonzero(wrong):
+    for row in np.flatnonzero(wrong).tolist():
         yield f"(6) {fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}: pauses do not close"
 
 
@@ -158,7 +158,7 @@ def _pairs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Itera
     qps, rqps = state.qps, state.rqps
     wrong = (qps["acked_psn"] > qps["next_psn"]) | (qps["next_psn"] > qps["posted_psn"]) | (qps["top_psn"] > qps["posted_psn"])
     wrong |= rqps["expected_psn"] > qps["top_psn"]
-    for row in np.flatnonzero(wrong):
+    for row in np.flatnonzero(wrong).tolist():
         yield f"(7) queue pair {row}: acknowledged {qps['acked_psn'][row]}, next {qps['next_psn'][row]}, posted {qps['posted_psn'][row]}"
 
 
@@ -169,5 +169,5 @@ def _signs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Itera
         for field in rows.dtype.names:
             if field.endswith(("_bytes", "_pkts")) and field not in ("limit_bytes", "least_margin_bytes") and (rows[field] < 0).any():
                 yield f"(8) {table}.{field} is negative in row {int(np.flatnonzero(rows[field] < 0)[0])}"
-    for row in np.flatnonzero(state.pools["headroom_used_bytes"] > state.pools["headroom_size_bytes"]):
+    for row in np.flatnonzero(state.pools["headroom_used_bytes"] > state.pools["headroom_size_bytes"]).tolist():
         yield f"(8) pool {row}: shared headroom {state.pools['headroom_used_bytes'][row]} of {state.pools['headroom_size_bytes'][row]}"
