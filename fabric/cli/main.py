@@ -57,6 +57,7 @@ VERBS: Final = (
     Verb("report", "look", "one page about a run"),
     Verb("diff", "look", "what differs between two runs"),
     Verb("playbook", "operate", "run an incident from injection to mitigation, and read its runbook"),
+    Verb("fidelity", "reference", "compare with recorded simulators, closed forms and theory"),
     Verb("schema", "reference", "JSON Schema of the scenario file; dictionary of a run's data"),
     Verb("completion", "reference", "completion script for bash, zsh or tcsh"),
 )

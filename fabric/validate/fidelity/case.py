@@ -102,6 +102,10 @@ def _problems(raw: dict[str, Any]) -> list[Problem]:
     for field, known in (("data_header_bytes", 48), ("ack_nack_total_bytes", 60), ("pfc_frame_total_bytes", 43)):
         if packet[field] != known:
             found.append(Problem(f"packet.{field}", f"{packet[field]} is not the simulator's {known}", "record anew"))
+    for field in ("buffer_bytes", "reserve_per_port_bytes", "headroom_per_port_bytes", "xon_offset_bytes"):
+        value = raw["switch"][field]
+        if not isinstance(value, int) or value < 0:
+            found.append(Problem(f"switch.{field}", f"{value!r} is no number of bytes", "one number for all ports"))
     nodes = {*range(raw["topology"]["hosts"] + len(raw["topology"]["switch_nodes"]))}
     hosts = nodes - set(raw["topology"]["switch_nodes"])
     for place, flow in enumerate(raw["flows"]):

@@ -81,13 +81,17 @@ def case_rows(file: Path) -> Sequence[Row]:
                 slow=hops * SEEDS > _SLOW_HOPS)]
 
 
+def result_of(file: Path) -> Path:
+    """Where the recorded run of a case file is looked for."""
+    return file.resolve().parent.parent / "results" / file.name
+
+
 def read_recorded(file: Path) -> Recorded:
     """A case file with its neighbours in ../results and ../ties.json.
 
     Raises: FabricError where there is no recorded run.
     """
-    folder = file.resolve().parent.parent
-    result = folder / "results" / file.name
+    folder, result = file.resolve().parent.parent, result_of(file)
     if not result.is_file():
         raise FabricError(f"{file}: there is no recorded run at {result}", "put the simulator's result there")
     ties_file, seeds_file = folder / "ties.json", folder / "results" / f"{file.stem}.seeds.json"

@@ -1,0 +1,72 @@
+"""The page about fidelity: prose from page.md, numbers from the rows that have just been run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Final
+
+from fabric.validate.fidelity.table import Finding, Outcome
+
+_TABLES: Final = "<!-- tables -->"
+_VERDICT: Final = "<!-- verdict -->"
+_MISSES: Final = "<!-- misses -->"
+
+
+def markdown(families: Mapping[str, Sequence[Outcome]]) -> str:
+    """docs/fidelity.md."""
+    template = files("fabric.validate.fidelity").joinpath("page.md").read_text(encoding="utf-8")
+    outcomes = [outcome for family in families.values() for outcome in family]
+    return (template.replace(_VERDICT, _verdict(outcomes)).replace(_MISSES, _misses(outcomes))
+            .replace(_TABLES, "\n".join(line for heading, family in families.items() if family
+                                        for line in _family(heading, family))))
+
+
+def number(value: float) -> str:
+    """Whole numbers as such, others with what a reader can use."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def error_text(finding: Finding) -> str:
+    """Relative error, or the difference where the reference is 0."""
+    ratio = finding.error_ratio
+    if ratio is None:
+        return f"+{number(finding.ours)}"
+    return "0" if ratio == 0 else f"{ratio:+.3%}"
+
+
+def _verdict(outcomes: Sequence[Outcome]) -> str:
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    rows, numbers = sum(outcome.agrees for outcome in outcomes), sum(finding.agrees for finding in findings)
+    return f"**{rows} of {len(outcomes)} rows agree, {numbers} of {len(findings)} numbers.**"
+
+
+def _misses(outcomes: Sequence[Outcome]) -> str:
+    lines = []
+    for outcome in outcomes:
+        wrong = [finding for finding in outcome.findings if not finding.agrees]
+        if wrong:
+            texts = "; ".join(f"{it.quantity}: {number(it.ours)} instead of {number(it.reference)} ({error_text(it)}, "
+                              f"allowed {number(it.low)} to {number(it.high)})" for it in wrong)
+            lines.append(f"- `{outcome.row.id}`: {texts}. {outcome.row.known_miss or 'Not explained.'}")
+    return "\n".join(lines) or "None."
+
+
+def _family(heading: str, outcomes: Sequence[Outcome]) -> list[str]:
+    lines = [f"### {heading}", "", "| row | what | quantity | reference | ours | error | tolerance | verdict |",
+             "|---|---|---|---|---|---|---|---|"]
+    for outcome in outcomes:
+        row = outcome.row
+        for place, it in enumerate(outcome.findings):
+            first = (f"`{row.id}` [{row.tag}]", _cell(row.title)) if place == 0 else ("", "")
+            lines.append("| " + " | ".join([
+                *first, _cell(it.quantity), number(it.reference), number(it.ours), error_text(it),
+                _cell(it.tolerance), "agrees" if it.agrees else "**misses**"]) + " |")
+    sources = dict.fromkeys(f"`{outcome.row.model}`: {outcome.row.source}" for outcome in outcomes)
+    return [*lines, "", "Model and source of the reference:", "", *(f"- {source}" for source in sources), ""]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

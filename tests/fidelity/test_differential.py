@@ -1,0 +1,43 @@
+"""Our engine against the simulator's rules written out in plain Python, on random cases; and our schedulers against
+each other.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from cases import ask, cases
+from hypothesis import HealthCheck, given, settings
+
+from fabric.validate.fidelity.case import make_case
+from fabric.validate.fidelity.playing import play
+
+SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+@SHARED
+@given(case=cases())
+def test_completion_times_pauses_and_drops_are_the_oracles_in_any_case(oracle: ModuleType,
+                                                                       case: dict[str, Any]) -> None:
+    theirs = ask(oracle, case)
+    ours = play(make_case(case), "insertion")
+    assert dict(ours.fct_ns) == theirs["fct_ns"]
+    assert dict(ours.pauses) == theirs["pauses"]
+    assert ours.drops == theirs["drops"]
+
+
+@SHARED
+@given(case=cases())
+def test_windows_give_the_digest_of_one_event_at_a_time(case: dict[str, Any]) -> None:
+    made = make_case(case)
+    assert play(made, "windows").digest == play(made, "source").digest
+
+
+@SHARED
+@given(case=cases(lossless=True))
+def test_nothing_is_lost_with_ample_headroom_and_strict_acks(case: dict[str, Any]) -> None:
+    case["host"]["ack_mode"] = "q0"
+    played = play(make_case(case), "windows")
+    assert played.drops == 0
+    assert len(played.fct_ns) == len(case["flows"])
