@@ -81,8 +81,9 @@ def handle(state: State, device: int, source: int, now_ps: int) -> int:
         return _NONE
     if source < 3 * n_ports:
         port = first + source - 2 * n_ports
-        transmit.freed(state, device, port)
+        state.ports[port]["free_pending"] = 0
         # Not simply transmit_next: an arrival at this very instant may have started the port already.
         kick(state, device, port, now_ps)
+        transmit.settle(state, device, port)
         return _NONE
     return _auxiliary(state, device, source - 3 * n_ports, now_ps)

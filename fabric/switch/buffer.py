@@ -132,6 +132,8 @@ def check_pause(state: State, device: int, port: int, group: int, now_ps: int) -
     """After an admission: send XOFF if the group has reached its limit (rule 3)."""
     row = state.pgs[group]
     limit, shared = limit_bytes(state, group), shared_bytes(state, group)
+    if limit - shared >= row["least_margin_bytes"] and shared < limit and row["headroom_bytes"] == 0:
+        return
     if limit - shared < row["least_margin_bytes"]:
         _note_margin(state, group, limit, shared)
     if row["xoff_sent"] == 0 and (shared >= limit or row["headroom_bytes"] > 0) and row["lossless"] != 0 and (

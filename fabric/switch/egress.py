@@ -58,6 +58,29 @@ def refusal(state: State, device: int, port: int, q: int, packet: np.uint32) -> 
     return buffer.ADMITTED
 
 
+@kernel
+def _pass_through(state: State, device: int, port: int, q: int, packet: np.uint32, size_bytes: int, now_ps: int) -> None:
+    """The port is idle and empty: join and leave the queue at once. Counts and decides exactly as the long way round."""
+    row, frame = state.queues[port * 8 + q], state.packets[packet]
+    row["enqueued_pkts"] += 1
+    row["enqueued_bytes"] += size_bytes
+    row["sent_pkts"] += 1
+    row["sent_bytes"] += size_bytes
+    row["watermark_bytes"] = max(i64(row["watermark_bytes"]), size_bytes)
+    row["peak_bytes"] = max(i64(row["peak_bytes"]), size_bytes)
+    shared = state.pools[row["pool"]]
+    used = i64(shared["used_bytes"]) + size_bytes
+    shared["watermark_bytes"] = max(i64(shared["watermark_bytes"]), used)
+    shared["peak_bytes"] = max(i64(shared["peak_bytes"]), used)
+    end_ps = transmit.occupy(state, port, size_bytes, now_ps)
+    group = i64(frame["in_port"]) * 8 + i64(state.switches[switch_row(state, device)]["tc_to_pg"][i64(frame["tc"])])
+    buffer.release_only(state, group, i64(frame["charged"]))
+    buffer.check_resume(state, device, i64(frame["in_port"]), group, now_ps)
+    transmit.launch(state, device, port, packet, end_ps)
+    if state.ports[port]["ctrl_head"] != 0:
+        transmit.wake_when_free(state, device, port)
+
+
 @hot
 def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now_ps: int) -> None:
     """Join the queue (the MMU has admitted the packet), mark it if marking is at enqueue, and start the port if idle."""
@@ -68,6 +91,10 @@ def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now
         if state.switches[switch_row(state, device)]["mark_at_dequeue"] == 0 and ecn.should_mark(
                 state, device, port * 8 + q, depth):
             mark(state, device, port, q, packet, depth, now_ps)
+    if out["nonempty"] == 0 and out["ctrl_head"] == 0 and i64(out["paused"]) >> q & 1 == 0 and not transmit.is_busy(
+            state, port, now_ps):
+        _pass_through(state, device, port, q, packet, size_bytes, now_ps)
+        return
     depth += size_bytes
     row["depth_bytes"] = depth
     row["depth_pkts"] += 1
