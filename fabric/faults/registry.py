@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fabric.engine.edits import Edit
-from fabric.faults import config_drift, link, optics, pause_storm, slow_receiver
+from fabric.faults import config_drift, link, optics, pause_storm, route, slow_receiver
 from fabric.faults.base import FaultContext, Inject
 from fabric.faults.spec import FaultSpec
 
@@ -19,6 +19,7 @@ FAULTS: Final[Mapping[str, Inject]] = {
     "slow-receiver": slow_receiver.slow_receiver,
     "config-drift": config_drift.config_drift,
     "drop-every": optics.drop_every,
+    "route": route.route,
 }
 """kind -> injector; the specs are in spec.py."""
 

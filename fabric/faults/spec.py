@@ -138,7 +138,20 @@ class DropEverySpec(_Lasting):
     every: int = Field(ge=1, description="n.")
 
 
+class RouteSpec(_Lasting):
+    """Switches send the traffic of some hosts another way: a wrong static route, a loop, a detour, a black hole."""
+
+    kind: Literal["route"]
+    switches: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
+        description="Switches by name or pattern.")
+    hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
+        description="Destinations by name or pattern.")
+    via: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        description="Neighbours that it goes to, ECMP over all cables to them; [] for none. A cable's change of state "
+                    "restores shortest paths, and so does the repair.")
+
+
 FaultSpec = Annotated[
     LinkDownSpec | LinkFlapSpec | LinkRateSpec | BitErrorsSpec | PauseStormSpec | SlowReceiverSpec | ConfigDriftSpec
-    | DropEverySpec, Field(discriminator="kind")]
+    | DropEverySpec | RouteSpec, Field(discriminator="kind")]
 """One entry of `faults:`."""

@@ -10,6 +10,7 @@ import pytest
 
 from fabric.engine.edits import (
     DropEvery,
+    FibRoute,
     HostDrain,
     LinkErrors,
     LinkRate,
@@ -36,6 +37,7 @@ CASES: dict[str, dict[str, Any]] = {
                      "headroom": "10KB",
                      "pfc_priorities": []},
     "drop-every": {"port": "spine1:*", "at": "1ms", "until": "3ms", "every": 256},
+    "route": {"switches": ["leaf1"], "hosts": ["host3", "host4"], "via": ["spine2"], "at": "1ms", "until": "3ms"},
 }
 
 
@@ -149,3 +151,22 @@ def test_all_problems_of_all_faults_are_reported_together() -> None:
     assert "faults[0].link: no node is called 'leaf9'" in text
     assert "did you mean 'host1'?" in text
     assert "names no port of a switch" in text
+
+
+def test_a_route_uses_every_cable_to_its_neighbours_and_names_those_it_has_not() -> None:
+    edits = compiled({"kind": "route", **CASES["route"]}).edits
+    fabric = compiled().fabric
+    peers = {}
+    for edit in edits:
+        assert isinstance(edit, FibRoute)
+        peers[edit.time_ps, fabric.nodes[edit.host].name] = [fabric.peer_of(port).name for port in edit.ports]
+    both = ["spine1", "spine1", "spine2", "spine2"]
+    assert peers == {(MS, "host3"): both[2:], (MS, "host4"): both[2:], (3 * MS, "host3"): both, (3 * MS, "host4"): both}
+    with pytest.raises(InputErrors, match="leaf1 has no cable to 'leaf2'"):
+        compiled({"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": ["leaf2"], "at": "1ms"})
+
+
+def test_a_route_to_nowhere_is_a_black_hole() -> None:
+    [edit] = compiled({"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": [], "at": "1ms"}).edits
+    assert isinstance(edit, FibRoute)
+    assert edit.ports == ()
