@@ -13,8 +13,8 @@ import numpy as np
 from fabric.engine import edits as e
 from fabric.engine.kernels import kick_port, lose_link, release_class
 from fabric.errors import FabricError
-from fabric.state.build import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
 from fabric.state.codes import N_CLASSES, Aux, EventKind
+from fabric.state.fill_switches import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
 from fabric.state.params import EngineParams
 from fabric.state.timing import quantum_ps, serialisation_row
 from fabric.state.trace import NO_QP

@@ -23,9 +23,11 @@ from fabric.engine.kernels import level_packets
 from fabric.engine.loop import play
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
-from fabric.state.build import FIRST_PACKETS_PER_PORT, build, digest, give_rows
+from fabric.state.build import build
 from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
+from fabric.state.digest import digest
 from fabric.state.params import EngineParams
+from fabric.state.share import FIRST_PACKETS_PER_PORT, give_rows
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State, rows
 from fabric.topology.model import Fabric

@@ -1,0 +1,86 @@
+"""Initial values of hosts, queue pairs and messages, with every first posting scheduled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.errors import InvariantError
+from fabric.state import types as t
+from fabric.state.codes import INFINITY_PS, Aux
+from fabric.state.fill_switches import schedule_from_outside
+from fabric.state.params import EngineParams
+from fabric.topology.model import Fabric
+
+
+def fill_hosts(state: t.State, fabric: Fabric, params: EngineParams) -> None:
+    counts = np.bincount(params.queue_pairs.src, minlength=len(fabric.hosts))
+    order = np.argsort(params.queue_pairs.src, kind="stable")
+    state.qp_list[: len(order)] = order
+    first = np.concatenate([[0], np.cumsum(counts)])
+    for node in fabric.hosts:
+        mine = params.hosts[node.id]
+        row = state.hosts[node.id]
+        row["ip"], row["drain_bps"], row["rx_buffer_bytes"] = int(params.host_ip[node.id]), mine.drain_bps, mine.rx_buffer_bytes
+        row["rx_xoff_bytes"], row["rx_xon_bytes"] = mine.rx_xoff_bytes, mine.rx_xon_bytes
+        row["first_qp_list"], row["n_qps"], row["waits"] = first[node.id], counts[node.id], first[node.id]
+        row["leaf"], row["timeout_ps"], row["rx_port"] = fabric.peer_of(node.first_port).id, INFINITY_PS, node.first_port
+        state.devices[node.id]["latency_ps"] = mine.latency_ps
+
+
+def fill_queue_pairs(state: t.State, params: EngineParams) -> None:
+    pairs, rows = params.queue_pairs, state.qps
+    if len(rows) == 0:
+        return
+    rows["src"], rows["dst"], rows["port"], rows["dscp"] = pairs.src, pairs.dst, pairs.port, pairs.dscp
+    leaf = state.hosts["leaf"][pairs.src] - int(state.config[0]["n_hosts"])
+    rows["tc"] = state.switches["dscp_to_tc"][leaf, pairs.dscp]
+    rows["words"] = (pairs.src_udp_port & 0xFFFF) | (pairs.dst_udp_port & 0xFFFF) << 16
+    rows["deadline_ps"] = INFINITY_PS
+    rows["alpha_at_ps"] = rows["increase_at_ps"] = INFINITY_PS
+    state.rqps["nak_for_psn"] = -1
+    state.rqps["last_cnp_ps"] = -INFINITY_PS
+
+
+def fill_messages(state: t.State, params: EngineParams) -> None:
+    messages, rows = params.messages, state.messages
+    n = len(messages.src)
+    if n == 0:
+        return
+    rows["qp"][1:], rows["size_bytes"][1:], rows["delay_ps"][1:] = messages.qp, messages.size_bytes, messages.delay_ps
+    rows["n_pkts"][1:] = -(-messages.size_bytes // params.frames.payload_bytes)
+    rows["start_ps"][1:] = rows["end_ps"][1:] = -1
+    rows["ready_ps"][1:] = messages.start_ps
+    state.rmessages["arrived_ps"] = state.rmessages["first_ps"] = -1
+    _fill_dependents(state, params)
+    waiting = rows["waits_for"][1:] > 0
+    order = np.lexsort((np.arange(n), messages.start_ps, waiting, messages.src))
+    counts = np.bincount(messages.src, minlength=len(state.hosts))
+    free = np.bincount(messages.src[~waiting], minlength=len(state.hosts))
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    state.hosts["starts"], state.hosts["n_starts"] = first, free
+    # Sorted by (time, number) within a host, so each region is a heap already; waiting messages lie behind as room.
+    state.starts["time_ps"][:n] = messages.start_ps[order]
+    state.starts["item"][:n] = state.starts["order"][:n] = order + 1
+    for host in np.flatnonzero(free):
+        # Insertion order: a posting carries its message's number, as if all had been scheduled in file order.
+        entry = state.starts[first[host]]
+        schedule_from_outside(state, int(host), Aux.START, int(entry["time_ps"]), int(entry["order"]))
+
+
+def _fill_dependents(state: t.State, params: EngineParams) -> None:
+    messages = params.messages
+    if not messages.after:
+        return
+    edges = np.asarray(messages.after, np.int64)
+    edges = edges[np.argsort(edges[:, 0], kind="stable")]
+    earlier, later = edges[:, 0], edges[:, 1]
+    at_arrival = messages.dst[earlier] == messages.src[later]
+    local = messages.src[earlier] == messages.src[later]
+    if not np.all(at_arrival | local):
+        raise InvariantError("a message waits for one that does not end at its source host")
+    state.dependents["message"][: len(edges)] = later + 1
+    state.dependents["at_arrival"][: len(edges)] = at_arrival
+    rows = state.messages
+    rows["n_deps"][1:] = np.bincount(earlier, minlength=len(messages.src))
+    rows["first_dep"][1:] = np.searchsorted(earlier, np.arange(len(messages.src)))
+    rows["waits_for"][1:] = np.bincount(later, minlength=len(messages.src))

@@ -1,0 +1,139 @@
+"""Initial values of ports, queues, priority groups and switches. What dated edits change later, they write here too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fabric.errors import InvariantError
+from fabric.state import types as t
+from fabric.state.calendar import NEW_ORDER, place
+from fabric.state.codes import INFINITY_PS, N_CLASSES, Aux
+from fabric.state.params import EcnParams, EngineParams, PgParams, PortParams, QueueParams, SwitchParams
+from fabric.state.timing import quantum_ps, serialisation_row
+from fabric.topology.model import Fabric, Node
+
+WEIGHT_UNIT_BYTES = 1024
+"""DWRR quantum per unit of weight: only ratios matter, and a quantum near a frame keeps the rounds short."""
+
+
+def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
+    frames = params.frames
+    rates = sorted({link.rate_bps for link in fabric.links})
+    row_of_rate = {rate: row for row, rate in enumerate(rates)}
+    table = np.zeros((len(rates) + params.spare_rate_rows, t.TX_SIZES), np.int64)
+    for rate, row in row_of_rate.items():
+        table[row] = serialisation_row(rate, frames.wire_overhead_bytes, params.law)
+    lookahead_ps = INFINITY_PS
+    for port in fabric.ports:
+        link, peer, mine = fabric.links[port.link], fabric.ports[port.peer], params.ports[port.id]
+        row = state.ports[port.id]
+        row["node"], row["peer"], row["index"], row["peer_node"] = port.node, port.peer, port.index, peer.node
+        row["up"], row["rate_row"], row["rate_bps"] = 1, row_of_rate[link.rate_bps], link.rate_bps
+        row["mtu_bytes"], row["pfc_classes"], row["pause_quanta"] = mine.mtu_bytes, mine.pfc_classes, mine.pause_quanta
+        row["quantum_ps"] = quantum_ps(link.rate_bps)
+        row["propagation_ps"], row["response_ps"] = link.delay_ps, mine.response_ps
+        row["arrival_delay_ps"] = link.delay_ps + _latency_ps(fabric.nodes[peer.node], params)
+        row["pause_delay_ps"] = link.delay_ps + params.ports[peer.id].response_ps
+        row["pfc_next_ps"] = INFINITY_PS
+        row["bit_error_ratio"], row["drop_every"] = mine.bit_error_ratio, params.drop_every.get(port.id, 0)
+        row["strict"] = sum(queue.strict << index for index, queue in enumerate(mine.queues))
+        lookahead_ps = min(lookahead_ps, int(row["arrival_delay_ps"]), int(row["pause_delay_ps"]))
+        _fill_classes(state, port.id, mine)
+    if lookahead_ps <= 0:
+        raise InvariantError("a cable with no delay towards a device with no latency leaves no lookahead")
+    state.config[0]["lookahead_ps"] = lookahead_ps
+    state.prios["until_ps"] = state.prios["refresh_ps"] = INFINITY_PS
+    return state._replace(tx_ps=table.reshape(-1))
+
+
+def _latency_ps(node: Node, params: EngineParams) -> int:
+    return params.hosts[node.id].latency_ps if node.is_host else params.switches[node.id].latency_ps
+
+
+def _fill_classes(state: t.State, port: int, mine: PortParams) -> None:
+    for index, queue in enumerate(mine.queues):
+        fill_queue(state.queues[port * N_CLASSES + index], queue)
+    for index, pg in enumerate(mine.pgs):
+        fill_pg(state.pgs[port * N_CLASSES + index], pg)
+
+
+def fill_queue(row: Any, queue: QueueParams) -> None:
+    """Write the parameters of one egress queue (its pool is written by _fill_switches)."""
+    row["limit_bytes"] = -1 if queue.dynamic_th is not None else queue.static_th_bytes
+    row["shift"] = queue.dynamic_th or 0
+    row["quantum_bytes"] = queue.weight * WEIGHT_UNIT_BYTES
+    fill_ecn(row, queue.ecn)
+
+
+def fill_ecn(row: Any, ecn: EcnParams | None) -> None:
+    """Write the WRED/ECN curve of one egress queue; None: no marking."""
+    row["ecn"] = ecn is not None
+    row["drop_non_ect"] = ecn is not None and ecn.drop_non_ect
+    if ecn is not None:
+        row["kmin_bytes"], row["kmax_bytes"], row["pmax_ratio"] = ecn.kmin_bytes, ecn.kmax_bytes, ecn.pmax_ratio
+
+
+def fill_pg(row: Any, pg: PgParams) -> None:
+    """Write the buffer profile of one priority group (its pool is written by _fill_switches)."""
+    row["lossless"], row["reserved_bytes"] = pg.lossless, pg.reserved_bytes
+    row["limit_bytes"] = -1 if pg.dynamic_th is not None else pg.static_th_bytes
+    row["shift"] = pg.dynamic_th or 0
+    row["xoff_bytes"], row["xon_bytes"], row["xon_offset_bytes"] = pg.xoff_bytes, pg.xon_bytes, pg.xon_offset_bytes
+    row["least_margin_bytes"] = INFINITY_PS
+
+
+def fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
+    n_hosts, pool = len(fabric.hosts), 0
+    sizes = sorted({mine.cell_bytes for mine in params.switches.values()})
+    cells = t.rows(len(sizes) * t.TX_SIZES, np.uint16)
+    for index, size in enumerate(sizes):
+        frames = np.arange(t.TX_SIZES)
+        cells[index * t.TX_SIZES : (index + 1) * t.TX_SIZES] = -(-frames // size) * size
+    for node in fabric.switches:
+        mine = params.switches[node.id]
+        row = state.switches[node.id - n_hosts]
+        row["cells_row"] = sizes.index(mine.cell_bytes)
+        row["cell_bytes"], row["hash_algorithm"], row["hash_seed"] = mine.cell_bytes, mine.hash_algorithm, mine.hash_seed
+        row["load_balance"], row["flowlet_gap_ps"] = mine.load_balance, mine.flowlet_gap_ps
+        row["mark_at_dequeue"], row["ip"] = mine.mark_at_dequeue, int(params.host_ip[node.id])
+        row["is_vtep"] = params.vxlan is not None and any(peer.is_host for _, peer in fabric.neighbours(node.id))
+        row["dscp_to_tc"], row["tc_to_pg"], row["tc_to_queue"] = mine.dscp_to_tc, mine.tc_to_pg, mine.tc_to_queue
+        state.devices[node.id]["latency_ps"] = mine.latency_ps
+        for index, memory in enumerate(mine.pools):
+            shared = state.pools[pool + index]
+            shared["size_bytes"], shared["headroom_size_bytes"] = memory.size_bytes, memory.shared_headroom_bytes
+            shared["switch"] = node.id
+        for port in node.ports:
+            for index in range(N_CLASSES):
+                pg, queue = params.ports[port].pgs[index], params.ports[port].queues[index]
+                if pg.pool == queue.pool:
+                    raise InvariantError(f"{fabric.port_name(port)}: queue {index} uses an ingress pool")
+                state.pgs[port * N_CLASSES + index]["pool"] = pool + pg.pool
+                state.queues[port * N_CLASSES + index]["pool"] = pool + queue.pool
+        pool += len(mine.pools)
+        fill_watchdog(state, node, mine, 0)
+    return state._replace(cells=cells)
+
+
+def fill_watchdog(state: t.State, node: Node, mine: SwitchParams, now_ps: int) -> None:
+    """Write a switch's watchdog parameters and schedule its next poll; None stops it."""
+    row, watchdog = state.switches[node.id - int(state.config[0]["n_hosts"])], mine.watchdog
+    for port in node.ports:
+        for index in range(N_CLASSES):
+            queue = state.queues[port * N_CLASSES + index]
+            queue["wd_watched"] = watchdog is not None and watchdog.priorities >> index & 1
+            queue["wd_left_ps"] = watchdog.detection_ps if watchdog is not None else 0
+    next_ps = INFINITY_PS
+    if watchdog is not None:
+        row["wd_poll_ps"], row["wd_detection_ps"] = watchdog.poll_ps, watchdog.detection_ps
+        row["wd_restoration_ps"] = -1 if watchdog.restoration_ps is None else watchdog.restoration_ps
+        row["wd_action"], row["wd_rule"] = watchdog.action, watchdog.rule
+        next_ps = now_ps + watchdog.poll_ps
+    schedule_from_outside(state, node.id, Aux.WATCHDOG, next_ps)
+
+
+def schedule_from_outside(state: t.State, device: int, aux: int, time_ps: int, order: int = NEW_ORDER) -> None:
+    """Set an auxiliary source between windows (build and dated edits)."""
+    place(state, device, 3 * int(state.devices[device]["n_ports"]) + int(aux), time_ps, order)
