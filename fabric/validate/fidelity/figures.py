@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,24 +11,25 @@ from fabric.engine.driver import Emulator
 from fabric.errors import FabricError
 from fabric.scenario.compile import compile_scenario
 from fabric.scenario.dcqcn import DCQCN_PRESETS
+from fabric.scenario.hpcc_checks import HPCC_PRESETS
 from fabric.scenario.load import build_scenario
 from fabric.state.codes import TraceBit
-from fabric.units import PS_PER_US
+from fabric.units import PS_PER_MS, PS_PER_US
 from fabric.validate.fidelity.playing import play
 from fabric.validate.fidelity.recorded import Recorded, read_recorded, recorded_fct
 
 SCATTER: Final = ("C_step_ackq0", "D_step_ackq0", "G_C_buf2_ackq0")
 """Cases with more than a handful of flows whose completion times differ among themselves."""
-_STEP_PS: Final = 10 * PS_PER_US
-_END_PS: Final = 4000 * PS_PER_US
+_STEP_PS: Final = 20 * PS_PER_US
+_END_PS: Final = 40 * PS_PER_MS
+_SHOWN_MS: Final = 16
 _SENDERS: Final = 8
 
 
 class Track(NamedTuple):
     """One preset on the incast."""
 
-    name: str
-    time_us: list[float]
+    time_ms: list[float]
     queue_kb: list[float]
     last_ms: float
     """Completion of the last message; nan where it did not complete."""
@@ -75,36 +77,42 @@ def _scatter(plt: Any, file: Path, cases: Sequence[Recorded]) -> None:  # noqa: 
 
 
 def _presets(plt: Any, file: Path) -> None:  # noqa: ANN401
-    tracks = [track(name) for name in DCQCN_PRESETS]
-    figure, panels = plt.subplots(2, 4, figsize=(11, 4.6), sharex=True, sharey=True, constrained_layout=True)
-    for panel, one in zip(panels.flat, tracks, strict=True):
-        panel.plot(one.time_us, one.queue_kb, linewidth=0.9, color="#1f6fb4")
-        panel.axhline(400, color="0.75", linewidth=0.7, linestyle="--")
-        panel.axhline(1600, color="0.75", linewidth=0.7, linestyle="--")
-        panel.set_title(f"{one.name}: last done at {one.last_ms:.2f} ms", fontsize=9)
+    figure, panels = plt.subplots(2, 4, figsize=(11, 5.2), sharex=True, sharey=True, constrained_layout=True)
+    for panel, preset in zip(panels.flat, DCQCN_PRESETS, strict=True):
+        panel.set_yscale("symlog", linthresh=10)
+        panel.set(xlim=(0, _SHOWN_MS), ylim=(0, 30_000))
+        for kb in (400, 1600):
+            panel.axhline(kb, color="0.75", linewidth=0.7, linestyle="--")
+        texts = []
+        for model, colour in (("asic", "#1f6fb4"), ("hpcc-ns3", "#d98b2b")):
+            if model == "asic" or preset in HPCC_PRESETS:
+                one = track(preset, model)
+                panel.plot(one.time_ms, one.queue_kb, linewidth=0.9, color=colour, label=model)
+                texts.append(f"not within {_END_PS // PS_PER_MS} ms" if isnan(one.last_ms) else f"{one.last_ms:.2f} ms")
+        panel.set_title(f"{preset}\ndone: {', '.join(texts)}", fontsize=9)
+    panels[0, 3].legend(frameon=False, loc="upper right")
     for panel in panels[-1]:
-        panel.set_xlabel("time, us")
+        panel.set_xlabel("time, ms")
     for panel in panels[:, 0]:
         panel.set_ylabel("queue at the receiver, KB")
     _save(plt, figure, file)
 
 
-def track(preset: str) -> Track:
-    """Eight senders of 2 MB to one receiver at 100G under `model: asic`, Kmin 400 KB, Kmax 1600 KB, one preset."""
-    raw = {"name": "presets",
+def track(preset: str, model: str) -> Track:
+    """Eight senders of 10 MB to one receiver at 100G, Kmin 400 KB, Kmax 1600 KB, one preset."""
+    raw = {"name": "presets", "model": model,
            "topology": {"kind": "leaf-spine", "leaves": 1, "spines": 1, "hosts_per_leaf": _SENDERS + 1,
                         "host_rate": "100G", "fabric_rate": "100G"},
            "transport": {"dcqcn": preset},
-           "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "2MB"}],
-           "run": {"duration": "4ms"}}
+           "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "10MB"}],
+           "run": {"duration": "40ms"}}
     compiled = compile_scenario(build_scenario(raw, Path("presets.yml")))
     engine = Emulator(compiled.fabric, compiled.params, record=TraceBit(0))
     bottleneck = compiled.fabric.ports[compiled.fabric.hosts[0].first_port].peer * 8 + 3
     times, depths = [], []
     while engine.now_ps < _END_PS and not engine.finished:
         engine.advance(engine.now_ps + _STEP_PS)
-        times.append(engine.now_ps / PS_PER_US)
+        times.append(engine.now_ps / PS_PER_MS)
         depths.append(int(engine.state.queues["depth_bytes"][bottleneck]) / 1e3)
     ends = engine.state.messages["end_ps"][1:]
-    last = float("nan") if (ends < 0).any() else float(ends.max()) / 1e9
-    return Track(preset, times, depths, last)
+    return Track(times, depths, nan if (ends < 0).any() else float(ends.max()) / PS_PER_MS)
