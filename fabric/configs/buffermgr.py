@@ -34,7 +34,10 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
     for port in device.ports.values():
         missing = sorted(p for p in port.lossless if p not in port.groups or port.groups[p].profile is None)
         # A cable of 0 m is the switch's way of being told to leave a port alone (buffermgr.cpp line 159).
-        if not missing or not port.cable_m or port.speed_mbps is None or not port.admin_up:
+        if not missing or not port.cable_m or not port.admin_up:
+            continue
+        if port.speed_mbps is None:         # the HWSKU's default breakout decides, which is not in the file
+            port.headroom_unknown = True
             continue
         name = f"pg_lossless_{port.speed_mbps}_{port.cable_m}m_profile"
         if name not in device.profiles:
@@ -58,15 +61,13 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
 def _dynamic(device: Device, platform: Platform | None) -> None:
     known = True
     for port in device.ports.values():
-        for group, bound in port.groups.items():
+        for bound in port.groups.values():
             if bound.profile != _NULL:
                 continue
             if platform is None or port.speed_mbps is None or port.cable_m is None:
                 port.headroom_unknown, known = True, False
                 continue
             bound.profile = _dynamic_profile(device, platform, port)
-            if group not in port.lossless:
-                continue
     pool = device.pools.get(INGRESS_POOL)
     if pool is not None and pool.size_bytes is None and known and platform is not None:
         pool.size_bytes = _pool_left(device, platform)

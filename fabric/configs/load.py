@@ -45,7 +45,7 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
             problems += error.problems
     named, doubles = join(devices)
     problems += doubles
-    network = Network(named)
+    network = Network(named, tables=tables or HeadroomTables())
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
@@ -62,10 +62,9 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     if problems:
         raise InputErrors("configuration", problems)
     network.links = cables
-    known = tables or HeadroomTables()
     for device in named.values():
         if device.language == "sonic":
-            add_run_time_buffers(device, known.find(device.hwsku, device.platform))
+            add_run_time_buffers(device, network.tables.find(device.hwsku, device.platform))
     every = [*network.hosts.values(), *([network.default_host] if network.default_host else [])]
     if every:
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))

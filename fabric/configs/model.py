@@ -199,7 +199,9 @@ class Port:
     """Kind of map ('dscp_to_tc', 'tc_to_queue', 'tc_to_pg', 'pfc_to_queue', 'pfc_to_pg', 'tc_to_dscp') to its name."""
     groups: dict[int, Binding] = field(default_factory=dict)
     queues: dict[int, Binding] = field(default_factory=dict)
+    ingress_profiles: tuple[str, ...] = ()
     egress_profiles: tuple[str, ...] = ()
+    macsec: bool = False
     watchdog: Watchdog | None = None
     lag: str | None = None
     missing_row: tuple[int, int] | None = None
@@ -270,6 +272,8 @@ class Device:
     pattern_where: Where = ()
     over_subscribe_ratio: int = 0
     default_dynamic_th: int = 0
+    max_headroom_bytes: int | None = None
+    """What one port's headroom may sum up to (dynamic model)."""
     static_routes: int = 0
     decap_maps: dict[str, str] = field(default_factory=dict)
     mac_age_s: int | None = None

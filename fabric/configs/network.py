@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from fabric.configs.model import Device, Place, Port
+from fabric.configs.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 
@@ -71,7 +72,9 @@ class Network:
     default_host: Host | None = None
     roce_dscps: tuple[int, ...] = (DEFAULT_ROCE_DSCP,)
     cnp_dscps: tuple[int, ...] = (DEFAULT_CNP_DSCP,)
+    tables: HeadroomTables = field(default_factory=HeadroomTables)
     max_oversubscription: float = 3.0
+    """Above this a leaf's oversubscription is an error, above 1 a warning."""
 
     @property
     def hosts_known(self) -> bool:
@@ -135,7 +138,7 @@ def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Prob
         elif key == "pfc_enable":
             parts = [part.strip() for part in text.split(",") if part.strip()]
             if not all(part in set("01234567") for part in parts) or isinstance(value, bool | dict | list):
-                problems.append(Problem(path, f"{str(value)[:40]!r} is no list of priorities 0..7", "write \"3\""))
+                problems.append(Problem(path, f"{str(value)[:40]!r} is no list of priorities 0..7", 'write "3"'))
                 continue
             clean[key] = frozenset(int(part) for part in parts)
         elif key == "global_pause" and isinstance(value, bool):

@@ -102,10 +102,10 @@ def _ports(rows: Rows, device: Device) -> None:
                          "give one file per switch")
         device.ports[key] = Port(
             key, where, speed_mbps=_int(fields, "speed"), mtu=_int(fields, "mtu") or Port(key, where).mtu,
-            # Renders of templates may leave the status out; a port with QoS on it is meant to be used.
             admin_up=_text(fields, "admin_status", "down") == "up",
             lanes=max(1, len(cast("tuple[str, ...]", fields.get("lanes", ())))), fec=_text(fields, "fec") or None,
-            autoneg=_text(fields, "autoneg") or None, pfc_asym=fields.get("pfc_asym") == "on")
+            autoneg=_text(fields, "autoneg") or None, macsec=bool(fields.get("macsec")),
+            pfc_asym=fields.get("pfc_asym") == "on")
     if "PORT" not in rows:
         # A partial file (the output of a QoS template alone): ports are those something is bound to.
         for table in ("PORT_QOS_MAP", "CABLE_LENGTH", "BUFFER_PG", "QUEUE"):
@@ -153,8 +153,9 @@ def _buffers(rows: Rows, device: Device) -> None:
     for key, where, fields in rows.rows("BUFFER_PORT_EGRESS_PROFILE_LIST"):
         for name in rows.ports("BUFFER_PORT_EGRESS_PROFILE_LIST", key, where):
             device.ports[name].egress_profiles = cast("tuple[str, ...]", fields.get("profile_list", ()))
-    for key, where, _ in rows.rows("BUFFER_PORT_INGRESS_PROFILE_LIST"):
-        list(rows.ports("BUFFER_PORT_INGRESS_PROFILE_LIST", key, where))
+    for key, where, fields in rows.rows("BUFFER_PORT_INGRESS_PROFILE_LIST"):
+        for name in rows.ports("BUFFER_PORT_INGRESS_PROFILE_LIST", key, where):
+            device.ports[name].ingress_profiles = cast("tuple[str, ...]", fields.get("profile_list", ()))
 
 
 def _maps(rows: Rows, device: Device) -> None:
@@ -242,6 +243,7 @@ def _network(rows: Rows, device: Device) -> None:
     device.static_routes = sum(1 for _ in rows.rows("STATIC_ROUTE"))
     for _, _, fields in rows.rows("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
         device.over_subscribe_ratio = _int(fields, "over_subscribe_ratio") or 0
+        device.max_headroom_bytes = _int(fields, "max_headroom_size")
         device.default_dynamic_th = _int(fields, "default_dynamic_th") or 0
 
 

@@ -54,7 +54,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
     "PORT": {
         "lanes": Rule("list"), "speed": Rule("int", 1, 1_600_000), "mtu": Rule("int", 68, 9216),
         "admin_status": _UP_DOWN, "fec": Rule("choice", choices=("rs", "fc", "none", "auto")),
-        "autoneg": _ON_OFF, "pfc_asym": _ON_OFF,
+        "autoneg": _ON_OFF, "pfc_asym": _ON_OFF, "macsec": _TEXT,
     },
     "BUFFER_POOL": {
         "type": Rule("choice", choices=("ingress", "egress", "both")),
@@ -124,7 +124,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
 
 IGNORED: Final[dict[str, frozenset[str]]] = {
     "PORT": frozenset(("alias", "index", "description", "tpid", "role", "asic_port_name", "core_id", "core_port_id",
-                       "num_voq", "coreId", "corePortId", "numVoq", "adv_speeds", "adv_interface_types", "macsec",
+                       "num_voq", "coreId", "corePortId", "numVoq", "adv_speeds", "adv_interface_types",
                        "interface_type", "link_training", "laser_freq", "tx_power", "mode", "dhcp_rate_limit",
                        "subport", "media_type", "dom_polling",
                        "valid_speeds")),

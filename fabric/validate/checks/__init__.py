@@ -1,0 +1,1 @@
+"""Static checks of switch and host configurations, one file per family."""

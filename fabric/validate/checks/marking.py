@@ -1,0 +1,290 @@
+"""E: ECN marking: is it on, is it reached before PFC, does it fit the speed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from fabric.configs.model import Binding, Curve, Wred
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
+from fabric.validate.checks.buffers import egress_cap
+from fabric.validate.facts import Facts, Line, threshold
+
+_BYTES_PER_GBPS: Final = 4000
+"""Kmin of the HPCC set-ups: 100, 200, 400 KB at 25, 50, 100G."""
+_SPREAD: Final = 8
+"""Factor either way that one profile for 100G to 800G needs."""
+_SHARED_RATIO: Final = 4
+_STOCK: Final = frozenset(((1_048_576, 2_097_152), (2_000_000, 10_000_000)))
+"""Curves of shipped templates."""
+_FRAMES: Final = 3
+_ROCE_HEADERS_BYTES: Final = 78
+_LOOP_NS: Final = 14_000
+"""10 us of round trip and 4 us between CNPs (mlx5)."""
+
+
+def marking(facts: Facts) -> Iterator[tuple[Line, int, Binding, Wred, Curve]]:
+    """Every lossless queue with a usable marking curve."""
+    for line in facts.lossless:
+        for _, queue, bound in facts.lossless_queues(line):
+            wred = facts.wred(line.device, bound)
+            if bound is not None and wred is not None and wred.curve is not None:
+                yield line, queue, bound, wred, wred.curve
+
+
+def curve_evidence(line: Line, wred: Wred, curve: Curve) -> tuple[Evidence, ...]:
+    """Both thresholds with their lines."""
+    return (shows(line.device, wred.where, "green_min_threshold", curve.min_bytes),
+            shows(line.device, wred.where, "green_max_threshold", curve.max_bytes))
+
+
+@check("E1", E, "Kmin above Kmax", condition="min <= max for each colour of a profile",
+       consequence="orchagent rejects the whole profile and keeps the old values",
+       remedy="correct the threshold", source="sonic-wred-profile.yang; sonic-swss qosorch.cpp l.754-760")
+def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
+    """Every profile, used or not."""
+    for device in facts.devices:
+        for wred in device.wreds.values():
+            bad = [(colour, curve) for colour, curve in wred.curves.items() if curve.min_bytes > curve.max_bytes]
+            if bad:
+                text = "; ".join(f"{colour} {curve.min_bytes} B > {curve.max_bytes} B" for colour, curve in bad)
+                yield Found(device.name, f"WRED_PROFILE|{wred.name}", text, tuple(
+                    shows(device, wred.where, f"{colour}_{end}_threshold", value) for colour, curve in bad
+                    for end, value in (("min", curve.min_bytes), ("max", curve.max_bytes))))
+
+
+@check("E2", E, "ECN is never reached: PFC comes first",
+       condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1), Kmin < j T(j) (warn)",
+       consequence="the group pauses before its queue marks: DCQCN is blind, PFC does all the work",
+       remedy="lower Kmin and Kmax, or raise alpha", source="Zhu et al., SIGCOMM 2015, section 4; SAI")
+def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """One group into one queue is the hardest realistic case: a step down in speed."""
+    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    incast = max((host.incast or 0 for host in hosts), default=0)
+    for line, queue, _, wred, curve in marking(facts):
+        least = facts.smallest_threshold(line.device)
+        if least is None or curve.min_bytes > curve.max_bytes:
+            continue
+        level, profile, pool = least
+        many = (threshold(profile, pool, incast) or 0) * incast if incast else None
+        if curve.min_bytes >= level:
+            text, severity = f"Kmin {curve.min_bytes} B >= T(1) = {int(level)} B", E
+        elif many is not None and curve.min_bytes >= many:
+            text = f"Kmin {curve.min_bytes} B >= {incast} T({incast}) = {int(many)} B in the planned incast"
+            severity = W
+        elif curve.max_bytes >= level:
+            text, severity = f"Kmax {curve.max_bytes} B >= T(1) = {int(level)} B: never marks all packets", W
+        else:
+            continue
+        yield Found(line.device.name, f"{line.port.name}|{queue}", text, (
+            *curve_evidence(line, wred, curve), shows(line.device, pool.where, "size", pool.size_bytes),
+            shows(line.device, profile.where, "dynamic_th", profile.dynamic_th)), severity)
+
+
+@check("E2b", I, "ECN before PFC is not guaranteed in the worst case",
+       condition="Kmin < alpha B / (n (1 + alpha L)), n ports, L lossless priorities, queues just below Kmin",
+       consequence="with traffic spread over all ports PFC may come first; no modern chip meets this at usual Kmin",
+       remedy="none needed; know it", source="Zhu et al., SIGCOMM 2015, section 4, for headroom outside the pool")
+def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once per switch."""
+    for device in facts.devices:
+        least, lines = facts.smallest_threshold(device), facts.lossless_of(device)
+        curves = [(line, wred, curve) for line, _, _, wred, curve in marking(facts) if line.device is device]
+        if least is None or least[1].alpha is None or not curves:
+            continue
+        alpha, n, classes = least[1].alpha, len(lines), max(len(line.port.lossless) for line in lines)
+        limit = alpha * (least[2].size_bytes or 0) / (n * (1 + alpha * classes))
+        line, wred, curve = min(curves, key=lambda item: item[2].min_bytes)
+        if curve.min_bytes >= limit:
+            yield Found(device.name, f"WRED_PROFILE|{wred.name}", f"Kmin {curve.min_bytes} B; guaranteed only below "
+                        f"{int(limit)} B ({n} ports, {classes} priorities)", curve_evidence(line, wred, curve))
+
+
+@check("E3", E, "the lossless queue's profile drops instead of marking", condition="ecn marks green traffic",
+       consequence="WRED drops lossless packets; ecn_none is the default", remedy="set ecn to ecn_all",
+       source="sonic-wred-profile.yang (default ecn_none)")
+def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Per profile in use on a lossless queue."""
+    for line in facts.lossless:
+        for _, queue, bound in facts.lossless_queues(line):
+            wred = facts.wred(line.device, bound)
+            if wred is not None and not wred.marks:
+                yield Found(line.device.name, f"{line.port.name}|{queue}", f"'{wred.name}' has {wred.ecn}",
+                            (shows(line.device, wred.where, "ecn", wred.ecn),))
+
+
+@check("E4", W, "a lossless queue that never marks", condition="every lossless queue has a profile with ECN",
+       consequence="on this hop there is only PFC; with DCQCN the senders hear nothing of its congestion (error)",
+       remedy="bind a WRED profile with ecn_all", source="Zhu et al., SIGCOMM 2015, section 3")
+def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Error where the hosts are known to use DCQCN."""
+    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    severity = E if any(host.cc == "dcqcn" for host in hosts) else W
+    for line in facts.lossless:
+        for priority, queue, bound in facts.lossless_queues(line):
+            if bound is None or bound.wred is None:
+                roce = {facts.lossless_class(line, dscp)[1] for dscp in facts.network.roce_dscps}
+                yield Found(line.device.name, f"{line.port.name}|{queue}", f"queue {queue} has no marking profile",
+                            (shows(line.device, bound.where if bound else line.port.where, "", ""),),
+                            severity if priority in roce or not any(roce) else W)
+
+
+@check("E5", W, "marking thresholds do not fit the speed",
+       condition="Kmin within a factor 8 of 4 KB per Gb/s; ports of one profile within a factor 4 of speed",
+       consequence="the same depth is an eighth of the time at 800G that it is at 100G: too early or too late",
+       remedy="scale Kmin and Kmax with the port's speed", source="HPCC simulation set-ups (config_doc.txt)")
+def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Info for the curves of shipped templates, which are one for all speeds."""
+    speeds: dict[tuple[str, str], set[int]] = {}
+    for line, queue, _, wred, curve in marking(facts):
+        speed = line.port.speed_mbps
+        if speed is None:
+            continue
+        severity = I if (curve.min_bytes, curve.max_bytes) in _STOCK else W
+        speeds.setdefault((line.device.name, wred.name), set()).add(speed)
+        usual = speed // 1000 * _BYTES_PER_GBPS
+        if usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
+            yield Found(line.device.name, f"{line.port.name}|{queue}", f"Kmin {curve.min_bytes} B at {speed // 1000}G, "
+                        f"usual {usual} B", curve_evidence(line, wred, curve), severity)
+    for (name, profile), found in speeds.items():
+        if max(found) >= _SHARED_RATIO * min(found):
+            device = facts.network.devices[name]
+            item = device.wreds[profile]
+            stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
+            yield Found(name, f"WRED_PROFILE|{profile}", f"one profile for {min(found) // 1000}G and "
+                        f"{max(found) // 1000}G", (shows(device, item.where, "", ""),), I if stock else W)
+
+
+@check("E6", E, "marking probability of nothing", condition="pmax > 0; Kmin < Kmax (info: a step, as DCTCP has it)",
+       consequence="no packet is marked below Kmax: ECN is off until it is late", remedy="set 5 to 100 percent",
+       source="12 shipped SKUs have Kmin = Kmax and 0 %: ECN effectively off")
+def E6(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Profiles on lossless queues."""
+    for device, wred, curve, line in _profiles(facts):
+        if curve.pmax_percent == 0:
+            text, severity = "pmax is 0 %: nothing is marked below Kmax", E
+        elif curve.min_bytes == curve.max_bytes:
+            text, severity = f"Kmin = Kmax = {curve.min_bytes} B: all or nothing", I
+        else:
+            continue
+        yield Found(device, f"WRED_PROFILE|{wred.name}", text, (
+            shows(line.device, wred.where, "green_drop_probability", curve.pmax_percent),), severity)
+
+
+def _profiles(facts: Facts) -> Iterator[tuple[str, Wred, Curve, Line]]:
+    """Each profile that a lossless queue uses, once."""
+    seen = set()
+    for line, _, _, wred, curve in marking(facts):
+        if (line.device.name, wred.name) not in seen:
+            seen.add((line.device.name, wred.name))
+            yield line.device.name, wred, curve, line
+
+
+@check("E7", W, "marking differs where it should not",
+       condition="switches of one role mark alike at one speed; Kmin per Gb/s towards hosts <= towards switches",
+       consequence="marking happens at the wrong hop", remedy="use one curve per role and speed",
+       source="deployment guides (leaf 256/512 KB, spine 512/768 KB)")
+def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Devices that differ from most of their role, then leaves that mark later downwards than upwards."""
+    curves: dict[tuple[str, int], dict[str, tuple[Line, Wred, Curve]]] = {}
+    down: dict[str, float] = {}
+    up: dict[str, float] = {}
+    for line, _, _, wred, curve in marking(facts):
+        speed = line.port.speed_mbps
+        if speed:
+            curves.setdefault((line.device.role, speed), {}).setdefault(line.device.name, (line, wred, curve))
+            level = curve.min_bytes / speed
+            to = down if facts.faces_host(line) else up
+            to[line.device.name] = max(to.get(line.device.name, 0.0), level) if to is down else min(
+                to.get(line.device.name, level), level)
+    for (role, speed), devices in curves.items():
+        usual, count = Counter(curve for _, _, curve in devices.values()).most_common(1)[0]
+        if count == len(devices):
+            continue
+        if 2 * count <= len(devices):                     # no curve is the usual one: say it once
+            shown = "; ".join(f"{name} {c.min_bytes}/{c.max_bytes} B" for name, (_, _, c) in list(devices.items())[:4])
+            yield Found(next(iter(devices)), f"{role or 'switches'} at {speed // 1000}G", f"curves differ: {shown}",
+                        tuple(
+                shows(line.device, wred.where, "", "") for line, wred, _ in list(devices.values())[:4]))
+            continue
+        for name, (line, wred, curve) in devices.items():
+            if curve != usual:
+                yield Found(name, f"WRED_PROFILE|{wred.name}",
+                            f"{curve.min_bytes}/{curve.max_bytes} B at {speed // 1000}G;"
+                            f" {usual.min_bytes}/{usual.max_bytes} B on {count} of {len(devices)} "
+                            f"{role or 'switches'}", curve_evidence(line, wred, curve))
+    for name, level in down.items():
+        if name in up and level > up[name]:
+            yield Found(name, "host ports", f"Kmin per Gb/s is {level * 1000:.0f} B towards hosts, "
+                        f"{up[name] * 1000:.0f} B towards switches", ())
+
+
+@check("E8", W, "Kmax above what the queue may hold", condition="Kmax <= egress limit of the queue",
+       consequence="full marking is never reached: drops or pauses come first", remedy="lower Kmax",
+       source="SAI egress buffer profile")
+def E8(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Dynamic or static limit of the queue's buffer profile."""
+    for line, queue, bound, wred, curve in marking(facts):
+        profile = line.device.profile_of(bound)
+        cap = None if profile is None else egress_cap(line.device, profile)
+        if cap is not None and curve.max_bytes > cap:
+            yield Found(line.device.name, f"{line.port.name}|{queue}", f"Kmax {curve.max_bytes} B > {int(cap)} B",
+                        curve_evidence(line, wred, curve))
+
+
+@check("E9", W, "Kmin of a few frames", condition="Kmin >= 3 full frames of the lossless class",
+       consequence="every short queue marks: throughput is lost", remedy="raise Kmin (two shipped SKUs have 4095 B)",
+       source="Alizadeh et al., SIGCOMM 2010 (K > C RTT / 7)")
+def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Frame length from the hosts, else RoCE MTU 4096."""
+    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    frame = max((host.roce_mtu or 0 for host in hosts), default=0) or 4096
+    for device, wred, curve, line in _profiles(facts):
+        if curve.min_bytes < _FRAMES * (frame + _ROCE_HEADERS_BYTES):
+            yield Found(device, f"WRED_PROFILE|{wred.name}", f"Kmin {curve.min_bytes} B < {_FRAMES} frames of "
+                        f"{frame + _ROCE_HEADERS_BYTES} B", curve_evidence(line, wred, curve))
+
+
+@check("E10", W, "lossless packets that cannot be marked are dropped",
+       condition="no host without ECN sends into a queue whose profile drops green",
+       consequence="WRED drops what is not ECN-capable, although PFC protects the class",
+       remedy="enable ECN on the hosts, or set wred_green_enable to false", source="RFC 3168 section 5")
+def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Hosts known to have no congestion control."""
+    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    without = [host.name for host in hosts if host.cc == "none"]
+    for device, wred, _, line in _profiles(facts) if without else ():
+        if "green" in wred.drops:
+            yield Found(device, f"WRED_PROFILE|{wred.name}", f"drops green; without ECN: {', '.join(without[:5])}",
+                        (shows(line.device, wred.where, "wred_green_enable", "true"),))
+
+
+@check("E11", W, "no time to react between marking and pause",
+       condition="time to fill from Kmin to T(1), two senders into one port > 10 us round trip + 4 us CNP interval",
+       consequence="congestion control cannot act before PFC", remedy="lower Kmin",
+       source="Zhu et al., SIGCOMM 2015, section 4")
+def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Also where Kmin is above T(1)."""
+    for line, queue, _, wred, curve in marking(facts):
+        least, speed = facts.smallest_threshold(line.device), line.port.speed_mbps
+        if least is None or speed is None:
+            continue
+        room = int(least[0]) - curve.min_bytes
+        if room < speed * _LOOP_NS // 8000:
+            yield Found(line.device.name, f"{line.port.name}|{queue}", f"{room} B from Kmin to T(1), "
+                        f"{speed * _LOOP_NS // 8000} B arrive within {_LOOP_NS // 1000} us",
+                        curve_evidence(line, wred, curve))
+
+
+@check("E12", I, "marking probability is not stated", condition="a colour that is enabled states its probability",
+       consequence="orchagent programs 100 %", remedy="state it", source="sonic-swss qosorch.cpp l.836-853")
+def E12(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Profiles on lossless queues."""
+    for device, wred, curve, line in _profiles(facts):
+        if curve.pmax_percent is None and "green" in wred.drops:
+            yield Found(device, f"WRED_PROFILE|{wred.name}", "green_drop_probability is absent: 100 %",
+                        (shows(line.device, wred.where, "", ""),))
+
+
+CHECKS: Final[tuple[Check, ...]] = (E1, E2, E2B, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12)

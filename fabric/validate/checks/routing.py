@@ -1,0 +1,169 @@
+"""D: deadlock, polarisation, and capacity of the fabric as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import networkx as nx
+
+from fabric.configs.network import End
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.facts import Facts, Line, threshold
+from fabric.validate.paths import Routes
+
+_SEEDS: Final = {"ToRRouter": 0, "LeafRouter": 10, "LowerRegionalHub": 60}
+_SPINE_SEED: Final = 25
+_AFTER_FAILURE: Final = 1.25
+_ARP_S: Final = 14_400
+"""Kernel and vendor defaults of neighbour ageing go up to 4 h."""
+_LOOP_NS: Final = 14_000
+
+
+@check("D1", E, "buffers can wait for each other in a circle",
+       condition="the graph (ingress port) -> (next ingress port) over all shortest routes has no cycle",
+       consequence="PFC deadlock: the ports of the circle stop for ever",
+       remedy="make routes valley-free: no leaf in transit",
+       source="Hu et al., HotNets 2016; Guo et al., SIGCOMM 2016, section 4.2")
+def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
+    """One finding per strongly connected part, with one cycle."""
+    graph = Routes.of(facts).buffer_graph()
+    for part in nx.strongly_connected_components(graph):
+        if len(part) > 1:
+            cycle: list[End] = [edge[0] for edge in nx.find_cycle(graph.subgraph(part))]
+            start = cycle.index(min(cycle))
+            cycle = cycle[start:] + cycle[:start]
+            lines = [line for line in map(facts.line, cycle) if line is not None]
+            yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + " → ".join(":".join(end) for end in cycle[:12]),
+                        tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]))
+
+
+@check("D2", W, "a failure may open a valley", condition="all spines that a leaf peers with have one AS number",
+       consequence="a leaf passes one spine's routes to another: transit over the leaf, and a circle of pauses (D1)",
+       remedy="one AS for the spines of a pod, or a filter on the leaves", source="RFC 7938 section 5.2.1")
+def D2(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Leaves are the switches with hosts."""
+    for device in facts.devices:
+        if not any(facts.faces_host(line) for line in facts.lossless_of(device)):
+            continue
+        switches = {name: asn for name, asn in device.bgp.items() if name in facts.network.devices}
+        if len(set(switches.values())) > 1:
+            shown = ", ".join(f"{name} {asn}" for name, asn in sorted(switches.items()))
+            yield Found(device.name, "BGP_NEIGHBOR", f"spines of different AS: {shown}",
+                        (shows(device, ("BGP_NEIGHBOR",), "", ""),))
+
+
+@check("D3", W, "flooding in a lossless class", condition="MAC ageing is not shorter than neighbour ageing",
+       consequence="packets of a lossless class are flooded, which breaks up-down routing: deadlock",
+       remedy="raise the FDB ageing time, or suppress flooding", source="Guo et al., SIGCOMM 2016, section 4.2")
+def D3(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Switches with VLANs on lossless ports that state an FDB ageing time."""
+    for device in facts.devices:
+        members = {name for vlan in device.vlans.values() for name in vlan.members}
+        arp = device.arp_age_s or _ARP_S
+        if device.mac_age_s and device.mac_age_s < arp and any(line.port.name in members
+                                                               for line in facts.lossless_of(device)):
+            yield Found(device.name, "SWITCH|switch", f"MACs live {device.mac_age_s} s, neighbours up to {arp} s",
+                        (shows(device, ("SWITCH", "switch"), "fdb_aging_time", device.mac_age_s),))
+
+
+def _down_and_up(facts: Facts, name: str) -> tuple[list[Line], list[Line]]:
+    device = facts.network.devices[name]
+    lines = [line for line in facts.used if line.device is device and line.port.speed_mbps]
+    down = [line for line in lines if facts.faces_host(line)]
+    up = [line for line in lines if facts.peers.get(line.end, ("",))[0] in facts.network.devices]
+    return down, up
+
+
+@check("D4", W, "more host capacity than uplink", condition="sum of host ports <= sum of uplinks (error above 3:1)",
+       consequence="congestion that no load balancing removes: permanent marking and pauses",
+       remedy="more uplinks, fewer hosts", source="Clos: non-blocking needs as much up as down")
+def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """With all uplinks, and (info) with one failed."""
+    for device in facts.devices:
+        down, up = _down_and_up(facts, device.name)
+        if not down or not up:
+            continue
+        hosts, uplinks = (sum(line.port.speed_mbps or 0 for line in lines) for lines in (down, up))
+        ratio = hosts / uplinks
+        left = uplinks - max(line.port.speed_mbps or 0 for line in up)
+        text = f"{hosts // 1000}G to hosts, {uplinks // 1000}G up: {ratio:.2f}:1"
+        severity: Severity | None = E if ratio > facts.network.max_oversubscription else W
+        if ratio <= 1:
+            after = hosts / left if left else float("inf")
+            if after <= _AFTER_FAILURE:
+                continue
+            text, severity = f"{text}; {after:.2f}:1 with one uplink failed" if left else "has one uplink only", I
+        yield Found(device.name, "uplinks", text, tuple(shows(line.device, line.port.where, "speed",
+                                                              line.port.speed_mbps) for line in up[:4]), severity)
+
+
+def _seed(role: str) -> int | None:
+    return _SPINE_SEED if "SpineRouter" in role else _SEEDS.get(role)
+
+
+@check("D5", W, "two tiers hash alike", condition="the tiers of a path differ in ECMP seed, algorithm or fields",
+       consequence="polarisation: the second tier uses one of its uplinks per flow group, the others idle",
+       remedy="set the device types (the seed follows from them), or another algorithm per tier",
+       source="sonic-buildimage switch.json.j2")
+def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """A leaf and its spine of the same type; the seed matters where both tiers choose."""
+    seen = set()
+    for wire in facts.wires:
+        a, b = wire.a.device, wire.b.device
+        pair = tuple(sorted((a.name, b.name)))
+        same = (_seed(a.role), a.hash_algorithm, a.hash_fields) == (_seed(b.role), b.hash_algorithm, b.hash_fields)
+        known = _seed(a.role) is not None and a.language == b.language == "sonic"
+        if pair not in seen and a is not b and same and known:
+            seen.add(pair)
+            yield Found(a.name, f"{a.name}↔{b.name}", f"types {a.role} and {b.role} give one seed, {_seed(a.role)}",
+                        tuple(shows(it, ("DEVICE_METADATA", "localhost"), "type", it.role) for it in (a, b)))
+
+
+@check("D6", W, "the hash does not see the UDP source port", condition="the ECMP hash has L4_SRC_PORT",
+       consequence="all queue pairs of two hosts take one path: RoCE's entropy is its UDP source port",
+       remedy="add L4_SRC_PORT to ecmp_hash", source="RFC 7348 section 5; RoCEv2 annex A17; sonic-hash.yang")
+def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Where the fields are stated."""
+    for device in facts.devices:
+        if device.hash_fields is not None and "L4_SRC_PORT" not in device.hash_fields:
+            yield Found(device.name, "SWITCH_HASH|GLOBAL", f"ecmp_hash is {','.join(device.hash_fields)}",
+                        (shows(device, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash", ",".join(device.hash_fields)),))
+
+
+@check("D7", W, "uplinks that do not share evenly", condition="uplinks have one speed; ECMP is as wide as their number",
+       consequence="equal shares on unequal links: the slower ones congest",
+       remedy="one speed per group; raise maximum-paths",
+       source="ECMP divides by count, not by speed (RFC 2992)")
+def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Leaves and spines alike."""
+    for device in facts.devices:
+        down, up = _down_and_up(facts, device.name)
+        speeds = sorted({line.port.speed_mbps or 0 for line in up})
+        if down and len(speeds) > 1:
+            yield Found(device.name, "uplinks", "speeds " + ", ".join(f"{speed // 1000}G" for speed in speeds),
+                        tuple(shows(line.device, line.port.where, "speed", line.port.speed_mbps) for line in up[:4]))
+        if down and device.multipath is not None and device.multipath < len(up):
+            yield Found(device.name, "maximum-paths", f"{device.multipath} paths of {len(up)} uplinks",
+                        (Evidence("maximum-paths", str(device.multipath), device.place(("maximum-paths",))),))
+
+
+@check("D8", I, "incast certainly pauses", condition="2 (T(2) + xoff) / rate >= round trip + CNP interval (14 us)",
+       consequence="two senders fill the groups before congestion control can act", remedy="larger alpha or lower Kmin",
+       source="buffer time against control loop")
+def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once per switch, at its fastest lossless port."""
+    for device in facts.devices:
+        least = facts.smallest_threshold(device)
+        speed = max((line.port.speed_mbps or 0 for line in facts.lossless_of(device)), default=0)
+        level = None if least is None else threshold(least[1], least[2], 2)
+        if least is None or level is None or not speed:
+            continue
+        time_ns = 2 * (level + least[1].xoff_bytes) * 8000 / speed
+        if time_ns < _LOOP_NS:
+            yield Found(device.name, f"BUFFER_PROFILE|{least[1].name}",
+                        f"two senders at {speed // 1000}G fill their groups "
+                        f"in {time_ns / 1000:.1f} us", (shows(device, least[2].where, "size", least[2].size_bytes),))
+
+
+CHECKS: Final[tuple[Check, ...]] = (D1, D2, D3, D4, D5, D6, D7, D8)

@@ -1,0 +1,160 @@
+"""W: the PFC watchdog: is it there, does it look at the right queues, do its times fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from fabric.validate.checks.base import Check, E, Found, I, W, check, shows
+from fabric.validate.facts import Facts
+
+_MIGRATED: Final = (3, 0, 3)
+"""db_migrator copies pfc_enable to pfcwd_sw_enable when it leaves this version."""
+_HOPS: Final = 3
+_DEFAULT_MS: Final = 200
+_PORTS_PER_STEP: Final = 32
+_MAX_POLL_MS: Final = 1000
+
+
+@check("W1", E, "the watchdog does not look at a lossless priority", condition="pfcwd_sw_enable covers pfc_enable",
+       consequence="the watchdog is configured but never starts on that queue: a storm is not contained",
+       remedy="set pfcwd_sw_enable to the same list as pfc_enable", source="sonic-swss pfcwdorch.cpp l.62-92")
+def W1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
+    """Info for files so old that the upgrade repairs them."""
+    for line in facts.lossless:
+        missing = line.port.lossless - line.port.watched
+        if line.port.watchdog is not None and missing:
+            old = line.device.schema_version is not None and line.device.schema_version <= _MIGRATED
+            absent = ",".join(map(str, sorted(missing)))
+            yield Found(line.device.name, line.port.name, f"watchdog on, but not for priority {absent}"
+                        + (" (db_migrator will add it)" if old else ""),
+                        (shows(line.device, line.port.qos_where, "pfcwd_sw_enable",
+                               ",".join(map(str, sorted(line.port.watched))) or "empty"),
+                         shows(line.device, line.port.watchdog.where, "", "")), I if old else E)
+
+
+@check("W2", W, "no watchdog on a lossless port", condition="every lossless port in use has a PFC watchdog",
+       consequence="one NIC or peer that pauses for ever freezes the fabric (error at ports to hosts)",
+       remedy="`pfcwd start --action drop <port> 200 --restoration-time 200`",
+       source="Guo et al., SIGCOMM 2016, section 4.3")
+def W2(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """default_pfcwd_status starts it everywhere."""
+    for line in facts.lossless:
+        if line.port.watchdog is None and not line.device.watchdog_default:
+            yield Found(line.device.name, line.port.name, "no PFC watchdog",
+                        (shows(line.device, line.port.qos_where or line.port.where, "", ""),),
+                        E if facts.faces_host(line) else W)
+
+
+@check("W3", E, "watchdog times shorter than its poll", condition="detection and restoration >= poll interval",
+       consequence="YANG refuses it; detection is counted in polls", remedy="raise the time or shorten the poll",
+       source="sonic-pfcwd.yang")
+def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Both times of every port with a watchdog."""
+    for line in facts.used:
+        own, poll = line.port.watchdog, line.device.watchdog_poll_ms
+        if own is None or poll is None:
+            continue
+        for name, value in (("detection_time", own.detection_ms), ("restoration_time", own.restoration_ms)):
+            if value is not None and value < poll:
+                yield Found(line.device.name, line.port.name, f"{name} {value} ms < poll {poll} ms",
+                            (shows(line.device, own.where, name, value),
+                             shows(line.device, ("PFC_WD", "GLOBAL"), "POLL_INTERVAL", poll)))
+
+
+@check("W4", W, "a stormed queue is never restored", condition="restoration_time is set unless the action is alert",
+       consequence="after one storm the queue drops or forwards until somebody intervenes",
+       remedy="set restoration_time", source="sonic-swss pfcwdsworch.cpp l.245, pfc_restore.lua l.24")
+def W4(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Absent means infinite."""
+    for line in facts.lossless:
+        own = line.port.watchdog
+        if own is not None and own.restoration_ms is None and own.action != "alert":
+            yield Found(line.device.name, line.port.name, "no restoration_time: never restored",
+                        (shows(line.device, own.where, "", ""),))
+
+
+@check("W5", W, "detection within reach of a healthy pause",
+       condition="detection > 3 hops x (T(1) + xoff) / rate",
+       consequence="a healthy incast is taken for a storm and dropped",
+       remedy="raise detection_time", source="drain time of a full group at line rate")
+def W5(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """At the port's own rate."""
+    for line in facts.lossless:
+        own, least = line.port.watchdog, facts.smallest_threshold(line.device)
+        if own is None or own.detection_ms is None or least is None or not line.port.speed_mbps:
+            continue
+        longest_ms = _HOPS * (least[0] + least[1].xoff_bytes) * 8 / (line.port.speed_mbps * 1000)
+        if own.detection_ms <= longest_ms:
+            yield Found(line.device.name, line.port.name, f"detection {own.detection_ms} ms, a healthy pause may last "
+                        f"{longest_ms:.0f} ms", (shows(line.device, own.where, "detection_time", own.detection_ms),))
+
+
+@check("W6", W, "hosts give up before the watchdog acts",
+       condition="detection + poll < 4.096 us x 2^timeout x retries of the hosts' RDMA transport",
+       consequence="queue pairs fail before the storm is contained", remedy="lower detection_time or raise the timeout",
+       source="InfiniBand Architecture, local ACK timeout")
+def W6(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Only where the hosts file states the timeout."""
+    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
+    times = [0.004096 * 2**host.rdma_timeout * max(1, host.rdma_retries or 7) for host in hosts
+             if host.rdma_timeout]
+    for line in facts.lossless if times else ():
+        own = line.port.watchdog
+        if own is not None and own.detection_ms is not None and (
+                own.detection_ms + (line.device.watchdog_poll_ms or 0) >= min(times)):
+            yield Found(line.device.name, line.port.name, f"detection {own.detection_ms} ms, hosts give up after "
+                        f"{min(times):.0f} ms", (shows(line.device, own.where, "detection_time", own.detection_ms),))
+
+
+@check("W7", W, "watchdog actions differ or are not supported",
+       condition="one action per switch; no forward on cisco-8000",
+       consequence="later ports are rejected where the chip has one action for all (Broadcom)",
+       remedy="use drop everywhere", source="sonic-swss pfcwdorch.cpp l.251-283")
+def W7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Ports that differ from most."""
+    for device in facts.devices:
+        lines = [(line, line.port.watchdog) for line in facts.lossless_of(device) if line.port.watchdog]
+        if not lines:
+            continue
+        usual = Counter(own.action for _, own in lines).most_common(1)[0][0]
+        for line, own in lines:
+            if own.action != usual:
+                yield Found(device.name, line.port.name, f"action {own.action}, most ports have {usual}",
+                            (shows(device, own.where, "action", own.action),))
+            if own.action == "forward" and "8000" in device.platform and "cisco" in device.platform.lower():
+                yield Found(device.name, line.port.name, "action forward is rejected on this platform",
+                            (shows(device, own.where, "action", own.action),), E)
+
+
+@check("W8", W, "forward at a port to a host", condition="action is drop where a host is behind the port",
+       consequence="forward ignores the pause: the NIC's buffer overflows", remedy="use drop",
+       source="SONiC HLD PFC watchdog")
+def W8(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Host ports only."""
+    for line in facts.lossless:
+        own = line.port.watchdog
+        if own is not None and own.action == "forward" and facts.faces_host(line):
+            yield Found(line.device.name, line.port.name, "action forward towards a host",
+                        (shows(line.device, own.where, "action", "forward"),))
+
+
+@check("W9", I, "watchdog times are not the default's for so many ports",
+       condition="detection = 200 ms x ceil(ports / 32) above 32 ports",
+       consequence="more polling work than the default script plans for",
+       remedy="`pfcwd start_default`, or know why not",
+       source="sonic-utilities pfcwd/main.py l.404-441")
+def W9(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once per switch."""
+    for device in facts.devices:
+        steps = (len(device.ports) - 1) // _PORTS_PER_STEP + 1
+        usual, poll = _DEFAULT_MS * steps, min(_DEFAULT_MS * steps, _MAX_POLL_MS)
+        own = next((line.port.watchdog for line in facts.lossless_of(device) if line.port.watchdog), None)
+        if own is not None and steps > 1 and own.detection_ms is not None and own.detection_ms < usual:
+            yield Found(device.name, "PFC_WD", f"detection {own.detection_ms} ms with {len(device.ports)} ports; the "
+                        f"default script uses {usual} ms and a poll of {poll} ms",
+                        (shows(device, own.where, "detection_time", own.detection_ms),))
+
+
+CHECKS: Final[tuple[Check, ...]] = (W1, W2, W3, W4, W5, W6, W7, W8, W9)
