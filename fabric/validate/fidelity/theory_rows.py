@@ -10,8 +10,12 @@ from fabric.validate.fidelity import (
     v02_headroom,
     v03_watchdog,
     v05_thresholds,
+    v06_fixed_point,
+    v08_parking_lot,
     v12_recovery,
+    v13_loop,
     v15_storm,
+    v16_ecmp,
 )
 from fabric.validate.fidelity.table import Row
 
@@ -23,6 +27,10 @@ def rows(_reference: Path | None) -> Sequence[Row]:
         *v02_headroom.ROWS,
         *v03_watchdog.ROWS,
         *v05_thresholds.ROWS,
+        *v06_fixed_point.ROWS,
+        *v08_parking_lot.ROWS,
         *v12_recovery.ROWS,
+        *v13_loop.ROWS,
         *v15_storm.ROWS,
+        *v16_ecmp.ROWS,
     )

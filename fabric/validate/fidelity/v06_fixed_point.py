@@ -91,9 +91,9 @@ ROWS: Final = (
         _paper,
         slow=True,
         known_miss="The equations cut and restart timers at every mark; the notification point sends no CNP for 50 us "
-        "after the last, so the algorithm increases more often and needs about 36 % more marks, and on this flat curve as "
-        "much more queue. V6/algorithm compares with the algorithm itself. At 8 and 10 flows the queue also swings beyond "
-        "Kmax.",
+        "after the last, so the algorithm increases more often and needs about 36 % more marks, and on this flat curve "
+        "as much more queue. V6/algorithm compares with the algorithm itself. At 8 and 10 flows the queue also swings "
+        "beyond Kmax.",
     ),
     Row(
         "V6/algorithm",

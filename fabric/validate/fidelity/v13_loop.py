@@ -1,7 +1,7 @@
 """V13: a routing loop of lossless links locks up exactly above r = n B / crossings.
 
-A packet crosses TTL - 1 cables of the loop: the first switch already takes one from the TTL, and a packet that arrives with
-TTL 1 is dropped (RFC 1812 section 5.3.1).
+A packet crosses TTL - 1 cables of the loop: the first switch already takes one from the TTL, and a packet that arrives
+with TTL 1 is dropped (RFC 1812 section 5.3.1).
 """
 
 from __future__ import annotations
