@@ -87,7 +87,8 @@ def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rate
     link = fabric.links[edit.link]
     for port in (link.a, link.b):
         row = state.ports[port]
-        log_row(state, edit.time_ps, int(row["node"]), EventKind.RATE_CHANGED, port, int(row["rate_bps"]), edit.rate_bps)
+        log_row(state, edit.time_ps, int(row["node"]), EventKind.RATE_CHANGED, port, int(row["rate_bps"]),
+                edit.rate_bps)
         row["rate_row"], row["rate_bps"] = rates.row(state, edit.rate_bps), edit.rate_bps
         row["quantum_ps"] = quantum_ps(edit.rate_bps)
         mine = state.qps["port"] == port

@@ -55,5 +55,6 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
         raise FabricError(f"{path} was written by another version", "run again without --resume")
     for name in ("devices", "ports", "qps", "messages", "fib"):
         if getattr(state, name).shape != getattr(like, name).shape:
-            raise FabricError(f"{path} belongs to another scenario ({name} differ in number)", "run again without --resume")
+            raise FabricError(f"{path} belongs to another scenario ({name} differ in number)",
+                              "run again without --resume")
     return state, facts, events

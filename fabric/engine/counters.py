@@ -17,8 +17,8 @@ from fabric.topology.model import Fabric
 class Snapshot:
     """Copies of the observable tables, with the dtypes of state/types.py; rows are ids.
 
-    `queues`, `pgs` and `prios` have shape (n_ports, 8), `drops` (n_ports, 8, N_DROP_REASONS); `messages` and `rmessages`
-    start with message 0. Pause times include pauses that still last (closed at time_ps).
+    `queues`, `pgs` and `prios` have shape (n_ports, 8), `drops` (n_ports, 8, N_DROP_REASONS); `messages` and
+    `rmessages` start with message 0. Pause times include pauses that still last (closed at time_ps).
     """
 
     time_ps: int
@@ -81,7 +81,8 @@ def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
         packet_hops=packet_hops(state),
         devices=_frozen(state.devices), ports=_frozen(state.ports),
         queues=_frozen(state.queues).reshape(-1, N_CLASSES), pgs=_frozen(state.pgs).reshape(-1, N_CLASSES),
-        prios=_close_pauses(state.prios, state.ports, time_ps), pools=_frozen(state.pools), switches=_frozen(state.switches),
+        prios=_close_pauses(state.prios, state.ports,
+                            time_ps), pools=_frozen(state.pools), switches=_frozen(state.switches),
         hosts=_frozen(state.hosts), qps=_frozen(state.qps), rqps=_frozen(state.rqps),
         messages=_frozen(state.messages[1:]), rmessages=_frozen(state.rmessages[1:]),
         drops=_frozen(state.drops).reshape(-1, N_CLASSES, N_DROP_REASONS), groups=_frozen(state.groups),

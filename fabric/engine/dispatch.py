@@ -24,8 +24,10 @@ def kick(state: State, device: int, port: int, now_ps: int) -> None:
         nic.kick(state, device, port, now_ps)
     elif not transmit.is_busy(state, port, now_ps):
         egress.transmit_next(state, device, port, now_ps)
-    elif state.ports[port]["ctrl_head"] != 0 or i64(state.ports[port]["nonempty"]) & ~i64(state.ports[port]["paused"]) != 0:
-        transmit.wake_when_free(state, device, port)
+    else:
+        row = state.ports[port]
+        if row["ctrl_head"] != 0 or i64(row["nonempty"]) & ~i64(row["paused"]) != 0:
+            transmit.wake_when_free(state, device, port)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """Emulator: plays a fabric up to a moment, applies dated edits at theirs, grows tables, hands out counters.
 
-The only place where kernels meet Python. What it does never changes a result: budgets, growth, draining, checkpoints and
-the number of threads leave the digest as it is.
+The only place where kernels meet Python. What it does never changes a result: budgets, growth, draining, checkpoints
+and the number of threads leave the digest as it is.
 """
 
 from __future__ import annotations
@@ -43,10 +43,12 @@ class Emulator:
     """One fabric, one run."""
 
     def __init__(self, fabric: Fabric, params: EngineParams, edits: Sequence[Edit] = (), *, threads: int = 1,
-                 scheduler: Literal["windows", "sequential"] = "windows", order: Literal["source", "insertion"] = "source",
+                 scheduler: Literal["windows", "sequential"] = "windows", order: Literal["source",
+                                                                                         "insertion"] = "source",
                  record: TraceBit = ALL_EVENTS, reroute_delay_ps: int = 0) -> None:
         if threads < 1 or (threads > 1 and scheduler == "sequential"):
-            raise FabricError(f"{threads} threads cannot play the {scheduler} scheduler", "use threads 1, or the windows scheduler")
+            raise FabricError(f"{threads} threads cannot play the {scheduler} scheduler",
+                              "use threads 1, or the windows scheduler")
         if order == "insertion" and scheduler != "sequential":
             raise FabricError("order 'insertion' needs the sequential scheduler", "add scheduler 'sequential'")
         self.fabric = fabric
@@ -61,7 +63,8 @@ class Emulator:
         self._rates = Rates(fabric, params)
         self._fib = FibWriter(fabric, descending=params.ecmp_descending)
         self._workers = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
-        self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential, trace_mask=int(record),
+        self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential,
+                                  trace_mask=int(record),
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)
         self._reroute()
 
@@ -130,7 +133,8 @@ class Emulator:
     def _play_windows(self, bound_ps: int, budget: int) -> int:
         if self._workers is None:
             return int(play(self.state, 0, bound_ps, budget))
-        others = [self._workers.submit(play, self.state, thread, bound_ps, budget) for thread in range(1, self._threads)]
+        others = [self._workers.submit(play, self.state, thread, bound_ps, budget) for thread in range(1,
+                                                                                                       self._threads)]
         code = int(play(self.state, 0, bound_ps, budget))
         for other in others:
             other.result()
@@ -237,7 +241,8 @@ class Emulator:
                          np.concatenate(self._events, dtype=TRACE) if self._events else np.zeros(0, TRACE))
 
     @classmethod
-    def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path, **options: Any) -> Emulator:
+    def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path,
+                **options: Any) -> Emulator:
         """Go on from a checkpoint of the same fabric, parameters, edits and options.
 
         Raises: FabricError if the file is damaged or belongs to another run.
@@ -246,7 +251,8 @@ class Emulator:
         state, facts, events = checkpoint.read(path, emulator.state)
         if facts["threads"] != emulator._threads or facts["sequential"] != emulator._sequential:
             raise FabricError(f"{path} was written with {facts['threads']} threads by the "
-                              f"{'sequential' if facts['sequential'] else 'windows'} scheduler", "resume with the same options")
+                              f"{'sequential' if facts['sequential'] else 'windows'} scheduler",
+                              "resume with the same options")
         emulator.state = state
         emulator._fib.learn(state)
         emulator._rates = Rates(fabric, params)

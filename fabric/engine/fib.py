@@ -1,8 +1,8 @@
 """Routes become FIB rows: the door between any control plane and the data plane.
 
-`FibWriter` owns the mapping from (switch, set of ports) to ECMP group. It is given routes, either a whole EcmpTable (shortest
-paths) or single edits (a control plane's), and returns State with the rows changed. Groups are only added, so the
-counters of old ones stay readable.
+`FibWriter` owns the mapping from (switch, set of ports) to ECMP group. It is given routes, either a whole EcmpTable
+(shortest paths) or single edits (a control plane's), and returns State with the rows changed. Groups are only added, so
+the counters of old ones stay readable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Barriers between threads that each run one long kernel.
 
-Every thread has a word of its own (THREAD.epoch) that only it writes; a barrier is: publish my epoch with release, wait until
-everybody's epoch, read with acquire, has come. Waiting yields the processor (sched_yield), so two threads on one core
-still make progress. Acquire and release are real atomic operations, right on weakly ordered processors too.
+Every thread has a word of its own (THREAD.epoch) that only it writes; a barrier is: publish my epoch with release, wait
+until everybody's epoch, read with acquire, has come. Waiting yields the processor (sched_yield), so two threads on one
+core still make progress. Acquire and release are real atomic operations, right on weakly ordered processors too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Hosts that hurt the fabric: a receiver that drains slowly, and a NIC that pauses without end.
 
-Slow receiver: data frames wait in the NIC's receive buffer and are consumed at drain_bps; at rx_xoff_bytes the host sends
-XOFF for its PFC classes, at rx_xon_bytes XON; what does not fit is lost (Guo et al., SIGCOMM 2016, section 4.4: slow-receiver
-symptom). Broken NIC: XOFF frames at a fixed gap until a given moment, whatever its buffers hold (same paper, 4.3).
+Slow receiver: data frames wait in the NIC's receive buffer and are consumed at drain_bps; at rx_xoff_bytes the host
+sends
+XOFF for its PFC classes, at rx_xon_bytes XON; what does not fit is lost (Guo et al., SIGCOMM 2016, section 4.4:
+slow-receiver symptom). Broken NIC: XOFF frames at a fixed gap until a given moment, whatever its buffers hold (same
+paper, 4.3).
 """
 
 from __future__ import annotations
@@ -100,4 +102,5 @@ def on_storm(state: State, device: int, now_ps: int) -> None:
         return
     classes = i64(host["storm_classes"])
     pause.send(state, device, i64(host["storm_port"]), classes, classes, i64(host["storm_quanta"]), now_ps)
-    calendar.schedule(state, device, aux_source(state, device, _STORM), now_ps + i64(host["storm_gap_ps"]), calendar.NEW_ORDER)
+    calendar.schedule(state, device, aux_source(state, device, _STORM), now_ps + i64(host["storm_gap_ps"]),
+                      calendar.NEW_ORDER)

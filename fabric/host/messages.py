@@ -46,7 +46,8 @@ def heap_push(heap: Heap, base: int, count: int, time_ps: int, order: int, item:
 def heap_pop(heap: Heap, base: int, count: int) -> None:
     """Remove the first of `count` entries at `base`."""
     last = count - 1
-    time_ps, order, item = i64(heap[base + last]["time_ps"]), i64(heap[base + last]["order"]), i64(heap[base + last]["item"])
+    moved = heap[base + last]
+    time_ps, order, item = i64(moved["time_ps"]), i64(moved["order"]), i64(moved["item"])
     place = 0
     while True:
         child = 2 * place + 1

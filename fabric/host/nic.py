@@ -183,7 +183,8 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
     if state.config[0]["law"] == _HPCC:
         kick(state, device, i64(row["port"]), now_ps)
         return
-    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp) or sender.is_blocked(state, qp):
+    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state,
+                                                                                   qp) or sender.is_blocked(state, qp):
         return
     if row["available_ps"] <= now_ps:
         _enlist(state, qp)

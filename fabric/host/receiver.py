@@ -2,8 +2,9 @@
 
 Rules
 1. In order: deliver; one ACK per ack_every packets and at every message's end. The data row becomes the ACK.
-2. A gap: one NAK for it (go-back-N), repeated after nak_interval if the model has one; with selective repeat every packet
-   out of order is kept and NAKed with its own number. A duplicate is acknowledged again: its ACK may have been lost.
+2. A gap: one NAK for it (go-back-N), repeated after nak_interval if the model has one; with selective repeat every
+   packet out of order is kept and NAKed with its own number. A duplicate is acknowledged again: its ACK may have been
+   lost.
 3. Notification point: a CE-marked packet causes a CNP, at most one per queue pair and cnp_interval, after cnp_delay.
 """
 
@@ -172,7 +173,8 @@ def _receive_gap(state: State, device: int, packet: np.uint32, now_ps: int) -> N
     row["nak_for_psn"] = expected
     row["nak_at_ps"] = now_ps + config["nak_interval_ps"]
     host["naks_sent"] += 1
-    trace.emit(state, _TRACE, device, now_ps, _NAK_SENT, i64(frame["in_port"]), i64(frame["tc"]), 0, i64(frame["qp"]), expected,
+    trace.emit(state, _TRACE, device, now_ps, _NAK_SENT, i64(frame["in_port"]), i64(frame["tc"]), 0, i64(frame["qp"]),
+               expected,
                i64(frame["seq"]), 0, 0)
     if config["recovery"] == _GO_BACK_0:
         expected = i64(row["base_psn"])

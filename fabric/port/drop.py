@@ -25,7 +25,8 @@ def count(state: State, port: int, prio: int, reason: int, pkts: int, size_bytes
 
 
 @kernel
-def discard(state: State, device: int, port: int, packet: np.uint32, reason: int, now_ps: int, b: int, c: int, d: int) -> None:
+def discard(state: State, device: int, port: int, packet: np.uint32, reason: int, now_ps: int, b: int, c: int,
+            d: int) -> None:
     """Discard one frame at a port and free its row."""
     frame = state.packets[packet]
     size_bytes, prio = i64(frame["size"]), i64(frame["tc"])

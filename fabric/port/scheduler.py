@@ -1,8 +1,8 @@
 """Which class sends next: strict priority first, then deficit round robin by bytes (SONiC SCHEDULER: STRICT, DWRR).
 
-Deficit round robin after Shreedhar and Varghese, SIGCOMM 1995: a class that gets its turn adds its quantum and sends while
-its deficit lasts; an emptied class forgets its deficit. The model of the public HPCC simulator has plain round robin
-per packet instead (Law.HPCC).
+Deficit round robin after Shreedhar and Varghese, SIGCOMM 1995: a class that gets its turn adds its quantum and sends
+while its deficit lasts; an emptied class forgets its deficit. The model of the public HPCC simulator has plain round
+robin per packet instead (Law.HPCC).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from fabric.state.types import State
 
 _HPCC = int(Law.HPCC)
 
-HIGHEST = np.array([max((bit for bit in range(8) if mask >> bit & 1), default=0) for mask in range(256)], dtype=np.int64)
+HIGHEST = np.array([max((bit for bit in range(8) if mask >> bit & 1), default=0) for mask in range(256)],
+                   dtype=np.int64)
 """Highest set bit of every bitmap of eight classes: how a strict scheduler chooses."""
 
 

@@ -27,7 +27,8 @@ COUNT_STRIDE = 8
 def _announce(state: State, device: int, port: int, is_pause: int) -> None:
     config = state.config[0]
     n_threads, n_ports = i64(config["n_threads"]), i64(config["n_ports"])
-    box = i64(state.devices[device]["thread"]) * n_threads + i64(state.devices[state.ports[port]["peer_node"]]["thread"])
+    peer = state.devices[state.ports[port]["peer_node"]]
+    box = i64(state.devices[device]["thread"]) * n_threads + i64(peer["thread"])
     count = i64(state.outbox_count[box * COUNT_STRIDE])
     state.outbox[box * 2 * n_ports + count] = 2 * port + is_pause
     state.outbox_count[box * COUNT_STRIDE] = count + 1
@@ -77,7 +78,8 @@ def publish(state: State, wire: int) -> int:
         if peer["pin_tail"] == 0:
             peer["pin_head"] = first
             source = i64(state.devices[device]["n_ports"]) + i64(peer["index"])
-            calendar.schedule(state, device, source, i64(state.packets[first]["time_ps"]), i64(state.packets[first]["order"]))
+            calendar.schedule(state, device, source, i64(state.packets[first]["time_ps"]),
+                              i64(state.packets[first]["order"]))
         else:
             state.packets[peer["pin_tail"]]["next"] = first
         peer["pin_tail"] = last

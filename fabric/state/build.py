@@ -1,7 +1,7 @@
 """Allocate State from a topology and parameters.
 
-Only allocation; initial values come from fill_switches and fill_hosts. No rule of the model is applied here. Capacities come from the topology; packet and
-trace tables grow later.
+Only allocation; initial values come from fill_switches and fill_hosts. No rule of the model is applied here. Capacities
+come from the topology; packet and trace tables grow later.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ SYNC_STRIDE = 16
 QP_TIMERS = 3
 
 
-def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Order = Order.SOURCE, sequential: bool = False,
+def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Order = Order.SOURCE,
+          sequential: bool = False,
           trace_mask: int = 0) -> t.State:
     """Allocate every table.
 
@@ -72,13 +73,17 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         starts=t.rows(max(n_messages, 1), t.HEAP), waits=t.rows(max(n_qps, 1), t.HEAP),
         qp_list=t.rows(max(n_qps, 1), np.uint32),
         fib=t.rows(max(n_switches * n_hosts, 1), np.uint32), groups=t.rows(1, t.GROUP), members=t.rows(1, t.MEMBER),
-        tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES, np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
+        tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
+                                                         np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
-        outbox=t.rows(threads * threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * threads * OUTBOX_STRIDE, np.int64),
-        threads=t.rows(threads, t.THREAD), roster=t.rows(n_nodes, np.uint32), sync=t.rows(threads * SYNC_STRIDE, np.int64),
-        global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves), INFINITY_PS, np.int64),
+        outbox=t.rows(threads * threads * 2 * n_ports,
+                      np.uint32), outbox_count=t.rows(threads * threads * OUTBOX_STRIDE, np.int64),
+        threads=t.rows(threads, t.THREAD), roster=t.rows(n_nodes, np.uint32), sync=t.rows(threads * SYNC_STRIDE,
+                                                                                          np.int64),
+        global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
+                                                                                       INFINITY_PS, np.int64),
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
     if insertion:
@@ -89,7 +94,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     fill_queue_pairs(state, params)
     fill_messages(state, params)
     share_out_packets(state, fabric)
-    state.random["key"] = [stream_key(params.seed, f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)]
+    state.random["key"] = [stream_key(params.seed,
+                                      f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)]
     partition(state, fabric, threads)
     return state
 
@@ -101,7 +107,8 @@ def _check(fabric: Fabric, params: EngineParams) -> None:
         if (node.id not in params.hosts) if node.is_host else (node.id not in params.switches):
             raise InvariantError(f"no parameters for {node.name}")
         if 3 * node.n_ports + N_AUX > 1 << t.KEY_BITS:
-            raise InvariantError(f"{node.name} has {node.n_ports} ports; a device may have {((1 << t.KEY_BITS) - N_AUX) // 3}")
+            most = ((1 << t.KEY_BITS) - N_AUX) // 3
+            raise InvariantError(f"{node.name} has {node.n_ports} ports; a device may have {most}")
     for switch in params.switches.values():
         if not switch.pools:
             raise InvariantError("a switch needs at least one pool")
@@ -129,7 +136,8 @@ def _sack_window(params: EngineParams) -> int:
     return transport.window_bytes // params.frames.payload_bytes + 2
 
 
-def _devices(fabric: Fabric, timer_owners: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+def _devices(fabric: Fabric, timer_owners: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64],
+                                                                       NDArray[np.uint32]]:
     devices = np.zeros(len(fabric.nodes), t.DEVICE)
     base = 0
     owners: list[NDArray[np.uint32]] = []
@@ -167,7 +175,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
         "min_gap_bytes": frames.wire_overhead_bytes, "initial_ttl": params.initial_ttl,
         "window_bytes": transport.window_bytes, "variable_window": transport.variable_window,
         "ack_every_packets": transport.ack_every_packets, "timeout_ps": transport.retransmit_timeout_ps,
-        "retry_limit": transport.retry_limit, "nak_interval_ps": transport.nak_interval_ps, "ack_dscp": transport.ack_dscp,
+        "retry_limit": transport.retry_limit, "nak_interval_ps": transport.nak_interval_ps,
+        "ack_dscp": transport.ack_dscp,
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
@@ -182,7 +191,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
             "clamp_target": d.clamp_target, "cnp_interval_ps": d.cnp_interval_ps, "cnp_delay_ps": d.cnp_delay_ps,
         }
     if vxlan is not None:
-        values |= {"vxlan": 1, "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp, "vxlan_ecn_copy": vxlan.ecn_copy}
+        values |= {"vxlan": 1, "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
+                   "vxlan_ecn_copy": vxlan.ecn_copy}
     for name, value in values.items():
         row[name] = value
     return config

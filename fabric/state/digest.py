@@ -8,12 +8,14 @@ import numpy as np
 
 from fabric.state.types import State
 
-OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages", "members",
+OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages",
+              "members",
               "random")
 """Tables whose every field is the same for any scheduler, thread count and packet numbering."""
 _POINTERS = {
     "switches": ("cells_row",),
-    "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "out_first", "out_last", "pout_first",
+    "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "out_first", "out_last",
+              "pout_first",
               "pout_last", "free_pending"),
     "queues": ("head", "tail"),
     "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),

@@ -3,10 +3,10 @@
 A tuple of forty arrays is three hundred machine words, copied at every call and unpacked in every function: two
 minutes of compilation, and calls too dear to make. Kernels therefore receive the address of a directory, an int64
 array with (address, length) per table in the order of State's fields, and `state.ports` compiles to a load marked
-invariant, since no table moves while a kernel runs. A table compiles to its address: `state.ports[p]["busy_until_ps"]` is one
-multiplication and one load, without the negative-index wrap of NumPy arrays (a negative index is a defect here, and
-plain Python runs of the same kernels would show it). The spelling is NumPy's, so the same text runs as plain Python with
-the real State (docs/decisions/0003).
+invariant, since no table moves while a kernel runs. A table compiles to its address: `state.ports[p]["busy_until_ps"]`
+is one multiplication and one load, without the negative-index wrap of NumPy arrays (a negative index is a defect here,
+and plain Python runs of the same kernels would show it). The spelling is NumPy's, so the same text runs as plain Python
+with the real State (docs/decisions/0003).
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 from fabric.state import types as t
 
 DTYPES: dict[str, np.dtype[Any]] = {
-    "config": t.CONFIG, "devices": t.DEVICE, "ports": t.PORT, "queues": t.QUEUE, "pgs": t.PG, "prios": t.PRIO, "pools": t.POOL,
+    "config": t.CONFIG, "devices": t.DEVICE, "ports": t.PORT, "queues": t.QUEUE, "pgs": t.PG, "prios": t.PRIO,
+    "pools": t.POOL,
     "packets": t.PACKET, "drops": t.DROP, "switches": t.SWITCH, "hosts": t.HOST, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
-    "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE, "threads": t.THREAD,
-    "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32), "outbox": np.dtype(np.uint32), "roster": np.dtype(np.uint32),
-    "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8), "cells": np.dtype(np.uint16),
+    "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
+    "threads": t.THREAD, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32), "outbox": np.dtype(np.uint32),
+    "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
+    "cells": np.dtype(np.uint16),
 }
 """Element type of every table; those not named are int64."""
 
@@ -50,7 +52,8 @@ def directory(state: t.State) -> NDArray[np.int64]:
     for index, field in enumerate(FIELDS):
         array: NDArray[Any] = getattr(state, field)
         if array.dtype != dtype_of(field) or not array.flags.c_contiguous or array.ndim != 1:
-            raise TypeError(f"State.{field} has dtype {array.dtype}, {array.ndim} dimensions; the kernels expect {dtype_of(field)}, 1")
+            raise TypeError(f"State.{field} has dtype {array.dtype} in {array.ndim} dimensions; the kernels expect "
+                            f"{dtype_of(field)} in 1")
         entries[2 * index], entries[2 * index + 1] = array.ctypes.data, array.size
     return entries
 
@@ -141,7 +144,8 @@ class _GetItem(AbstractTemplate):  # type: ignore[misc]
 class _SetItem(AbstractTemplate):  # type: ignore[misc]
     def generic(self, args: Any, kws: Any) -> Any:
         table, index, _ = args
-        if isinstance(table, TableType) and isinstance(index, types.Integer) and isinstance(table.element, types.Number):
+        if isinstance(table, TableType) and isinstance(index, types.Integer) and isinstance(table.element,
+                                                                                            types.Number):
             return signature(types.none, table, index, table.element)
         return None
 

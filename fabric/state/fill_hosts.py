@@ -13,6 +13,7 @@ from fabric.topology.model import Fabric
 
 
 def fill_hosts(state: t.State, fabric: Fabric, params: EngineParams) -> None:
+    """Write hosts' parameters and their regions of the shared lists."""
     counts = np.bincount(params.queue_pairs.src, minlength=len(fabric.hosts))
     order = np.argsort(params.queue_pairs.src, kind="stable")
     state.qp_list[: len(order)] = order
@@ -20,14 +21,17 @@ def fill_hosts(state: t.State, fabric: Fabric, params: EngineParams) -> None:
     for node in fabric.hosts:
         mine = params.hosts[node.id]
         row = state.hosts[node.id]
-        row["ip"], row["drain_bps"], row["rx_buffer_bytes"] = int(params.host_ip[node.id]), mine.drain_bps, mine.rx_buffer_bytes
+        row["ip"] = int(params.host_ip[node.id])
+        row["drain_bps"], row["rx_buffer_bytes"] = mine.drain_bps, mine.rx_buffer_bytes
         row["rx_xoff_bytes"], row["rx_xon_bytes"] = mine.rx_xoff_bytes, mine.rx_xon_bytes
         row["first_qp_list"], row["n_qps"], row["waits"] = first[node.id], counts[node.id], first[node.id]
-        row["leaf"], row["timeout_ps"], row["rx_port"] = fabric.peer_of(node.first_port).id, INFINITY_PS, node.first_port
+        row["leaf"], row["rx_port"] = fabric.peer_of(node.first_port).id, node.first_port
+        row["timeout_ps"] = INFINITY_PS
         state.devices[node.id]["latency_ps"] = mine.latency_ps
 
 
 def fill_queue_pairs(state: t.State, params: EngineParams) -> None:
+    """Write queue pairs, idle, both sides."""
     pairs, rows = params.queue_pairs, state.qps
     if len(rows) == 0:
         return
@@ -42,6 +46,7 @@ def fill_queue_pairs(state: t.State, params: EngineParams) -> None:
 
 
 def fill_messages(state: t.State, params: EngineParams) -> None:
+    """Write messages and dependencies; schedule the first posting of every host that need not wait."""
     messages, rows = params.messages, state.messages
     n = len(messages.src)
     if n == 0:

@@ -19,6 +19,7 @@ WEIGHT_UNIT_BYTES = 1024
 
 
 def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
+    """Write ports and their classes; State with the serialisation table. Raises: InvariantError without lookahead."""
     frames = params.frames
     rates = sorted({link.rate_bps for link in fabric.links})
     row_of_rate = {rate: row for row, rate in enumerate(rates)}
@@ -85,6 +86,7 @@ def fill_pg(row: Any, pg: PgParams) -> None:
 
 
 def fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
+    """Write switches and their pools; State with the table of whole cells. Raises: InvariantError on a shared pool."""
     n_hosts, pool = len(fabric.hosts), 0
     sizes = sorted({mine.cell_bytes for mine in params.switches.values()})
     cells = t.rows(len(sizes) * t.TX_SIZES, np.uint16)
@@ -95,7 +97,8 @@ def fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.Sta
         mine = params.switches[node.id]
         row = state.switches[node.id - n_hosts]
         row["cells_row"] = sizes.index(mine.cell_bytes)
-        row["cell_bytes"], row["hash_algorithm"], row["hash_seed"] = mine.cell_bytes, mine.hash_algorithm, mine.hash_seed
+        row["cell_bytes"] = mine.cell_bytes
+        row["hash_algorithm"], row["hash_seed"] = mine.hash_algorithm, mine.hash_seed
         row["load_balance"], row["flowlet_gap_ps"] = mine.load_balance, mine.flowlet_gap_ps
         row["mark_at_dequeue"], row["ip"] = mine.mark_at_dequeue, int(params.host_ip[node.id])
         row["is_vtep"] = params.vxlan is not None and any(peer.is_host for _, peer in fabric.neighbours(node.id))

@@ -120,7 +120,8 @@ def entry(function: F) -> F:
     names = list(inspect.signature(function).parameters)[1:]
     inner = kernel(function)
     # A function of the same arity, because Numba caches by signature and cannot unpack arguments.
-    source = f"def {function.__name__}(address, {', '.join(names)}):\n    return inner(as_state(address), {', '.join(names)})\n"
+    listed = ", ".join(names)
+    source = f"def {function.__name__}(address, {listed}):\n    return inner(as_state(address), {listed})\n"
     scope: dict[str, Any] = {"inner": inner, "as_state": as_state}
     exec(compile(source, str(inspect.getsourcefile(function)), "exec"), scope)  # noqa: S102 - our own names only
     outer = scope[function.__name__]

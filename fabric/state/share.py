@@ -34,13 +34,15 @@ def give_rows(state: t.State, device: int, first: int, count: int) -> None:
 
 
 def partition(state: t.State, fabric: Fabric, threads: int) -> None:
-    """Deal devices out to threads by expected work (ports weighted by speed), neighbours together where it costs nothing.
+    """Deal devices out to threads by expected work (ports weighted by speed), neighbours together where it costs
+    nothing.
 
     A host goes to the thread of its first switch, so most traffic stays within a thread up to the first tier.
     """
     weight = np.zeros(threads)
     owner = np.zeros(len(fabric.nodes), np.int64)
-    work = {int(node.id): sum(fabric.links[fabric.ports[port].link].rate_bps for port in node.ports) for node in fabric.nodes}
+    work = {int(node.id): sum(fabric.links[fabric.ports[port].link].rate_bps for port in node.ports)
+            for node in fabric.nodes}
     below: dict[int, list[int]] = {}
     for host in fabric.hosts:
         below.setdefault(fabric.peer_of(host.first_port).id, []).append(host.id)

@@ -19,7 +19,9 @@ def quantum_ps(rate_bps: int) -> int:
 
 
 def hpcc_serialisation_ns(size_bytes: int, rate_bps: int) -> int:
-    """floor(floor((8.0 * b / R) * 2**64) * 10**9 / 2**64): double arithmetic, then a 64.64 fixed-point time truncated."""
+    """floor(floor((8.0 * b / R) * 2**64) * 10**9 / 2**64): double arithmetic, then a 64.64 fixed-point time
+    truncated.
+    """
     return (int(8.0 * size_bytes / rate_bps * 2.0**64) * 10**9) >> 64
 
 

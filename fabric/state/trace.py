@@ -22,7 +22,8 @@ def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio:
     thread = state.threads[i64(state.devices[device]["thread"])]
     count = i64(thread["trace_count"])
     row = state.trace[i64(state.devices[device]["thread"]) * i64(state.config[0]["trace_rows"]) + count]
-    row["time_ps"], row["device"], row["port"], row["kind"], row["prio"], row["reason"] = time_ps, device, port, kind, prio, reason
+    row["time_ps"], row["device"], row["port"], row["kind"] = time_ps, device, port, kind
+    row["prio"], row["reason"] = prio, reason
     row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d
     thread["trace_count"] = count + 1
 

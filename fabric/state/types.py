@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 I8, F8, U4, U2, U1 = np.int64, np.float64, np.uint32, np.uint16, np.uint8
 
 KEY_BITS: Final = 12
-"""Low bits of a calendar key hold the source: at most 4096 sources a device, 2**51 ps = 37 minutes of simulated time."""
+"""Low bits of a calendar key hold the source: at most 4096 sources a device, 2**50 ps = 18 minutes simulated."""
 
 
 CACHE_LINE: Final = 64
@@ -30,7 +30,7 @@ def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
     packed = np.dtype(list(fields), align=True)
     if packed.itemsize <= _PADDED_FROM:
         return packed
-    names, places = packed.names or (), packed.fields or {}
+    names, places = packed.names or (), dict(packed.fields or {})
     size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
     return np.dtype({"names": names, "formats": [places[name][0] for name in names],
                      "offsets": [places[name][1] for name in names], "itemsize": size}, align=True)
@@ -58,10 +58,12 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("initial_ttl", I8),
     # transport
     ("window_bytes", I8), ("variable_window", I8), ("ack_every_packets", I8), ("timeout_ps", I8), ("retry_limit", I8),
-    ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("ack_strict_at_host", I8), ("sack_window_pkts", I8),
+    ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("ack_strict_at_host", I8),
+    ("sack_window_pkts", I8),
     # DCQCN
-    ("gain", F8), ("initial_alpha", F8), ("alpha_timer_ps", I8), ("decrease_interval_ps", I8), ("increase_timer_ps", I8),
-    ("byte_counter_bytes", I8), ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),
+    ("gain", F8), ("initial_alpha", F8),
+    ("alpha_timer_ps", I8), ("decrease_interval_ps", I8), ("increase_timer_ps", I8), ("byte_counter_bytes", I8),
+    ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
     # overlay
     ("vxlan", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
@@ -88,16 +90,16 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("up", U1), ("free_pending", U1), ("nonempty", U1), ("paused", U1),   # bitmaps by class, writer: owner
     ("strict", U1),              # bitmap of classes with strict priority                 writer: build, edits
     ("rr_class", U1),            # DWRR / round robin pointer                              writer: scheduler
-    ("pfc_classes", U1),         # PAUSE honoured and sent for these                       writer: build, edits, watchdog
+    ("pfc_classes", U1),         # PAUSE honoured and sent for these          writer: build, edits, watchdog
     ("wd_dropping", U1),         # classes that the watchdog empties                       writer: watchdog
     ("rate_row", U4),            # row of State.tx_ps                                      writer: build, edits
     ("mtu_bytes", U4),
     ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
     ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
     ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
-    ("out_first", U4), ("out_last", U4),     # sent, not yet published   writer: owner; the peer's thread resets it between windows
+    ("out_first", U4), ("out_last", U4),     # sent, not yet published; writer: owner, and the peer's thread in between
     ("in_head", U4), ("in_tail", U4),        # frames flying towards this port, published  writer: owner
-    ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),           # busy_ps: time spent sending   (counters: never reset)
+    ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),     # busy_ps: time spent sending; counters are never reset
     ("rx_bytes", I8), ("rx_pkts", I8),
     ("bit_error_ratio", F8),
     ("drop_every", I8), ("drop_count", I8),  # fault injection
@@ -120,7 +122,7 @@ QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache
     ("kmin_bytes", I8),
     ("limit_bytes", I8),         # static limit; -1: dynamic
     ("shift", I8),               # dynamic limit = free << shift (or >> -shift)
-    ("watermark_bytes", I8),     # since last sample                                       writer: egress; sampler resets
+    ("watermark_bytes", I8),     # since last sample                          writer: egress; sampler resets
     ("peak_bytes", I8),          # since start
     ("enqueued_pkts", I8), ("enqueued_bytes", I8), ("sent_pkts", I8), ("sent_bytes", I8),
     ("ect_pkts", I8), ("kmax_bytes", I8), ("pmax_ratio", F8),
@@ -172,7 +174,8 @@ POOL = _table(  # (n_pools,)
 )
 
 SWITCH = _table(  # (n_nodes - n_hosts,)
-    ("cell_bytes", I8), ("cells_row", U4), ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
+    ("cell_bytes", I8), ("cells_row", U4),
+    ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
     ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
@@ -185,7 +188,8 @@ HOST = _table(  # (n_hosts,)
     ("scan_last", I8),           # HPCC law: round robin pointer
     ("first_qp", U4), ("n_qps", I8), ("first_qp_list", U4),
     ("drain_bps", I8), ("rx_buffer_bytes", I8), ("rx_xoff_bytes", I8), ("rx_xon_bytes", I8),
-    ("rx_used_bytes", I8), ("rx_peak_bytes", I8), ("rx_head", U4), ("rx_tail", U4), ("rx_xoff_sent", U1), ("rx_port", U4),
+    ("rx_used_bytes", I8), ("rx_peak_bytes", I8), ("rx_head", U4), ("rx_tail", U4),
+    ("rx_xoff_sent", U1), ("rx_port", U4),
     ("cnp_head", U4), ("cnp_tail", U4),
     ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
     ("leaf", U4),                # NodeId of the first attached switch
@@ -204,7 +208,7 @@ QP = _table(  # (n_qps,)  sending side                                          
     ("acked_psn", I8),           # first packet not acknowledged
     ("posted_psn", I8),          # end of the last posted message
     ("top_psn", I8),             # end of what was ever sent: below it everything is a retransmission
-    ("msg_head", U4), ("msg_tail", U4), ("msg_now", U4),      # message + 1: oldest unacknowledged, last posted, being sent
+    ("msg_head", U4), ("msg_tail", U4), ("msg_now", U4),  # message + 1: oldest unacknowledged, last posted, being sent
     ("available_ps", I8),        # pacing: earliest next departure
     ("rate_bps", I8), ("target_bps", I8), ("line_bps", I8), ("alpha", F8),
     ("alpha_at_ps", I8), ("increase_at_ps", I8), ("decrease_at_ps", I8),
@@ -303,7 +307,7 @@ class State(NamedTuple):
     cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
-    bitmap: NDArray[np.uint8]    # selective repeat: one byte per packet of the window, sender then receiver, per queue pair
+    bitmap: NDArray[np.uint8]    # selective repeat: per queue pair a byte per packet of the window, sender then receiver
     trace: NDArray[np.void]      # TRACE
     outbox: NDArray[np.uint32]   # (n_threads * n_threads * 2 * n_ports) wires written in this window
     outbox_count: NDArray[np.int64]  # (n_threads * n_threads * 8) padded

@@ -122,7 +122,8 @@ def _pause(state: State, device: int, port: int, group: int, now_ps: int, limit:
     row["xoff_sent"] = 1
     row["xoff_count"] += 1
     c = group & 7
-    trace.emit(state, _TRACE, device, now_ps, _PAUSE_SENT, port, c, 0, trace.NO_QP, shared, limit, i64(row["headroom_bytes"]),
+    trace.emit(state, _TRACE, device, now_ps, _PAUSE_SENT, port, c, 0, trace.NO_QP, shared, limit,
+               i64(row["headroom_bytes"]),
                i64(pool["size_bytes"]) - i64(pool["used_bytes"]))
     pause.begin(state, device, port, c, now_ps)
 

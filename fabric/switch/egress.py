@@ -59,8 +59,11 @@ def refusal(state: State, device: int, port: int, q: int, packet: np.uint32) -> 
 
 
 @kernel
-def _pass_through(state: State, device: int, port: int, q: int, packet: np.uint32, size_bytes: int, now_ps: int) -> None:
-    """The port is idle and empty: join and leave the queue at once. Counts and decides exactly as the long way round."""
+def _pass_through(state: State, device: int, port: int, q: int, packet: np.uint32, size_bytes: int,
+                  now_ps: int) -> None:
+    """The port is idle and empty: join and leave the queue at once. Counts and decides exactly as the long way
+    round.
+    """
     row, frame = state.queues[port * 8 + q], state.packets[packet]
     row["enqueued_pkts"] += 1
     row["enqueued_bytes"] += size_bytes
@@ -83,7 +86,9 @@ def _pass_through(state: State, device: int, port: int, q: int, packet: np.uint3
 
 @hot
 def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now_ps: int) -> None:
-    """Join the queue (the MMU has admitted the packet), mark it if marking is at enqueue, and start the port if idle."""
+    """Join the queue (the MMU has admitted the packet), mark it if marking is at enqueue, and start the port if
+    idle.
+    """
     row, out, frame = state.queues[port * 8 + q], state.ports[port], state.packets[packet]
     size_bytes, depth = i64(frame["size"]), i64(row["depth_bytes"])
     if row["ecn"] != 0 and i64(frame["ecn"]) != _NOT_ECT:

@@ -79,7 +79,8 @@ def group_of(state: State, device: int, target: int) -> int:
 @hot
 def is_local(state: State, group: int) -> bool:
     """Whether the group's next hop is the host itself."""
-    return bool(state.ports[state.members[state.groups[group]["first"]]["port"]]["peer_node"] < state.config[0]["n_hosts"])
+    port = state.members[state.groups[group]["first"]]["port"]
+    return bool(state.ports[port]["peer_node"] < state.config[0]["n_hosts"])
 
 
 @hot

@@ -1,4 +1,5 @@
-"""ECMP hashes over the 5-tuple as three 32-bit words: source address, destination address, source | destination port << 16.
+"""ECMP hashes over the 5-tuple as three 32-bit words: source address, destination address, source | destination port <<
+16.
 
 CRC32      IEEE 802.3 polynomial, reflected, 12 bytes little-endian, seed xored into the initial value. A CRC is
            linear: another seed only xors a constant, which would leave two tiers correlated (polarisation), so
@@ -23,7 +24,9 @@ _CRC32, _XOR, _TOEPLITZ = int(HashAlgorithm.CRC32), int(HashAlgorithm.XOR), int(
 
 
 def _crc_tables() -> np.ndarray:
-    """(4 * 256,) slicing-by-4: table k advances a byte by k more bytes, so that a word takes four independent look-ups."""
+    """(4 * 256,) slicing-by-4: table k advances a byte by k more bytes, so that a word takes four independent
+    look-ups.
+    """
     table = np.zeros((4, 256), np.int64)
     for byte in range(256):
         crc = byte

@@ -82,7 +82,8 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     reason = buffer.admit(state, group, charged)
     if reason != buffer.ADMITTED:
         state.pgs[group]["dropped_pkts"] += 1
-        discard(state, device, port, packet, reason, now_ps, buffer.shared_bytes(state, group), buffer.limit_bytes(state, group),
+        discard(state, device, port, packet, reason, now_ps, buffer.shared_bytes(state, group),
+                buffer.limit_bytes(state, group),
                 i64(state.pgs[group]["headroom_bytes"]))
         return
     buffer.check_pause(state, device, port, group, now_ps)

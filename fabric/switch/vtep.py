@@ -1,8 +1,9 @@
 """VXLAN at a leaf: the outer header's bytes, entropy, DSCP and ECN.
 
-RFC 7348 section 5: outer UDP source port from a hash of the inner header, destination 4789, 50 bytes more per frame (the
-inner FCS goes). RFC 6040 section 4: ECN is copied outwards (normal mode) or cleared (compatibility mode); at decapsulation a CE
-outer header makes an ECN-capable inner packet CE, and an inner packet that is not ECN-capable is dropped.
+RFC 7348 section 5: outer UDP source port from a hash of the inner header, destination 4789, 50 bytes more per frame
+(the inner FCS goes). RFC 6040 section 4: ECN is copied outwards (normal mode) or cleared (compatibility mode); at
+decapsulation a CE outer header makes an ECN-capable inner packet CE, and an inner packet that is not ECN-capable is
+dropped.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ Rules
    ceil(detection / poll) polls and one more.
 2. The condition is about *received* pause: the watchdog protects the switch that is being paused.
 3. DROP discards what waits and what comes for the queue. FORWARD stops obeying PFC for the class. ALERT only counts.
-4. Restored after restoration time without any received PFC frame of the class; never, if there is none. ALERT: as soon as the
-   condition no longer holds. Received PFC frames are counted while the class is disabled too, so a storm that goes on
-   holds the queue in storm (sonic-buildimage issue 29203 is what happens otherwise).
+4. Restored after restoration time without any received PFC frame of the class; never, if there is none. ALERT: as soon
+   as the condition no longer holds. Received PFC frames are counted while the class is disabled too, so a storm that
+   goes on holds the queue in storm (sonic-buildimage issue 29203 is what happens otherwise).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _condition(state: State, port: int, c: int, rule: int, poll_ps: int, now_ps:
         return paused_now == 1
     long_pause = paused_ps * 10 > poll_ps * 8
     if rule == _TERALYNX:
-        return (occupied and sent == 0 and received > 0 and long_pause) or (not occupied and received > 0 and long_pause)
+        return received > 0 and long_pause and (sent == 0 or not occupied)
     return (occupied and sent == 0 and received > 0) or (not occupied and sent == 0 and long_pause)
 
 
@@ -104,7 +104,8 @@ def restore(state: State, device: int, port: int, c: int, now_ps: int) -> None:
     queue["wd_left_ps"] = state.switches[switch_row(state, device)]["wd_detection_ps"]
     row["wd_dropping"] = i64(row["wd_dropping"]) & ~(1 << c) & 0xFF
     row["pfc_classes"] = i64(row["pfc_classes"]) | 1 << c
-    trace.emit(state, 0, device, now_ps, _RESTORED, port, c, 0, trace.NO_QP, now_ps - i64(queue["wd_stormed_ps"]), 0, 0, 0)
+    trace.emit(state, 0, device, now_ps, _RESTORED, port, c, 0, trace.NO_QP, now_ps - i64(queue["wd_stormed_ps"]), 0,
+               0, 0)
 
 
 @kernel
@@ -144,4 +145,5 @@ def on_poll(state: State, device: int, now_ps: int) -> None:
         for c in range(8):
             if state.queues[port * 8 + c]["wd_watched"] != 0:
                 _poll_queue(state, device, port, c, now_ps)
-    calendar.schedule(state, device, aux_source(state, device, _POLL), now_ps + i64(switch["wd_poll_ps"]), calendar.NEW_ORDER)
+    calendar.schedule(state, device, aux_source(state, device, _POLL), now_ps + i64(switch["wd_poll_ps"]),
+                      calendar.NEW_ORDER)

@@ -1,13 +1,13 @@
 """DCQCN reaction point as the public HPCC simulator has it ("mlx" mode): timers only, notification in the ACK.
 
 Rules
-1. First notification: alpha = 1, target = rate, start the alpha timer (every Ta from now, for ever) and the decrease timer
-   (first after Td + 1 ns, then every Td, for ever). No cut yet.
+1. First notification: alpha = 1, target = rate, start the alpha timer (every Ta from now, for ever) and the decrease
+   timer (first after Td + 1 ns, then every Td, for ever). No cut yet.
 2. Alpha timer: alpha = (1-g) alpha + g if a notification came since the last one, else (1-g) alpha.
 3. Decrease timer: if a notification came since the last one: target = rate if clamping or if an increase happened since
    the last cut; rate *= 1 - alpha/2, at least min; stage 0; the increase timer starts anew (Ti from now).
-4. Increase timer, every Ti: stage < F fast recovery; stage = F adds R_AI to the target; later stages add R_HAI; each sets
-   rate = rate/2 + target/2, both halves truncated. There is no byte counter.
+4. Increase timer, every Ti: stage < F fast recovery; stage = F adds R_AI to the target; later stages add R_HAI; each
+   sets rate = rate/2 + target/2, both halves truncated. There is no byte counter.
 
 In the window loop timers are caught up when the queue pair sends or is notified (they touch nothing else). Under
 insertion order they are events of their own, since there the order among equal moments is that of scheduling.
@@ -61,7 +61,8 @@ def fire(state: State, device: int, qp: int, timer: int, now_ps: int) -> None:
             row["time_stage"], row["cnp_seen"] = 0, 0
             row["cuts"] += 1
             _set(state, qp, INCREASE, now_ps + i64(config["increase_timer_ps"]))
-            trace.emit(state, _TRACE, device, now_ps, _CUT, trace.NO_PORT, i64(row["tc"]), 0, qp, before, i64(row["rate_bps"]),
+            trace.emit(state, _TRACE, device, now_ps, _CUT, trace.NO_PORT, i64(row["tc"]), 0, qp, before,
+                       i64(row["rate_bps"]),
                        i64(row["alpha"] * 1e6), 0)
     else:
         _set(state, qp, INCREASE, now_ps + i64(config["increase_timer_ps"]))

@@ -58,7 +58,8 @@ def _rows(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterat
                f"{len(np.unique(everywhere))} of them distinct")
     counts = _count(places.free, len(fabric.nodes))
     for node in np.flatnonzero(counts != state.devices["free_count"]):
-        yield f"(1) {fabric.nodes[node].name} counts {state.devices['free_count'][node]} free rows and has {counts[node]}"
+        claimed = state.devices["free_count"][node]
+        yield f"(1) {fabric.nodes[node].name} counts {claimed} free rows and has {counts[node]}"
 
 
 def _wires(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
@@ -84,21 +85,26 @@ def _one_map(state: State) -> bool:
 
 
 def _classes(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
-    """(3) Per switch and class: packets in = out + queued + dropped (frames lost in flight are drops that never came in)."""
+    """(3) Per switch and class: packets in = out + queued + dropped (frames lost in flight are drops that never came
+    in).
+    """
     if state.config[0]["ack_strict"] != 0:
         return  # there, ACKs pass through control queues, outside the classes
     node = state.ports["node"].astype(np.int64)
     row_of = np.repeat(node, N_CLASSES) * N_CLASSES + np.tile(np.arange(N_CLASSES), len(node))
     size = len(fabric.nodes) * N_CLASSES
     at = node[places.queued.place // N_CLASSES] * N_CLASSES + state.packets["tc"][places.queued.packets]
-    balance = (np.bincount(row_of, state.pgs["rx_pkts"] + state.pgs["lost_pkts"], size) - np.bincount(at, minlength=size)
+    balance = (np.bincount(row_of, state.pgs["rx_pkts"] + state.pgs["lost_pkts"], size) - np.bincount(at,
+                                                                                                      minlength=size)
                - np.bincount(row_of, state.queues["sent_pkts"], size)
-               - np.bincount(row_of, state.drops["pkts"].reshape(-1, N_DROP_REASONS).sum(axis=1), size)).reshape(-1, N_CLASSES)
+               - np.bincount(row_of, state.drops["pkts"].reshape(-1, N_DROP_REASONS).sum(axis=1), size)).reshape(-1,
+                                                                                                                 N_CLASSES)
     if not _one_map(state):
         balance = balance.sum(axis=1, keepdims=True)
     for switch in range(len(fabric.hosts), len(fabric.nodes)):
         for c in np.flatnonzero(balance[switch]):
-            yield f"(3) {fabric.nodes[switch].name} class {c}: {int(balance[switch, c])} packets came in and are nowhere"
+            missing = int(balance[switch, c])
+            yield f"(3) {fabric.nodes[switch].name} class {c}: {missing} packets came in and are nowhere"
 
 
 def _queues(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
@@ -110,7 +116,8 @@ def _queues(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
     wrong = (held != queues["depth_pkts"]) | (size != queues["depth_bytes"])
     wrong |= ~hosts & (queues["enqueued_pkts"] - queues["sent_pkts"] - queues["flushed_pkts"] != queues["depth_pkts"])
     for row in np.flatnonzero(wrong).tolist():
-        yield (f"(4) {fabric.port_name(row // N_CLASSES)} queue {row % N_CLASSES}: holds {held[row]} packets, {size[row]} bytes; "
+        yield (f"(4) {fabric.port_name(row // N_CLASSES)} queue {row % N_CLASSES}: "
+               f"holds {held[row]} packets, {size[row]} bytes; "
                f"counts {queues['depth_pkts'][row]}, {queues['depth_bytes'][row]}")
 
 
@@ -129,7 +136,8 @@ def _buffers(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Ite
     on_switch = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 0
     shared = np.where(on_switch, np.maximum(pgs["use_bytes"] - pgs["reserved_bytes"], 0), 0)
     depth = np.where(on_switch, state.queues["depth_bytes"], 0)
-    used = np.bincount(pgs["pool"], shared, len(state.pools)) + np.bincount(state.queues["pool"], depth, len(state.pools))
+    used = np.bincount(pgs["pool"], shared, len(state.pools)) + np.bincount(state.queues["pool"], depth,
+                                                                            len(state.pools))
     for row in np.flatnonzero(used.astype(np.int64) != state.pools["used_bytes"]).tolist():
         yield f"(5) pool {row}: {int(used[row])} bytes are held, {state.pools['used_bytes'][row]} are counted"
 
@@ -142,7 +150,8 @@ def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
     for name, wanted in (("xoff", 1), ("xon", 0)):
         for c in range(N_CLASSES):
             bit = (packets["classes"][flying] >> c & 1 == 1) & (packets["xoff"][flying] >> c & 1 == wanted)
-            sent, received = int(prios[f"tx_{name}_pkts"][c::N_CLASSES].sum()), int(prios[f"rx_{name}_pkts"][c::N_CLASSES].sum())
+            sent = int(prios[f"tx_{name}_pkts"][c::N_CLASSES].sum())
+            received = int(prios[f"rx_{name}_pkts"][c::N_CLASSES].sum())
             missing = sent - received - int(bit.sum())
             if missing < 0 or missing > lost:
                 yield f"(6) class {c}: {sent} {name} frames sent, {received} received, {int(bit.sum())} flying"
@@ -156,10 +165,12 @@ def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
 def _pairs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
     """(7) Per queue pair: acknowledged <= next <= posted, and the receiver is never ahead of the sender."""
     qps, rqps = state.qps, state.rqps
-    wrong = (qps["acked_psn"] > qps["next_psn"]) | (qps["next_psn"] > qps["posted_psn"]) | (qps["top_psn"] > qps["posted_psn"])
+    wrong = (qps["acked_psn"] > qps["next_psn"]) | (qps["next_psn"] > qps["posted_psn"])
+    wrong |= qps["top_psn"] > qps["posted_psn"]
     wrong |= rqps["expected_psn"] > qps["top_psn"]
     for row in np.flatnonzero(wrong).tolist():
-        yield f"(7) queue pair {row}: acknowledged {qps['acked_psn'][row]}, next {qps['next_psn'][row]}, posted {qps['posted_psn'][row]}"
+        yield (f"(7) queue pair {row}: acknowledged {qps['acked_psn'][row]}, next {qps['next_psn'][row]}, "
+               f"posted {qps['posted_psn'][row]}")
 
 
 def _signs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
@@ -167,7 +178,9 @@ def _signs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Itera
     for table in ("queues", "pools", "prios", "ports", "hosts", "qps"):
         rows = getattr(state, table)
         for field in rows.dtype.names:
-            if field.endswith(("_bytes", "_pkts")) and field not in ("limit_bytes", "least_margin_bytes") and (rows[field] < 0).any():
+            if field.endswith(("_bytes", "_pkts")) and field not in ("limit_bytes",
+                                                                     "least_margin_bytes") and (rows[field] < 0).any():
                 yield f"(8) {table}.{field} is negative in row {int(np.flatnonzero(rows[field] < 0)[0])}"
     for row in np.flatnonzero(state.pools["headroom_used_bytes"] > state.pools["headroom_size_bytes"]).tolist():
-        yield f"(8) pool {row}: shared headroom {state.pools['headroom_used_bytes'][row]} of {state.pools['headroom_size_bytes'][row]}"
+        yield (f"(8) pool {row}: shared headroom {state.pools['headroom_used_bytes'][row]} "
+               f"of {state.pools['headroom_size_bytes'][row]}")

@@ -1,4 +1,5 @@
-"""Deadlock: a cycle of paused queues, each waiting for buffer that only the next one can free (cyclic buffer dependency).
+"""Deadlock: a cycle of paused queues, each waiting for buffer that only the next one can free (cyclic buffer
+dependency).
 
 Wait-for graph (Hu et al., HotNets 2016): a queue (port, class) of a device is stopped because its peer sent XOFF for a
 priority group; that group is freed only by the peer's egress queues in which its packets wait; those that are
@@ -38,7 +39,8 @@ def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
     at_switch = state.devices["is_host"][device] == 0
     rows, place, switch = held.packets[at_switch], held.place[at_switch], device[at_switch] - len(fabric.hosts)
     group = state.switches["tc_to_pg"][switch, state.packets["tc"][rows]]
-    pairs = np.unique(np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64), place]), axis=1)
+    pairs = np.unique(np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64), place]),
+                      axis=1)
     waits: dict[Queue, list[Queue]] = {}
     for port, pg, queue in pairs.T:
         waits.setdefault((int(port), int(pg)), []).append((int(queue) // N_CLASSES, int(queue) % N_CLASSES))

@@ -65,7 +65,8 @@ def flying(state: State) -> Held:
         (walk(state, ports["pout_first"], ports["pout_last"]), ports["peer"]),
     ]
     return Held(np.concatenate([held.packets for held, _ in sides]),
-                np.concatenate([held.place if peer is None else peer[held.place].astype(np.int64) for held, peer in sides]))
+                np.concatenate([held.place if peer is None else peer[held.place].astype(np.int64) for held,
+                                peer in sides]))
 
 
 def buffered(state: State) -> Held:
