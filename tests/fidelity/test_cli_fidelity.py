@@ -1,0 +1,127 @@
+"""`fabric fidelity` and its page: misses are told, single cases can be played, contradictions are refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fabric.cli.main import main
+from fabric.validate.fidelity import closed_forms, page
+from fabric.validate.fidelity.rows import FAMILIES, all_rows
+from fabric.validate.fidelity.table import Outcome, Row, exactly
+
+
+def spoken(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["fidelity", *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def wrong_result(folder: Path, ns3_dir: Path) -> Path:
+    """A copy of one recorded case whose flow 0 took a nanosecond longer."""
+    for name in ("cases", "results"):
+        (folder / name).mkdir()
+        shutil.copy(ns3_dir / name / "G_B.json", folder / name)
+        (folder / name / "G_B.json").chmod(0o644)
+    file = folder / "results" / "G_B.json"
+    result = json.loads(file.read_text())
+    result["flows"][0]["fct_ns"] += 1
+    file.write_text(json.dumps(result))
+    return folder
+
+
+def test_ids_are_unique_and_every_row_says_where_its_reference_comes_from() -> None:
+    rows = [row for family in all_rows(None).values() for row in family]
+    assert len({row.id for row in rows}) == len(rows)
+    assert all(len(row.source) > 5 and row.title for row in rows)
+    assert len(FAMILIES) >= 2
+
+
+def test_one_row_is_run_by_its_id_and_a_pattern_that_matches_nothing_is_refused(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = spoken(capsys, "--row", "closed/line/2x100G")
+    assert code == 0
+    assert "834091" in out
+    assert "1 of 1 rows agree" in out
+    assert "recorded runs of the HPCC simulator are left out" in err
+    code, out, err = spoken(capsys, "--row", "nothing*")
+    assert (code, out) == (2, "")
+    assert "no row matches nothing*" in err
+
+
+def test_a_list_runs_nothing_and_names_every_row(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = spoken(capsys, "--list", "--json")
+    assert code == 0
+    listed = [row["id"] for row in json.loads(out)["rows"]]
+    assert listed == [row.id for family in all_rows(None).values() for row in family]
+
+
+def test_a_single_nanosecond_is_a_miss_with_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path,
+                                                        ns3_dir: Path) -> None:
+    folder = wrong_result(tmp_path, ns3_dir)
+    code, out, _ = spoken(capsys, "--reference", str(folder), "--row", "ns3/*/insertion", "--json")
+    answer = json.loads(out)
+    assert (code, answer["misses"]) == (1, 1)
+    missed = {it["quantity"]: it["ours"] - it["reference"] for it in answer["rows"][0]["findings"] if not it["agrees"]}
+    assert missed == {"flows with equal FCT": -1, "mean FCT, ns": -0.5, "largest FCT difference, ns": 1}
+
+
+@pytest.mark.parametrize(("order", "rows"), [("insertion", 1), ("source", 1), (None, 2)])
+def test_a_case_is_compared_in_the_orders_asked_for(capsys: pytest.CaptureFixture[str], ns3_dir: Path,
+                                                    order: str | None, rows: int) -> None:
+    words = ["--case", str(ns3_dir / "cases" / "G_B.json"), "--json", *(["--order", order] if order else [])]
+    code, out, _ = spoken(capsys, *words)
+    answer = json.loads(out)
+    assert (code, len(answer["rows"]), len(answer["played"])) == (0, rows, rows)
+    assert sorted(answer["played"][0]["fct_ns"].values()) == [1_664_008, 1_664_091]
+    assert sum(answer["played"][0]["pauses"].values()) == 134
+
+
+def test_a_case_without_a_recorded_run_is_played_all_the_same(capsys: pytest.CaptureFixture[str],
+                                                              tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(closed_forms.plain_case("mine", 1, [0, 0], 10**11, 1000, [(0, 1, 10_000_000)])))
+    code, out, err = spoken(capsys, "--case", str(file), "--order", "insertion")
+    assert code == 0
+    assert "mine, order insertion: 1 of 1 flows complete, mean FCT 834091.0 ns" in out
+    assert "played without comparison" in err
+
+
+@pytest.mark.parametrize(("words", "text"), [
+    (["--reference", "nowhere"], "--reference: nowhere is no folder"),
+    (["--case", "nowhere.json"], "--case: nowhere.json is not there"),
+    (["--write", "x.md"], "--write: the page shows the recorded runs, too"),
+    (["--write", "x.md", "--fast"], "--fast, --row, --order and --list choose some")])
+def test_options_that_contradict_each_other_are_refused(capsys: pytest.CaptureFixture[str], words: list[str],
+                                                        text: str) -> None:
+    code, out, err = spoken(capsys, *words)
+    assert (code, out) == (2, "")
+    assert text in err
+
+
+def outcome(agrees: bool, known: str = "") -> Outcome:
+    row = Row("x/1", "a | title", "asic", "C", "a formula", list, known_miss=known)
+    return Outcome(row, [exactly("bytes", 100, 100), exactly("time, ns", 7, 7 if agrees else 8)])
+
+
+def test_the_page_publishes_every_miss_with_its_size() -> None:
+    text = page.markdown({"A family": [outcome(agrees=False)]})
+    assert "**0 of 1 rows agree, 1 of 2 numbers.**" in text
+    assert "- `x/1`: time, ns: 8 instead of 7 (+14.286%, allowed 7 to 7). Not explained." in text
+    assert "a \\| title" in text
+    good = page.markdown({"A family": [outcome(agrees=True)]})
+    assert good.split("## What misses")[1].strip().startswith("None.")
+
+
+@pytest.mark.slow
+def test_the_page_in_the_repository_holds_every_row(repo_root: Path, ns3_dir: Path) -> None:
+    text = (repo_root / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    missing = [row.id for family in all_rows(ns3_dir).values() for row in family if f"`{row.id}`" not in text]
+    assert not missing, "run: fabric fidelity --reference DIR --write docs/fidelity.md"
+
+
+def test_numbers_are_written_as_a_reader_can_use_them() -> None:
+    assert [page.number(value) for value in (3.0, 0.12345678, 1234.56, 1e-9)] == ["3", "0.1235", "1234.6", "1e-09"]
