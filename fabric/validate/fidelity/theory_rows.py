@@ -14,6 +14,7 @@ from fabric.validate.fidelity import (
     v08_parking_lot,
     v12_recovery,
     v13_loop,
+    v14_cycle,
     v15_storm,
     v16_ecmp,
 )
@@ -31,6 +32,7 @@ def rows(_reference: Path | None) -> Sequence[Row]:
         *v08_parking_lot.ROWS,
         *v12_recovery.ROWS,
         *v13_loop.ROWS,
+        *v14_cycle.ROWS,
         *v15_storm.ROWS,
         *v16_ecmp.ROWS,
     )
