@@ -1,0 +1,1 @@
+"""How fast the emulator is, where the time goes, and what it needs: `python -m bench`."""

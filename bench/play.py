@@ -1,0 +1,95 @@
+"""Play one scenario in this process and say what it took: time, memory, counts, digest.
+
+Run as a process of its own (bench/worker.py), so that memory is the case's and no case warms another's caches.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench import cases
+from bench.machine import median, peak_rss_bytes
+from fabric.engine.driver import Emulator
+from fabric.scenario.compile import CompiledScenario
+
+
+def emulator(compiled: CompiledScenario, threads: int = 1) -> Emulator:
+    """As `fabric run` builds it."""
+    return Emulator(compiled.fabric, compiled.params, compiled.edits, threads=threads, record=compiled.record,
+                    reroute_delay_ps=compiled.reroute_delay_ps)
+
+
+def warm_up(folder: Path, threads: int = 1) -> None:
+    """Load (or compile) the kernels, so that neither is measured."""
+    compiled = cases.compiled(cases.permutation(16, "10KB", "warm-up"), folder)
+    emulator(compiled, threads).advance(compiled.duration_ps)
+
+
+def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str, Any]:
+    """Play `raw` to its end `repeats` times.
+
+    Returns: medians of wall and CPU seconds, the same per packet-hop, counts, memory in bytes, digest. Events are
+    recorded and handed over every 100 us of simulated time, within the measured time, as a run does.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        warm_up(folder, threads)
+        rss = [peak_rss_bytes()]
+        began = time.perf_counter()
+        compiled = cases.compiled(raw, folder)
+        compile_s = time.perf_counter() - began
+    walls: list[float] = []
+    cpus: list[float] = []
+    digests = set()
+    build_s = 0.0
+    for _ in range(repeats):
+        began = time.perf_counter()
+        engine = emulator(compiled, threads)
+        build_s = time.perf_counter() - began
+        rss.append(peak_rss_bytes())
+        wall, cpu, recorded = _to_the_end(engine, compiled.duration_ps)
+        walls.append(wall)
+        cpus.append(cpu)
+        digests.add(engine.digest())
+    assert len(digests) == 1, "the same scenario ended in two states"
+    assert engine.finished, "messages were left over; the case is too short"
+    ports = engine.state.ports
+    return {
+        "hosts": len(compiled.fabric.hosts), "ports": len(compiled.fabric.ports), "queue_pairs": len(engine.state.qps),
+        "messages": len(compiled.labels), "packet_hops": engine.packet_hops, "events": engine.events,
+        "pause_frames": int(ports["rx_pause_pkts"].sum()), "marked": int(engine.state.queues["marked_pkts"].sum()),
+        "recorded_events": recorded, "simulated_us": engine.now_ps / 1e6, "threads": threads, "repeats": repeats,
+        "compile_s": compile_s, "build_s": build_s, "wall_s": median(walls), "cpu_s": median(cpus),
+        "hops_per_wall_s": engine.packet_hops / median(walls), "hops_per_cpu_s": engine.packet_hops / median(cpus),
+        "best_hops_per_wall_s": engine.packet_hops / min(walls), "packet_rows": len(engine.state.packets),
+        "rss_base_bytes": rss[0], "rss_built_bytes": rss[1], "rss_peak_bytes": peak_rss_bytes(),
+        "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop()}
+
+
+def _to_the_end(engine: Emulator, duration_ps: int) -> tuple[float, float, int]:
+    """(wall seconds, CPU seconds, event rows) of playing everything."""
+    recorded, now_ps, step_ps = 0, 0, 100_000_000
+    wall, cpu = time.perf_counter(), time.process_time()
+    while not engine.finished and now_ps < duration_ps:
+        now_ps = min(now_ps + step_ps, duration_ps)
+        engine.advance(now_ps)
+        recorded += len(engine.drain_events())
+    return time.perf_counter() - wall, time.process_time() - cpu, recorded
+
+
+def bytes_by_row() -> dict[str, int]:
+    """Memory by table layout: bytes per port (without packets), queue pair, message with its start, packet."""
+    from fabric.state import codes, types  # noqa: PLC0415  only this question reads layouts
+
+    packet = types.PACKET.itemsize
+    port = (types.PORT.itemsize + 8 * (types.QUEUE.itemsize + types.PG.itemsize + types.PRIO.itemsize)
+            + 8 * codes.N_DROP_REASONS * types.DROP.itemsize)
+    calendar = 2 * 3 * np.dtype(np.int64).itemsize
+    message = types.MESSAGE.itemsize + types.RMESSAGE.itemsize + types.HEAP.itemsize
+    pair = types.QP.itemsize + types.RQP.itemsize + types.HEAP.itemsize + np.dtype(np.uint32).itemsize
+    return {"packet": packet, "port": port + calendar, "queue_pair": pair, "message": message}

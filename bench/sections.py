@@ -1,0 +1,165 @@
+"""The measurements by name: what each does, and the tables its result becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bench import cases
+from bench.play import bytes_by_row
+from bench.table import Table, count, megabytes, millions, seconds
+from bench.worker import measure
+
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One measurement."""
+
+    about: str
+    run: Callable[[bool], Result]
+    """quick -> result, plain data."""
+    table: Callable[[Result], Table]
+
+
+def _case(name: str) -> Section:
+    def run(quick: bool) -> Result:
+        return measure("play", raw=cases.named(name, quick=quick), repeats=1 if quick else 3)
+
+    return Section(_ABOUT[name], run, lambda result: case_table({name: result}))
+
+
+_ABOUT: Final = {
+    "P256": "16 leaves x 16 hosts, 8 spines, 100G, 1 us cables, random permutation of 4 MB",
+    "P1024": "1,024 hosts in three tiers, otherwise as P256",
+    "I64": "32 of 64 hosts send 1 MB each to one host",
+    "A64": "64 hosts send 64 KB to each other, all at once",
+}
+
+
+def case_table(found: Mapping[str, Result]) -> Table:
+    """Cases side by side."""
+    rows = [(name, count(it["packet_hops"]), f"{it['events'] / it['packet_hops']:.3f}",
+             millions(it["hops_per_wall_s"]), millions(it["best_hops_per_wall_s"]), millions(it["hops_per_cpu_s"]),
+             seconds(it["wall_s"]), megabytes(it["rss_peak_bytes"]), count(it["marked"]), count(it["pause_frames"]))
+            for name, it in found.items()]
+    return Table("Packets crossing a link, one thread", ("case", "packet-hops", "events/hop", "M hops/s (median, wall)",
+                 "best", "per CPU s", "wall", "peak memory", "marked", "pause frames"), rows)
+
+
+def _memory(quick: bool) -> Result:
+    built = measure("play", raw=cases.permutation(512 if quick else 1024, "1KB", "ports"))
+    pairs = measure("play", raw=cases.many_messages(3 if quick else 25))
+    few = measure("play", raw=cases.many_messages(1))
+    large = measure("play", raw=cases.named("P1024", quick=quick))
+    return {"by_row": bytes_by_row(), "ports": built["ports"], "queue_pairs": pairs["queue_pairs"] - few["queue_pairs"],
+            "packet_rows_per_port": built["packet_rows"] / built["ports"],
+            "rss_per_port": (built["rss_built_bytes"] - built["rss_base_bytes"]) / built["ports"],
+            "rss_per_queue_pair": (pairs["rss_built_bytes"] - few["rss_built_bytes"])
+            / (pairs["queue_pairs"] - few["queue_pairs"]),
+            "rss_base_bytes": built["rss_base_bytes"], "rss_p1024_bytes": large["rss_peak_bytes"]}
+
+
+def _memory_table(it: Result) -> Table:
+    row = it["by_row"]
+    return Table("Memory", ("what", "by table layout", "resident, measured"), (
+        ("the process with its kernels, before a scenario", "", megabytes(it["rss_base_bytes"])),
+        (f"a port: 8 queues, groups and priorities, calendar, {it['packet_rows_per_port']:.0f} packet rows to begin with",
+         f"{count(round(row['port'] + it['packet_rows_per_port'] * row['packet']))} B", f"{count(round(it['rss_per_port']))} B"),
+        ("a queue pair with one message", f"{count(row['queue_pair'] + row['message'])} B",
+         f"{count(round(it['rss_per_queue_pair']))} B"),
+        ("a packet", f"{row['packet']} B", ""),
+        ("P1024, peak", "", megabytes(it["rss_p1024_bytes"]))),
+        f"Ports: P1024's fabric with its scenario and names ({count(it['ports'])} ports). Queue pairs: "
+        f"{count(it['queue_pairs'])} more of them on one fabric, everything that compiling them leaves included.")
+
+
+def _threads(quick: bool) -> Result:
+    from bench.threads import threads  # noqa: PLC0415  only what is asked for is loaded
+
+    return threads(quick=quick, repeats=1 if quick else 3)
+
+
+def _threads_table(it: Result) -> Table:
+    base = {row["busy"]: row["hops_per_s"] for row in it["rows"] if row["threads"] == 1}
+    rows = [(f"{row['threads']}", "kept busy" if row["busy"] else "left alone", millions(row["hops_per_s"]),
+             millions(row["best_hops_per_s"]), f"{row['hops_per_s'] / base[row['busy']]:.2f}",
+             f"{row['cpu_per_wall_ratio']:.2f}") for row in it["rows"]]
+    return Table("P256 on threads", ("threads", "one core", "M hops/s (median, wall)", "best", "times one thread",
+                                     "CPU s per wall s"), rows, "Digests of all runs are equal.")
+
+
+def _startup(quick: bool) -> Result:
+    from bench.startup import startup  # noqa: PLC0415  as above
+
+    return startup(cold=not quick, repeats=1 if quick else 3)
+
+
+def _startup_table(it: Result) -> Table:
+    cold = [] if it["cold_s"] is None else [("the first time ever: kernels are compiled", seconds(it["cold_s"]), "")]
+    return Table("`fabric run` of a small incast, shell to shell", ("start", "median", "best"),
+                 [*cold, ("every time after", seconds(it["warm_s"]), seconds(it["warm_min_s"]))])
+
+
+def _control(quick: bool) -> Result:
+    from bench.control import control  # noqa: PLC0415  as above
+
+    return control(quick=quick)
+
+
+def _control_table(it: Result) -> Table:
+    results = it["results"]
+    per_10m = results["writing_s"] * 1e7 / results["packet_hops"]
+    return Table("Around the packets", ("what", "time"), (
+        (f"{count(it['hosts'])} hosts, {count(it['ports'])} ports: file to engine parameters, with routes",
+         seconds(it["compile_s"])),
+        ("their engine state, with forwarding tables", seconds(it["build_s"])),
+        (f"{count(results['packet_hops'])} packet-hops: samples, events, results "
+          f"({megabytes(results['written_bytes'])})", seconds(results["writing_s"])),
+        ("the same per 10 M packet-hops", seconds(per_10m)),
+        (f"`fabric run` of {count(it['messages'])} messages of one packet", seconds(it["run_s"])),
+        ("`fabric show DIR` of that run", seconds(it["summary_s"])),
+        ("`fabric show DIR messages`", seconds(it["table_s"])),
+        ("`fabric show DIR messages --sort slowdown`", seconds(it["sorted_s"])),
+        ("`fabric show DIR messages --format csv`, all rows", seconds(it["csv_s"]))))
+
+
+def _curve(quick: bool) -> Result:
+    hosts = [n for n in cases.CURVE_HOSTS if n <= 256 or not quick]
+    return {"rows": [measure("play", raw=cases.permutation(n, "250KB" if quick else "1MB", "curve"),
+                             repeats=1 if n > 1000 or quick else 3) for n in hosts]}
+
+
+def _curve_table(it: Result) -> Table:
+    rows = [(count(row["hosts"]), count(row["ports"]), count(row["packet_hops"]), seconds(row["cpu_s"]),
+             f"{1e9 * row['cpu_s'] / row['packet_hops']:.0f} ns", millions(row["hops_per_wall_s"]),
+             millions(row["hops_per_cpu_s"]), megabytes(row["rss_peak_bytes"])) for row in it["rows"]]
+    return Table("Random permutation of 1 MB, from one leaf to sixteen pods, one thread", (
+        "hosts", "ports", "packet-hops", "CPU time", "a hop", "M hops/s (wall)", "per CPU s", "peak memory"), rows)
+
+
+def _profile(quick: bool) -> Result:
+    return measure("profile", raw=cases.named("P256", quick=quick))
+
+
+def _profile_table(it: Result) -> Table:
+    rows = [(row["kind"], count(row["events"]), f"{row['events'] / it['packet_hops']:.3f}",
+             f"{row['ns']:.0f}" if row["events"] else "", f"{100 * row['share_ratio']:.1f} %") for row in it["rows"]]
+    return Table("P256 by kind of event", ("event", "how many", "per packet-hop", "ns each", "share"), rows,
+                 f"{it['events_per_hop']:.3f} events and {it['ns_per_hop']:.0f} ns a packet-hop. The last row is what "
+                 f"passes outside handlers, per event. Two readings of the cycle counter an event, "
+                 f"{it['reading_ns']:.0f} ns each, are taken off; what they hide of overlap between events is not.")
+
+
+SECTIONS: Final[Mapping[str, Section]] = {
+    **{name: _case(name) for name in cases.NAMES},
+    "threads": Section("P256 with 1 and 2 threads, a core left alone or kept busy", _threads, _threads_table),
+    "curve": Section("16 to 4,096 hosts", _curve, _curve_table),
+    "profile": Section("P256 by kind of event", _profile, _profile_table),
+    "memory": Section("bytes per port, queue pair and packet", _memory, _memory_table),
+    "startup": Section("`fabric run` of a small incast, cold and warm", _startup, _startup_table),
+    "control": Section("building, writing, listing", _control, _control_table),
+}
+"""What `--only` takes, in the order in which they run."""

@@ -1,0 +1,49 @@
+"""From the shell to the answer: `fabric run` of a small incast, the first time ever and every time after."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from bench import cases
+from bench.machine import median
+from fabric.errors import FabricError
+
+_ENTRY: Final = "import sys; from fabric.cli.main import entry; sys.exit(entry())"
+"""What the `fabric` script holds."""
+_INCAST: Final = {"kind": "incast", "receiver": "host1", "fan_in": 7, "size": "100KB"}
+
+
+def startup(*, cold: bool = True, repeats: int = 3) -> dict[str, Any]:
+    """Wall seconds of the whole command; cold: with an empty cache of compiled kernels (None if left out)."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        scenario = cases.write(cases.scenario("small-incast", 16, _INCAST), folder)
+        own_cache = {"XDG_CACHE_HOME": str(folder / "cache")} if cold else {}
+        first_s = run(scenario, folder / "run-0", own_cache)
+        warm = [run(scenario, folder / f"run-{number}", own_cache) for number in range(1, repeats + 1)]
+    return {"cold_s": first_s if cold else None, "warm_s": median(warm), "warm_min_s": min(warm), "repeats": repeats}
+
+
+def run(scenario: Path, out: Path, environment: dict[str, str]) -> float:
+    """Wall seconds of `fabric run`."""
+    return command(["run", str(scenario), "--out", str(out), "--quiet"], environment)
+
+
+def command(arguments: list[str], environment: dict[str, str] | None = None) -> float:
+    """Wall seconds of `fabric ARGUMENTS`, from exec to exit.
+
+    Raises: FabricError where it fails.
+    """
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", _ENTRY, *arguments], env={**os.environ, **(environment or {})},
+                          text=True, capture_output=True, check=False)
+    wall_s = time.perf_counter() - began
+    if done.returncode:
+        raise FabricError(f"fabric {arguments[0]} ended with exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+    return wall_s
