@@ -63,7 +63,13 @@ def _text(card: Mapping[str, Any]) -> str:
              "not modelled:", *(f"  - {text}" for text in card["not_modelled"]), "", "defaults:"]
     for default in card["defaults"]:
         lines += [f"  {default['path']} = {default['value']}", f"      {default['source']}"]
+    if card["fixed"]:
+        lines += ["", "fixed:"]
+    for fixed in card["fixed"]:
+        lines += [f"  {fixed['path']}: {fixed['value']}", f"      {fixed['source']}"]
     for title in ("dcqcn", "ecn_curves", "asics"):
+        if not card[title]:
+            continue
         lines += ["", f"{title}:", *("\n".join(f"  {line}" for line in _entry(item).splitlines())
                                      for item in card[title])]
     return "\n".join(lines)

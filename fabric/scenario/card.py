@@ -7,6 +7,7 @@ from typing import Any
 
 from fabric.scenario.asics import ASICS
 from fabric.scenario.dcqcn import DCQCN_PRESETS
+from fabric.scenario.hpcc_checks import HPCC_PRESETS
 from fabric.scenario.models import ECN_CURVES, MODELS
 from fabric.scenario.schema import Scenario
 from fabric.state.params import EngineParams
@@ -19,8 +20,11 @@ def model_card(name: str) -> dict[str, Any]:
     return {"name": model.name, "purpose": model.purpose, "modelled": list(model.modelled),
             "not_modelled": list(model.not_modelled),
             "defaults": [asdict(default) for default in model.defaults],
-            "asics": [{**asdict(asic), "watchdog_rule": asic.watchdog_rule.name.lower()} for asic in ASICS.values()],
-            "dcqcn": dcqcn_card(), "ecn_curves": ecn_card()}
+            "fixed": [asdict(default) for default in model.fixed],
+            "asics": [{**asdict(asic), "watchdog_rule": asic.watchdog_rule.name.lower()} for asic in ASICS.values()]
+            if name == "asic" else [],
+            "dcqcn": [preset for preset in dcqcn_card() if name == "asic" or preset["name"] in HPCC_PRESETS],
+            "ecn_curves": ecn_card()}
 
 
 def dcqcn_card() -> list[dict[str, Any]]:

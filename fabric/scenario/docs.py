@@ -59,6 +59,9 @@ def model_markdown() -> str:
                   "Not modelled:", *(f"- {text}" for text in model.not_modelled), "",
                   "### Defaults", "", "| field | value | source |", "|---|---|---|",
                   *(f"| `{it.path}` | `{it.value}` | {it.source} |" for it in model.defaults), ""]
+        if model.fixed:
+            parts += ["### Fixed", "", "| what | value | source |", "|---|---|---|",
+                      *(f"| {it.path} | {it.value} | {it.source} |" for it in model.fixed), ""]
     parts += ["## Chips", "", ("| name | chip | cell | memory | guarantee | dynamic_th | xon | xon_offset | source | "
                               "assumed |"),
               "|---|---|---|---|---|---|---|---|---|---|",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -35,11 +36,18 @@ from fabric.units import format_size_bytes
 from fabric.workload.qps import QpRules
 
 _DEFAULT_CURVE: Final = "hpcc"
+PRESET_MARKING: Final[Mapping[str, Mapping[int, EcnParams]]] = {
+    "simai": {100 * 10**9: EcnParams(400_000, 1_600_000, 0.2), 200 * 10**9: EcnParams(300_000, 1_200_000, 0.8),
+              400 * 10**9: EcnParams(800_000, 3_200_000, 0.2)},
+    "hawkeye-deadlock": {100 * 10**9: EcnParams(40_000, 160_000, 0.2)}}
+"""KMIN_MAP, KMAX_MAP and PMAX_MAP by port speed where a preset's own configuration file differs from run.py:
+aliyun/SimAI SimAI.conf, Hawkeye mix_deadlock/config.txt."""
 
 
 def hpcc_settings(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]) -> HpccSettings:
     """The settings; what cannot be built with them goes to `problems`."""
     problems += _fabric_problems(fabric, path)
+    problems += _marking_problems(scenario, fabric, path)
     transport, switches = scenario.transport, scenario.switches
     buffer = switches.buffer or Buffer()
     nic_bps = nic_rate_bps(fabric)
@@ -79,12 +87,27 @@ def _window(scenario: Scenario, fabric: Fabric, payload: int, *, preset_has_one:
 
 def _curve(scenario: Scenario, rate_bps: int) -> EcnParams | None:
     """Marking of a port: none without congestion control, under which the simulator's switches do not mark either."""
-    ecn = scenario.switches.ecn or _DEFAULT_CURVE
+    ecn = scenario.switches.ecn
     if ecn == "off" or scenario.transport.cc == "none":
         return None
+    if ecn is None:
+        own = PRESET_MARKING.get(chosen_preset(scenario))
+        return ecn_curve(_DEFAULT_CURVE, rate_bps) if own is None else own[rate_bps]
     if isinstance(ecn, EcnCurve):
         return EcnParams(ecn.kmin, ecn.kmax, ecn.pmax)
     return ecn_curve(ecn, rate_bps)
+
+
+def _marking_problems(scenario: Scenario, fabric: Fabric, path: str) -> list[Problem]:
+    """That simulator stops where a port's speed has no thresholds."""
+    own = PRESET_MARKING.get(chosen_preset(scenario))
+    if own is None or scenario.switches.ecn is not None or scenario.transport.cc == "none":
+        return []
+    strange = sorted({link.rate_bps for link in fabric.links} - own.keys())
+    if not strange:
+        return []
+    return [Problem(f"{path}switches.ecn", f"preset '{chosen_preset(scenario)}' has no thresholds for ports of "
+                    f"{strange[0] // 10**9}G", "give switches.ecn, such as ecn: hpcc")]
 
 
 def _fabric_problems(fabric: Fabric, path: str) -> list[Problem]:

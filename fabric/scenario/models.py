@@ -35,6 +35,8 @@ class Model:
     modelled: tuple[str, ...]
     not_modelled: tuple[str, ...]
     defaults: tuple[Default, ...]
+    fixed: tuple[Default, ...] = ()
+    """Values that no scenario can change; the path says what they are."""
 
 
 DEFAULT_REROUTE_DELAY: Final = "1ms"
@@ -97,7 +99,8 @@ _ASIC_DEFAULTS: Final = (
 
 _HPCC_DEFAULTS: Final = (
     Default("switches.memory", "16 MiB per 50G of NIC rate", "run.py: bfsz = 16 * bw / 50 (BUFFER_SIZE)"),
-    Default("switches.ecn", "hpcc", "run.py: KMIN_MAP 100 KB, KMAX_MAP 400 KB per 25G of port speed, PMAX_MAP 0.2"),
+    Default("switches.ecn", "hpcc; that of its own configuration for simai and hawkeye-deadlock",
+            "run.py: KMIN_MAP 100 KB, KMAX_MAP 400 KB per 25G of port speed, PMAX_MAP 0.2"),
     Default("switches.buffer", {"headroom": "auto", "reserved": "4096B", "xon_offset": "3072B"},
             "third.cc: headroom = rate * delay / 8 / 10^9 * 3; switch-mmu.cc: reserve, resume_offset"),
     Default("transport.mtu", "1000B", "run.py: PACKET_PAYLOAD_SIZE"),
@@ -108,6 +111,22 @@ _HPCC_DEFAULTS: Final = (
     Default("transport.variable_window", "as the preset", "run.py: VAR_WIN"),
     Default("transport.acks", "stock; data-class for presets with a window",
             "run.py: ACK_HIGH_PRIO 1, or 0 with windows; SwitchNode::AckHighPrio is never set by third.cc"),
+)
+
+_HPCC_FIXED: Final = (
+    Default("header of a data frame", "48B", "ppp-header.cc 14, IPv4 20, UDP 8, sequence number and group 6"),
+    Default("ACK and NACK", "60B", "rdma-hw.cc: 14 + 20 + 12, padded to 60"),
+    Default("PFC frame", "43B", "pause-header.cc: 14 + 20 + 9; sent before anything else, after the frame in flight"),
+    Default("threshold", "free bytes / 8", "third.cc: shift 3, one less per doubling of port speed above the NIC's"),
+    Default("pause", "until resumed", "qbb-net-device.cc: the time field is carried and never read"),
+    Default("ECN", "queue without the leaving packet", "switch-node.cc, SwitchNotifyDequeue"),
+    Default("NACK interval", "500us", "rdma-hw.cc, m_nack_interval as third.cc leaves it"),
+    Default("retransmission timeout", "none", "rdma-hw.cc: a flow that loses its tail never completes"),
+    Default("rate at the first notification", "1.0", "rdma-hw.cc, m_rateOnFirstCNP"),
+    Default("first decrease timer", "Td + 1ns", "rdma-hw.cc: after an alpha update of the same moment"),
+    Default("ports", "10000 + k to 100", "third.cc: k-th flow of its pair of hosts; flow file"),
+    Default("hash", "MurmurHash3, seed: node number", "switch-node.cc: EcmpHash; third.cc: node_id_to_ip"),
+    Default("latency of switches and hosts", "0s", "qbb-net-device.cc: reception to transmission in one moment"),
 )
 
 MODELS: Final[Mapping[str, Model]] = {
@@ -147,7 +166,7 @@ MODELS: Final[Mapping[str, Model]] = {
          "timers that it leaves running after a flow whose last ACK is its first notification (no effect on results)",
          "congestion controls other than DCQCN (CC_MODE 1); L2_ACK_INTERVAL other than 1; L2_BACK_TO_ZERO",
          "latency of switches and hosts: it has none"),
-        _HPCC_DEFAULTS),
+        _HPCC_DEFAULTS, _HPCC_FIXED),
 }
 """Model cards by name."""
 

@@ -102,6 +102,15 @@ def test_presets_bring_their_window_and_their_ack_queue() -> None:
     assert (plain.dcqcn.min_rate_bps, plain.dcqcn.additive_bps) == (G, 20 * 10**6)
 
 
+@pytest.mark.parametrize(("preset", "kmin", "kmax"), [
+    ("hpcc-dcqcn", 400_000, 1_600_000), ("simai", 400_000, 1_600_000), ("hawkeye-deadlock", 40_000, 160_000)])
+def test_a_preset_brings_the_thresholds_of_its_own_configuration(preset: str, kmin: int, kmax: int) -> None:
+    scenario = compiled(transport={"dcqcn": preset})
+    ecn = scenario.params.ports[scenario.fabric.switches[0].first_port].queues[3].ecn
+    assert ecn is not None
+    assert (ecn.kmin_bytes, ecn.kmax_bytes) == (kmin, kmax)
+
+
 def test_a_window_bounds_the_bytes_in_flight() -> None:
     scenario = compiled(transport={"window": "5000B", "cc": "none"})
     engine = Emulator(scenario.fabric, scenario.params)
@@ -130,6 +139,8 @@ def test_no_congestion_control_means_no_marks() -> None:
     ({"transport": {"dcqcn": {"alpha_timer": "1500ns"}}}, "transport.dcqcn.alpha_timer", "no whole number of micro"),
     ({"transport": {"cc": "none"}, "switches": {"ecn": "hpcc"}}, "switches.ecn", "has no effect with cc: none"),
     ({"switches": {"ecn": "off"}}, "switches.ecn", "DCQCN never acts"),
+    ({"transport": {"dcqcn": "simai"}, "topology": {**SMALL, "host_rate": "25G"}}, "switches.ecn",
+     "no thresholds for ports of 25G"),
     ({"pfc": "off"}, "pfc", "cannot be off"),
     ({"vxlan": {}}, "vxlan", "is not part of"),
     ({"faults": [{"kind": "link-down", "link": "host1 - leaf1", "at": "1us"}]}, "faults[0]", "link-down is not part"),
