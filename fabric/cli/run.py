@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabric.errors import InputErrors, Problem, UnitError
+from fabric.report import files
 from fabric.units import parse_time_ps
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -46,21 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads",
         metavar="N",
         type=int,
-        default=1,
-        help="threads of the engine (default 1); the result is the same for any",
+        help="threads of the engine (default 1, or those of the run to resume); the result is the same for any",
     )
     parser.add_argument(
         "--scheduler",
         choices=("windows", "sequential"),
-        default="windows",
-        help="default windows; the result is the same for both, in the same order",
+        help="default windows, or that of the run to resume; the result is the same for both, in the same order",
     )
     parser.add_argument(
         "--order",
         choices=("source", "insertion"),
-        default="source",
-        help="order of events at one instant: by device and source (default), or as they were scheduled, which "
-        "needs --scheduler sequential and is how ns-3 orders them; results differ between the two",
+        help="order of events at one instant: by device and source (default, or that of the run to resume), or as "
+        "they were scheduled, which needs --scheduler sequential and is how ns-3 orders them; results differ between "
+        "the two",
     )
     parser.add_argument("--resume", action="store_true", help="take up the run in --out from its last checkpoint")
     parser.add_argument("--force", action="store_true", help="replace the run in --out")
@@ -83,6 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, compile, play, report."""
+    _fill_in(args)
     until_ps = _checked(args)
     from fabric.scenario.load import load_scenario  # noqa: PLC0415  pydantic and the compiler take their time to load
 
@@ -126,6 +126,18 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     return outcome.exit_code
+
+
+def _fill_in(args: argparse.Namespace) -> None:
+    """Options of the engine that were not given: those of the run to resume, whose checkpoint fits no others."""
+    how = {"threads": 1, "scheduler": "windows", "order": "source"}
+    if args.resume and args.out is not None and (args.out / files.MANIFEST).is_file():
+        from fabric.report.rundir import RunDir  # noqa: PLC0415  only to resume
+
+        how |= RunDir.open(args.out).manifest["how"]
+    for name, value in how.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
 
 
 def _checked(args: argparse.Namespace) -> int | None:

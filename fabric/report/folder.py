@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 ENDED: Final = frozenset({"done", "stopped-no-progress"})
 """Statuses of runs that have nothing left to play."""
 
+_LAYOUT: Final = ("threads", "scheduler")
+"""Options that a checkpoint's arrays depend on, though the result does not."""
 _LOCK: Final = ".lock"
 _RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS)
 
@@ -85,6 +87,12 @@ class RunFolder:
         if found is None:
             self.begin(plan, how)
         else:
+            begun = manifest["how"]
+            if any(begun[name] != how[name] for name in _LAYOUT):
+                raise RunDirError(
+                    f"{self.path} was begun with {' '.join(f'--{name} {begun[name]}' for name in _LAYOUT)}",
+                    "its checkpoint fits no others: give the same, or leave them out",
+                )
             self._manifest = {**manifest, "status": "running", "how": dict(how), "machine": machine()}
             for name in _RESULTS:  # of an interrupted run: they would look like this one's
                 (self.path / name).unlink(missing_ok=True)

@@ -192,3 +192,17 @@ def test_killed_at_any_moment_and_resumed_ends_with_the_same_digest_and_files(tm
     for name in FINAL:
         assert (whole / name).read_bytes() == (cut / name).read_bytes(), name
     assert {it.name for it in cut.iterdir()} == {it.name for it in whole.iterdir()}
+
+
+def test_a_run_is_resumed_with_the_threads_it_was_begun_with(tmp_path: Path, capsys: Capture) -> None:
+    path, out = scenario(tmp_path, "100MB"), tmp_path / "out"
+    process = start("run", path, "--out", out, "--threads", "2", "--checkpoint-every", "0.05")
+    wait_for(out / "checkpoint" / "checkpoint.json", process)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    words = ["run", str(path), "--out", str(out), "--quiet", "--resume"]
+    assert main([*words, "--threads", "1"]) == 2
+    assert "was begun with --threads 2 --scheduler windows" in capsys.readouterr().err
+    assert main(words) in (0, 1)
+    assert json.loads((out / "manifest.json").read_text())["how"]["threads"] == 2
