@@ -21,6 +21,11 @@ DEFAULT_HOST_MM: Final = 3_000
 DEFAULT_FABRIC_MM: Final = 30_000
 """Fibre from a rack to the spine row."""
 
+MAX_CABLES: Final = 2**17
+"""Cables of a fabric built from numbers: a three-tier fabric of 32,768 hosts has about 98,000. Each costs the engine
+two ports of eight queues, so that many already take gigabytes.
+"""
+
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """A node name: letters, digits, dot, underscore, dash; at most 63 characters, so that it is a host name as well."""
 Breakout = Literal[1, 2, 4, 8]
@@ -85,9 +90,16 @@ class _Built(Strict):
         if self.fabric_cable is not None and self.fabric_delay is not None:
             problems.append("fabric_cable and fabric_delay are both given; give one of them")
         problems += self._contradictions()
+        if self.n_cables > MAX_CABLES:
+            problems.append(f"these numbers make {self.n_cables:,} cables, more than {MAX_CABLES:,}; give smaller ones")
         if problems:
             raise ValueError("\n".join(problems))
         return self
+
+    @property
+    def n_cables(self) -> int:
+        """Cables of the fabric, known before it is built."""
+        raise NotImplementedError
 
     def _contradictions(self) -> list[str]:
         """What a single kind has to object to."""
@@ -119,6 +131,11 @@ class LeafSpineSpec(_Built):
     hosts_per_leaf: int = Field(ge=1, le=4096, description="Hosts under each leaf.")
     links_per_host: int = Field(1, ge=1, le=16, description="Parallel cables (NIC ports) from each host to its leaf.")
 
+    @property
+    def n_cables(self) -> int:
+        """Cables of the fabric, known before it is built."""
+        return self.leaves * (self.hosts_per_leaf * self.links_per_host + self.spines * self.links_per_pair)
+
 
 class Clos3Spec(_Built):
     """Pods of leaves and spines, joined by super-spines: a five-stage folded Clos (RFC 7938 section 3.2.1)."""
@@ -146,6 +163,13 @@ class Clos3Spec(_Built):
         if self.core_cable is not None and self.core_delay is not None:
             problems.append("core_cable and core_delay are both given; give one of them")
         return problems
+
+    @property
+    def n_cables(self) -> int:
+        """Cables of the fabric, known before it is built."""
+        met = self.super_spines // self.spines_per_pod if self.core == "planes" else self.super_spines
+        down = self.leaves_per_pod * (self.hosts_per_leaf + self.spines_per_pod * self.links_per_pair)
+        return self.pods * (down + self.spines_per_pod * met * self.core_links_per_pair)
 
     @property
     def core_length_and_delay(self) -> tuple[int, int]:
@@ -176,6 +200,11 @@ class RailSpec(_Built):
             problems.append("spines: 0 leaves the rails unconnected; give spines, or endpoints: node")
         return problems
 
+    @property
+    def n_cables(self) -> int:
+        """Cables of the fabric, known before it is built."""
+        return self.pods * self.rails * (self.nodes_per_pod + self.spines * self.links_per_pair)
+
 
 class DualTorSpec(_Built):
     """Racks of two ToRs, every host on both; optionally two planes that meet only in the hosts (Alibaba HPN)."""
@@ -191,6 +220,11 @@ class DualTorSpec(_Built):
         if self.planes == 2 and self.spines % 2:
             return [f"spines: {self.spines} cannot be halved into two planes; use {self.spines + 1}, or planes: 1"]
         return []
+
+    @property
+    def n_cables(self) -> int:
+        """Cables of the fabric, known before it is built."""
+        return 2 * self.racks * (self.hosts_per_rack + self.spines // self.planes * self.links_per_pair)
 
 
 class CustomNode(Strict):

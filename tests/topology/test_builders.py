@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from fabric.errors import InputErrors
 from fabric.topology.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
+from fabric.topology.registry import parse_topology
+from fabric.topology.spec import CustomSpec
 from tests.topology.conftest import SMALL, fabric_of
 
 H1, H2, S1, S2 = (NodeSpec(name, role, tier) for name, role, tier in [
@@ -157,3 +159,10 @@ def test_a_leaf_spine_of_any_size_keeps_its_counts(leaves: int, spines: int, hos
                        host_rate="10G", fabric_rate="40G")
     assert len(fabric.ports) == 2 * len(fabric.links) == 2 * leaves * (hosts + spines * pairs)
     assert fabric.graph().number_of_edges() == len(fabric.links)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_number_of_cables_is_known_before_a_fabric_is_built(name: str) -> None:
+    spec = parse_topology(SMALL[name])
+    assert not isinstance(spec, CustomSpec)
+    assert spec.n_cables == len(fabric_of(**SMALL[name]).links)

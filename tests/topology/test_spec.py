@@ -52,6 +52,7 @@ def test_all_mistakes_are_reported_together_with_the_nearest_spelling() -> None:
     ({"kind": "leafspine"}, "did you mean 'leaf-spine'?"),
     ({"link_overrides": [{"a": "leaf1", "b": "spine1"}]}, "changes nothing"),
     ({"name": "two words"}, "topology.name"),
+    ({"leaves": 4096, "hosts_per_leaf": 4096}, "16,785,408 cables, more than 131,072"),
 ])
 def test_contradictions_are_refused(changes: dict[str, Any], expected: str) -> None:
     assert any(expected in line for line in problems_of({**GOOD, **changes}))
