@@ -95,4 +95,9 @@ def format_size_bytes(value_bytes: float, digits: int = 4) -> str:
     for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if exact == value_bytes and exact >= factor and exact % factor == 0:
             return f"{exact // factor}{unit}"
+    return format_measured_bytes(value_bytes, digits)
+
+
+def format_measured_bytes(value_bytes: float, digits: int = 4) -> str:
+    """65536 -> '65.54KB': decimal always, since a column that mixes KB with KiB cannot be compared at a glance."""
     return _format(value_bytes, [(10**9, "GB"), (10**6, "MB"), (10**3, "KB"), (1, "B")], digits)

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from fabric.engine.counters import Snapshot
 from fabric.state.codes import N_CLASSES, DropReason
-from fabric.units import format_size_bytes, format_time_ps
+from fabric.units import format_measured_bytes, format_time_ps
 
 TOP: Final = 8
 STATUS_LINES: Final = 10
@@ -130,10 +130,10 @@ class LiveView:
         hosts, ports = self._watch.standing(now)
         depth = now.queues["depth_bytes"].reshape(-1)
         row = int(depth.argmax())
-        deepest = f"deepest queue {now.fabric.port_name(row // N_CLASSES)} {format_size_bytes(float(depth[row]))}"
+        deepest = f"deepest queue {now.fabric.port_name(row // N_CLASSES)} {format_measured_bytes(float(depth[row]))}"
         time = format_time_ps(now.time_ps) if now.time_ps else "0"
-        return (f"{time:>9}  [{hosts} hosts and {ports} switch ports stand still, "
-                f"{deepest if depth[row] else 'all queues empty'}]")
+        return (f"{time:>9}  [{hosts} host{'s' * (hosts != 1)} and {ports} switch port{'s' * (ports != 1)} "
+                f"stand still, {deepest if depth[row] else 'all queues empty'}]")
 
     def _table(self, now: Snapshot) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -146,5 +146,5 @@ class LiveView:
         for port in np.lexsort((-depth, -ratio))[:TOP].tolist():
             if ratio[port] or depth[port]:
                 table.add_row(now.fabric.port_name(port), now.fabric.peer_of(port).name if ratio[port] else "",
-                              f"{ratio[port]:.0%}", format_size_bytes(float(depth[port])))
+                              f"{ratio[port]:.0%}", format_measured_bytes(float(depth[port])))
         return table

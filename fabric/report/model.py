@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fabric.units import PS_PER_NS, format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
 
 Value = str | int | float | bool | None
 """One cell. None means that it does not apply or has not happened."""
@@ -237,7 +237,7 @@ def show(value: Value, unit: Unit) -> str:
         return value
     match unit:
         case Unit.BYTES:
-            return _size(value)
+            return format_measured_bytes(value)
         case Unit.NS:
             return "0" if value == 0 else format_time_ps(value * PS_PER_NS)
         case Unit.BPS:
@@ -248,11 +248,3 @@ def show(value: Value, unit: Unit) -> str:
             return f"{value:,.0f}x" if value >= 100 else f"{value:.3g}x"
         case _:
             return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-
-
-def _size(value_bytes: float) -> str:
-    """Decimal prefixes throughout: a column that mixes KB with KiB cannot be compared at a glance."""
-    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
-        if abs(value_bytes) >= factor:
-            return f"{value_bytes / factor:.4g}{unit}"
-    return f"{value_bytes:g}B"

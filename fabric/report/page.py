@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fabric.report.tables import cell, make_console
 from fabric.scenario.expectations import METRICS
-from fabric.units import PS_PER_NS, format_rate_bps, format_size_bytes, format_time_ps
+from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
 
 _MARKS: Final = {
     "problem": ("✗", "bold red"),
@@ -71,7 +71,7 @@ def measured(metric: str, value: float | None) -> str:
     if kind == "time":
         return format_time_ps(value)
     if kind == "size":
-        return format_size_bytes(value)
+        return format_measured_bytes(value)
     if kind == "rate":
         return format_rate_bps(value) + "bit/s"
     return f"{value:.4g}" if kind == "ratio" else f"{value:,.0f}"

@@ -40,7 +40,7 @@ def origin_text(fabric: Fabric, origin: Origin) -> str:
 def sentence(fabric: Fabric, episode: Episode, blast: Blast) -> str:
     """One episode in a sentence: where it began, how far it went, whom it stopped."""
     parts = [_count(len(blast.hosts), "host"), _count(len(blast.switches), "switch", "switches")]
-    victims = f", {blast.victims} of them bound elsewhere" if blast.victims else ""
+    victims = f", {blast.victims:,} of them bound elsewhere" if blast.victims else ""
     return (f"{origin_text(fabric, episode.origin)} started at {format_time_ps(episode.first_ps)} and reached "
             f"{_count(episode.depth, 'cable')} deep: {' and '.join(parts)} stood still for "
             f"{format_time_ps(episode.paused_ps)} of port time; {_count(blast.messages, 'message')} waited{victims}")

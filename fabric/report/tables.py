@@ -28,8 +28,8 @@ from fabric.errors import InputErrors, Problem, UnitError
 from fabric.report.views import View
 from fabric.units import (
     PS_PER_NS,
+    format_measured_bytes,
     format_rate_bps,
-    format_size_bytes,
     format_time_ps,
     parse_rate_bps,
     parse_size_bytes,
@@ -135,7 +135,7 @@ def cell(value: Any, unit: str) -> str:  # noqa: ANN401  whatever a column holds
         return "-"
     writers: dict[str, Callable[[Any], str]] = {
         "ns": lambda it: format_time_ps(it * PS_PER_NS),
-        "bytes": format_size_bytes,
+        "bytes": format_measured_bytes,
         "bit/s": lambda it: format_rate_bps(it) + "bit/s",
         "ratio": lambda it: f"{it:.1%}",
         "factor": lambda it: f"{it:.2f}x",

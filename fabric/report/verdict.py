@@ -70,7 +70,7 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
         since = format_time_ps(stop["stalled_since_ns"] * 1000)
         yield "problem", f"nothing was delivered after {since} although {_count(left, 'message')} waited"
     elif left:
-        yield "warning", f"{left} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
+        yield "warning", f"{left:,} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
     if done == total:
         rate = format_rate_bps(float(metrics["goodput.total"] or 0))
         yield "good", f"all {_count(total, 'message')} done, goodput {rate}bit/s over the run"

@@ -85,7 +85,8 @@ def read_yaml(file: Path) -> dict[str, Any]:
     except OSError as error:
         siblings = sorted(entry.name for entry in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
         raise _stop(file, f"cannot be read: {error.strerror}",
-                    nearest(file.name, siblings, "scenarios there")) from error
+                    "name one file" if file.is_dir() else nearest(file.name, siblings, "scenarios there")
+                    or "give the path of a scenario file") from error
     return parse_yaml(text, file)
 
 
