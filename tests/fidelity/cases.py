@@ -17,7 +17,7 @@ RATES: Final = (100, 50, 40, 25)
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, lossless: bool = False) -> dict[str, Any]:
+def cases(draw: st.DrawFn, *, lossless: bool = False, uplinks: tuple[int, ...] = RATES) -> dict[str, Any]:
     """Any case without coins; `lossless`: headroom so ample that nothing may be lost in a consistent mode."""
     leaves, per_leaf = draw(st.sampled_from([(1, 2), (1, 3), (1, 6), (2, 1), (2, 3), (3, 2)]))
     spines = draw(st.integers(1, 3)) if leaves > 1 else 0
@@ -28,7 +28,7 @@ def cases(draw: st.DrawFn, *, lossless: bool = False) -> dict[str, Any]:
     delay, up_delay = draw(st.integers(1, 2000)), draw(st.integers(1, 2000))
     links = [{"a": host, "b": n_hosts + host // per_leaf, "rate_bps": rate * 10**9, "prop_delay_ns": delay}
              for host, rate in enumerate(host_rates)]
-    up_rate = draw(st.sampled_from(RATES)) * 10**9
+    up_rate = draw(st.sampled_from(uplinks)) * 10**9
     links += [{"a": n_hosts + leaf, "b": n_hosts + leaves + spine, "rate_bps": up_rate, "prop_delay_ns": up_delay}
               for leaf in range(leaves) for spine in range(spines)]
     headroom = 100_000 if lossless else draw(st.sampled_from([0, 2000, 10_000, 37_500]))

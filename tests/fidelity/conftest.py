@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,18 +22,55 @@ def ns3_dir(reference_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def oracle(ns3_dir: Path) -> ModuleType:
-    """The simulator's rules as a plain Python program, ended at the case's stop time.
-
-    Left to itself it runs until nothing is pending, which a flow that lost its tail never lets happen.
-    """
+def oracle_source(ns3_dir: Path) -> str:
+    """The simulator's rules as a plain Python program."""
     path = ns3_dir / "oracle.py"
     if not path.is_file():
         pytest.skip(f"the executable rules are not at {path}")
-    spec = importlib.util.spec_from_file_location("ns3_oracle", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ns3_oracle"] = module
-    spec.loader.exec_module(module)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def oracle(oracle_source: str) -> ModuleType:
+    """The rules as they were recorded."""
+    return _module("ns3_oracle", oracle_source)
+
+
+@pytest.fixture(scope="session")
+def wide_oracle(oracle_source: str) -> ModuleType:
+    """The rules and two more that no recorded run used, as the simulator's source has them: windows
+    (rdma-queue-pair.cc, IsWinBound) and thresholds of ports faster than the NIC (third.cc, pfc_a_shift).
+    """
+    source = oracle_source
+    for old, new in (
+            ("if not port.paused and qp.nxt < qp.size:", "if not port.paused and qp.nxt < qp.size and not bound(qp):"),
+            ("def threshold(self) -> int:", "def threshold(self, port) -> int:"),
+            ("(self.pool - self.shared) >> 3", "(self.pool - self.shared) >> shift(port.rate)"),
+            ("self.threshold()", "self.threshold(port)")):
+        assert old in source, old
+        source = source.replace(old, new)
+    return _module("ns3_wide_oracle", source + _MORE_RULES)
+
+
+_MORE_RULES = """
+
+WINDOW, VARIABLE, NIC = 0, False, 100 * 10**9
+
+
+def bound(qp) -> bool:
+    window = WINDOW * qp.rate // qp.line if VARIABLE else WINDOW
+    return WINDOW > 0 and qp.nxt - qp.una >= max(window, 1)
+
+
+def shift(rate) -> int:
+    found = 3
+    while rate > NIC and found > 0:
+        found, rate = found - 1, rate // 2
+    return found
+"""
+
+
+def _module(name: str, source: str) -> ModuleType:
+    module = ModuleType(name)
+    exec(compile(source, f"{name}.py", "exec"), module.__dict__)  # noqa: S102  the reference, read above
     return module
