@@ -201,6 +201,8 @@ def refuse(state: State, device: int, port: int, q: int, packet: np.uint32, reas
     row = state.queues[port * 8 + q]
     row["dropped_pkts"] += 1
     row["dropped_bytes"] += i64(state.packets[packet]["size"])
+    if reason == _WATCHDOG:
+        row["wd_dropped_pkts"] += 1
     shared = state.pools[row["pool"]]
     discard(state, device, port, packet, reason, now_ps, i64(row["depth_bytes"]), i64(row["limit_bytes"]),
             i64(shared["size_bytes"]) - i64(shared["used_bytes"]))

@@ -13,6 +13,7 @@ from laws import END_PS, digest, play
 from worlds import FAULTS, LOSSLESS, US, World, emulator
 
 from fabric.engine.driver import Emulator
+from fabric.state.codes import DropReason
 from fabric.validate.conservation import check
 
 HALF: Final = settings(max_examples=settings.default.max_examples // 2)
@@ -44,6 +45,13 @@ def test_each_fault_alone_keeps_the_books(kind: str, which: int) -> None:
         play(playing, moment)
         assert not check(playing.state, playing.fabric, playing.now_ps)
     assert not check(play(playing).state, playing.fabric, playing.now_ps)
+
+
+def test_a_storm_counts_what_it_flushed_and_what_it_refused_afterwards() -> None:
+    now = play(emulator(replace(BUSY, faults=(("storm", 0, 20_000, 200_000),)))).snapshot()
+    by_queue = now.queues["wd_dropped_pkts"]
+    assert (by_queue == now.drops["pkts"][:, :, int(DropReason.WATCHDOG)]).all()
+    assert by_queue.sum() > now.queues["flushed_pkts"].sum() > 0
 
 
 @pytest.mark.parametrize("kind", FAULTS)
