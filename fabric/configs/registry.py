@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
+from fabric.configs.eos import parse_eos
 from fabric.configs.jsonfile import JsonText, refuse
 from fabric.configs.model import Device
+from fabric.configs.nvue import is_nvue, parse_nvue
+from fabric.configs.nxos import parse_nxos
 from fabric.configs.sonic import parse_sonic
+from fabric.configs.yamlfile import YamlText
 
 Parser = Callable[[str, str], Device]
 
+_NXOS: Final = re.compile(r"^(?:policy-map type |class-map type |system qos|feature \w+|nv overlay)", re.MULTILINE)
+_EOS: Final = re.compile(r"^(?:qos (?:map|profile) |\s+service-profile |transceiver qsfp|service routing protocols|"
+                         r"spanning-tree mode mstp|priority-flow-control |! device: .*EOS)", re.MULTILINE)
+_YAML: Final = re.compile(r"^(?:- |---|\w+:)", re.MULTILINE)
+
 
 def _sonic(text: str, file: str) -> Device:
-    return parse_sonic(JsonText(text, file), file)
+    source = JsonText(text, file)
+    return parse_nvue(source, file) if is_nvue(source.value) else parse_sonic(source, file)
 
 
-LANGUAGES: Final[dict[str, Parser]] = {"sonic": _sonic}
+def _nvue(text: str, file: str) -> Device:
+    return parse_nvue(YamlText(text, file), file)
+
+
+LANGUAGES: Final[dict[str, Parser]] = {"sonic": _sonic, "nvue": _nvue, "eos": parse_eos, "nxos": parse_nxos}
 
 
 def parser_of(text: str, file: str) -> Parser:
     """The parser for this text. Raises InputErrors where it is no configuration that is known."""
     if text.lstrip()[:1] in {"{", "["}:
         return LANGUAGES["sonic"]
-    raise refuse(file, "not a configuration that is known", "known are: " + ", ".join(LANGUAGES))
+    if _NXOS.search(text):
+        return LANGUAGES["nxos"]
+    if _EOS.search(text):
+        return LANGUAGES["eos"]
+    if _YAML.search(text):
+        return LANGUAGES["nvue"]
+    raise refuse(file, "not a configuration that is known", "known are CONFIG_DB JSON, NVUE YAML or JSON, and "
+                 "running-configs of EOS and NX-OS")

@@ -39,12 +39,13 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
         for path in sorted(before.keys() | after.keys()):
             was, now = before.get(path, "absent"), after.get(path, "absent")
             if was != now:
-                port, rest = (path[1], path[2:]) if path[0] == "ports" and len(path) > 2 else ("", path)
+                inside = path[0] == "ports" and len(path) > 2
+                port, rest = (path[1], path[2:]) if inside else ("", path)
                 same.setdefault((" ".join(rest), f"{was} → {now}"), []).append(port)
-        for (rest, change), ports in same.items():
+        for (what, change), ports in same.items():
             shown = ", ".join(ports[:_SHOWN_PORTS]) + (f" and {len(ports) - _SHOWN_PORTS} more"
                                                        if len(ports) > _SHOWN_PORTS else "")
-            lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{rest}: {change}")
+            lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):
         shown = " – ".join(":".join(end) for end in pair)

@@ -35,8 +35,9 @@ def marking(facts: Facts) -> Iterator[tuple[Line, int, Binding, Wred, Curve]]:
 
 def curve_evidence(line: Line, wred: Wred, curve: Curve) -> tuple[Evidence, ...]:
     """Both thresholds with their lines."""
-    return (shows(line.device, wred.where, "green_min_threshold", curve.min_bytes),
-            shows(line.device, wred.where, "green_max_threshold", curve.max_bytes))
+    label = "" if line.device.language == "sonic" else "|".join(wred.where[-2:])
+    return (shows(line.device, wred.where, "green_min_threshold", curve.min_bytes, f"{label} Kmin" if label else ""),
+            shows(line.device, wred.where, "green_max_threshold", curve.max_bytes, f"{label} Kmax" if label else ""))
 
 
 @check("E1", E, "Kmin above Kmax", condition="min <= max for each colour of a profile",

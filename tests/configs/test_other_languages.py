@@ -1,0 +1,131 @@
+"""EOS, NX-OS and NVUE: what is read, and that no line is lost without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabric.configs.load import parse_device
+from fabric.configs.model import Curve, Device
+from fabric.errors import InputErrors
+
+EOS = """hostname leaf1
+qos map dscp 26 to traffic-class 3
+priority-flow-control pause watchdog default timeout 0.20
+priority-flow-control pause watchdog default recovery-time 0.30
+priority-flow-control pause watchdog default polling-interval 0.10
+banner motd nothing
+qos profile ROCE
+   qos trust dscp
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+   priority-flow-control pause watchdog
+   uc-tx-queue 3
+      bandwidth percent 95
+      random-detect ecn minimum-threshold 400 kbytes maximum-threshold 1600 kbytes max-mark-probability 20 weight 0
+   uc-tx-queue 6
+      priority strict
+interface Ethernet1/1-2
+   mtu 9214
+   speed 400g-8
+   service-profile ROCE
+interface Ethernet3/1
+   shutdown
+"""
+
+
+def read(text: str, name: str = "x.cfg") -> Device:
+    return parse_device(text, name)
+
+
+def test_an_eos_profile_is_spread_over_its_interfaces() -> None:
+    device = read(EOS)
+    assert (device.language, device.name) == ("eos", "leaf1")
+    port = device.ports["Ethernet1/2"]
+    assert (port.speed_mbps, port.lanes, port.mtu, port.lossless) == (400_000, 8, 9214, frozenset({3}))
+    assert device.wreds[port.queues[3].wred or ""].curve == Curve(400_000, 1_600_000, 20)
+    assert device.schedulers[port.queues[6].scheduler or ""].kind == "STRICT"
+    assert port.watchdog is not None
+    assert (port.watchdog.detection_ms, port.watchdog.restoration_ms, device.watchdog_poll_ms) == (200, 300, 100)
+    assert not device.ports["Ethernet3/1"].admin_up
+
+
+def test_eos_lines_that_are_not_understood_are_listed_with_their_numbers() -> None:
+    assert [(item.place.line, item.what) for item in read(EOS).unread] == [(6, "'banner motd nothing'")]
+
+
+def test_eos_thresholds_in_segments_are_refused_with_the_remedy() -> None:
+    device = read(EOS.replace("400 kbytes", "400 segments"))
+    assert [item.check for item in device.defects] == ["R5"]
+    assert "write bytes or kbytes" in device.defects[0].text
+    assert not device.wreds
+
+
+def test_an_eos_service_profile_that_is_not_there_is_a_dangling_reference() -> None:
+    assert {item.check for item in read(EOS.replace("service-profile ROCE", "service-profile ROCK")).defects} == {"R1"}
+
+
+@pytest.mark.parametrize(("file", "language", "curve", "cnp_queue"), [
+    ("eos_leaf.cfg", "eos", Curve(400_000, 1_600_000, 20), 6),
+    ("nxos_leaf.cfg", "nxos", Curve(950_000, 3_000_000, 7), 7),
+    ("nvue_startup.yaml", "nvue", Curve(150_000, 1_500_000, 100), 6)])
+def test_samples_of_three_languages_mean_the_same_things(reference_dir: Path, file: str, language: str, curve: Curve,
+                                                         cnp_queue: int) -> None:
+    device = read((reference_dir / "sonic/other_nos" / file).read_text(encoding="utf-8"), file)
+    assert device.language == language
+    assert not device.defects
+    assert not device.unread
+    (port,) = device.ports.values()
+    assert port.lossless == {3}
+    assert port.watched == {3}
+    dscp, queue = device.map_of(port, "dscp_to_tc"), device.map_of(port, "tc_to_queue")
+    assert dscp is not None
+    assert queue is not None
+    assert dscp.entries[26] == 3
+    assert queue.entries[dscp.entries[48]] == cnp_queue
+    assert device.wreds[port.queues[3].wred or ""].curve == curve
+    assert device.wreds[port.queues[3].wred or ""].marks
+    assert device.schedulers[port.queues[cnp_queue].scheduler or ""].kind == "STRICT"
+
+
+NXOS = """system qos
+  service-policy type network-qos N
+policy-map type network-qos N
+  class type network-qos c-8q-nq3
+    pause pfc-cos 3
+interface Ethernet1/1
+  priority-flow-control mode auto
+"""
+
+
+def test_nxos_mode_auto_is_pfc_that_depends_on_the_peer() -> None:
+    port = read(NXOS).ports["Ethernet1/1"]
+    assert port.pfc_negotiated
+    assert port.mtu == 1500
+
+
+def test_an_nxos_policy_that_is_not_there_is_a_dangling_reference() -> None:
+    assert [item.check for item in read(NXOS.replace("network-qos N\npolicy",
+                                                     "network-qos M\npolicy")).defects] == ["R1"]
+
+
+def test_the_roce_macro_of_nvue_is_filled_in_and_what_the_file_says_wins() -> None:
+    text = "- set:\n    qos:\n      roce: {enable: on}\n    interface:\n      swp1: {link: {speed: 100G}}\n"
+    port = read(text, "x.yaml").ports["swp1"]
+    assert port.lossless == {3}
+    own = text.replace("roce: {enable: on}", "roce: {enable: on}\n      congestion-control: {default-global: "
+                       "{traffic-class: {'3': {min-threshold: 7, max-threshold: 9}}}}")
+    device = read(own, "x.yaml")
+    assert device.wreds[device.ports["swp1"].queues[3].wred or ""].curve == Curve(7, 9, 100)
+
+
+def test_nvue_without_roce_or_pfc_has_no_lossless_priority() -> None:
+    assert not read("- set:\n    interface:\n      swp1: {link: {speed: 100G}}\n", "x.yaml").ports["swp1"].lossless
+
+
+@pytest.mark.parametrize("text", ["hello world", "a: &x [*x]", "- set: 3", "set:\n  qos: [", "\tx: 1"])
+def test_text_of_no_known_language_is_one_clear_error(text: str) -> None:
+    with pytest.raises(InputErrors) as caught:
+        read(text, "x.yaml")
+    assert caught.value.problems[0].hint
