@@ -73,13 +73,13 @@ def _(edit: e.LinkState, state: State, fabric: Fabric, params: EngineParams, rat
         row["up"] = edit.up
         if edit.up:
             row["down_ps"] += edit.time_ps - int(row["down_since_ps"])
-            kick_port(state, int(row["node"]), port, edit.time_ps)
         else:
             row["down_since_ps"] = edit.time_ps
+        # Before what follows from it: a row from outside comes first among a device's rows of one moment.
         log_row(state, edit.time_ps, int(row["node"]), EventKind.LINK_UP if edit.up else EventKind.LINK_DOWN, port)
-    if not edit.up:
-        for port in (link.a, link.b):
-            lose_link(state, int(state.ports[port]["node"]), port, edit.time_ps)
+    carry_on = kick_port if edit.up else lose_link
+    for port in (link.a, link.b):
+        carry_on(state, int(state.ports[port]["node"]), port, edit.time_ps)
 
 
 @apply.register
@@ -91,10 +91,13 @@ def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rate
                 edit.rate_bps)
         row["rate_row"], row["rate_bps"] = rates.row(state, edit.rate_bps), edit.rate_bps
         row["quantum_ps"] = quantum_ps(edit.rate_bps)
-        mine = state.qps["port"] == port
-        state.qps["line_bps"][mine & (state.qps["line_bps"] > 0)] = edit.rate_bps
+        mine = (state.qps["port"] == port) & (state.qps["line_bps"] > 0)
+        line = state.qps["line_bps"][mine]
         for name in ("rate_bps", "target_bps"):
-            state.qps[name][mine] = np.minimum(state.qps[name][mine], edit.rate_bps)
+            # What is at line rate stays there, up or down: without congestion control nothing else would raise it.
+            value = state.qps[name][mine]
+            state.qps[name][mine] = np.where(value == line, edit.rate_bps, np.minimum(value, edit.rate_bps))
+        state.qps["line_bps"][mine] = edit.rate_bps
 
 
 @apply.register
@@ -147,8 +150,10 @@ def _(edit: e.PgThreshold, state: State, fabric: Fabric, params: EngineParams, r
 @apply.register
 def _(edit: e.PfcClasses, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
     row = state.ports[edit.port]
-    lost = int(row["pfc_classes"]) & ~edit.classes
-    row["pfc_classes"] = edit.classes
+    taken = int(row["wd_unpaused"])
+    lost = (int(row["pfc_classes"]) | taken) & ~edit.classes
+    row["wd_unpaused"] = taken & edit.classes
+    row["pfc_classes"] = edit.classes & ~taken
     for c in range(N_CLASSES):
         if lost >> c & 1:
             release_class(state, int(row["node"]), edit.port, c, edit.time_ps)
@@ -157,9 +162,9 @@ def _(edit: e.PfcClasses, state: State, fabric: Fabric, params: EngineParams, ra
 @apply.register
 def _(edit: e.WatchdogSet, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
     node = fabric.nodes[edit.switch]
-    if edit.watchdog is None:
-        for port in node.ports:
-            for c in range(N_CLASSES):
-                if state.queues[port * N_CLASSES + c]["wd_state"]:
-                    release_class(state, node.id, port, c, edit.time_ps)
+    for port in node.ports:
+        for c in range(N_CLASSES):
+            # Whatever it becomes, it starts anew: another action or other queues would leave a storm without an end.
+            if state.queues[port * N_CLASSES + c]["wd_state"]:
+                release_class(state, node.id, port, c, edit.time_ps)
     fill_watchdog(state, node, replace(params.switches[edit.switch], watchdog=edit.watchdog), edit.time_ps)

@@ -93,7 +93,7 @@ class Emulator:
                     self.now_ps = bound
                     self._apply_due()
                     continue
-                if stop is Stop.IDLE:
+                if stop is Stop.IDLE and self._next_edit_ps() >= INFINITY_PS:
                     self.now_ps = max(self.now_ps, min(until_ps, self._last_effect_ps()))
                     return Stop.IDLE
                 self.now_ps = until_ps
@@ -169,9 +169,9 @@ class Emulator:
         while self._next_edit_ps() <= self.now_ps:
             edit = self._edits[self._applied]
             self._collect_events()
-            self._apply(edit)
             if not isinstance(edit, _Reroute):
                 log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
+            self._apply(edit)
             self._applied += 1
 
     def _apply(self, edit: Edit) -> None:

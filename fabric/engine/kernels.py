@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.engine.dispatch import kick
+from fabric.engine.loop import take_over
 from fabric.port import pause
 from fabric.port.drop import count
 from fabric.state import calendar, pool, trace
@@ -28,6 +29,8 @@ def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
 @entry
 def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
     """A cable is dead: what flies towards this port and what waits in it for the cable is lost; pauses end."""
+    for thread in range(state.threads.shape[0]):
+        take_over(state, thread)    # other edits of this very moment may have sent frames
     row = state.ports[port]
     first_source, index = i64(state.devices[device]["n_ports"]), i64(row["index"])
     pkts, size_bytes = 0, 0
@@ -65,8 +68,6 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
         if packet == row["ctrl_tail"]:
             row["ctrl_head"] = row["ctrl_tail"] = 0
         pool.give(state, device, packet)
-    if state.devices[device]["is_host"] != 0:
-        state.hosts[device]["rx_xoff_sent"] = 0
     for c in range(8):
         prio = state.prios[port * 8 + c]
         if i64(row["paused"]) >> c & 1:
@@ -84,14 +85,15 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
 
 @entry
 def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> None:
-    """A class has lost PFC, or its watchdog: what was paused or stormed goes on."""
+    """A class has lost PFC, or its watchdog: a storm is over; without PFC what was paused goes on."""
     if state.queues[port * 8 + c]["wd_state"] != 0:
         watchdog.restore(state, device, port, c, now_ps)
-    if i64(state.ports[port]["paused"]) >> c & 1:
-        pause.resume(state, device, port, c, now_ps, 0)
-    if state.prios[port * 8 + c]["xoff_sent"] != 0 and i64(state.ports[port]["pfc_classes"]) >> c & 1 == 0:
-        state.pgs[port * 8 + c]["xoff_sent"] = 0
-        pause.end(state, device, port, c, now_ps)
+    if i64(state.ports[port]["pfc_classes"]) >> c & 1 == 0:
+        if i64(state.ports[port]["paused"]) >> c & 1:
+            pause.resume(state, device, port, c, now_ps, 0)
+        if state.prios[port * 8 + c]["xoff_sent"] != 0:
+            state.pgs[port * 8 + c]["xoff_sent"] = 0
+            pause.end(state, device, port, c, now_ps)
     kick(state, device, port, now_ps)
     state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
 

@@ -39,13 +39,22 @@ def _schedule_drain(state: State, device: int, now_ps: int) -> None:
 
 
 @kernel
-def _pause_all(state: State, device: int, now_ps: int, xoff: bool) -> None:
-    port = i64(state.hosts[device]["rx_port"])
-    for c in range(8):
-        if i64(state.ports[port]["pfc_classes"]) >> c & 1:
-            if xoff:
+def _pause_all(state: State, device: int, now_ps: int) -> None:
+    """Ask every peer that has not been asked yet: the buffer is one, whatever port a frame comes in by."""
+    first = i64(state.devices[device]["first_port"])
+    for port in range(first, first + i64(state.devices[device]["n_ports"])):
+        for c in range(8):
+            if state.ports[port]["up"] != 0 and i64(state.ports[port]["pfc_classes"]) >> c & 1 and (
+                    state.prios[port * 8 + c]["xoff_sent"] == 0):
                 pause.begin(state, device, port, c, now_ps)
-            else:
+
+
+@kernel
+def _resume_all(state: State, device: int, now_ps: int) -> None:
+    first = i64(state.devices[device]["first_port"])
+    for port in range(first, first + i64(state.devices[device]["n_ports"])):
+        for c in range(8):
+            if state.prios[port * 8 + c]["xoff_sent"] != 0:
                 pause.end(state, device, port, c, now_ps)
 
 
@@ -68,10 +77,10 @@ def buffer_data(state: State, device: int, port: int, packet: np.uint32, now_ps:
     else:
         state.packets[host["rx_tail"]]["next"] = packet
         host["rx_tail"] = packet
-    if used >= host["rx_xoff_bytes"] and host["rx_xoff_sent"] == 0:
+    if used >= host["rx_xoff_bytes"]:
+        # Every time: a port may have come back, or got PFC, since the first.
         host["rx_xoff_sent"] = 1
-        host["rx_port"] = port
-        _pause_all(state, device, now_ps, True)
+        _pause_all(state, device, now_ps)
 
 
 @kernel
@@ -87,7 +96,7 @@ def on_drain(state: State, device: int, now_ps: int) -> None:
     state.packets[packet]["next"] = 0
     if host["rx_xoff_sent"] != 0 and host["rx_used_bytes"] <= host["rx_xon_bytes"]:
         host["rx_xoff_sent"] = 0
-        _pause_all(state, device, now_ps, False)
+        _resume_all(state, device, now_ps)
     _schedule_drain(state, device, now_ps)
     receiver.receive_data(state, device, packet, now_ps)
 

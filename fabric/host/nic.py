@@ -19,11 +19,11 @@ from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState
+from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState, Recovery
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
-_HPCC = int(Law.HPCC)
+_HPCC, _SELECTIVE = int(Law.HPCC), int(Recovery.SELECTIVE)
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
@@ -67,11 +67,12 @@ def _wake_due(state: State, device: int, now_ps: int) -> None:
 
 
 @hot
-def _schedule_wake(state: State, device: int) -> None:
+def _schedule_wake(state: State, device: int, now_ps: int) -> None:
     host = state.hosts[device]
     time_ps = INFINITY_PS
     if host["n_waits"] > 0:
-        time_ps = i64(state.waits[i64(host["waits"])]["time_ps"])
+        # The first departure may be past: it came due while the port was busy, and a control frame went before it.
+        time_ps = max(i64(state.waits[i64(host["waits"])]["time_ps"]), now_ps)
     calendar.schedule(state, device, aux_source(state, device, _WAKE), time_ps, calendar.NEW_ORDER)
 
 
@@ -129,7 +130,8 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         if out["ctrl_head"] != 0:
             transmit.send_control(state, device, port, now_ps)
             break
-        if state.hosts[device]["n_waits"] > 0:
+        if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] == 1:
+            # Hosts with several ports leave this to WAKE, which kicks every port of which a queue pair came due.
             _wake_due(state, device, now_ps)
         eligible = i64(out["nonempty"]) & ~i64(out["paused"])
         if eligible == 0:
@@ -148,6 +150,9 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
             if state.qps[u(qp)]["state"] != _FAILED:
                 state.qps[u(qp)]["state"] = _IDLE
             continue
+        if config["recovery"] == _SELECTIVE and sender.is_blocked(state, qp):
+            state.qps[u(qp)]["state"] = _BLOCKED    # it was enlisted for a hole that has been filled meanwhile
+            continue
         packet = sender.make_packet(state, device, qp, now_ps)
         size_bytes = i64(state.packets[packet]["size"])
         queue["sent_pkts"] += 1
@@ -161,7 +166,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
     if waiting and transmit.is_busy(state, port, now_ps):
         transmit.wake_when_free(state, device, port)
     if state.hosts[device]["n_waits"] > 0 and (not waiting or state.devices[device]["n_ports"] > 1):
-        _schedule_wake(state, device)
+        _schedule_wake(state, device, now_ps)
 
 
 @hot
@@ -191,7 +196,7 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
         kick(state, device, i64(row["port"]), now_ps)
     else:
         _park(state, device, qp)
-        _schedule_wake(state, device)
+        _schedule_wake(state, device, now_ps)
 
 
 @kernel
@@ -205,7 +210,7 @@ def on_wake(state: State, device: int, now_ps: int) -> None:
     for port in range(first, first + i64(state.devices[device]["n_ports"])):
         kick(state, device, port, now_ps)
     if asic and state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
-        _schedule_wake(state, device)
+        _schedule_wake(state, device, now_ps)
 
 
 @kernel

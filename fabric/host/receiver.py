@@ -1,7 +1,8 @@
 """RDMA responder and notification point: accept in order, acknowledge, report gaps and congestion.
 
 Rules
-1. In order: deliver; one ACK per ack_every packets and at every message's end. The data row becomes the ACK.
+1. In order: deliver; one ACK per ack_every packets, at every message's end, and when asked. The data row becomes the
+   ACK.
 2. A gap: one NAK for it (go-back-N), repeated after nak_interval if the model has one; with selective repeat every
    packet out of order is kept and NAKed with its own number. A duplicate is acknowledged again: its ACK may have been
    lost.
@@ -33,6 +34,7 @@ from fabric.state.types import State
 
 _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
 _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
+_ACK_REQUEST = int(PacketFlag.ACK_REQUEST)
 _CE, _ECT0 = int(Ecn.CE), int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
@@ -221,7 +223,7 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
     if flags & _LAST:
         row["base_psn"] = psn + 1    # go-back-0 restarts the message that is under way, never one that is complete
         _deliver(state, device, message, i64(frame["ttl"]), now_ps)
-    if flags & _LAST or row["unacked_pkts"] >= config["ack_every_packets"]:
+    if flags & (_LAST | _ACK_REQUEST) or row["unacked_pkts"] >= config["ack_every_packets"]:
         row["unacked_pkts"] = 0
         _answer(state, device, packet, _ACK, psn + 1, now_ps)
     else:

@@ -7,6 +7,8 @@ Rules (InfiniBand specification volume 1, chapter 9.7; RoCEv2 annex A17)
    message (go-back-0), or only what is missing (selective repeat, IRN: SIGCOMM 2018, section 3.1).
 4. Nothing acknowledged for retransmit_timeout: as NAK for the oldest; after retry_limit times in a row the queue pair
    fails, its messages with it.
+5. Where ACKs are coalesced, the packet that fills the window asks for one (BTH AckReq), else both ends would wait for
+   the timer; a window that shrinks with the rate may be full at any packet, so there every packet asks.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from fabric.transport import dcqcn, hpcc_dcqcn, pacing
 
 _DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
 _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
+_ACK_REQUEST = int(PacketFlag.ACK_REQUEST)
 _ECT0 = int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
@@ -77,17 +80,27 @@ def is_blocked(state: State, qp: int) -> bool:
 
 
 @kernel
-def _next_hole(state: State, qp: int) -> int:
-    """Selective repeat: take the next packet known to be missing, or -1."""
+def _seek_hole(state: State, qp: int) -> None:
+    """Selective repeat: resend_psn names a packet known to be missing, or there is none below sacked_psn.
+
+    Kept true after every change, so that is_recovering() never lets a new packet pass the window as a retransmission:
+    the bitmaps have no room for more than a window.
+    """
     row = state.qps[u(qp)]
     psn = max(i64(row["resend_psn"]), i64(row["acked_psn"]))
-    while psn < row["sacked_psn"]:
-        if state.bitmap[_window_slot(state, qp, psn)] == 0:
-            row["resend_psn"] = psn + 1
-            return psn
+    while psn < row["sacked_psn"] and state.bitmap[_window_slot(state, qp, psn)] != 0:
         psn += 1
     row["resend_psn"] = psn
-    return -1
+
+
+@kernel
+def _next_hole(state: State, qp: int) -> int:
+    """Selective repeat: take the next packet known to be missing."""
+    row = state.qps[u(qp)]
+    psn = i64(row["resend_psn"])
+    row["resend_psn"] = psn + 1
+    _seek_hole(state, qp)
+    return psn
 
 
 @kernel
@@ -127,19 +140,13 @@ def arm(state: State, device: int, qp: int, now_ps: int) -> None:
 def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     """Build the next packet of a queue pair that has work."""
     row, config = state.qps[u(qp)], state.config[0]
-    psn = -1
     if config["recovery"] == _SELECTIVE and is_recovering(state, qp):
         psn = _next_hole(state, qp)
-    if psn >= 0:
         message = _message_of(state, qp, psn)
-    elif row["next_psn"] < row["posted_psn"]:
+    else:
         message = _advance_now(state, qp)
         psn = i64(row["next_psn"])
         row["next_psn"] = psn + 1
-    else:
-        # Every hole was filled meanwhile: the oldest packet again, a harmless duplicate.
-        psn = i64(row["acked_psn"])
-        message = _message_of(state, qp, psn)
     owner = state.messages[u(message)]
     place = psn - i64(owner["base_psn"])
     payload = min(i64(config["payload_bytes"]), i64(owner["size_bytes"]) - place * i64(config["payload_bytes"]))
@@ -149,6 +156,9 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
         header += i64(config["reth_bytes"])
     if place == i64(owner["n_pkts"]) - 1:
         flags |= _LAST
+    if config["window_bytes"] > 0 and config["ack_every_packets"] > 1 and (
+            config["variable_window"] != 0 or is_blocked(state, qp)):
+        flags |= _ACK_REQUEST
     packet = pool.take(state, device)
     frame = state.packets[packet]
     frame["kind"], frame["size"], frame["payload"], frame["flags"] = _DATA, header + payload, payload, flags
@@ -223,6 +233,8 @@ def _acknowledge(state: State, device: int, qp: int, psn: int, now_ps: int) -> N
         for old in range(i64(row["acked_psn"]), psn):
             state.bitmap[_window_slot(state, qp, old)] = 0
     row["acked_psn"] = psn
+    if state.config[0]["recovery"] == _SELECTIVE:
+        _seek_hole(state, qp)
     row["retries"] = 0
     if psn < row["top_psn"]:
         arm(state, device, qp, now_ps)
@@ -258,9 +270,12 @@ def _report_gap(state: State, device: int, qp: int, packet: np.uint32) -> None:
         if row["recover_psn"] <= row["acked_psn"]:
             row["recover_psn"] = row["next_psn"]
             row["resend_psn"] = row["acked_psn"]
+        _seek_hole(state, qp)
     elif config["recovery"] == _GO_BACK_0:
-        row["acked_psn"] = psn
-        go_back(state, qp, psn)
+        # A NAK that was overtaken on the way may name a message that is complete: it says nothing any more.
+        if row["msg_head"] != 0 and psn >= state.messages[row["msg_head"]]["base_psn"]:
+            row["acked_psn"] = psn
+            go_back(state, qp, psn)
     elif psn >= row["acked_psn"] or config["law"] == _HPCC:
         go_back(state, qp, i64(row["acked_psn"]))
 
@@ -317,8 +332,12 @@ def expire(state: State, device: int, qp: int, now_ps: int) -> bool:
     if row["retries"] > config["retry_limit"]:
         _fail(state, device, qp, now_ps)
         return False
+    if config["recovery"] == _GO_BACK_0:
+        # The receiver may have begun the message anew and its only NAK may be lost: the whole message again.
+        row["acked_psn"] = state.messages[row["msg_head"]]["base_psn"]
     row["recover_psn"] = row["acked_psn"]
     row["sacked_psn"] = row["acked_psn"]
+    row["resend_psn"] = row["acked_psn"]
     if config["recovery"] == _SELECTIVE:
         for psn in range(i64(row["acked_psn"]), i64(row["next_psn"])):
             state.bitmap[_window_slot(state, qp, psn)] = 0

@@ -21,7 +21,8 @@ def damaged(state: State, device: int, port: int, packet: np.uint32) -> int:
     """Whether the cable or a fault of the scenario took this frame: a DropReason, or INTACT."""
     row = state.ports[port]
     if row["bit_error_ratio"] > 0.0:
-        bits = 8 * i64(state.packets[packet]["size"])
+        # A float to a float: with an integer exponent compiled code may round otherwise than plain Python.
+        bits = 8.0 * i64(state.packets[packet]["size"])
         if rng.draw(state, device, _ERRORS) < 1.0 - (1.0 - row["bit_error_ratio"]) ** bits:
             row["fcs_errors"] += 1
             return _FCS

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.port import transmit
+from fabric.port.damage import INTACT, damaged
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import INFINITY_PS, Aux, EventKind, PacketKind, TraceBit
 from fabric.state.jit import hot, i64, kernel
@@ -97,6 +98,9 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
     row["rx_pause_pkts"] += 1
     row["rx_bytes"] += i64(frame["size"])
     row["rx_pkts"] += 1
+    if row["bit_error_ratio"] > 0.0 and damaged(state, device, port, packet) != INTACT:
+        pool.give(state, device, packet)    # counted in fcs_errors; `drops` counts frames of traffic classes only
+        return False
     pool.give(state, device, packet)
     released = False
     for c in range(8):

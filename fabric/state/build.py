@@ -86,6 +86,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
                                                                                        INFINITY_PS, np.int64),
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
+    state.flowlets["last_ps"] = -INFINITY_PS    # every flow's first packet begins a flowlet
     if insertion:
         _link_global_tree(state)
     state = fill_ports(state, fabric, params)

@@ -24,6 +24,7 @@ NEW_ORDER = -1
 _SOURCE_ORDER = int(Order.SOURCE)
 _SOURCE_MASK = (1 << KEY_BITS) - 1
 _IDLE_KEY = INFINITY_PS
+_END_PS = INFINITY_PS >> KEY_BITS
 u = np.uint32
 
 
@@ -68,7 +69,7 @@ def schedule(state: State, device: int, source: int, time_ps: int, order: int) -
     tree = state.tree
     node = i64(row["leaves"]) + source
     key = _IDLE_KEY
-    if time_ps < INFINITY_PS:
+    if time_ps < _END_PS:    # what is due later than a key can say never comes
         key = (time_ps << KEY_BITS) | source
     tree[u(base + node)] = key
     while node > 1:

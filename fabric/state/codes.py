@@ -98,6 +98,8 @@ class PacketFlag(IntFlag):
     """The inner header is CE while an outer header is worn (RFC 6040)."""
     ECHO = 16
     """ACK: its data packet was CE-marked (models whose ACK carries the notification)."""
+    ACK_REQUEST = 32
+    """Data: acknowledge at once (BTH AckReq)."""
 
 
 class Ecn(IntEnum):

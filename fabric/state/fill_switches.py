@@ -128,6 +128,7 @@ def fill_watchdog(state: t.State, node: Node, mine: SwitchParams, now_ps: int) -
             queue = state.queues[port * N_CLASSES + index]
             queue["wd_watched"] = watchdog is not None and watchdog.priorities >> index & 1
             queue["wd_left_ps"] = watchdog.detection_ps if watchdog is not None else 0
+            queue["wd_polled"] = 0      # what an earlier watchdog remembered is no last poll
     next_ps = INFINITY_PS
     if watchdog is not None:
         row["wd_poll_ps"], row["wd_detection_ps"] = watchdog.poll_ps, watchdog.detection_ps

@@ -113,6 +113,7 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("tx_pause_pkts", I8), ("rx_pause_pkts", I8), ("fcs_errors", I8), ("dropped_pkts", I8), ("dropped_bytes", I8),
     ("lost_pkts", I8), ("lost_bytes", I8),       # lost in flight towards this port when the link went down
     ("down_since_ps", I8), ("down_ps", I8),
+    ("wd_unpaused", U1),         # classes of which the watchdog has taken PFC away       writer: watchdog, edits
 )
 
 QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache lines, then what is rare

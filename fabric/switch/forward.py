@@ -58,9 +58,10 @@ def _member(state: State, device: int, packet: np.uint32, group: int, now_ps: in
                 index = (hashed + turn) % count
                 port = state.members[i64(row["first"]) + index]["port"]
                 free_ps = max(i64(state.ports[port]["busy_until_ps"]), now_ps)
+                mbps = max(i64(state.ports[port]["rate_bps"]) // 1_000_000, 1)
                 for c in range(8):
-                    free_ps += i64(state.queues[i64(port) * 8 + c]["depth_bytes"]) * 8_000_000_000_000 // i64(
-                        state.ports[port]["rate_bps"])
+                    # Bits at Mb/s last microseconds: in this order a gigabyte stays below 2**63.
+                    free_ps += i64(state.queues[i64(port) * 8 + c]["depth_bytes"]) * 8_000_000 // mbps
                 if free_ps < busiest_until:
                     least, busiest_until = index, free_ps
             entry["port"] = least

@@ -88,22 +88,26 @@ def _storm(state: State, device: int, port: int, c: int, action: int, restoratio
         egress.flush_queue(state, device, port, c, _WATCHDOG, now_ps)
         queue["wd_dropped_pkts"] += i64(queue["dropped_pkts"]) - before
     elif action == _FORWARD:
+        row["wd_unpaused"] = i64(row["wd_unpaused"]) | i64(row["pfc_classes"]) & 1 << c
         row["pfc_classes"] = i64(row["pfc_classes"]) & ~(1 << c) & 0xFF
         if i64(row["paused"]) >> c & 1:
             pause.resume(state, device, port, c, now_ps, 0)
             if not transmit.is_busy(state, port, now_ps):
                 egress.transmit_next(state, device, port, now_ps)
+            elif i64(row["nonempty"]) >> c & 1:
+                transmit.wake_when_free(state, device, port)
 
 
 @kernel
 def restore(state: State, device: int, port: int, c: int, now_ps: int) -> None:
-    """End a storm: the queue works as before."""
+    """End a storm: the queue works as before; PFC comes back only where FORWARD had taken it away."""
     queue, row = state.queues[port * 8 + c], state.ports[port]
     queue["wd_state"] = _OPERATIONAL
     queue["wd_restored"] += 1
     queue["wd_left_ps"] = state.switches[switch_row(state, device)]["wd_detection_ps"]
     row["wd_dropping"] = i64(row["wd_dropping"]) & ~(1 << c) & 0xFF
-    row["pfc_classes"] = i64(row["pfc_classes"]) | 1 << c
+    row["pfc_classes"] = i64(row["pfc_classes"]) | i64(row["wd_unpaused"]) & 1 << c
+    row["wd_unpaused"] = i64(row["wd_unpaused"]) & ~(1 << c) & 0xFF
     trace.emit(state, 0, device, now_ps, _RESTORED, port, c, 0, trace.NO_QP, now_ps - i64(queue["wd_stormed_ps"]), 0,
                0, 0)
 

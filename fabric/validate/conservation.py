@@ -53,8 +53,9 @@ def _count(held: Held, size: int, keep: NDArray[np.bool_] | None = None, weights
 def _rows(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
     """(1) Every packet row is in exactly one list."""
     everywhere = np.concatenate([held.packets for held in vars(places).values()])
-    if len(everywhere) != len(state.packets) - 1 or len(np.unique(everywhere)) != len(everywhere):
-        yield (f"(1) {len(state.packets) - 1} packet rows, {len(everywhere)} found in lists, "
+    given_out = int(state.config[0]["spare_packet"]) - 1
+    if len(everywhere) != given_out or len(np.unique(everywhere)) != len(everywhere):
+        yield (f"(1) {given_out} packet rows, {len(everywhere)} found in lists, "
                f"{len(np.unique(everywhere))} of them distinct")
     counts = _count(places.free, len(fabric.nodes))
     for node in np.flatnonzero(counts != state.devices["free_count"]):
@@ -146,7 +147,7 @@ def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
     """(6) Pause frames and pause time close."""
     ports, prios, packets = state.ports, state.prios, state.packets
     flying = places.flying.packets[packets["kind"][places.flying.packets] == PacketKind.PFC]
-    lost = ports["lost_pkts"].sum()
+    lost = ports["lost_pkts"].sum() + ports["fcs_errors"].sum()
     for name, wanted in (("xoff", 1), ("xon", 0)):
         for c in range(N_CLASSES):
             bit = (packets["classes"][flying] >> c & 1 == 1) & (packets["xoff"][flying] >> c & 1 == wanted)

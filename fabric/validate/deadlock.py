@@ -29,7 +29,7 @@ def paused_queues(state: State) -> list[Queue]:
 
 def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
     """Edges from a paused queue to the paused queues that hold the packets for which it was paused."""
-    paused = set(paused_queues(state))
+    paused = dict.fromkeys(paused_queues(state))    # in order, so that the same state always gives the same graph
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(paused)
     if not paused:
