@@ -15,6 +15,7 @@ from fabric.scenario.hpcc_checks import HPCC_PRESETS
 from fabric.scenario.load import build_scenario
 from fabric.state.codes import TraceBit
 from fabric.units import PS_PER_MS, PS_PER_US
+from fabric.validate.fidelity import theory_figures
 from fabric.validate.fidelity.playing import play
 from fabric.validate.fidelity.recorded import Recorded, read_recorded, recorded_fct
 
@@ -36,7 +37,7 @@ class Track(NamedTuple):
 
 
 def write(folder: Path, reference: Path) -> None:
-    """Write fidelity-scatter.svg and fidelity-presets.svg.
+    """Write fidelity-scatter.svg, fidelity-presets.svg, and those of theory_figures.
 
     Raises: FabricError without matplotlib.
     """
@@ -50,6 +51,7 @@ def write(folder: Path, reference: Path) -> None:
     _scatter(plt, folder / "fidelity-scatter.svg", [read_recorded(reference / "cases" / f"{name}.json")
                                                     for name in SCATTER])
     _presets(plt, folder / "fidelity-presets.svg")
+    theory_figures.write(plt, folder)
 
 
 def _save(plt: Any, figure: Any, file: Path) -> None:  # noqa: ANN401  matplotlib is optional

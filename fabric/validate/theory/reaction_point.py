@@ -1,9 +1,10 @@
 """One DCQCN reaction point under independent marks: the algorithm itself, event by event, without a network.
 
 The fluid equations (dcqcn.py) let every mark cut the rate with the chance that an interval of tau holds one, and
-restart the timers at every mark. The algorithm restarts them at a CNP, and the notification point sends none for tau after the
-last: increases come more often, so more marks are needed to hold the same rate. This plays exactly that: marks are
-Bernoulli with a constant p, no queue, no delay, one CNP per tau. Source: Zhu et al., SIGCOMM 2015, sections 3 and 5.1.
+restart the timers at every mark. The algorithm restarts them at a CNP, and the notification point sends none for tau
+after the last: increases come more often, so more marks are needed to hold the same rate. This plays exactly that:
+marks are Bernoulli with a constant p, no queue, no delay, one CNP per tau.
+Source: Zhu et al., SIGCOMM 2015, sections 3 and 5.1.
 Errors: chance, about 1 % for the default duration.
 """
 
