@@ -145,16 +145,24 @@ class Emulator:
         stopped = self.state.threads
         needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
-            wanted = 4 * FIRST_PACKETS_PER_PORT * int(self.state.devices[device]["n_ports"])
+            # In small portions: rows that are never touched cost no cache, rows that go round do.
+            wanted = 2 * FIRST_PACKETS_PER_PORT * int(self.state.devices[device]["n_ports"])
             moved = int(level_packets(self.state, device, wanted, 2 * FIRST_PACKETS_PER_PORT))
             if moved < wanted:
-                old = self.state.packets
-                more = max(wanted - moved, len(old) // 8)
-                packets = rows(len(old) + more, PACKET)
-                packets[: len(old)] = old
-                self.state = self.state._replace(packets=packets)
-                give_rows(self.state, device, len(old), more)
-                log.debug("packet table grown", extra={"rows": len(packets)})
+                self._grow_packets(wanted - moved)
+                spare = int(self.state.config[0]["spare_packet"])
+                give_rows(self.state, device, spare, wanted - moved)
+                self.state.config[0]["spare_packet"] = spare + wanted - moved
+
+    def _grow_packets(self, wanted: int) -> None:
+        """See to it that `wanted` rows are spare; the table grows by at least a quarter."""
+        old, spare = self.state.packets, int(self.state.config[0]["spare_packet"])
+        if spare + wanted <= len(old):
+            return
+        packets = rows(max(spare + wanted, len(old) * 5 // 4), PACKET)
+        packets[: len(old)] = old
+        self.state = self.state._replace(packets=packets)
+        log.debug("packet table grown", extra={"rows": len(packets)})
 
     # ===== edits =====
 

@@ -21,6 +21,7 @@ def share_out_packets(state: t.State, fabric: Fabric) -> None:
     for node in fabric.nodes:
         give_rows(state, node.id, first, rows_at_start(node.n_ports))
         first += rows_at_start(node.n_ports)
+    state.config[0]["spare_packet"] = first
 
 
 def give_rows(state: t.State, device: int, first: int, count: int) -> None:

@@ -49,6 +49,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("order", I8),               # codes.Order
     ("sequential", I8),          # 1: one event at a time; wires are published at once
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
+    ("spare_packet", I8),        # packet rows from here on are nobody's yet               writer: driver
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("law", I8), ("cc", I8), ("recovery", I8),
     ("seed", I8),
