@@ -111,6 +111,7 @@ def test_the_page_publishes_every_miss_with_its_size() -> None:
     text = page.markdown({"A family": [outcome(agrees=False)]})
     assert "**0 of 1 rows agree, 1 of 2 numbers.**" in text
     assert "- `x/1`: time, ns: 8 instead of 7 (+14.286%, allowed 7 to 7). Not explained." in text
+    assert "| A family | 0 of 1 | 1 of 2 |" in text
     assert "a \\| title" in text
     good = page.markdown({"A family": [outcome(agrees=True)]})
     assert good.split("## What misses")[1].strip().startswith("None.")

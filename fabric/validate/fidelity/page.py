@@ -17,7 +17,7 @@ def markdown(families: Mapping[str, Sequence[Outcome]]) -> str:
     """docs/fidelity.md."""
     template = files("fabric.validate.fidelity").joinpath("page.md").read_text(encoding="utf-8")
     outcomes = [outcome for family in families.values() for outcome in family]
-    return (template.replace(_VERDICT, _verdict(outcomes)).replace(_MISSES, _misses(outcomes))
+    return (template.replace(_VERDICT, _verdict(families)).replace(_MISSES, _misses(outcomes))
             .replace(_TABLES, "\n".join(line for heading, family in families.items() if family
                                         for line in _family(heading, family))))
 
@@ -37,10 +37,22 @@ def error_text(finding: Finding) -> str:
     return "0" if ratio == 0 else f"{ratio:+.3%}"
 
 
-def _verdict(outcomes: Sequence[Outcome]) -> str:
+def _verdict(families: Mapping[str, Sequence[Outcome]]) -> str:
+    """One sentence, then one line per family."""
+    outcomes = [outcome for family in families.values() for outcome in family]
+    rows, numbers = _shares(outcomes)
+    lines = [f"**{rows} rows agree, {numbers} numbers.**", "",
+             "| compared with | rows that agree | numbers that agree |", "|---|---|---|"]
+    for heading, family in families.items():
+        rows, numbers = _shares(family)
+        lines.append(f"| {heading} | {rows} | {numbers} |")
+    return "\n".join(lines)
+
+
+def _shares(outcomes: Sequence[Outcome]) -> tuple[str, str]:
     findings = [finding for outcome in outcomes for finding in outcome.findings]
-    rows, numbers = sum(outcome.agrees for outcome in outcomes), sum(finding.agrees for finding in findings)
-    return f"**{rows} of {len(outcomes)} rows agree, {numbers} of {len(findings)} numbers.**"
+    return (f"{sum(outcome.agrees for outcome in outcomes)} of {len(outcomes)}",
+            f"{sum(finding.agrees for finding in findings)} of {len(findings)}")
 
 
 def _misses(outcomes: Sequence[Outcome]) -> str:
