@@ -143,12 +143,13 @@ def _change(before: float | None, after: float | None) -> float | None:
 
 def _leaves(a: object, b: object, path: str = "") -> Iterator[tuple[str, list[object]]]:
     """Paths at which two resolved scenarios differ."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        for key in dict.fromkeys([*a, *b]):
-            yield from _leaves(a.get(key), b.get(key), f"{path}.{key}" if path else str(key))
+    if isinstance(a, dict | None) and isinstance(b, dict | None):  # a section that only one has: field by field
+        one, other = a or {}, b or {}
+        for key in dict.fromkeys([*one, *other]):
+            yield from _leaves(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for place, (one, other) in enumerate(zip(a, b, strict=True)):
-            yield from _leaves(one, other, f"{path}[{place}]")
+        for place, (it, its) in enumerate(zip(a, b, strict=True)):
+            yield from _leaves(it, its, f"{path}[{place}]")
     elif a != b:
         yield path, [a, b]
 
