@@ -93,10 +93,10 @@ def _blind_to_waiting() -> Sequence[Finding]:
 
 _SOURCE: Final = "delayed fluid equations: Zhu et al., CoNEXT 2016, section 3"
 _MISS: Final = (
-    "The equations let a flow's marks follow the rate it has when they are made. In a first-in first-out queue the packets "
-    "that leave were sent a queueing time earlier (0.4 ms here, beside 0.085 ms of delay), and they leave at the link's "
-    "rate whatever comes in, so the damping is lost. The algorithm with that one change swings as the packets do "
-    "(V7/algorithm), and without it stands still (V7/waiting)."
+    "The equations let a flow's marks follow the rate it has when they are made. In a first-in first-out queue the "
+    "packets that leave were sent a queueing time earlier (0.4 ms here, beside 0.085 ms of delay), and they leave at "
+    "the link's rate whatever comes in, so the damping is lost. With that one change the algorithm swings as packets "
+    "do (V7/algorithm), and without it stands still (V7/waiting)."
 )
 
 ROWS: Final = (

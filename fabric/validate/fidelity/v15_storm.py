@@ -20,7 +20,7 @@ from fabric.validate.fidelity.experiment import (
     port,
     wire_bytes,
 )
-from fabric.validate.fidelity.table import Finding, Row, exactly, within
+from fabric.validate.fidelity.table import Finding, Row, between, exactly, within
 from fabric.validate.theory import pause
 from fabric.validate.theory.routing import stopped_by
 
@@ -155,6 +155,30 @@ def _blast() -> Sequence[Finding]:
     )
 
 
+_OLD_ALPHA, _NEW_ALPHA = -4, -6
+_RATIO: Final = 5
+
+
+def _alpha() -> Sequence[Finding]:
+    """A new switch that came with alpha 1/64 where the old one had 1/16, under the same load."""
+    sent = {
+        shift: int(play(compiled("v15-alpha", f"switches.buffer.dynamic_th={shift}")).state.prios["tx_xoff_pkts"].sum())
+        for shift in (_OLD_ALPHA, _NEW_ALPHA)
+    }
+    most = sent[_NEW_ALPHA] / _RATIO
+    return (
+        between(
+            f"XOFF frames with alpha 1/16, beside {sent[_NEW_ALPHA]} with 1/64",
+            most,
+            sent[_OLD_ALPHA],
+            0,
+            most,
+            f"fewer than one {_RATIO}th",
+        ),
+        exactly("with alpha 1/64: pauses (1: yes)", 1, int(sent[_NEW_ALPHA] > 0)),
+    )
+
+
 ROWS: Final = (
     Row(
         "V15/hold",
@@ -179,5 +203,13 @@ ROWS: Final = (
         "C",
         "closure over paths; phenomenon: Guo et al., SIGCOMM 2016, section 4.3",
         _blast,
+    ),
+    Row(
+        "V15/alpha",
+        "A smaller share of the buffer makes pauses appear: alpha 1/16 against 1/64",
+        "asic",
+        "C",
+        "the dynamic limit falls to a quarter; phenomenon: Guo et al., SIGCOMM 2016, section 6.2",
+        _alpha,
     ),
 )
