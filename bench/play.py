@@ -16,6 +16,7 @@ from bench import cases
 from bench.machine import median, peak_rss_bytes
 from fabric.engine.driver import Emulator
 from fabric.scenario.compile import CompiledScenario
+from fabric.state.jit import source_digest
 
 
 def emulator(compiled: CompiledScenario, threads: int = 1) -> Emulator:
@@ -68,7 +69,8 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
         "hops_per_wall_s": engine.packet_hops / median(walls), "hops_per_cpu_s": engine.packet_hops / median(cpus),
         "best_hops_per_wall_s": engine.packet_hops / min(walls), "packet_rows": len(engine.state.packets),
         "rss_base_bytes": rss[0], "rss_built_bytes": rss[1], "rss_peak_bytes": peak_rss_bytes(),
-        "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop()}
+        "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop(),
+        "source": source_digest()}
 
 
 def _to_the_end(engine: Emulator, duration_ps: int) -> tuple[float, float, int]:

@@ -66,14 +66,16 @@ def _memory_table(it: Result) -> Table:
     row = it["by_row"]
     return Table("Memory", ("what", "by table layout", "resident, measured"), (
         ("the process with its kernels, before a scenario", "", megabytes(it["rss_base_bytes"])),
-        (f"a port: 8 queues, groups and priorities, calendar, {it['packet_rows_per_port']:.0f} packet rows to begin with",
-         f"{count(round(row['port'] + it['packet_rows_per_port'] * row['packet']))} B", f"{count(round(it['rss_per_port']))} B"),
+        (f"a port: 8 queues and groups, calendar, {it['packet_rows_per_port']:.0f} packet rows to begin with",
+         f"{count(round(row['port'] + it['packet_rows_per_port'] * row['packet']))} B",
+         f"{count(round(it['rss_per_port']))} B"),
         ("a queue pair with one message", f"{count(row['queue_pair'] + row['message'])} B",
          f"{count(round(it['rss_per_queue_pair']))} B"),
         ("a packet", f"{row['packet']} B", ""),
         ("P1024, peak", "", megabytes(it["rss_p1024_bytes"]))),
         f"Ports: P1024's fabric with its scenario and names ({count(it['ports'])} ports). Queue pairs: "
-        f"{count(it['queue_pairs'])} more of them on one fabric, everything that compiling them leaves included.")
+        f"{count(it['queue_pairs'])} more of them on one fabric, everything that compiling them leaves included. "
+        "Resident is less than the layout where rows have not been touched yet.")
 
 
 def _threads(quick: bool) -> Result:
@@ -112,12 +114,13 @@ def _control(quick: bool) -> Result:
 def _control_table(it: Result) -> Table:
     results = it["results"]
     per_10m = results["writing_s"] * 1e7 / results["packet_hops"]
+    results_name = (f"{count(results['packet_hops'])} packet-hops: samples, events, results "
+                    f"({megabytes(results['written_bytes'])})")
     return Table("Around the packets", ("what", "time"), (
         (f"{count(it['hosts'])} hosts, {count(it['ports'])} ports: file to engine parameters, with routes",
          seconds(it["compile_s"])),
         ("their engine state, with forwarding tables", seconds(it["build_s"])),
-        (f"{count(results['packet_hops'])} packet-hops: samples, events, results "
-          f"({megabytes(results['written_bytes'])})", seconds(results["writing_s"])),
+        (results_name, seconds(results["writing_s"])),
         ("the same per 10 M packet-hops", seconds(per_10m)),
         (f"`fabric run` of {count(it['messages'])} messages of one packet", seconds(it["run_s"])),
         ("`fabric show DIR` of that run", seconds(it["summary_s"])),

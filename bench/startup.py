@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bench import cases
 from bench.machine import median
+from bench.worker import ROOT
 from fabric.errors import FabricError
 
 _ENTRY: Final = "import sys; from fabric.cli.main import entry; sys.exit(entry())"
@@ -42,7 +43,7 @@ def command(arguments: list[str], environment: dict[str, str] | None = None) -> 
     """
     began = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", _ENTRY, *arguments], env={**os.environ, **(environment or {})},
-                          text=True, capture_output=True, check=False)
+                          cwd=ROOT, text=True, capture_output=True, check=False)
     wall_s = time.perf_counter() - began
     if done.returncode:
         raise FabricError(f"fabric {arguments[0]} ended with exit code {done.returncode}: {done.stderr.strip()[-300:]}")

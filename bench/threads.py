@@ -9,13 +9,14 @@ from typing import Any
 from bench import cases
 from bench.machine import conditions, median
 from bench.worker import measure
-from fabric.errors import FabricError
+from fabric.errors import FabricError, InvariantError
 
 
 def threads(*, quick: bool = False, repeats: int = 3) -> dict[str, Any]:
     """P256 four ways, the ways taken in turn so that a drift of the machine meets all of them.
 
-    Raises: FabricError on a single core; AssertionError where two threads end in another state than one.
+    Raises: FabricError on a single core or where the sources change meanwhile; InvariantError where two threads end in
+    another state than one.
     """
     if conditions()["cores"] < 2:
         raise FabricError("two threads cannot be measured on one core", "leave out --only threads")
@@ -25,7 +26,10 @@ def threads(*, quick: bool = False, repeats: int = 3) -> dict[str, Any]:
         for busy in (False, True):
             for count in (1, 2):
                 found.setdefault((count, busy), []).append(_with_neighbour(raw, count, busy=busy))
-    assert len({run["digest"] for runs in found.values() for run in runs}) == 1, "threads changed the result"
+    if len({run["source"] for runs in found.values() for run in runs}) > 1:
+        raise FabricError("the engine's sources changed while it was measured", "measure a copy that nobody edits")
+    if len({run["digest"] for runs in found.values() for run in runs}) > 1:
+        raise InvariantError("two threads end P256 in another state than one", "please report this with the machine")
     rows = [{"threads": count, "busy": busy, "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
              "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
              "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs])}

@@ -1,0 +1,95 @@
+"""The benchmark measures what it says it measures, and its page stays whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench import page, plots
+from bench.__main__ import main
+from bench.cases import CURVE_HOSTS, NAMES, compiled, named, permutation
+from bench.machine import conditions
+from bench.sections import SECTIONS
+from bench.table import Table
+
+from fabric.errors import InputErrors
+from fabric.state.codes import CongestionControl, TraceBit
+
+MARKED = "# Page\n\nbefore\n<!-- bench: cases -->\nold\n<!-- end: cases -->\nafter <!-- bench: x -->\n"
+PROFILE = {"packet_hops": 100, "rows": [{"kind": "port free", "events": 50, "ns": 40.0, "share_ratio": 0.5},
+                                        {"kind": "pause frame", "events": 0, "ns": 0.0, "share_ratio": 0.0},
+                                        {"kind": "calendar", "events": 150, "ns": 10.0, "share_ratio": 0.5}]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_switched_off_in_a_case(name: str, tmp_path: Path) -> None:
+    case = compiled(named(name, quick=True), tmp_path)
+    params = case.params
+    assert params.transport.congestion_control is CongestionControl.DCQCN
+    assert params.transport.ack_every_packets == 1
+    assert all(port.pfc_classes for port in params.ports)
+    assert case.record == TraceBit.PAUSE | TraceBit.DROP | TraceBit.MARK | TraceBit.RATE | TraceBit.TRANSPORT
+    marking = [queue for node in case.fabric.switches for port in node.ports
+               for queue in params.ports[port].queues if queue.ecn is not None]
+    assert marking
+
+
+@pytest.mark.parametrize("hosts", CURVE_HOSTS[:-1])
+def test_a_fabric_of_the_curve_has_the_hosts_it_is_named_after(hosts: int, tmp_path: Path) -> None:
+    fabric = compiled(permutation(hosts, "1KB"), tmp_path).fabric
+    assert len(fabric.hosts) == hosts
+    assert {link.rate_bps for link in fabric.links} == {100 * 10**9}
+    assert {link.delay_ps for link in fabric.links} == {10**6}
+
+
+def test_writing_a_part_leaves_the_prose_around_it(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(MARKED)
+    page.write(path, {"cases": "new"})
+    assert path.read_text() == MARKED.replace("old", "new")
+
+
+def test_every_missing_mark_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(MARKED)
+    with pytest.raises(InputErrors) as caught:
+        page.check(path, ["P256", "curve"])
+    assert [problem.text for problem in caught.value.problems] == ["has no place for 'conditions'",
+                                                                   "has no place for 'curve'"]
+
+
+def test_the_page_has_a_place_for_every_section(repo_root: Path) -> None:
+    page.check(repo_root / "docs" / "performance.md", list(SECTIONS))
+
+
+def test_options_that_contradict_are_refused_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--write", "docs/performance.md"]) == 2
+    assert "leave out --quick" in capsys.readouterr().err
+
+
+def test_a_page_that_is_not_there_is_an_error_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--write", "/nowhere/performance.md", "--only", "profile"]) == 2
+    assert capsys.readouterr().err == "error: /nowhere/performance.md: No such file or directory\n"
+
+
+def test_text_and_markdown_show_the_same_cells() -> None:
+    table = Table("T", ("name", "value"), (("a", "1"), ("longer", "22")), "note")
+    cells = {"name", "value", "a", "1", "longer", "22", "note"}
+    assert cells <= set(table.text().split())
+    assert cells <= set(table.markdown().split())
+    assert "| longer | 22 |" in table.markdown()
+
+
+def test_conditions_name_processor_cores_load_and_versions() -> None:
+    found = conditions()
+    assert found["cores"] >= 1
+    assert len(found["load_average"]) == 3
+    assert all(found[key] for key in ("cpu", "python", "numba", "numpy"))
+
+
+def test_a_plot_shows_the_kinds_that_happened_and_no_others(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (path,) = plots.draw({"profile": PROFILE, "P256": {}}, tmp_path)
+    text = path.read_text()
+    assert "port free" in text
+    assert "pause frame" not in text
