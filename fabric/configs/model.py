@@ -265,6 +265,8 @@ class Device:
     hash_fields: tuple[str, ...] | None = None
     hash_algorithm: str = ""
     multipath: int | None = None
+    neighbor_types: dict[str, str] = field(default_factory=dict)
+    """Neighbour name to its type, 'Server' for hosts."""
     bgp: dict[str, str] = field(default_factory=dict)
     """Neighbour name to its ASN."""
     pattern_mtu: int | None = None

@@ -58,8 +58,6 @@ class Host:
     rdma_timeout: int | None = None
     """IB timeout exponent: 4.096 us x 2^n."""
     rdma_retries: int | None = None
-    incast: int | None = None
-    """How many senders are planned to meet at one receiver."""
 
 
 @dataclass(slots=True)
@@ -93,8 +91,7 @@ class Network:
 
 _HOST_INTS: Final = {"speed": (1, 1_600_000), "mtu": (68, 65_535), "roce_mtu": (256, 4096), "roce_dscp": (0, 63),
                      "cnp_dscp": (0, 63), "ecn_np_prio": (0, 7), "ecn_rp_prio": (0, 7), "cable_m": (0, 100_000),
-                     "rx_buffer_bytes": (0, 2**40), "rdma_timeout": (0, 31), "rdma_retries": (0, 7),
-                     "incast": (1, 100_000)}
+                     "rx_buffer_bytes": (0, 2**40), "rdma_timeout": (0, 31), "rdma_retries": (0, 7)}
 _HOST_WORDS: Final = {"trust": ("dscp", "pcp"), "cc": ("dcqcn", "none", "timely", "hpcc", "swift", "zero-touch")}
 
 

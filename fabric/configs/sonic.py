@@ -224,6 +224,8 @@ def _network(rows: Rows, device: Device) -> None:
             rows.unread(where, f"neighbour of port '{key[:40]}', which the file does not have")
         elif fields.get("name"):
             device.ports[key].neighbor = (_text(fields, "name"), _text(fields, "port"))
+    for key, _, fields in rows.rows("DEVICE_NEIGHBOR_METADATA"):
+        device.neighbor_types[key] = _text(fields, "type")
     for _, _, fields in rows.rows("BGP_NEIGHBOR"):
         if fields.get("name") and fields.get("asn"):
             device.bgp[_text(fields, "name")] = _text(fields, "asn")

@@ -96,6 +96,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "POLL_INTERVAL": Rule("int", 100, 1000), "BIG_RED_SWITCH": _ENABLE,
     },
     "DEVICE_NEIGHBOR": {"name": _TEXT, "port": _TEXT},
+    "DEVICE_NEIGHBOR_METADATA": {"type": _TEXT},
     "LOSSLESS_TRAFFIC_PATTERN": {"mtu": Rule("int", 1, 9216), "small_packet_percentage": _PERCENT},
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {
         "default_dynamic_th": Rule("int", -8, 7), "over_subscribe_ratio": Rule("int", 0, 65535),
@@ -136,5 +137,5 @@ IGNORED: Final[dict[str, frozenset[str]]] = {
                        "dhcpv6_option|rfc6939_support", "host_ifname", "mac")),
 }
 FREE_FIELDS: Final = frozenset(("DEVICE_METADATA", "VLAN_INTERFACE", "PORTCHANNEL_MEMBER", "STATIC_ROUTE", "SWITCH",
-                                "VERSIONS"))
+                                "VERSIONS", "DEVICE_NEIGHBOR_METADATA"))
 """Tables of which only the fields above matter and the others are many."""

@@ -77,7 +77,9 @@ class TextReader:
 
     def defect(self, line: Line, name: str, text: str, check: str = "R5") -> None:
         """Something wrong with a line."""
-        self.device.defects.append(Defect(check, self.note(line, "line", str(line.number)), name, text))
+        found = Defect(check, self.note(line, "line", str(line.number)), name, text)
+        if found not in self.device.defects[-4:]:         # a profile is read once for each port that has it
+            self.device.defects.append(found)
 
     def map_(self, kind: str, name: str, where: Where, entries: dict[int, int]) -> None:
         """Add a map."""

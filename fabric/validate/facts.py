@@ -17,6 +17,7 @@ from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Sch
 from fabric.configs.network import Cable, End, Host, Network
 
 _HOST_WORDS: Final = ("server", "host", "gpu")
+_SWITCH_PORTS: Final = ("ethernet", "swp", "et-", "hundredgig", "fourhundredgig", "portchannel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +104,20 @@ class Facts:
         return {name: tuple(lines) for name, lines in found.items()}
 
     def faces_host(self, line: Line) -> bool:
-        """Whether a host is at the other end: a peer that is no switch of ours, with host settings or a host's name."""
+        """Whether a host is at the other end: one that was named, or whose type, name or port says so."""
         peer = self.peers.get(line.end)
         if peer is None or peer[0] in self.network.devices:
             return False
-        return self.network.host(peer[0]) is not None or peer[0].lower().startswith(_HOST_WORDS)
+        name, port, kind = peer[0].lower(), peer[1].lower(), line.device.neighbor_types.get(peer[0], "").lower()
+        if peer[0] in self.network.hosts or name.startswith(_HOST_WORDS) or "server" in kind:
+            return True
+        # A peer of which nothing is known but the default settings: a host unless its port is named as switches do.
+        return self.network.default_host is not None and not kind and not port.startswith(_SWITCH_PORTS)
 
     def host_at(self, line: Line) -> Host | None:
         """Settings of the host at the other end."""
         peer = self.peers.get(line.end)
-        return self.network.host(peer[0]) if peer is not None and peer[0] not in self.network.devices else None
+        return self.network.host(peer[0]) if peer is not None and self.faces_host(line) else None
 
     @cached_property
     def host_lines(self) -> tuple[tuple[Line, Host], ...]:

@@ -164,7 +164,7 @@ def egress_cap(device: Device, profile: BufferProfile) -> float | None:
 
 
 @check("B7", E, "a lossless queue may drop before its group pauses",
-       condition="egress limit of a lossless queue >= T(1) + xoff, and its profile is not the lossy one",
+       condition="egress limit of a lossless queue >= T(1) + xoff (error: < T of all groups), and no lossy profile",
        consequence="drops inside the lossless class although PFC works", remedy="bind egress_lossless_profile",
        source="SAI buffer model; shipped egress lossless limits equal the pool")
 def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -182,8 +182,9 @@ def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
             elif cap is not None and least is not None and cap < least[0] + least[1].xoff_bytes:
                 text = (f"queue drops at {cap:.0f} B, its group pauses at {least[0]:.0f} B and takes "
                         f"{least[1].xoff_bytes} B more")
-                # A stock platform ships a dynamic egress limit below T; its chip does not drop lossless there.
-                severity = E if profile.dynamic_th is None else W
+                # Teralynx ships a limit below T(1): one group may lose, many pause in time. Below T(all) none does.
+                groups = sum(n for _, _, n in lossless_pools(facts, line.device))
+                severity = E if cap < (threshold(least[1], least[2], max(1, groups)) or 0) else W
             else:
                 continue
             yield Found(line.device.name, f"{line.port.name}|{queue}", text,

@@ -9,7 +9,7 @@ from typing import Final
 from fabric.configs.model import Binding, Curve, Wred
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
 from fabric.validate.checks.buffers import egress_cap
-from fabric.validate.facts import Facts, Line, threshold
+from fabric.validate.facts import Facts, Line
 
 _BYTES_PER_GBPS: Final = 4000
 """Kmin of the HPCC set-ups: 100, 200, 400 KB at 25, 50, 100G."""
@@ -56,24 +56,18 @@ def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
 
 
 @check("E2", E, "ECN is never reached: PFC comes first",
-       condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1), Kmin < j T(j) (warn)",
+       condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1) (warn)",
        consequence="the group pauses before its queue marks: DCQCN is blind, PFC does all the work",
        remedy="lower Kmin and Kmax, or raise alpha", source="Zhu et al., SIGCOMM 2015, section 4; SAI")
 def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """One group into one queue is the hardest realistic case: a step down in speed."""
-    hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
-    incast = max((host.incast or 0 for host in hosts), default=0)
     for line, queue, _, wred, curve in marking(facts):
         least = facts.smallest_threshold(line.device)
         if least is None or curve.min_bytes > curve.max_bytes:
             continue
         level, profile, pool = least
-        many = (threshold(profile, pool, incast) or 0) * incast if incast else None
         if curve.min_bytes >= level:
             text, severity = f"Kmin {curve.min_bytes} B >= T(1) = {int(level)} B", E
-        elif many is not None and curve.min_bytes >= many:
-            text = f"Kmin {curve.min_bytes} B >= {incast} T({incast}) = {int(many)} B in the planned incast"
-            severity = W
         elif curve.max_bytes >= level:
             text, severity = f"Kmax {curve.max_bytes} B >= T(1) = {int(level)} B: never marks all packets", W
         else:

@@ -56,11 +56,13 @@ def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         own, poll = line.port.watchdog, line.device.watchdog_poll_ms
         if own is None or poll is None:
             continue
-        for name, value in (("detection_time", own.detection_ms), ("restoration_time", own.restoration_ms)):
-            if value is not None and value < poll:
-                yield Found(line.device.name, line.port.name, f"{name} {value} ms < poll {poll} ms",
-                            (shows(line.device, own.where, name, value),
-                             shows(line.device, ("PFC_WD", "GLOBAL"), "POLL_INTERVAL", poll)))
+        times = (("detection_time", own.detection_ms), ("restoration_time", own.restoration_ms))
+        short = [(name, value) for name, value in times if value is not None and value < poll]
+        if short:
+            text = ", ".join(f"{name} {value} ms" for name, value in short)
+            yield Found(line.device.name, line.port.name, f"{text} < poll {poll} ms",
+                        (*(shows(line.device, own.where, name, value) for name, value in short),
+                         shows(line.device, ("PFC_WD", "GLOBAL"), "POLL_INTERVAL", poll)))
 
 
 @check("W4", W, "a stormed queue is never restored", condition="restoration_time is set unless the action is alert",

@@ -1,0 +1,193 @@
+"""Each family on a small clean fabric with one thing changed: the right check speaks, about the right object."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fabrics import HOSTS, Judge, Tables, small_fabric, switch
+
+from fabric.validate.checks.base import Severity
+from fabric.validate.checks.registry import CHECKS, FAMILIES
+
+Change = Callable[[dict[str, Tables]], Any]
+E, W, I = Severity.ERROR, Severity.WARN, Severity.INFO  # noqa: E741  as in every table of checks
+
+
+def test_the_small_fabric_is_clean(judge: Judge) -> None:
+    assert [(it.check.id, it.text) for it in judge(small_fabric()) if it.severity > I] == []
+
+
+def put(device: str, table: str, key: str, **values: str | None) -> Change:
+    def change(fabric: dict[str, Tables]) -> None:
+        row = fabric[device].setdefault(table, {}).setdefault(key, {})
+        for name, value in values.items():
+            if value is None:
+                row.pop(name.lstrip("_"), None)
+            else:
+                row[name.lstrip("_")] = value
+    return change
+
+
+def drop(device: str, table: str, key: str) -> Change:
+    return lambda fabric: fabric[device][table].pop(key)
+
+
+LOSSLESS = "pg_lossless_400000_40m_profile"
+CASES: list[tuple[str, Severity, str, str, Change]] = [
+    ("R1", E, "leaf1", "QUEUE|Ethernet0|3", put("leaf1", "QUEUE", "Ethernet0|3", wred_profile="V")),
+    ("R2", I, "leaf1", "SCHEDULER|spare", put("leaf1", "SCHEDULER", "spare", type="STRICT")),
+    ("R3", W, "leaf1", "BUFFER_PG", put("leaf1", "BUFFER_PG", "Ethernet16|3", profile=f"[BUFFER_PROFILE|{LOSSLESS}]")),
+    ("R4", E, "leaf1", "BUFFER_PG|Ethernet16|3-4", put("leaf1", "BUFFER_PG", "Ethernet16|3-4",
+                                                       profile="pg_lossless_400000_5m_profile")),
+    ("R5", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, dynamic_th="8")),
+    ("R6", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, static_th="9")),
+    ("R7", E, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", speed=None)),
+    ("B1", E, "leaf1", "BUFFER_POOL", put("leaf1", "BUFFER_POOL", "ingress_lossless_pool", size="60800000")),
+    ("B2", W, "leaf1", "BUFFER_POOL|ingress_lossless_pool", put("leaf1", "BUFFER_POOL", "ingress_lossless_pool",
+                                                                xoff="20000")),
+    ("B3", W, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, dynamic_th="5")),
+    ("B4", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, size="90000")),
+    ("B5", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, size="1248")),
+    ("B6", W, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xon="0")),
+    ("B7", E, "leaf1", "Ethernet0|3", put("leaf1", "BUFFER_PROFILE", "egress_lossless_profile", static_th="1000000",
+                                          dynamic_th=None)),
+    ("B9", W, "leaf1", "Ethernet0", put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfc_enable="2,3,4")),
+    ("H1", E, "leaf1", f"Ethernet16|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xoff="20000")),
+    ("H2", E, "leaf1", "Ethernet16", lambda f: (put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="60m")(f),
+                                                drop("leaf1", "BUFFER_PG", "Ethernet16|3")(f))),
+    ("H3", E, "leaf1", "Ethernet16|3", put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="300m")),
+    ("H4", W, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xon="18432")),
+    ("H6", W, "leaf1", "Ethernet16", put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="5m")),
+    ("H7", E, "leaf1", "Ethernet16", put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="0m")),
+    ("M1", E, "leaf1", "Ethernet0", put("leaf1", "DSCP_TO_TC_MAP", "M", _26="0")),
+    ("M2", E, "leaf1", "DSCP 48", put("leaf1", "DSCP_TO_TC_MAP", "M", _48="0")),
+    ("M3", E, "leaf1", "DSCP_TO_TC_MAP|M", put("leaf1", "DSCP_TO_TC_MAP", "M", _13=None)),
+    ("M4", E, "leaf1", "Ethernet0|3", put("leaf1", "TC_TO_PRIORITY_GROUP_MAP", "M", _3="0")),
+    ("M5", E, "leaf1", "Ethernet0|3", lambda f: (
+        put("leaf1", "MAP_PFC_PRIORITY_TO_QUEUE", "P", _3="6")(f),
+        put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfc_to_queue_map="P")(f))),
+    ("M6", E, "leaf1", "Ethernet0", put("leaf1", "DSCP_TO_TC_MAP", "M", _48="3")),
+    ("M7", W, "leaf1", "Ethernet0|3", put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfc_enable="4")),
+    ("M8", W, "leaf1", "DSCP_TO_TC_MAP|M", put("leaf1", "DSCP_TO_TC_MAP", "M", _24="3", _25="3", _27="3", _28="3")),
+    ("M9", E, "leaf1", "Ethernet0|3", put("leaf1", "QUEUE", "Ethernet0|3", scheduler="cnp")),
+    ("M10", W, "leaf1", "Ethernet0", put("leaf1", "QUEUE", "Ethernet0|6", scheduler="data")),
+    ("M11", W, "leaf1", "Ethernet0|3", lambda f: (put("leaf1", "SCHEDULER", "low", type="DWRR", weight="1")(f),
+                                                  put("leaf1", "QUEUE", "Ethernet0|3", scheduler="low")(f))),
+    ("M12", E, "leaf1", "Ethernet0", lambda f: (put("leaf1", "TC_TO_DSCP_MAP", "R", _3="0")(f),
+                                                put("leaf1", "PORT_QOS_MAP", "Ethernet0", tc_to_dscp_map="R")(f))),
+    ("M13", W, "leaf1", "Ethernet0", lambda f: (put("leaf1", "DSCP_TO_TC_MAP", "G", _26="1")(f),
+                                                put("leaf1", "PORT_QOS_MAP", "global", dscp_to_tc_map="G")(f))),
+    ("E1", E, "leaf1", "WRED_PROFILE|W", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="1700000")),
+    ("E2", E, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="14000000",
+                                          green_max_threshold="20000000")),
+    ("E3", E, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", ecn="ecn_none")),
+    ("E4", E, "leaf1", "Ethernet0|3", put("leaf1", "QUEUE", "Ethernet0|3", wred_profile=None)),
+    ("E5", W, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="20000")),
+    ("E6", E, "leaf1", "WRED_PROFILE|W", put("leaf1", "WRED_PROFILE", "W", green_drop_probability="0")),
+    ("E8", W, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", green_max_threshold="61000000")),
+    ("E9", W, "leaf1", "WRED_PROFILE|W", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="4095")),
+    ("E12", I, "leaf1", "WRED_PROFILE|W", put("leaf1", "WRED_PROFILE", "W", green_drop_probability=None)),
+    ("L1", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "PORT_QOS_MAP", "Ethernet8", pfc_enable="")),
+    ("L2", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "PORT", "Ethernet8", speed="200000")),
+    ("L3", W, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "CABLE_LENGTH", "AZURE", Ethernet8="300m")),
+    ("L4", W, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "PORT", "Ethernet8", mtu="9100")),
+    ("L4", E, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", mtu="1500")),
+    ("L5", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "PORT", "Ethernet8", fec="none")),
+    ("L6", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", put("spine1", "PORT", "Ethernet8", pfc_asym="on")),
+    ("L7", W, "spine1", "Ethernet8", put("spine1", "DEVICE_NEIGHBOR", "Ethernet8", port="Ethernet24")),
+    ("L8", W, "leaf1", "Ethernet24", lambda f: (f["leaf1"].update(PORTCHANNEL_MEMBER={
+        "PortChannel1|Ethernet16": {}, "PortChannel1|Ethernet24": {}}),
+        put("leaf1", "PORT_QOS_MAP", "Ethernet24", pfc_enable="")(f))),
+    ("L9", E, "leaf1", "leaf1→leaf2", put("spine1", "PORT_QOS_MAP", "Ethernet16", pfc_enable="4")),
+    ("W1", E, "leaf1", "Ethernet0", put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfcwd_sw_enable="")),
+    ("W2", E, "leaf1", "Ethernet0", drop("leaf1", "PFC_WD", "Ethernet0")),
+    ("W2", W, "leaf1", "Ethernet16", drop("leaf1", "PFC_WD", "Ethernet16")),
+    ("W3", E, "leaf1", "Ethernet0", put("leaf1", "PFC_WD", "GLOBAL", POLL_INTERVAL="1000")),
+    ("W4", W, "leaf1", "Ethernet0", put("leaf1", "PFC_WD", "Ethernet0", restoration_time=None)),
+    ("W5", W, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", speed="1000")),
+    ("W7", W, "leaf1", "Ethernet0", put("leaf1", "PFC_WD", "Ethernet0", action="alert")),
+    ("W8", W, "leaf1", "Ethernet0", put("leaf1", "PFC_WD", "Ethernet0", action="forward")),
+    ("T1", E, "spine1", "Ethernet8", lambda f: (put("leaf1", "VXLAN_TUNNEL", "v", src_ip="10.0.0.1")(f),
+                                                put("spine1", "PORT", "Ethernet8", mtu="9000")(f))),
+    ("T2", E, "leaf1", "VXLAN_TUNNEL|v", put("leaf1", "VXLAN_TUNNEL", "v", src_ip="10.0.0.1", dscp_mode="pipe")),
+    ("T3", E, "leaf1", "VXLAN_TUNNEL|v", put("leaf1", "VXLAN_TUNNEL", "v", ecn_mode="copy_from_outer")),
+    ("T6", W, "leaf1", "Vlan100", lambda f: (put("leaf1", "VLAN", "Vlan100", vlanid="100", mtu="1500")(f),
+                                             put("leaf1", "VLAN_MEMBER", "Vlan100|Ethernet0",
+                                                 tagging_mode="untagged")(f))),
+    ("D2", W, "leaf1", "BGP_NEIGHBOR", lambda f: (put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="1")(f),
+                                                  put("leaf1", "BGP_NEIGHBOR", "10.0.0.3", name="spine2", asn="2")(f))),
+    ("D4", W, "leaf1", "uplinks", put("leaf1", "PORT", "Ethernet24", admin_status="down")),
+    ("D5", W, "leaf1", "leaf1↔spine1", put("spine1", "DEVICE_METADATA", "localhost", type="ToRRouter")),
+    ("D6", W, "leaf1", "SWITCH_HASH|GLOBAL", put("leaf1", "SWITCH_HASH", "GLOBAL", ecmp_hash="SRC_IP,DST_IP")),
+    ("D7", W, "leaf1", "uplinks", put("leaf1", "PORT", "Ethernet24", speed="200000")),
+]
+
+
+@pytest.mark.parametrize(("id_", "severity", "device", "obj", "change"), CASES,
+                         ids=[f"{case[0]}-{number}" for number, case in enumerate(CASES)])
+def test_one_change_is_found_by_its_check(id_: str, severity: Severity, device: str, obj: str, change: Change,
+                                          judge: Judge) -> None:
+    fabric = small_fabric()
+    change(fabric)
+    found = [it for it in judge(fabric) if (it.check.id, it.device, it.object) == (id_, device, obj)]
+    assert [it.severity for it in found] == [severity]
+    assert found[0].text
+
+
+HOST_CASES = [("N1", {"trust": "pcp"}), ("N1", {"pfc_enable": ""}), ("L1", {"pfc_enable": "3,5"}),
+              ("N2", {"ecn_rp_prio": 2}),
+              ("N3", {"cnp_dscp": 0}), ("N5", {"rx_buffer_bytes": 100_000}), ("T5", {"roce_mtu": 4096, "mtu": 4100}),
+              ("L10", {"global_pause": True}), ("W6", {"rdma_timeout": 8, "rdma_retries": 1}), ("E10", {"cc": "none"}),
+              ("L2", {"speed": 200_000})]
+
+
+@pytest.mark.parametrize(("id_", "settings"), HOST_CASES)
+def test_a_host_setting_is_judged_against_its_port(id_: str, settings: dict[str, Any], judge: Judge) -> None:
+    assert id_ not in {it.check.id for it in judge(small_fabric()) if it.severity > I}
+    assert id_ in {it.check.id for it in judge(small_fabric(), {"default": {**HOSTS["default"], **settings}})
+                   if it.severity > I}
+
+
+def test_hosts_of_different_congestion_control_share_no_class_unnoticed(judge: Judge) -> None:
+    hosts = {**copy.deepcopy(HOSTS), "host1": {"cc": "timely"}}
+    assert [it.object for it in judge(small_fabric(), hosts, only={"N6"})] == ["DSCP 26"]
+
+
+def test_a_ring_of_switches_with_hosts_may_deadlock(judge: Judge) -> None:
+    ring = {f"s{n}": switch(f"s{n}", str(65001 + n), "ToRRouter", {
+        "Ethernet0": (f"host{n}", "eth0"), "Ethernet8": (f"s{(n + 1) % 5}", "Ethernet16"),
+        "Ethernet16": (f"s{(n - 1) % 5}", "Ethernet8")}) for n in range(5)}
+    found = judge(ring, only={"D1"})
+    assert len(found) == 2                        # one circle each way round
+    assert all(it.text.count("→") == 4 for it in found)
+
+
+def test_a_links_file_can_contradict_the_neighbour_tables(judge: Judge) -> None:
+    links = {"links": [{"a": ["leaf1", "Ethernet16"], "b": ["spine2", "Ethernet8"], "length_m": 100},
+                       {"a": ["leaf1", "Ethernet99"], "b": ["spine1", "Ethernet8"]}]}
+    found = judge(small_fabric(), links=links)
+    assert {(it.device, it.object) for it in found if it.check.id == "L7"} >= {
+        ("leaf1", "Ethernet16"), ("leaf1", "Ethernet99")}
+    assert any("100 m in the links file" in it.text for it in found if it.check.id == "H5")
+
+
+def test_every_check_says_all_its_words_and_has_an_id_of_its_family() -> None:
+    assert len(CHECKS) >= 92
+    assert sum(len(checks) for _, _, checks in FAMILIES) == len(CHECKS)
+    for letter, _, checks in FAMILIES:
+        for check in checks:
+            assert check.id.startswith(letter)
+            assert all((check.title, check.condition, check.consequence, check.remedy, check.source))
+
+
+def test_an_uplink_to_a_switch_that_was_not_given_is_no_port_to_a_host(judge: Judge) -> None:
+    leaf = switch("leaf1", "65101", "ToRRouter", {"Ethernet0": ("node1", "mlx5_0"), "Ethernet8": ("core1", "Ethernet4"),
+                                                  "Ethernet16": ("agg1", "x1")})
+    leaf["DEVICE_NEIGHBOR_METADATA"] = {"agg1": {"type": "LeafRouter"}}
+    for port in ("Ethernet0", "Ethernet8", "Ethernet16"):
+        leaf["PFC_WD"].pop(port)
+    found = {it.object: it.severity for it in judge({"leaf1": leaf}, only={"W2"})}
+    assert found == {"Ethernet0": E, "Ethernet8": W, "Ethernet16": W}

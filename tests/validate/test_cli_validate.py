@@ -1,0 +1,167 @@
+"""`fabric validate` and `fabric headroom` as a user meets them: output, formats, exit codes, bad input."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fabrics import HOSTS, small_fabric
+
+from fabric.cli.main import main
+from fabric.validate.render_text import catalogue_markdown
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "new")
+
+
+def write(folder: Path, **changes: dict[str, Any]) -> Path:
+    folder.mkdir(exist_ok=True)
+    fabric = small_fabric()
+    for device, tables in changes.items():
+        for table, rows in tables.items():
+            for key, fields in rows.items():
+                fabric[device].setdefault(table, {}).setdefault(key, {}).update(fields)
+    for name, content in fabric.items():
+        (folder / f"{name}.json").write_text(json.dumps(content, indent=1), encoding="utf-8")
+    (folder / "hosts.json").write_text(json.dumps(HOSTS), encoding="utf-8")
+    return folder
+
+
+BROKEN: dict[str, dict[str, Any]] = {"leaf1": {"DSCP_TO_TC_MAP": {"M": {"26": "0"}}}}
+
+
+def test_a_clean_fabric_exits_0_with_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(folder)]) == 0
+    assert "4 switches, 12 ports, 8 links: 0 errors, 0 warnings" in capsys.readouterr().out
+
+
+def test_a_finding_exits_1_and_names_file_and_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, **BROKEN)
+    assert main(["validate", str(folder)]) == 1
+    out = capsys.readouterr().out
+    lines = (folder / "leaf1.json").read_text(encoding="utf-8").splitlines()
+    number = next(n for n, line in enumerate(lines, 1) if '"26"' in line)
+    assert f"{folder / 'leaf1.json'}:{number}" in out
+    assert "error M1" in out
+    assert main(["validate", str(folder), "--fail-on", "never"]) == 0
+
+
+@pytest.mark.parametrize("style", ["json", "sarif", "junit", "html", "markdown"])
+def test_every_format_carries_the_finding(style: str, folder: Path, tmp_path: Path) -> None:
+    write(folder, **BROKEN)
+    target = tmp_path / f"out.{style}"
+    assert main(["validate", str(folder), "--format", style, "-o", str(target)]) == 1
+    text = target.read_text(encoding="utf-8")
+    if style == "json":
+        found = json.loads(text)
+        assert found["counts"]["error"] == sum(it["severity"] == "error" for it in found["findings"]) > 0
+    elif style == "sarif":
+        run = json.loads(text)["runs"][0]
+        result = next(it for it in run["results"] if it["ruleId"] == "M1")
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "M1"
+        assert result["locations"][0]["physicalLocation"]["region"]["startLine"] > 1
+        assert len({it["partialFingerprints"]["finding/v1"] for it in run["results"]}) == len(run["results"])
+    elif style == "junit":
+        suite = ET.fromstring(text)  # noqa: S314  our own output
+        failed = [case.get("name") for case in suite if len(case)]
+        assert any(name is not None and name.startswith("M1 ") for name in failed)
+        assert suite.get("failures") == str(len(failed))
+    else:
+        assert "M1" in text
+        assert "DSCP 26" in text
+
+
+def test_a_baseline_leaves_only_what_is_new_and_says_what_changed(folder: Path, tmp_path: Path,
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    old = write(tmp_path / "old", leaf2={"PFC_WD": {"Ethernet0": {"action": "alert"}}})
+    write(folder, **BROKEN)
+    assert main(["validate", str(folder), "--baseline", str(old), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {it["id"] for it in found["findings"] if it["severity"] == "error"} == {"M1", "M2", "L9", "N1"}
+    assert {it["id"] for it in found["fixed"]} == {"W7"}
+    assert found["changes"] == ["leaf1: maps dscp_to_tc M entries 26: 3 → 0",
+                                "leaf2: Ethernet0: watchdog action: alert → drop"]
+
+
+def test_a_change_of_text_alone_is_no_change(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write(tmp_path / "old")
+    for path in folder.glob("*.json"):
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")), sort_keys=True), encoding="utf-8")
+    assert main(["validate", str(folder), "--baseline", str(old), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["changes"], found["findings"], found["fixed"]) == ([], [], [])
+
+
+def test_a_suppression_needs_a_reason_and_ends(folder: Path, tmp_path: Path,
+                                               capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, leaf1={"PFC_WD": {"Ethernet0": {"action": "alert"}}})
+    rules = tmp_path / "accept.yml"
+    row = "- {{check: W7, device: 'leaf*', reason: lab, expires: {day}}}\n"
+    for day, code in (("2999-01-01", 0), ("2001-01-01", 1)):
+        rules.write_text(row.format(day=day), encoding="utf-8")
+        assert main(["validate", str(folder), "--suppress", str(rules), "--fail-on", "warn"]) == code
+    rules.write_text("- {check: W77, expires: never}\n", encoding="utf-8")
+    assert main(["validate", str(folder), "--suppress", str(rules)]) == 2
+    err = capsys.readouterr().err
+    assert all(word in err for word in ("'W77' is no check", "reason", "'never' is no day"))
+
+
+@pytest.mark.parametrize("argv", [
+    [], ["nowhere"], ["--only", "X1", "."], ["--explain", "X1"], ["--explain", "M1", "--list"], ["--list", "a.json"],
+    ["--list", "--format", "html"], ["a", "--json", "--format", "text"], ["a", "--json", "--all"],
+    ["a", "--roce-dscp", "64"],
+    ["a", "--max-oversubscription", "0"], ["a", "--pg-profile-lookup", "nowhere.ini"]])
+def test_options_that_make_no_sense_exit_2_without_a_traceback(argv: list[str],
+                                                               capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", *argv]) == 2
+    err = capsys.readouterr().err
+    assert err
+    assert "Traceback" not in err
+
+
+def test_all_unreadable_files_are_named_together(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "leaf1.json").write_text('{"PORT": {', encoding="utf-8")
+    (folder / "spine1.json").write_text("[]", encoding="utf-8")
+    (folder / "hosts.json").write_text('{"default": {"mtu": "big", "speeed": 1}}', encoding="utf-8")
+    assert main(["validate", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert all(word in err for word in ("leaf1.json:1", "spine1.json", "default.mtu", "default.speeed", "'speed'"))
+
+
+def test_the_page_about_checks_is_what_the_code_says(repo_root: Path) -> None:
+    assert (repo_root / "docs/checks.md").read_text(encoding="utf-8") == catalogue_markdown()
+
+
+def test_explain_says_condition_consequence_remedy_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "--explain", "H2"]) == 0
+    out = capsys.readouterr().out
+    assert all(word in out for word in ("condition", "consequence", "remedy", "buffermgr.cpp"))
+
+
+@pytest.mark.parametrize(("platform", "xoff"), [("sn5600", 283_648), ("MSN4700", 77_824),
+                                                ("Mellanox-SN5640-C512X2", 104_448)])
+def test_headroom_prints_the_vendors_row(platform: str, xoff: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["headroom", "--speed", "400G", "--cable", "40m", "--platform", platform, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["row"]["xoff_bytes"] == xoff
+    assert found["bounds"]["d"] == 96_520
+
+
+@pytest.mark.parametrize(("argv", "code"), [
+    (["--speed", "400G", "--cable", "40m", "--xoff", "38000"], 1),
+    (["--speed", "400G", "--cable", "40m", "--xoff", "39000"], 0),
+    (["--speed", "400", "--cable", "40m"], 2), (["--speed", "400G", "--cable", "40"], 2),
+    (["--speed", "400G", "--cable", "40m", "--platform", "sn56"], 2),
+    (["--speed", "400G", "--cable", "40m", "--mtu", "1"], 2)])
+def test_headroom_judges_a_given_value_and_refuses_bad_input(argv: list[str], code: int) -> None:
+    assert main(["headroom", *argv]) == code
+
+
+def test_headroom_says_when_the_switch_would_make_no_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["headroom", "--speed", "400G", "--cable", "60m", "--platform", "sn4700"]) == 0
+    assert "no row for this speed and cable" in capsys.readouterr().out
