@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import statistics
 import sys
@@ -45,7 +46,16 @@ def _cpu_model() -> str:
 
 
 def peak_rss_bytes() -> int:
-    """Largest resident size of this process so far (getrusage: KiB on Linux, bytes on macOS)."""
+    """Largest resident size of this process so far.
+
+    Linux: VmHWM of proc(5), because ru_maxrss survives exec and would be the parent's. Elsewhere getrusage: bytes on
+    macOS, KiB on others.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        found = re.search(r"^VmHWM:\s*(\d+) kB", status.read_text(encoding="ascii"), re.MULTILINE)
+        if found:
+            return int(found[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

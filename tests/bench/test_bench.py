@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from bench import page, plots
 from bench.__main__ import main
 from bench.cases import CURVE_HOSTS, NAMES, compiled, named, permutation
 from bench.machine import conditions
 from bench.sections import SECTIONS
 from bench.table import Table
-
 from fabric.errors import InputErrors
 from fabric.state.codes import CongestionControl, TraceBit
 
