@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", type=Path, metavar="FILE", help="links, containerlab or netlab file (default: the "
                         "switches' neighbour tables, or topology.* in the folder)")
     parser.add_argument("--hosts", type=Path, metavar="FILE",
-                        help="the hosts' RoCE settings (default: hosts.* in the folder)")
+                        help="hosts' RoCE settings, or a folder of mlnx_qos outputs (default: hosts.* in the folder)")
     parser.add_argument("--pg-profile-lookup", action="append", default=[], metavar="[HWSKU=]FILE",
                         help="headroom table of the switches, or of one HWSKU; repeatable")
     parser.add_argument("--roce-dscp", type=_dscp, action="append", metavar="N",

@@ -67,7 +67,7 @@ class JsonText:
 
     def _scan(self) -> dict[Where, int]:
         lines: dict[Where, int] = {}
-        stack: list[tuple[Where, bool]] = []          # path of each open container, and whether it is an object
+        stack: list[list[Any]] = []                   # of each open container: path, position (-1 in an object)
         here: Where = ()
         at, word, word_at = 1, "", 1
         for match in _MARK.finditer(self._text):
@@ -75,17 +75,24 @@ class JsonText:
             if mark == "\n":
                 at += 1
             elif mark in "{[":
-                stack.append((here, mark == "{"))
+                if stack and stack[-1][1] >= 0 and len(stack) <= _LINE_DEPTH:
+                    lines[here] = at                  # an element of a list, which has no key to stand on
+                stack.append([here, -1 if mark == "{" else 0])
+                here = here if mark == "{" else (*here, "0")
             elif mark in "}]":
                 here = stack.pop()[0] if stack else ()
             elif mark == ":":
-                if stack and stack[-1][1] and len(stack) <= _LINE_DEPTH:
+                if stack and stack[-1][1] < 0 and len(stack) <= _LINE_DEPTH:
                     here = (*stack[-1][0], json.loads(word))
                     if here in lines and self._repeated:
                         self._duplicates.append((here, lines[here], word_at))
                     lines[here] = word_at
             elif mark == ",":
-                here = stack[-1][0] if stack else ()
+                if stack and stack[-1][1] >= 0:
+                    stack[-1][1] += 1
+                    here = (*stack[-1][0], str(stack[-1][1]))
+                else:
+                    here = stack[-1][0] if stack else ()
             else:
                 word, word_at = mark, at
         return lines

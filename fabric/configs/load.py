@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from fabric.configs.buffermgr import add_run_time_buffers
-from fabric.configs.jsonfile import JsonText, read_text, refuse
+from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
+from fabric.configs.jsonfile import FixedLines, JsonText, read_text, refuse
 from fabric.configs.model import Device
-from fabric.configs.network import Network, join, links_of_neighbors, parse_hosts, parse_links
+from fabric.configs.network import Host, Network, join, links_of_neighbors, parse_hosts, parse_links
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.registry import parser_of
 from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
@@ -55,8 +56,7 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
         problems += error.problems
     try:
         if hosts is not None:
-            value, lines = read_data(hosts)
-            network.hosts, network.default_host = parse_hosts(value, lines, str(hosts))
+            network.hosts, network.default_host = _hosts(hosts)
     except InputErrors as error:
         problems += error.problems
     if problems:
@@ -80,6 +80,28 @@ def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
         where, first, second = source.duplicates[0]
         raise refuse(f"{path}:{second}", f"'{'.'.join(where)}' is given twice, first on line {first}", "remove one")
     return source.value, source
+
+
+def _hosts(path: Path) -> tuple[dict[str, Host], Host | None]:
+    """A hosts file; or a folder with `mlnx_qos` output per host, named <host>.txt, and a hosts.* for the rest."""
+    if not path.is_dir():
+        value, lines = read_data(path)
+        return parse_hosts(value, lines, str(path))
+    merged: dict[str, Any] = {}
+    files = sorted(it for it in path.iterdir() if it.suffix.lower() in SUFFIXES and it.is_file())
+    for item in files:
+        if item.name.split(".")[0].lower() in _HOSTS:
+            value, lines = read_data(item)
+            parse_hosts(value, lines, str(item))              # its own problems, with its own lines
+            merged.update(value)
+    for item in files:
+        text = read_text(item.read_bytes(), str(item), YAML_MAX_BYTES)
+        if is_mlnx_qos(text):
+            merged[item.stem] = {**merged.get(item.stem, {}), **parse_mlnx_qos(text, str(item))}
+        elif item.name.split(".")[0].lower() not in _HOSTS:
+            raise refuse(str(item), "neither a hosts file nor output of mlnx_qos", "name it hosts.yml, or give "
+                         "`mlnx_qos -i INTERFACE > HOST.txt`", "hosts")
+    return parse_hosts(merged, FixedLines(), str(path))
 
 
 def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path]]:

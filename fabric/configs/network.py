@@ -156,10 +156,10 @@ def parse_links(value: Any, lines: Any, file: str) -> tuple[Cable, ...]:  # noqa
         raise InputErrors("links", [Problem(file, "no list of links in it",
                                             "write 'links: [{a: [leaf1, Ethernet0], b: [spine1, Ethernet0]}]', or give "
                                             "a containerlab or netlab topology")])
-    prefix = ("topology",) if isinstance(value, dict) and "topology" in value else ()
+    prefix = () if not isinstance(value, dict) else ("topology", "links") if "topology" in value else ("links",)
     cables, problems = [], []
     for number, row in enumerate(rows):
-        place = Place(file, lines.line((*prefix, "links", str(number))))
+        place = Place(file, lines.line((*prefix, str(number))))
         ends = _ends(row)
         if ends is None:
             problems.append(Problem(f"{place}: links[{number}]", f"{str(row)[:60]} does not name two ends",

@@ -48,7 +48,7 @@ def parse_suppressions(value: Any, lines: Locator, file: str,  # noqa: ANN401
     valid: list[Suppression] = []
     expired: list[Suppression] = []
     for number, row in enumerate(rows):
-        place = Place(file, lines.line(("suppressions", str(number))))
+        place = Place(file, lines.line((*(("suppressions",) if isinstance(value, dict) else ()), str(number))))
         path = f"{place}: suppressions[{number}]"
         if not isinstance(row, dict) or not all(isinstance(item, str) for item in row.values()):
             problems.append(Problem(path, "is no mapping of words", f"keys: {', '.join(_KEYS)}"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fabric.configs.load import _hosts
 from fabric.configs.network import parse_hosts, parse_links
 from fabric.configs.yamlfile import YamlText
 from fabric.errors import InputErrors
@@ -66,3 +68,32 @@ def test_aliases_that_multiply_are_refused() -> None:
         f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True))
     with pytest.raises(InputErrors, match="aliases that multiply"):
         YamlText(bomb, "x.yml")
+
+
+DUMP = """DCBX mode: OS controlled
+Priority trust state: dscp
+dscp2prio mapping:
+\tprio:0 dscp:07,06,05,04,03,02,01,00,
+Receive buffer size (bytes): 130944,262000,0,0,0,0,0,0,max_buffer_size=2097024
+Cable len: 7
+PFC configuration:
+\tpriority    0   1   2   3   4   5   6   7
+\tenabled     0   0   0   1   0   0   0   0
+\tbuffer      0   0   0   1   0   0   0   0
+"""
+
+
+def test_the_output_of_mlnx_qos_is_a_hosts_settings(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text("default: {roce_dscp: 24}\n", encoding="utf-8")
+    (tmp_path / "host1.txt").write_text(DUMP, encoding="utf-8")
+    named, default = _hosts(tmp_path)
+    host = named["host1"]
+    assert (host.trust, host.pfc_enable, host.cable_m, host.rx_buffer_bytes) == ("dscp", {3}, 7, 262_000)
+    assert host.roce_dscp == 24
+    assert default is not None
+
+
+def test_a_dump_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "host1.txt").write_text(DUMP[:DUMP.index("\tenabled")], encoding="utf-8")
+    with pytest.raises(InputErrors, match="eight priorities"):
+        _hosts(tmp_path)

@@ -90,6 +90,11 @@ def test_a_place_is_the_line_of_the_field_or_of_what_holds_it() -> None:
     assert '"Ethernet8"' in lines[device.place(("PORT", "Ethernet8", "mtu")).line - 1]
 
 
+def test_elements_of_lists_have_lines_too() -> None:
+    source = JsonText('{"links": [\n {"a": [1, [2]]},\n {"a": 1,\n  "b": 2}]}', "x.json")
+    assert [source.line(("links", "0")), source.line(("links", "1")), source.line(("links", "1", "b"))] == [2, 3, 4]
+
+
 def test_a_key_given_twice_is_found_with_both_lines() -> None:
     text = '{"PORT": {"Ethernet0": {"speed": "1000",\n"speed": "2000"}}}'
     device = parse_sonic(JsonText(text, "x.json"), "x.json")
