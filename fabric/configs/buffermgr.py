@@ -9,9 +9,10 @@ Sources: sonic-swss cfgmgr/buffermgr.cpp lines 146-308, buffermgrdyn.cpp lines 4
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from fabric.configs.headroom import vendor_row
+from fabric.configs.headroom import Row, vendor_row
 from fabric.configs.model import DEFAULT_MTU, Binding, BufferProfile, Device, Port
 from fabric.configs.pgtable import HeadroomTable
 from fabric.configs.platforms import Platform, dynamic_platform
@@ -79,12 +80,19 @@ def _dynamic_profile(device: Device, platform: Platform, port: Port) -> str:
     suffix = ("" if port.mtu == DEFAULT_MTU else f"_mtu{port.mtu}") + ("_8lane" if eight else "")
     name = f"pg_lossless_{speed}_{cable}m{suffix}_profile"
     if name not in device.profiles:
-        row = vendor_row(platform.asic, speed, cable, eight_lanes=eight, port_mtu=port.mtu,
-                         lossless_mtu=device.pattern_mtu, small_percent=device.pattern_small_percent,
-                         shared_headroom=device.over_subscribe_ratio > 0)
+        shared = device.over_subscribe_ratio > 0
+        asic = replace(platform.asic, size_8_lanes_bytes=port.mtu)
+
+        def row_of(small_percent: int | None) -> Row:
+            return vendor_row(asic, speed, cable, eight_lanes=eight, port_mtu=port.mtu, lossless_mtu=device.pattern_mtu,
+                              small_percent=small_percent, shared_headroom=shared)
+
+        row, worst = row_of(device.pattern_small_percent), row_of(100)
+        # Private headroom that is more than 2 KB short of the worst case gets 2 KB more (lines 185-192).
+        more = 2 * _KB if not shared and row.xoff_bytes + 2 * _KB < worst.xoff_bytes else 0
         device.profiles[name] = BufferProfile(
-            name, port.cable_where, INGRESS_POOL, row.size_bytes, device.default_dynamic_th, None, row.xon_bytes, 0,
-            row.xoff_bytes, derived=f"computed by the switch for {speed // 1000}G, {cable} m, MTU {port.mtu}")
+            name, port.cable_where, INGRESS_POOL, row.size_bytes + more, device.default_dynamic_th, None, row.xon_bytes,
+            0, row.xoff_bytes + more, derived=f"computed by the switch for {speed // 1000}G, {cable} m, MTU {port.mtu}")
     return name
 
 

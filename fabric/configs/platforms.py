@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Final
 
 from fabric.configs.headroom import Asic, Row, vendor_row
@@ -87,6 +88,13 @@ def find_platform(name: str) -> Platform | None:
 
 
 def dynamic_platform(name: str) -> Platform | None:
-    """The platform as the dynamic buffer model sees it: the standard's response, headroom for the port's own MTU."""
+    """The platform as the dynamic buffer model computes it (buffer_headroom_mellanox.lua), not as its table has it.
+
+    The script takes the standard's pause quanta, whole cells per small packet, and twice the pipeline on eight lanes.
+    """
     found = find_platform(name)
-    return None if found is None else replace(found, asic=replace(found.asic, peer_bytes=None))
+    if found is None:
+        return None
+    asic = replace(found.asic, peer_bytes=None, cell_factor=float(ceil(found.asic.cell_factor)),
+                   pipeline_8_lanes_bytes=2 * found.asic.pipeline_bytes)
+    return replace(found, asic=asic)

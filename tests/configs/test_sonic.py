@@ -170,3 +170,21 @@ def test_every_stock_configuration_is_read_without_a_defect_but_old_references(r
         device = parse_sonic(JsonText(path.read_text(encoding="utf-8"), path.name), path.name)
         assert {it.check for it in device.defects} <= {"R3"}, path.name
         assert device.ports
+
+
+@pytest.mark.parametrize(("speed", "cable", "percent", "xoff"), [
+    (25_000, 5, 50, 22_528), (100_000, 40, 50, 55_296), (200_000, 300, 50, 148_480), (400_000, 40, 50, 119_808),
+    (800_000, 300, 50, 476_160), (25_000, 5, 100, 48_128), (400_000, 40, 100, 283_648), (800_000, 300, 100, 1_149_952)])
+def test_dynamic_headroom_is_what_the_switchs_own_script_computes(speed: int, cable: int, percent: int,
+                                                                  xoff: int) -> None:
+    device = read({
+        "DEVICE_METADATA": {"localhost": {"hwsku": "ACS-SN5600", "buffer_model": "dynamic"}},
+        "PORT": {"Ethernet0": {"speed": str(speed), "admin_status": "up", "lanes": "1,2,3,4,5,6,7,8"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": f"{cable}m"}}, "BUFFER_PG": {"Ethernet0|3-4": {"profile": "NULL"}},
+        "LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": str(percent)}}})
+    add_run_time_buffers(device, None)
+    profile = device.profile_of(device.ports["Ethernet0"].groups[3])
+    assert profile is not None
+    assert profile.xoff_bytes == xoff
+    assert profile.xon_bytes == 2 * 19 * 1024             # eight lanes
+    assert "computed by the switch" in profile.derived
