@@ -51,7 +51,7 @@ def _fixed_point(plt: Any, file: Path) -> None:  # noqa: ANN401
                        label="packets here, mean and sd")
         panel.set(title=curve, xlabel="flows", ylim=(0, None), xticks=_COUNTS)
     panels[0].set_ylabel("queue, KB")
-    panels[0].legend(frameon=False, loc="upper left")
+    panels[1].legend(frameon=False, loc="lower right")
     _save(plt, figure, file)
 
 
