@@ -54,6 +54,7 @@ def _curve(figure: Figure, result: Mapping[str, Any]) -> None:
                       textcoords="offset points", fontsize=8)
     time.set(xlabel="packet-hops", ylabel="CPU seconds", title="Time by work")
     time.set_xlim(right=max(hops) * 6)
+    time.margins(y=0.12)
     time.legend(frameon=False)
     rate.semilogx(hosts, [row["hops_per_cpu_s"] / 1e6 for row in rows], "o-", color=BLUE, label="per CPU second")
     rate.semilogx(hosts, [row["hops_per_wall_s"] / 1e6 for row in rows], "s--", color=ORANGE, label="per wall second")

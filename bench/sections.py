@@ -100,9 +100,11 @@ def _startup(quick: bool) -> Result:
 
 
 def _startup_table(it: Result) -> Table:
-    cold = [] if it["cold_s"] is None else [("the first time ever: kernels are compiled", seconds(it["cold_s"]), "")]
-    return Table("`fabric run` of a small incast, shell to shell", ("start", "median", "best"),
-                 [*cold, ("every time after", seconds(it["warm_s"]), seconds(it["warm_min_s"]))])
+    first = ("the first time ever: kernels are compiled", seconds(it["cold_s"]), "", seconds(it["cold_cpu_s"]))
+    cold = [first] if it["cold"] else []
+    warm = ("every time after", seconds(it["warm_s"]), seconds(it["warm_min_s"]), seconds(it["warm_cpu_s"]))
+    return Table("`fabric run` of a small incast, shell to shell", ("start", "median, wall", "best", "CPU time"),
+                 [*cold, warm])
 
 
 def _control(quick: bool) -> Result:

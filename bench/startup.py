@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,14 +22,25 @@ _INCAST: Final = {"kind": "incast", "receiver": "host1", "fan_in": 7, "size": "1
 
 
 def startup(*, cold: bool = True, repeats: int = 3) -> dict[str, Any]:
-    """Wall seconds of the whole command; cold: with an empty cache of compiled kernels (None if left out)."""
+    """Wall and CPU seconds of the whole command; cold: with an empty cache of compiled kernels."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         scenario = cases.write(cases.scenario("small-incast", 16, _INCAST), folder)
         own_cache = {"XDG_CACHE_HOME": str(folder / "cache")} if cold else {}
+        spent = [_children_cpu_s()]
         first_s = run(scenario, folder / "run-0", own_cache)
+        spent.append(_children_cpu_s())
         warm = [run(scenario, folder / f"run-{number}", own_cache) for number in range(1, repeats + 1)]
-    return {"cold_s": first_s if cold else None, "warm_s": median(warm), "warm_min_s": min(warm), "repeats": repeats}
+        spent.append(_children_cpu_s())
+    return {"cold": cold, "cold_s": first_s, "cold_cpu_s": spent[1] - spent[0],
+            "warm_cpu_s": (spent[2] - spent[1]) / repeats, "warm_s": median(warm), "warm_min_s": min(warm),
+            "repeats": repeats}
+
+
+def _children_cpu_s() -> float:
+    """CPU seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run(scenario: Path, out: Path, environment: dict[str, str]) -> float:
