@@ -38,6 +38,7 @@ def parse_eos(text: str, file: str) -> Device:
     reader.map_("dscp_to_tc", "default", first, dscp)
     reader.map_("tc_to_queue", "default", first, tc_queue)
     device.global_maps = {"dscp_to_tc": "default", "tc_to_queue": "default"}
+    reader.common()
     default = _watchdog_default(reader)
     off = reader.root.has(r"priority-flow-control all off")
     profiles = {match[1]: line for line, match in reader.root.find(r"qos profile (\S+)")}
@@ -51,6 +52,7 @@ def parse_eos(text: str, file: str) -> Device:
                 reader.defect(child, f"interface {match[1][:40]}",
                               f"service-profile '{word[1][:40]}' is not in the file",
                               "R1")
+        reader.switched(line, ports)
         for port in ports:
             _interface(reader, line, port)
             for block in blocks:
@@ -100,7 +102,7 @@ def _interface(reader: TextReader, line: Line, port: Port) -> None:
         port.global_pause = True
     for _, match in line.find(r"channel-group (\d+).*"):
         port.lag = f"Port-Channel{match[1]}"
-    for _ in line.find(r"no switchport|switchport.*|description .*|ip address .*|no shutdown|no flowcontrol.*"):
+    for _ in line.find(r"no switchport|description .*|ip address .*|no shutdown|no flowcontrol.*"):
         pass
 
 

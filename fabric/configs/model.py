@@ -276,7 +276,6 @@ class Device:
     default_dynamic_th: int = 0
     max_headroom_bytes: int | None = None
     """What one port's headroom may sum up to (dynamic model)."""
-    static_routes: int = 0
     decap_maps: dict[str, str] = field(default_factory=dict)
     mac_age_s: int | None = None
     arp_age_s: int | None = None

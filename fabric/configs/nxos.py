@@ -51,6 +51,7 @@ def parse_nxos(text: str, file: str) -> Device:
         for row, match in line.find(r"service-policy type queuing output (\S+)"):
             queues = queuing.get(match[1], {})
             _known(reader, row, match[1], queuing)
+    reader.common()
     watchdog = root.has(r"priority-flow-control watch-dog-interval on")
     _interfaces(reader, lossless, queues, queuing, watchdog=watchdog)
     return reader.finish()
@@ -123,8 +124,10 @@ def _interfaces(reader: TextReader, lossless: frozenset[int], queues: dict[int, 
         speeds = [reader.number(row, word[1], 1, 1_600_000, "speed") for row, word in line.find(r"speed (\d+)")]
         own = line.has(r"priority-flow-control watch-dog-interval on")
         down, paused = line.has(r"shutdown"), line.has(r"flowcontrol (?:send|receive) on")
-        list(line.find(r"no shutdown|description .*|no switchport|switchport.*|ip address .*"))
-        for port in reader.ports(line, match[1]):
+        list(line.find(r"no shutdown|description .*|no switchport|ip address .*"))
+        ports = reader.ports(line, match[1])
+        reader.switched(line, ports)
+        for port in ports:
             port.mtu = mtus[-1] or port.mtu if mtus else 1500          # NX-OS: 1500 unless stated
             port.speed_mbps = speeds[-1] if speeds else None
             port.admin_up, port.global_pause = not down, paused

@@ -242,7 +242,6 @@ def _network(rows: Rows, device: Device) -> None:
     for _, where, fields in rows.rows("LOSSLESS_TRAFFIC_PATTERN"):
         device.pattern_mtu, device.pattern_where = _int(fields, "mtu"), where
         device.pattern_small_percent = _int(fields, "small_packet_percentage")
-    device.static_routes = sum(1 for _ in rows.rows("STATIC_ROUTE"))
     for _, _, fields in rows.rows("DEFAULT_LOSSLESS_BUFFER_PARAMETER"):
         device.over_subscribe_ratio = _int(fields, "over_subscribe_ratio") or 0
         device.max_headroom_bytes = _int(fields, "max_headroom_size")

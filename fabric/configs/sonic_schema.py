@@ -119,7 +119,6 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
     },
     "SWITCH": {"fdb_aging_time": Rule("int", 0, 1_000_000), "ecmp_hash_seed": _TEXT, "lag_hash_seed": _TEXT},
     "VERSIONS": {"VERSION": _TEXT},
-    "STATIC_ROUTE": {},
 }
 """Table -> field -> rule. CABLE_LENGTH and the map tables have free field names and are read on their own."""
 
@@ -136,6 +135,6 @@ IGNORED: Final[dict[str, frozenset[str]]] = {
     "VLAN": frozenset(("admin_status", "description", "alias", "autostate", "dhcp_servers", "dhcpv6_servers",
                        "dhcpv6_option|rfc6939_support", "host_ifname", "mac")),
 }
-FREE_FIELDS: Final = frozenset(("DEVICE_METADATA", "VLAN_INTERFACE", "PORTCHANNEL_MEMBER", "STATIC_ROUTE", "SWITCH",
+FREE_FIELDS: Final = frozenset(("DEVICE_METADATA", "VLAN_INTERFACE", "PORTCHANNEL_MEMBER", "SWITCH",
                                 "VERSIONS", "DEVICE_NEIGHBOR_METADATA"))
 """Tables of which only the fields above matter and the others are many."""

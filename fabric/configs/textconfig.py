@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.configs.jsonfile import FixedLines, refuse
-from fabric.configs.model import Defect, Device, Place, Port, QosMap, Unread, Where
+from fabric.configs.model import Defect, Device, Place, Port, QosMap, Unread, Vlan, Where
 
 MAX_LINES: Final = 500_000
 _MAX_EXPANDED: Final = 4096
@@ -113,6 +113,24 @@ class TextReader:
                     self.device.ports[name] = Port(name, where, admin_up=True, qos_where=where)
                 found.append(self.device.ports[name])
         return found
+
+    def common(self) -> None:
+        """What EOS and NX-OS write alike: ageing times and the width of ECMP."""
+        for line, match in self.root.find(r"mac address-table aging-time (\d+)"):
+            self.device.mac_age_s = self.number(line, match[1], 0, 10**6, "aging-time")
+            self.note(line, "SWITCH", "switch")
+        for line, match in self.root.find(r"(?:arp aging timeout default|ip arp timeout) (\d+)"):
+            self.device.arp_age_s = self.number(line, match[1], 60, 10**6, "ARP timeout")
+        for block, _ in self.root.find(r"router bgp [\d.]+"):
+            for line, match in block.find(r"maximum-paths (\d+)(?: ecmp \d+)?"):
+                self.device.multipath = self.number(line, match[1], 1, 512, "maximum-paths")
+                self.note(line, "maximum-paths")
+
+    def switched(self, line: Line, ports: list[Port]) -> None:
+        """Ports that say they are in a VLAN."""
+        if line.has(r"switchport(?: (?:access|mode|trunk) .*)?"):
+            vlan = self.device.vlans.setdefault("switched", Vlan("switched", self.note(line, "switchport"), None))
+            vlan.members = (*vlan.members, *(port.name for port in ports))
 
     def finish(self) -> Device:
         """The device, with every line that nothing used."""

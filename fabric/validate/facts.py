@@ -125,11 +125,6 @@ class Facts:
         found = ((line, self.host_at(line)) for line in self.used)
         return tuple((line, host) for line, host in found if host is not None)
 
-    @cached_property
-    def speed_of_hosts_mbps(self) -> int:
-        """The fastest host link; 0 where no speed is known."""
-        return max((line.port.speed_mbps or 0 for line in self.used if self.faces_host(line)), default=0)
-
     # What a packet of a code point meets on a port ------------------------------------------------------------------
 
     @staticmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -72,7 +71,3 @@ def _natural(text: str) -> list[tuple[int, str]]:
         parts.append((-1, char))
     return parts
 
-
-def counts(findings: Sequence[Finding]) -> Counter[str]:
-    """Findings by check."""
-    return Counter(item.check.id for item in findings)

@@ -129,3 +129,13 @@ def test_text_of_no_known_language_is_one_clear_error(text: str) -> None:
     with pytest.raises(InputErrors) as caught:
         read(text, "x.yaml")
     assert caught.value.problems[0].hint
+
+
+def test_ageing_times_vlans_and_the_width_of_ecmp_are_read_in_both_languages() -> None:
+    tail = ("mac address-table aging-time 300\nrouter bgp 65101\n   maximum-paths 2 ecmp 2\n   neighbor 10.0.0.1 x\n"
+            "interface Ethernet9/1\n   switchport access vlan 7\n")
+    for text in (EOS, NXOS):
+        device = read(text + tail)
+        assert (device.mac_age_s, device.multipath) == (300, 2)
+        assert device.vlans["switched"].members == ("Ethernet9/1",)
+        assert any("neighbor" in item.what for item in device.unread)

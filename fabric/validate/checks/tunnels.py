@@ -97,11 +97,11 @@ def T5(facts: Facts) -> Iterator[Found]:  # noqa: N802
 @check("T6", W, "the VLAN's MTU is below its ports'", condition="MTU of a routed VLAN >= MTU of its members",
        consequence="full frames are dropped when they are routed", remedy="raise VLAN.mtu", source="sonic-vlan.yang")
 def T6(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Only where the VLAN states an MTU."""
+    """Only where the VLAN has an address and states an MTU."""
     for device in facts.devices:
         for vlan in device.vlans.values():
             largest = max((device.ports[name].mtu for name in vlan.members if name in device.ports), default=0)
-            if vlan.mtu is not None and vlan.mtu < largest:
+            if vlan.routed and vlan.mtu is not None and vlan.mtu < largest:
                 yield Found(device.name, vlan.name, f"MTU {vlan.mtu}, its ports have {largest}",
                             (shows(device, vlan.where, "mtu", vlan.mtu),))
 
