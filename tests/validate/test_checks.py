@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fabrics import HOSTS, Judge, Tables, small_fabric, switch
 
+from fabric.configs.load import load_network
 from fabric.validate.checks.base import Severity
 from fabric.validate.checks.registry import CHECKS, FAMILIES
+from fabric.validate.runner import validate
 
 Change = Callable[[dict[str, Tables]], Any]
 E, W, I = Severity.ERROR, Severity.WARN, Severity.INFO  # noqa: E741  as in every table of checks
@@ -55,6 +58,35 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
     ("B7", E, "leaf1", "Ethernet0|3", put("leaf1", "BUFFER_PROFILE", "egress_lossless_profile", static_th="1000000",
                                           dynamic_th=None)),
     ("B9", W, "leaf1", "Ethernet0", put("leaf1", "PORT_QOS_MAP", "Ethernet0", pfc_enable="2,3,4")),
+    ("B7", E, "leaf1", "Ethernet0|3", lambda f: (
+        put("leaf1", "BUFFER_PROFILE", "egress_lossy_profile", pool="egress_lossless_pool", size="0",
+            dynamic_th="3")(f),
+        put("leaf1", "BUFFER_QUEUE", "Ethernet0|3", profile="egress_lossy_profile")(f))),
+    ("B8", W, "leaf1", "BUFFER_PROFILE|lossy", lambda f: (
+        put("leaf1", "BUFFER_PROFILE", "lossy", pool="ingress_lossless_pool", size="0", dynamic_th="3")(f),
+        put("leaf1", "BUFFER_PG", "Ethernet0|0", profile="lossy")(f))),
+    ("B9", W, "leaf1", "BUFFER_POOL", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xoff="20000000", size="20037888")),
+    ("B10", E, "leaf1", "Ethernet0|3", lambda f: (
+        put("leaf1", "BUFFER_PROFILE", "zero_profile", pool="ingress_lossless_pool", size="0", dynamic_th="-8")(f),
+        put("leaf1", "BUFFER_PG", "Ethernet0|3", profile="zero_profile")(f))),
+    ("B11", W, "leaf1", "Ethernet0", put("leaf1", "DEFAULT_LOSSLESS_BUFFER_PARAMETER", "AZURE",
+                                         default_dynamic_th="0", max_headroom_size="100000")),
+    ("H5", E, "leaf1", "Ethernet16", lambda f: (
+        put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="5m")(f),
+        put("leaf1", "BUFFER_PG", "Ethernet16|3", profile="pg_lossless_400000_5m_profile")(f))),
+    ("H9", I, "leaf1", f"Ethernet16|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xoff="97280")),
+    ("E2b", I, "leaf1", "WRED_PROFILE|W", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="5000000",
+                                              green_max_threshold="6000000")),
+    ("E2", W, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", green_max_threshold="14000000")),
+    ("E7", W, "leaf1", "ToRRouter at 400G", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="500000")),
+    ("E11", W, "leaf1", "Ethernet0|3", put("leaf1", "WRED_PROFILE", "W", green_min_threshold="13000000",
+                                           green_max_threshold="13100000")),
+    ("T4", W, "leaf1", "TC_TO_PRIORITY_GROUP_MAP|D", lambda f: (
+        put("leaf1", "TC_TO_PRIORITY_GROUP_MAP", "D", _3="2")(f),
+        put("leaf1", "PORT_QOS_MAP", "Ethernet0", decap_tc_to_pg_map="D")(f))),
+    ("D8", I, "leaf1", "BUFFER_PROFILE|pg_lossless_400000_5m_profile",
+     put("leaf1", "BUFFER_POOL", "ingress_lossless_pool",
+                                                         size="400000")),
     ("H1", E, "leaf1", f"Ethernet16|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, xoff="20000")),
     ("H2", E, "leaf1", "Ethernet16", lambda f: (put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16="60m")(f),
                                                 drop("leaf1", "BUFFER_PG", "Ethernet16|3")(f))),
@@ -196,3 +228,36 @@ def test_an_uplink_to_a_switch_that_was_not_given_is_no_port_to_a_host(judge: Ju
         leaf["PFC_WD"].pop(port)
     found = {it.object: it.severity for it in judge({"leaf1": leaf}, only={"W2"})}
     assert found == {"Ethernet0": E, "Ethernet8": W, "Ethernet16": W}
+
+
+def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
+    elsewhere = {"R8", "D1", "L10", "L11", "H8", "W6", "W9", "E10", "T5", "N1", "N2", "N3", "N4", "N5", "N6"}
+    assert {case[0] for case in CASES} | elsewhere == set(CHECKS)
+
+
+def test_pfc_that_is_negotiated_and_link_wide_pause_are_named(tmp_path: Path) -> None:
+    (tmp_path / "n1.cfg").write_text(
+        "system qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n  class type network-qos c\n"
+        "    pause pfc-cos 3\ninterface Ethernet1/1\n  flowcontrol receive on\n", encoding="utf-8")
+    found = {it.check.id: it.object for it in validate(load_network([tmp_path]), only={"L10", "L11"}).findings}
+    assert found == {"L10": "Ethernet1/1", "L11": "Ethernet1/1"}
+
+
+def test_a_traffic_pattern_smaller_than_roce_packets_is_named(judge: Judge) -> None:
+    fabric = small_fabric()
+    put("leaf1", "DEVICE_METADATA", "localhost", buffer_model="dynamic")(fabric)
+    put("leaf1", "LOSSLESS_TRAFFIC_PATTERN", "AZURE", mtu="1024", small_packet_percentage="50")(fabric)
+    assert [it.device for it in judge(fabric, only={"H8"})] == ["leaf1"]
+
+
+def test_many_ports_with_the_times_of_few_are_noted(judge: Judge) -> None:
+    fabric = small_fabric()
+    for number in range(100, 200):
+        put("leaf1", "PORT", f"Ethernet{number}", speed="400000", admin_status="down")(fabric)
+    assert [(it.device, it.severity) for it in judge(fabric, only={"W9"})] == [("leaf1", I)]
+
+
+def test_kmin_below_a_round_trip_is_named_where_hosts_use_dcqcn(judge: Judge) -> None:
+    fabric = small_fabric()
+    put("leaf1", "WRED_PROFILE", "W", green_min_threshold="210000")(fabric)
+    assert {it.object for it in judge(fabric, only={"N4"})} == {"Ethernet0|3", "Ethernet8|3"}
