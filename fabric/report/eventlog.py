@@ -159,6 +159,7 @@ _WITH_CLASS: Final = np.array(
             EventKind.MARK,
             EventKind.STORM_DETECTED,
             EventKind.STORM_RESTORED,
+            EventKind.DEADLOCK,
         }
         for code in range(_LAST + 1)
     ]

@@ -34,7 +34,7 @@ from fabric.report.checkpoint import Checkpoint
 from fabric.report.recorder import Recorder
 from fabric.report.summary import Ending
 from fabric.scenario.expectations import Expectation
-from fabric.state.codes import Stop
+from fabric.state.codes import EventKind, Stop
 from fabric.topology.model import Fabric
 
 if TYPE_CHECKING:  # annotations only: the caller has loaded the engine already
@@ -301,7 +301,16 @@ class Session:
         return Ending("no progress", self._at.progress_ps, self._cycle())
 
     def _cycle(self) -> Sequence[tuple[int, int]]:
-        return self._hooks.find_cycle(self._engine) if self._hooks.find_cycle else ()
+        """The cyclic wait that was found, if any; the event log gets a row at its first port."""
+        cycle = self._hooks.find_cycle(self._engine) if self._hooks.find_cycle else ()
+        if cycle:
+            port, class_ = cycle[0]
+            row = np.zeros(1, eventlog.TRACE)
+            row["time_ps"], row["device"] = self._engine.now_ps, self._plan.fabric.ports[port].node
+            row["port"], row["prio"], row["qp"] = port, class_, eventlog.NO_ID
+            row["kind"], row["a"] = EventKind.DEADLOCK, len(cycle)
+            self._recorder.take_events(row, self._engine.now_ps)
+        return cycle
 
     def _last_look(self) -> Snapshot:
         """A sample outside the plan, for the results of an interrupted run; a resumed run never sees it."""

@@ -9,6 +9,7 @@ Rules
 4. Restored after restoration time without any received PFC frame of the class; never, if there is none. ALERT: as soon
    as the condition no longer holds. Received PFC frames are counted while the class is disabled too, so a storm that
    goes on holds the queue in storm (sonic-buildimage issue 29203 is what happens otherwise).
+   Cisco's own script looks at the pause status instead of frames.
 """
 
 from __future__ import annotations
@@ -131,6 +132,8 @@ def _poll_queue(state: State, device: int, port: int, c: int, now_ps: int) -> No
         elif switch["wd_restoration_ps"] >= 0:
             prio = state.prios[port * 8 + c]
             silent = i64(prio["rx_xoff_pkts"]) + i64(prio["rx_xon_pkts"]) == queue["wd_last_rx_pkts"]
+            if switch["wd_rule"] == _CISCO and action == _DROP:
+                silent = i64(state.ports[port]["paused"]) >> c & 1 == 0
             if not silent:
                 queue["wd_restore_left_ps"] = switch["wd_restoration_ps"]
             elif queue["wd_restore_left_ps"] <= poll_ps:

@@ -132,6 +132,8 @@ def test_a_run_that_waits_for_ever_ends_with_the_cycle_that_was_found(incast_fil
     assert found.summary["stop"]["stalled_since_ns"] + 200_000 <= found.summary["stop"]["time_ns"]
     assert [it["class"] for it in found.summary["deadlock"]] == [3, 3]
     assert found.summary["metrics"]["deadlock.cycles"] == 1
+    row = next(row for row in found.events().to_pylist() if row["kind"] == "deadlock")
+    assert (row["class"], row["a"], row["time_ns"]) == (3, 2, found.summary["stop"]["time_ns"])
     assert found.summary["verdict"][0]["level"] == "problem"
 
 
