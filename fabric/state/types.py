@@ -309,7 +309,7 @@ class State(NamedTuple):
     cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
-    bitmap: NDArray[np.uint8]    # selective repeat: per queue pair a byte per packet of the window, sender then receiver
+    bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
     outbox: NDArray[np.uint32]   # (n_threads * n_threads * 2 * n_ports) wires written in this window
     outbox_count: NDArray[np.int64]  # (n_threads * n_threads * 8) padded
