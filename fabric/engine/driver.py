@@ -58,7 +58,6 @@ class Emulator:
         self._sequential = scheduler == "sequential"
         self._edits = sorted(self._with_reroutes(edits, reroute_delay_ps), key=lambda edit: edit.time_ps)
         self._applied = 0
-        self._down: set[int] = set()
         self._events: list[NDArray[Any]] = []
         self._rates = Rates(fabric, params)
         self._fib = FibWriter(fabric, descending=params.ecmp_descending)

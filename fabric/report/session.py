@@ -35,6 +35,7 @@ from fabric.report.recorder import Recorder
 from fabric.report.summary import Ending
 from fabric.scenario.expectations import Expectation
 from fabric.state.codes import EventKind, Stop
+from fabric.state.types import TRACE
 from fabric.topology.model import Fabric
 
 if TYPE_CHECKING:  # annotations only: the caller has loaded the engine already
@@ -305,7 +306,7 @@ class Session:
         cycle = self._hooks.find_cycle(self._engine) if self._hooks.find_cycle else ()
         if cycle:
             port, class_ = cycle[0]
-            row = np.zeros(1, eventlog.TRACE)
+            row = np.zeros(1, TRACE)
             row["time_ps"], row["device"] = self._engine.now_ps, self._plan.fabric.ports[port].node
             row["port"], row["prio"], row["qp"] = port, class_, eventlog.NO_ID
             row["kind"], row["a"] = EventKind.DEADLOCK, len(cycle)

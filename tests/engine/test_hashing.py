@@ -18,22 +18,22 @@ from fabric.switch import hashing
 WORDS: Final = st.integers(0, 2**32 - 1)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _crc32(a: int, b: int, c: int, seed: int) -> int:
     return hashing.crc32(a, b, c, seed)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _murmur3(a: int, b: int, c: int, seed: int) -> int:
     return hashing.murmur3(a, b, c, seed)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _toeplitz(a: int, b: int, c: int, seed: int) -> int:
     return hashing.toeplitz(a, b, c, seed)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def _flow_hash(algorithm: int, a: int, b: int, c: int, seed: int) -> int:
     return hashing.flow_hash(algorithm, a, b, c, seed)
 

@@ -21,9 +21,10 @@ PFC_WIRE_PS: Final = (64 + 20) * 8 * BIT_PS
 QUANTUM_PS: Final = 512 * BIT_PS
 
 
-def one_xoff(quanta: int, **changed: int) -> Emulator:
+def one_xoff(quanta: int, delay_ns: int, response_ns: int) -> Emulator:
     """h1's NIC sends a single XOFF at 5 us, nothing else is on its cable."""
-    world = World(leaves=1, hosts=2, cc=0, messages=((1, 1, 100, 9000, LOSSLESS),), **changed)
+    world = World(leaves=1, hosts=2, cc=0, delay_ns=delay_ns, response_ns=response_ns,
+                  messages=((1, 1, 100, 9000, LOSSLESS),))
     fabric = worlds.topology(world)
     storm = e.PauseStorm(5 * US, fabric.hosts[1].id, 1 << LOSSLESS, US, 10 * US, quanta)
     playing = Emulator(fabric, worlds.parameters(world, fabric), [storm])
@@ -36,7 +37,7 @@ def one_xoff(quanta: int, **changed: int) -> Emulator:
 @pytest.mark.parametrize(("delay_ns", "response_ns"), [(100, 100), (5, 850)])
 def test_a_pause_lasts_its_quanta_from_the_end_of_the_response_time(
         quanta: int, delay_ns: int, response_ns: int) -> None:
-    playing = one_xoff(quanta, delay_ns=delay_ns, response_ns=response_ns)
+    playing = one_xoff(quanta, delay_ns, response_ns)
     log = playing.drain_events()
     begun = int(log["time_ps"][log["kind"] == EventKind.PAUSED][0])
     ended = int(log["time_ps"][log["kind"] == EventKind.RESUMED][0])

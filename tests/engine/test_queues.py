@@ -133,7 +133,7 @@ def test_flowlets_avoid_a_deep_queue_however_deep() -> None:
     leaf = next(node for node in fabric.switches if node.name == "leaf0")
     deep, other = [port for port in leaf.ports if not fabric.nodes[fabric.ports[fabric.ports[port].peer].node].is_host]
     spine = fabric.nodes[fabric.ports[fabric.ports[deep].peer].node]
-    routes = [e.FibRoute(0, leaf.id, fabric.hosts[4 + k].id, (deep,)) for k in range(3)]
+    routes = [e.FibRoute(0, leaf.id, fabric.hosts[4 + k].id, (fabric.ports[deep].id,)) for k in range(3)]
     playing = Emulator(fabric, params, routes)
     play(playing, 279 * US)
     assert playing.state.queues["depth_bytes"].reshape(-1, 8)[deep, LOSSLESS] > 1_200_000
