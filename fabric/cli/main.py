@@ -49,7 +49,6 @@ class Verb(NamedTuple):
 VERBS: Final = (
     Verb("run", "build", "play a scenario and write a run directory"),
     Verb("scenario", "build", "check a scenario file, or print it with every default filled in"),
-    Verb("check", "build", "judge a scenario or configuration without running it"),
     Verb("validate", "build", "judge switch configurations: PFC, ECN, buffers, headroom, paths"),
     Verb("headroom", "build", "how much a port must still take after it asked for a pause, term by term"),
     Verb("topology", "build", "show, check, draw and export a fabric"),

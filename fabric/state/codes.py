@@ -94,8 +94,6 @@ class PacketFlag(IntFlag):
     """Last packet of its message."""
     ENCAP = 4
     """Wears an outer VXLAN header."""
-    INNER_CE = 8
-    """The inner header is CE while an outer header is worn (RFC 6040)."""
     ECHO = 16
     """ACK: its data packet was CE-marked (models whose ACK carries the notification)."""
     ACK_REQUEST = 32
