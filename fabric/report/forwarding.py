@@ -1,0 +1,218 @@
+"""Every switch's forwarding table at one moment of a scenario, and why each route is as it is; nothing is played.
+
+Routes change at known moments only: those of dated edits (fabric/engine/edits.py) and, with `routing: shortest-path`,
+`run.reroute_delay` after a cable's state has changed. So the tables of any moment follow from the compiled scenario,
+and are the same as the engine's; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.report.walk import Flows, Ints, Tables
+from fabric.state.params import EngineParams
+from fabric.topology.model import Fabric, Node
+from fabric.topology.paths import equal_cost_ports
+
+
+class Cause(IntEnum):
+    """What wrote a route."""
+
+    SHORTEST_PATH = 0
+    EDIT = 1
+    """A route fault of the scenario."""
+    CONTROL_PLANE = 2
+
+
+@dataclass(frozen=True)
+class Change:
+    """Routes or cables that change at one moment."""
+
+    time_ps: int
+    cause: Cause
+    cables: tuple[tuple[int, bool], ...] = ()
+    """(LinkId, up)."""
+    routes: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+    """(switch, host, ports); with SHORTEST_PATH none: all are computed anew."""
+
+    @property
+    def moves_routes(self) -> bool:
+        """Whether any FIB row is written."""
+        return bool(self.routes) or (self.cause is Cause.SHORTEST_PATH and not self.cables)
+
+
+@dataclass(frozen=True)
+class Forwarding:
+    """All FIBs of a fabric at one moment."""
+
+    fabric: Fabric
+    params: EngineParams
+    time_ps: int
+    tables: Tables
+    down: frozenset[int]
+    """Ports whose cable is down."""
+    cause: NDArray[np.int8]
+    """(n_switches, n_hosts) Cause of the route."""
+    since_ps: Ints
+    """(n_switches, n_hosts) when it was written; 0: before the run."""
+
+    def next_ports(self, switch: int, host: int) -> tuple[int, ...]:
+        """Egress ports of a switch (NodeId) towards a host; () without a route."""
+        return self.tables.members(switch - self.tables.n_hosts, host)
+
+    def written(self, switch: int, host: int) -> tuple[Cause, int]:
+        """(what wrote the route, when, in ps)."""
+        row = switch - self.tables.n_hosts
+        return Cause(int(self.cause[row, host])), int(self.since_ps[row, host])
+
+    def classes(self) -> dict[tuple[int, ...], list[Node]]:
+        """Hosts by what every switch does with their packets, but for the last hop: (attached switches, rows) alike."""
+        fabric, n_hosts = self.fabric, self.tables.n_hosts
+        local = np.zeros(self.tables.fib.shape, np.bool_)
+        for host in fabric.hosts:
+            for port in host.ports:
+                local[fabric.peer_of(port).id - n_hosts, host.id] = True
+        plain = np.where(local, -1, self.tables.fib)
+        found: dict[tuple[int, ...], list[Node]] = {}
+        _, inverse = np.unique(plain, axis=1, return_inverse=True)
+        for host in fabric.hosts:
+            attached = tuple(sorted({fabric.peer_of(port).id for port in host.ports}))
+            found.setdefault((int(inverse.reshape(-1)[host.id]), *attached), []).append(host)
+        return found
+
+    def flows(self, src: Ints, dst: Ints, src_udp_port: Ints, dst_udp_port: Ints, port: Ints) -> Flows:
+        """Columns for walk()."""
+        return Flows(src, dst, src_udp_port & 0xFFFF | (dst_udp_port & 0xFFFF) << 16, port)
+
+    def queue_pairs(self) -> Flows:
+        """The scenario's own queue pairs."""
+        pairs = self.params.queue_pairs
+        return self.flows(pairs.src, pairs.dst, pairs.src_udp_port, pairs.dst_udp_port, pairs.port)
+
+
+def changes(edits: Sequence[Edit], reroute_delay_ps: int | None) -> list[Change]:
+    """Everything that will move routes, in the order in which the engine applies it.
+
+    Parameters
+    ----------
+    edits : sequence of Edit
+    reroute_delay_ps : int or None    from a cable's change to shortest paths anew; None: a control plane writes routes
+    """
+    found = [Change(edit.time_ps, Cause.SHORTEST_PATH if reroute_delay_ps is not None else Cause.CONTROL_PLANE,
+                    cables=((edit.link, edit.up),)) if isinstance(edit, LinkState) else
+             Change(edit.time_ps, Cause.EDIT if reroute_delay_ps is not None else Cause.CONTROL_PLANE,
+                    routes=((edit.switch, edit.host, edit.ports),))
+             for edit in edits if isinstance(edit, LinkState | FibRoute)]
+    if reroute_delay_ps is not None:
+        moments = sorted({change.time_ps + reroute_delay_ps for change in found if change.cables})
+        found += [Change(moment, Cause.SHORTEST_PATH) for moment in moments]
+    return sorted(found, key=lambda change: change.time_ps)
+
+
+def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Change], time_ps: int,
+                  start: Sequence[tuple[int, int, tuple[int, ...]]] | None = None) -> Forwarding:
+    """The tables just after everything at `time_ps` has been applied.
+
+    Parameters
+    ----------
+    fabric, params : what the engine is built from
+    timeline : iterable of Change    as changes() orders them
+    time_ps : int
+    start : (switch, host, ports) rows, optional    a control plane's routes at time 0; None: shortest paths
+
+    Returns: Forwarding. Raises: nothing.
+    """
+    builder = _Builder(fabric, params)
+    if start is None:
+        builder.shortest(0)
+    else:
+        builder.write(start, Cause.CONTROL_PLANE, 0)
+    for change in timeline:
+        if change.time_ps > time_ps:
+            break
+        for link, up in change.cables:
+            builder.cable(link, up=up)
+        if change.routes:
+            builder.write(change.routes, change.cause, change.time_ps)
+        elif change.moves_routes:
+            builder.shortest(change.time_ps)
+    return builder.done(time_ps)
+
+
+class _Builder:
+    """FIB rows while changes are applied; groups are interned as engine/fib.py does, in its order."""
+
+    def __init__(self, fabric: Fabric, params: EngineParams) -> None:
+        shape = (len(fabric.switches), len(fabric.hosts))
+        self._fabric, self._params, self._n_hosts = fabric, params, len(fabric.hosts)
+        self._down: set[int] = set()
+        self._groups: dict[tuple[int, ...], int] = {}
+        self._fib = np.zeros(shape, np.int64)
+        self._cause = np.zeros(shape, np.int8)
+        self._since = np.zeros(shape, np.int64)
+
+    def cable(self, link: int, *, up: bool) -> None:
+        """A cable comes up or goes down."""
+        ends = {int(self._fabric.links[link].a), int(self._fabric.links[link].b)}
+        self._down = self._down - ends if up else self._down | ends
+
+    def write(self, routes: Iterable[tuple[int, int, tuple[int, ...]]], cause: Cause, time_ps: int) -> None:
+        """Single routes."""
+        for switch, host, ports in routes:
+            row = switch - self._n_hosts
+            self._fib[row, host] = self._group(ports)
+            self._cause[row, host], self._since[row, host] = cause, time_ps
+
+    def shortest(self, time_ps: int) -> None:
+        """All routes, over the cables that are up. A route that stays as it was keeps its date."""
+        fabric = self._fabric
+        table = equal_cost_ports(fabric, frozenset(self._down))
+        of_group = np.array([*(self._group(ports) for ports in table.groups), 0, 0], np.int64)
+        # UNREACHABLE (-1) and DELIVER (-2) index the two zeros.
+        switches = [switch.id for switch in fabric.switches]
+        fib = of_group[table.group_of[switches][:, table.class_of_host[: self._n_hosts]]]
+        for (switch, host), ports in sorted(table.delivery.items()):
+            fib[switch - self._n_hosts, host] = self._group(ports)
+        changed = (fib != self._fib) | (self._cause != Cause.SHORTEST_PATH)
+        self._since[changed] = time_ps
+        self._fib, self._cause = fib, np.full_like(self._cause, Cause.SHORTEST_PATH)
+
+    def done(self, time_ps: int) -> Forwarding:
+        fabric, params = self._fabric, self._params
+        groups = list(self._groups) or [(0,)]
+        switches = [params.switches[switch.id] for switch in fabric.switches]
+        return Forwarding(
+            fabric, params, time_ps,
+            Tables(
+                n_hosts=self._n_hosts,
+                peer_node=np.array([fabric.ports[port.peer].node for port in fabric.ports], np.int64),
+                fib=self._fib,
+                group_first=np.cumsum([0, *(len(ports) for ports in groups)])[:-1].astype(np.int64),
+                group_count=np.array([len(ports) for ports in groups], np.int64),
+                member=np.array([port for ports in groups for port in ports], np.int64),
+                hash_algorithm=np.array([it.hash_algorithm for it in switches], np.int64),
+                hash_seed=np.array([it.hash_seed for it in switches], np.int64),
+                load_balance=np.array([it.load_balance for it in switches], np.int64),
+                is_vtep=np.array([params.vxlan is not None and any(peer.is_host for _, peer in
+                                                                   fabric.neighbours(switch.id))
+                                  for switch in fabric.switches], np.bool_),
+                switch_ip=params.host_ip[self._n_hosts :].astype(np.int64),
+                host_ip=params.host_ip[: self._n_hosts].astype(np.int64),
+                leaf=np.array([fabric.peer_of(host.first_port).id - self._n_hosts for host in fabric.hosts],
+                              np.int64)),
+            frozenset(self._down), self._cause, self._since)
+
+    def _group(self, ports: Sequence[int]) -> int:
+        """FIB value of a next-hop set; 0 for the empty one."""
+        if not ports:
+            return 0
+        members = tuple(int(port) for port in ports)
+        if self._params.ecmp_descending:
+            members = tuple(sorted(members, key=lambda port: (-self._fabric.peer_of(port).id, port)))
+        return self._groups.setdefault(members, len(self._groups)) + 1

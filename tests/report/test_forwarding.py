@@ -1,0 +1,79 @@
+"""Forwarding tables of any moment, without playing: the same as the engine's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabric.engine.driver import Emulator
+from fabric.report import walk as walks
+from fabric.report.forwarding import Cause, changes, forwarding_at
+from fabric.report.paths import tables_of
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.load import build_scenario
+
+US = 10**6
+
+
+def compiled(*faults: dict[str, Any]) -> CompiledScenario:
+    raw: dict[str, Any] = {
+        "name": "f",
+        "topology": {"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
+                     "fabric_rate": "100G"},
+        "workload": [{"kind": "permutation", "size": "4KB"}],
+        "run": {"duration": "1ms", "stop": "duration"},
+        "faults": list(faults),
+    }
+    if any(fault["kind"] == "link-down" for fault in faults):
+        raw["run"]["reroute_delay"] = "5us"
+    return compile_scenario(build_scenario(raw, Path("f.yml")))
+
+
+FAULTS = [
+    {"kind": "link-down", "link": "leaf1--spine1", "at": "10us", "until": "40us"},
+    {"kind": "route", "switches": ["leaf2"], "hosts": ["host1"], "via": ["spine2"], "at": "20us", "until": "60us"},
+    {"kind": "route", "switches": ["leaf3"], "hosts": ["host1", "host2"], "via": [], "at": "25us", "until": "30us"},
+]
+
+
+def members(tables: walks.Tables) -> list[list[tuple[int, ...]]]:
+    return [[tables.members(switch, host) for host in range(tables.n_hosts)] for switch in range(len(tables.fib))]
+
+
+@pytest.mark.parametrize("at_us", [0, 9, 10, 14, 15, 20, 25, 29, 30, 44, 45, 46, 60, 90])
+def test_tables_are_those_of_the_engine_at_any_moment(at_us: int) -> None:
+    case = compiled(*FAULTS)
+    engine = Emulator(case.fabric, case.params, case.edits, reroute_delay_ps=case.reroute_delay_ps)
+    engine.advance(at_us * US + 1)
+    ours = forwarding_at(case.fabric, case.params, changes(case.edits, case.reroute_delay_ps), at_us * US)
+    assert members(ours.tables) == members(tables_of(engine.state))
+    assert ours.down == frozenset(np.flatnonzero(engine.state.ports["up"] == 0).tolist())
+    for name in ("peer_node", "hash_algorithm", "hash_seed", "load_balance", "is_vtep", "switch_ip", "host_ip", "leaf"):
+        assert np.array_equal(getattr(ours.tables, name), getattr(tables_of(engine.state), name)), name
+
+
+def test_a_route_says_what_wrote_it_and_when() -> None:
+    case = compiled(*FAULTS)
+    node = case.fabric.by_name
+    timeline = changes(case.edits, case.reroute_delay_ps)
+
+    def written(switch: str, host: str, at_us: int) -> tuple[Cause, int]:
+        at = forwarding_at(case.fabric, case.params, timeline, at_us * US)
+        return at.written(node[switch].id, node[host].id)
+
+    assert written("leaf2", "host1", 5) == (Cause.SHORTEST_PATH, 0)
+    assert written("leaf2", "host1", 16) == (Cause.SHORTEST_PATH, 15 * US)
+    assert written("leaf2", "host1", 20) == (Cause.EDIT, 20 * US)
+    assert written("leaf3", "host5", 90) == (Cause.SHORTEST_PATH, 0)
+
+
+def test_hosts_of_one_class_share_every_route_but_the_last_hop() -> None:
+    case = compiled()
+    at = forwarding_at(case.fabric, case.params, (), 0)
+    assert sorted(len(hosts) for hosts in at.classes().values()) == [2, 2, 2]
+    edited = compiled(FAULTS[1])
+    later = forwarding_at(edited.fabric, edited.params, changes(edited.edits, 0), 30 * US)
+    assert sorted(len(hosts) for hosts in later.classes().values()) == [1, 1, 2, 2]
