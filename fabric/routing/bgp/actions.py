@@ -1,0 +1,73 @@
+"""What a speaker asks its owner to do, or tells it. Plain values; the owner executes them in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fabric.routing.bgp.afi import AddressFamily
+    from fabric.routing.bgp.rib import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """Open a transport connection to `peer`, then call connected() or closed()."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Write `data` (whole messages) to the peer's connection. The same bytes object may go to many peers."""
+
+    peer: str
+    data: bytes
+    connection: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close the peer's connection; closed() need not be called for it."""
+
+    peer: str
+    reason: str
+    connection: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUp:
+    """The session with `peer` is Established."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDown:
+    """The session with `peer` left Established."""
+
+    peer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Routes whose selection (best path or multipath set) changed in the same way."""
+
+    keys: tuple[bytes, ...]
+    """Route keys of the family."""
+    old: Selection | None
+    """What was selected before; None: no route."""
+    new: Selection | None
+    """What is selected now; None: no route any more. Never equal to `old`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutesChanged:
+    """The Loc-RIB of a family changed. Changes are in the order in which routes were touched; no key occurs twice."""
+
+    family: AddressFamily
+    changes: tuple[Change, ...]
+
+
+Action = Connect | Send | Close | SessionUp | SessionDown | RoutesChanged

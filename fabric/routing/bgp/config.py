@@ -1,0 +1,89 @@
+"""How a speaker is told what to do: one frozen tree, addresses as text, times in ns unless the wire has seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.routing.bgp.policy import ACCEPT_ALL, Policy
+
+NS_PER_MS: Final = 1_000_000
+NS_PER_S: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFamily:
+    """What a neighbour gets and gives in one address family."""
+
+    import_policy: Policy = ACCEPT_ALL
+    export_policy: Policy = ACCEPT_ALL
+    next_hop_self: bool = False
+    """Also for iBGP. eBGP sets itself as next hop in IPv4 and IPv6 unicast anyway (RFC 4271 section 5.1.3)."""
+    next_hop_unchanged: bool = False
+    """FRR's `attribute-unchanged next-hop`. EVPN is always so (RFC 8365 section 5.1.2)."""
+    route_reflector_client: bool = False
+    """RFC 4456: the neighbour is a client of this reflector."""
+    allowas_in: int = 0
+    """How often the own AS may stand in a received AS_PATH."""
+    max_prefixes: int | None = None
+    """More accepted routes end the session: Cease / Maximum Number of Prefixes Reached (RFC 4486)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbor:
+    """One session. `name` is its key in all calls: an address, or an interface for an unnumbered neighbour."""
+
+    name: str
+    remote_asn: int
+    local_address: str
+    """This end's address: next hop of what is advertised. IPv6 link-local for unnumbered sessions."""
+    remote_address: str
+    families: Mapping[AddressFamily, PeerFamily] = field(default_factory=lambda: {IPV4_UNICAST: PeerFamily()})
+    local_asn: int | None = None
+    """AS this end speaks as (FRR: `local-as N no-prepend replace-as`); None: the speaker's. Equal to remote_asn: iBGP."""
+    hold_time_s: int = 9
+    """0 or at least 3 (RFC 4271 section 4.2). Both ends' smaller one counts."""
+    keepalive_s: int = 3
+    """At most a third of the negotiated hold time is used."""
+    connect_retry_ns: int = 10 * NS_PER_S
+    mrai_ns: int = 0
+    """MinRouteAdvertisementInterval, RFC 4271 section 9.2.1.1."""
+    passive: bool = False
+    """Wait for the neighbour to connect."""
+    peer_group: str = ""
+    """For display only."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerConfig:
+    """One router. Defaults are those of FRR's datacenter profile."""
+
+    asn: int
+    router_id: str
+    hostname: str
+    neighbors: tuple[Neighbor, ...] = ()
+    max_paths: Mapping[AddressFamily, int] = field(default_factory=lambda: {IPV4_UNICAST: 64})
+    """Equal-cost paths used per family; 1 where a family is missing, as FRR does for EVPN."""
+    multipath_relax: bool = True
+    """Paths of equal AS_PATH length are equal though the numbers differ."""
+    compare_router_id: bool = False
+    """True: lowest router id wins at once; False: the older of two external paths stays."""
+    always_compare_med: bool = False
+    """False: MED compared between paths of one neighbouring AS only (RFC 4271 section 9.1.2.2 (c))."""
+    default_local_pref: int = 100
+    cluster_id: str = ""
+    """RFC 4456; '': the router id."""
+    connected: tuple[str, ...] = ()
+    """Prefixes that are reachable without BGP: next hops resolve over them at metric 0."""
+    tracked_families: tuple[AddressFamily, ...] = ()
+    """Families whose next hops must resolve over the IPv4 unicast table, `connected` or interior routes to be valid."""
+    update_delay_ns: int = 50 * NS_PER_MS
+    """From the first change of a route to the decision process; FRR's process queue holds 50 ms."""
+    announce_delay_ns: int = 1100 * NS_PER_MS
+    """From Established to the first UPDATE to that peer; FRR: 100 ms to announce and 1000 ms coalesce-time."""
+    restart_time_s: int = 120
+    """Announced in the graceful restart capability (helper mode, RFC 4724)."""
+    stale_path_time_s: int = 360
+    """Stale paths of a restarting peer are dropped this long after it is back, at the latest."""
