@@ -1,29 +1,25 @@
-"""From Snapshots to metric families, when someone asks: nothing here runs while packets move.
+"""Scrapes of a live run: nothing here runs while packets move.
 
-SnapshotMetrics turns one Snapshot into families; FabricCollector does so for every scrape of a live run, and
-SnapshotRelay carries Snapshots from the thread that plays the fabric to the threads that answer scrapes.
+FabricCollector answers every scrape through telemetry/columns.py. SnapshotRelay carries Snapshots from the thread that
+plays the fabric to the threads that answer scrapes.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from itertools import repeat
+from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-from prometheus_client.core import GaugeHistogramMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
-from prometheus_client.samples import Sample
-from prometheus_client.utils import floatToGoString
 
 from fabric.engine.counters import Snapshot
 from fabric.errors import FabricError
 from fabric.units import PS_PER_S
-from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo, Values
-from telemetry.metrics import BY_NAME, CATALOGUE, WALL_CLOCK, Kind, MetricSpec, Rows
-from telemetry.rows import RowSet
+from telemetry.columns import SnapshotMetrics
+from telemetry.derive import RunInfo
+from telemetry.metrics import BY_NAME, CATALOGUE
 
 SCRAPE_TIMEOUT_S: Final = 5.0
 """Half of Prometheus' default scrape_timeout, so that the answer says why before Prometheus gives up."""
@@ -31,68 +27,6 @@ SCRAPE_TIMEOUT_S: Final = 5.0
 
 class ScrapeError(FabricError):
     """A scrape that cannot be answered now."""
-
-
-def column(snapshot: Snapshot, source: str) -> Values:
-    """The array that a source of the catalogue stands for, in the shape of its table."""
-    if source in DERIVED:
-        return DERIVED[source](snapshot)
-    table, field = source.split(".")
-    values: Values = getattr(snapshot, table)[field]
-    return values
-
-
-class SnapshotMetrics:
-    """All metrics of one run. Labels are kept between snapshots; not for several threads at once."""
-
-    def __init__(self, info: RunInfo) -> None:
-        self._info = info
-        self._rows = {rows: RowSet(rows) for rows in Rows}
-
-    def families(self, snapshot: Snapshot) -> Iterator[Metric]:
-        """Every metric that a Snapshot alone can tell, in the catalogue's order; one without a series is left out."""
-        for rows in self._rows.values():
-            rows.update(snapshot, self._info)
-        for spec in CATALOGUE:
-            if spec.source in WALL_CLOCK:
-                continue
-            family = self._family(spec, snapshot)
-            if family is not None and family.samples:
-                yield family
-
-    def _family(self, spec: MetricSpec, snapshot: Snapshot) -> Metric | None:
-        if spec.kind in (Kind.HISTOGRAM, Kind.GAUGE_HISTOGRAM):
-            return self._histogram(spec, snapshot)
-        rows = self._rows[spec.rows]
-        family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
-        if spec.kind is Kind.INFO:
-            facts = FACTS[spec.source](snapshot, self._info)
-            family.samples = [Sample(spec.name, {**labels, **fact}, 1)
-                              for labels, fact in zip(rows.labels(), facts, strict=True)]
-            return family
-        values = spec.values if spec.variant else ("",)
-        for source, value in zip(spec.sources(), values, strict=True):
-            numbers = column(snapshot, source)[rows.index]
-            shown = numbers / spec.per if spec.per != 1 else numbers
-            family.samples.extend(map(Sample, repeat(spec.name), rows.labels(spec.variant, value), shown.tolist()))
-        return family
-
-    def _histogram(self, spec: MetricSpec, snapshot: Snapshot) -> Metric | None:
-        observed = OBSERVED[spec.source](snapshot, self._info)
-        if observed is None:
-            return None
-        of, values = observed[0], observed[1] / spec.per
-        kind = HistogramMetricFamily if spec.kind is Kind.HISTOGRAM else GaugeHistogramMetricFamily
-        rows = self._rows[spec.rows]
-        family = kind(spec.family, spec.help, labels=list(spec.labels), unit=spec.unit)
-        bounds = [*map(floatToGoString, spec.buckets), "+Inf"]
-        for row, labels in zip(rows.index[0].tolist(), rows.labels(), strict=True):
-            here = values[of == row]
-            # le: a value on a bound belongs to that bucket.
-            places = np.searchsorted(spec.buckets, here, side="left")
-            counts = np.bincount(places, minlength=len(bounds)).cumsum()
-            family.add_metric(list(labels.values()), list(zip(bounds, counts.tolist(), strict=True)), float(here.sum()))
-        return family
 
 
 class FabricCollector(Collector):

@@ -9,7 +9,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from fabric.engine.counters import Snapshot
-from telemetry.collect import SnapshotMetrics
+from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
 
 

@@ -102,6 +102,16 @@ class MetricSpec:
         """Name of the metric family in OpenMetrics: without `_total` and `_info`."""
         return self.name.removesuffix("_total").removesuffix("_info")
 
+    @property
+    def is_histogram(self) -> bool:
+        """Whether it has buckets."""
+        return self.kind in (Kind.HISTOGRAM, Kind.GAUGE_HISTOGRAM)
+
+    @property
+    def count_and_sum(self) -> tuple[str, str]:
+        """How the count and the sum of a histogram are called in OpenMetrics."""
+        return ("count", "sum") if self.kind is Kind.HISTOGRAM else ("gcount", "gsum")
+
     def sources(self) -> tuple[str, ...]:
         """The sources, one per value of the variant."""
         return tuple(self.source.format(value) for value in self.values) if self.variant else (self.source,)

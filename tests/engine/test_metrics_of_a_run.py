@@ -17,7 +17,8 @@ from prometheus_client import CollectorRegistry
 from worlds import US, World, emulator
 
 from fabric.state.codes import Stop
-from telemetry.collect import FabricCollector, SnapshotMetrics, SnapshotRelay
+from telemetry.collect import FabricCollector, SnapshotRelay
+from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
 from telemetry.exposition import render
 from telemetry.server import serve

@@ -14,7 +14,7 @@ import pytest
 from fabric.engine.counters import Snapshot
 from fabric.state import types
 from fabric.topology.model import Fabric
-from telemetry.collect import column
+from telemetry.columns import column
 from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo
 from telemetry.exposition import render
 from telemetry.metrics import BY_NAME, CATALOGUE, LABELS, SECTIONS, WALL_CLOCK, Kind, MetricSpec, Rows, markdown

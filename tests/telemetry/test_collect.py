@@ -16,7 +16,8 @@ from fabric.engine.counters import Snapshot
 from fabric.state.codes import DropReason
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_S
-from telemetry.collect import FabricCollector, ScrapeError, SnapshotMetrics, SnapshotRelay
+from telemetry.collect import FabricCollector, ScrapeError, SnapshotRelay
+from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
 from telemetry.metrics import BY_NAME
 

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from fabric.engine.counters import Snapshot
 from fabric.topology.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
-from telemetry.collect import SnapshotMetrics
+from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
 from telemetry.exposition import render
 

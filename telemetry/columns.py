@@ -1,0 +1,166 @@
+"""One Snapshot as columns, one per sample name: the form from which scrapes, recorded series and other names are made.
+
+Labels are made once and shared by every later snapshot: a caller can tell by the identity of the list whether a series
+has joined, and must not change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+from prometheus_client.core import GaugeHistogramMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.samples import Sample
+from prometheus_client.utils import floatToGoString
+
+from fabric.engine.counters import Snapshot
+from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo, Values
+from telemetry.metrics import BY_NAME, CATALOGUE, WALL_CLOCK, Kind, MetricSpec
+from telemetry.rows import RowSet
+
+LabelRows = list[dict[str, str]]
+
+
+def column(snapshot: Snapshot, source: str) -> Values:
+    """The array that a source of the catalogue stands for, in the shape of its table."""
+    if source in DERIVED:
+        return DERIVED[source](snapshot)
+    table, field = source.split(".")
+    values: Values = getattr(snapshot, table)[field]
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """All series of one sample name at one moment."""
+
+    spec: MetricSpec
+    name: str
+    """The metric's name; of a histogram, that of a part (`_bucket`, `_count`, `_sum`, `_gcount`, `_gsum`)."""
+    labels: LabelRows
+    """One per series. The same list object as before unless a series joined or left."""
+    values: NDArray[np.float64]
+    """(len(labels),)"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """A histogram: (n,) series of (n, buckets) cumulative counts and (n,) sums."""
+
+    labels: LabelRows
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+class SnapshotMetrics:
+    """All metrics of one run, or only those named. Keeps labels between snapshots; not for several threads at once."""
+
+    def __init__(self, info: RunInfo, only: Iterable[str] | None = None) -> None:
+        self._info = info
+        names = BY_NAME if only is None else set(only)
+        self._wanted = [spec for spec in CATALOGUE if spec.name in names and spec.source not in WALL_CLOCK]
+        self._rows = {rows: RowSet(rows) for rows in dict.fromkeys(spec.rows for spec in self._wanted)}
+        self._facts: dict[str, tuple[LabelRows, LabelRows]] = {}
+        self._buckets: dict[str, tuple[LabelRows, LabelRows]] = {}
+
+    def columns(self, snapshot: Snapshot) -> Iterator[Column]:
+        """Every metric that a Snapshot alone can tell, in the catalogue's order; one without a series is left out."""
+        for spec in self._specs(snapshot):
+            if spec.is_histogram:
+                counted = self._counted(spec, snapshot)
+                if counted is not None:
+                    yield from self._parts(spec, counted)
+            else:
+                yield from self._plain(spec, snapshot)
+
+    def families(self, snapshot: Snapshot) -> Iterator[Metric]:
+        """The same as prometheus_client has it."""
+        for spec in self._specs(snapshot):
+            family = self._histogram(spec, snapshot) if spec.is_histogram else self._family(spec, snapshot)
+            if family is not None and family.samples:
+                yield family
+
+    def _specs(self, snapshot: Snapshot) -> list[MetricSpec]:
+        for rows in self._rows.values():
+            rows.update(snapshot, self._info)
+        return self._wanted
+
+    def _family(self, spec: MetricSpec, snapshot: Snapshot) -> Metric:
+        family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
+        for it in self._plain(spec, snapshot):
+            family.samples.extend(map(Sample, repeat(it.name), it.labels, it.values.tolist()))
+        return family
+
+    def _plain(self, spec: MetricSpec, snapshot: Snapshot) -> Iterator[Column]:
+        rows = self._rows[spec.rows]
+        if spec.kind is Kind.INFO:
+            labels = self._with_facts(spec, snapshot, rows.labels())
+            if labels:
+                yield Column(spec, spec.name, labels, np.ones(len(labels)))
+            return
+        values = spec.values if spec.variant else ("",)
+        for source, value in zip(spec.sources(), values, strict=True):
+            labels = rows.labels(spec.variant, value)
+            if labels:
+                numbers = column(snapshot, source)[rows.index]
+                yield Column(spec, spec.name, labels, np.asarray(numbers / spec.per, np.float64))
+
+    def _with_facts(self, spec: MetricSpec, snapshot: Snapshot, plain: LabelRows) -> LabelRows:
+        known = self._facts.get(spec.name)
+        if known is None or known[0] is not plain:
+            facts = FACTS[spec.source](snapshot, self._info)
+            known = plain, [{**labels, **fact} for labels, fact in zip(plain, facts, strict=True)]
+            self._facts[spec.name] = known
+        return known[1]
+
+    def _counted(self, spec: MetricSpec, snapshot: Snapshot) -> _Counted | None:
+        observed = OBSERVED[spec.source](snapshot, self._info)
+        if observed is None:
+            return None
+        of, values = observed[0], observed[1] / spec.per
+        rows = self._rows[spec.rows]
+        shown, n_buckets = rows.index[0], len(spec.buckets) + 1
+        n_rows = int(shown.max(initial=-1)) + 1
+        # le: a value on a bound belongs to that bucket.
+        places = np.searchsorted(spec.buckets, values, side="left")
+        inside = of < n_rows
+        counts = np.bincount(of[inside] * n_buckets + places[inside], minlength=n_rows * n_buckets)
+        sums = np.bincount(of[inside], values[inside], n_rows)
+        cumulative = counts.reshape(-1, n_buckets).cumsum(axis=1)
+        return _Counted(rows.labels(), cumulative[shown], sums[shown].astype(np.float64))
+
+    def _parts(self, spec: MetricSpec, counted: _Counted) -> Iterator[Column]:
+        if not counted.labels:
+            return
+        count, total = spec.count_and_sum
+        yield Column(spec, f"{spec.family}_bucket", self._with_bounds(spec, counted.labels),
+                     counted.counts.reshape(-1).astype(np.float64))
+        yield Column(spec, f"{spec.family}_{count}", counted.labels, counted.counts[:, -1].astype(np.float64))
+        yield Column(spec, f"{spec.family}_{total}", counted.labels, counted.sums)
+
+    def _with_bounds(self, spec: MetricSpec, plain: LabelRows) -> LabelRows:
+        known = self._buckets.get(spec.name)
+        if known is None or known[0] is not plain:
+            bounds = _bounds(spec)
+            known = plain, [{**labels, "le": bound} for labels in plain for bound in bounds]
+            self._buckets[spec.name] = known
+        return known[1]
+
+    def _histogram(self, spec: MetricSpec, snapshot: Snapshot) -> Metric | None:
+        """Series after series, as OpenMetrics wants the parts of a histogram."""
+        counted = self._counted(spec, snapshot)
+        if counted is None:
+            return None
+        kind = HistogramMetricFamily if spec.kind is Kind.HISTOGRAM else GaugeHistogramMetricFamily
+        family = kind(spec.family, spec.help, labels=list(spec.labels), unit=spec.unit)
+        bounds = _bounds(spec)
+        for labels, counts, total in zip(counted.labels, counted.counts.tolist(), counted.sums.tolist(), strict=True):
+            family.add_metric(list(labels.values()), list(zip(bounds, counts, strict=True)), total)
+        return family
+
+
+def _bounds(spec: MetricSpec) -> list[str]:
+    return [*map(floatToGoString, spec.buckets), "+Inf"]
