@@ -147,16 +147,27 @@ SELF: Final = (
     _info("port", Rows.PORT, "port()", ("peer_device", "peer_port"),
           "The other end of a port's cable; join by device, port."),
     _gauge("sim_time_seconds", "seconds", Rows.FABRIC, "sim_time_ps()", "Simulated time.", _PS),
+    _counter("sim_elapsed_seconds", "seconds", Rows.FABRIC, "sim_time_ps()",
+             "Simulated time played, all passes of a looped run together: divide a rate by this one's rate to have it "
+             "per simulated second, whatever the dilation.", _PS),
     _gauge("sim_finished", "", Rows.FABRIC, "finished()", "1 once every message is done or has failed."),
     _counter("sim_events", "", Rows.FABRIC, "events()", "Events that the emulator has played."),
     _gauge("sim_realtime_ratio", "ratio", Rows.FABRIC, "realtime()",
            "Simulated seconds per second of wall clock since the previous scrape; from the second scrape on."),
+    _gauge("sim_dilation_ratio", "ratio", Rows.FABRIC, "dilation()",
+           "Seconds of wall clock per simulated second that a live run was asked for; what it holds is "
+           "1 / fabric_sim_realtime_ratio."),
+    _counter("sim_slipped_seconds", "seconds", Rows.FABRIC, "slipped()",
+             "Wall clock time by which a live run fell behind its pace and which it gave up: the machine is too slow "
+             "for this dilation."),
+    _counter("sim_passes", "", Rows.FABRIC, "passes()", "Passes of the scenario that a live run has completed."),
+    _gauge("sim_paused", "", Rows.FABRIC, "held()", "1 while an operator holds the simulated time of a live run."),
     _gauge("scrape_duration_seconds", "seconds", Rows.FABRIC, "scrape_duration()",
            "Wall clock time that this answer took, before it was written as text."),
 )
 """About the run and the exporter."""
 
-WALL_CLOCK: Final = frozenset({"realtime()", "scrape_duration()"})
+WALL_CLOCK: Final = frozenset({"realtime()", "dilation()", "slipped()", "passes()", "held()", "scrape_duration()"})
 """Sources that a live exporter has and a Snapshot alone has not."""
 
 LINK: Final = (
