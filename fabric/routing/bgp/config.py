@@ -42,7 +42,7 @@ class Neighbor:
     remote_address: str
     families: Mapping[AddressFamily, PeerFamily] = field(default_factory=lambda: {IPV4_UNICAST: PeerFamily()})
     local_asn: int | None = None
-    """AS this end speaks as (FRR: `local-as N no-prepend replace-as`); None: the speaker's. Equal to remote_asn: iBGP."""
+    """FRR: `local-as N no-prepend replace-as`; None: the speaker's AS. Equal to remote_asn: iBGP."""
     hold_time_s: int = 9
     """0 or at least 3 (RFC 4271 section 4.2). Both ends' smaller one counts."""
     keepalive_s: int = 3
