@@ -1,6 +1,7 @@
 """The HTTP door: GET /metrics answers a scrape, in OpenMetrics 1.0 or the Prometheus text format as the client asks.
 
-There is no authentication and no TLS, so the door opens on the loopback address unless another one is named.
+Scrapes need no authentication and there is no TLS, so the door opens on the loopback address unless another one is
+named. What else there is to ask (telemetry/live/api.py) stands beside /metrics and guards itself.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -53,7 +55,16 @@ class _Handler(WSGIRequestHandler):
         log.debug("http request", extra={"client": self.client_address[0], "line": format % args})
 
 
-def _app(registry: CollectorRegistry) -> Callable[..., Iterable[bytes]]:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another WSGI application behind the same door."""
+
+    serves: Callable[[str], bool]
+    """Whether a path is its own."""
+    app: Callable[..., Iterable[bytes]]
+
+
+def _app(registry: CollectorRegistry, beside: Beside | None) -> Callable[..., Iterable[bytes]]:
     metrics = make_wsgi_app(registry)
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -64,6 +75,8 @@ def _app(registry: CollectorRegistry) -> Callable[..., Iterable[bytes]]:
             except FabricError as error:
                 return _plain(start_response, "503 Service Unavailable", str(error.args[0]))
             return body
+        if beside is not None and beside.serves(path):
+            return beside.app(environ, start_response)
         if path == "/":
             return _plain(start_response, "200 OK", "fabric emulator: metrics are at /metrics")
         return _plain(start_response, "404 Not Found", f"nothing is at {path}; metrics are at /metrics")
@@ -110,13 +123,14 @@ class MetricsServer:
         self.close()
 
 
-def serve(listen: str, registry: CollectorRegistry) -> MetricsServer:
+def serve(listen: str, registry: CollectorRegistry, beside: Beside | None = None) -> MetricsServer:
     """Answer scrapes of `registry` at `listen` from a thread of its own.
 
     Parameters
     ----------
     listen : str                     'address:port', '[address]:port' for IPv6; port 0 takes any free one
     registry : CollectorRegistry     one made for this run, never prometheus_client's global one
+    beside : Beside, optional        what else answers there
 
     Returns: MetricsServer, already listening.
     Raises: ListenError for an address that cannot be read, is not ours, or is in use.
@@ -131,7 +145,7 @@ def serve(listen: str, registry: CollectorRegistry) -> MetricsServer:
         address_family = family
 
     try:
-        httpd = make_server(str(address[0]), port, _app(registry), Server, handler_class=_Handler)
+        httpd = make_server(str(address[0]), port, _app(registry, beside), Server, handler_class=_Handler)
     except OSError as error:
         hint = {errno.EADDRINUSE: "stop the program that holds it, or choose another port; port 0 takes any free one",
                 errno.EACCES: "choose a port above 1023"}.get(error.errno or 0, _EXAMPLE)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
 from fabric.units import PS_PER_S, PS_PER_US
 
+_OPEN: Final = -1
+"""End of an interval that lasts still."""
+_PAUSE_KINDS: Final = (EventKind.PAUSE_SENT, EventKind.RESUME_SENT, EventKind.PAUSED, EventKind.RESUMED)
 QUIET_PS: Final = 100 * PS_PER_US
 """Pauses of one origin further apart than this are two episodes."""
 
@@ -214,44 +217,65 @@ def trace_pauses(fabric: Fabric, events: Mapping[str, NDArray[Any]], reach: Mapp
 
     Returns: spans in order of sending; `parent` points to an earlier one.
     """
-    spans: list[PauseSpan] = []
-    sending: dict[tuple[int, int], int] = {}   # (sender port, class) -> open span
-    latest: dict[tuple[int, int], int] = {}    # (sender port, class) -> newest span
-    holds: dict[tuple[int, int], dict[int, _Hold]] = {}  # (node, class) -> paused egress port -> hold
-    wanted = np.isin(events["kind"], (EventKind.PAUSE_SENT, EventKind.RESUME_SENT, EventKind.PAUSED, EventKind.RESUMED))
-    columns = [events[name][wanted].tolist() for name in ("time_ps", "kind", "port", "prio", "a", "b", "c")]
-    for time_ps, kind, port, prio, a, b, c in zip(*columns, strict=True):
-        if kind == EventKind.PAUSE_SENT:
-            if (port, prio) in sending or fabric.node_of(port).is_host:  # a refresh; rule 3
-                continue
-            span = _begin(fabric, holds, reach, depth_at, time_ps, port, prio)
-            span.use_bytes, span.limit_bytes, span.headroom_bytes = a, b, c
-            if span.parent >= 0:
-                span.origin = spans[span.parent].origin
-            sending[port, prio] = latest[port, prio] = len(spans)
-            spans.append(span)
-        elif kind == EventKind.RESUME_SENT:
-            sending.pop((port, prio), None)
-        elif kind == EventKind.PAUSED:
-            sender = fabric.ports[port].peer
-            row = sending.get((sender, prio), latest.get((sender, prio), -1))
-            if row < 0 or fabric.node_of(sender).is_host:  # rule 3
-                row = latest[sender, prio] = len(spans)
-                slow = fabric.ports[sender].node in slow_receivers
-                cause = Cause.SLOW_RECEIVER if slow else Cause.BROKEN_NIC
-                spans.append(PauseSpan(sender, prio, time_ps, Origin(cause, sender, prio), -1))
-            spans[row].held.append((time_ps, end_ps))
-            spans[row].waiting_bytes = max(spans[row].waiting_bytes, b)
-            holds.setdefault((fabric.ports[port].node, prio), {})[port] = _Hold(row, time_ps, b)
-        else:
-            hold = holds.get((fabric.ports[port].node, prio), {}).get(port)
-            if hold is None or hold.backlog_until_ps >= 0:
-                continue
-            start_ps, _ = spans[hold.span].held.pop()
-            spans[hold.span].held.append((start_ps, time_ps))
-            hold.waiting_bytes = b
-            hold.backlog_until_ps = time_ps + b * 8 * PS_PER_S // fabric.links[fabric.ports[port].link].rate_bps
-    return spans
+    tracer = PauseTracer(fabric, reach, depth_at, slow_receivers)
+    tracer.feed(events)
+    return tracer.spans(end_ps)
+
+
+class PauseTracer:
+    """`trace_pauses` for a run that is still going on: events come in portions, and spans can be asked for at any time.
+
+    Parameters: as of `trace_pauses`; `depth_at` and `slow_receivers` are asked when an event is fed.
+    """
+
+    def __init__(self, fabric: Fabric, reach: Mapping[PortId, frozenset[PortId]], depth_at: DepthAt,
+                 slow_receivers: Container[int] = ()) -> None:
+        self._fabric, self._reach, self._depth_at, self._slow = fabric, reach, depth_at, slow_receivers
+        self._spans: list[PauseSpan] = []
+        self._sending: dict[tuple[int, int], int] = {}   # (sender port, class) -> open span
+        self._latest: dict[tuple[int, int], int] = {}    # (sender port, class) -> newest span
+        self._holds: dict[tuple[int, int], dict[int, _Hold]] = {}  # (node, class) -> paused egress port -> hold
+
+    def spans(self, end_ps: int) -> list[PauseSpan]:
+        """Every pause so far, in order of sending; one that is open ends at end_ps."""
+        return [replace(span, held=[*span.held[:-1], (span.held[-1][0], max(end_ps, span.held[-1][0]))])
+                if span.held and span.held[-1][1] == _OPEN else span for span in self._spans]
+
+    def feed(self, events: Mapping[str, NDArray[Any]]) -> None:
+        """Take events; none may be earlier than one fed before."""
+        fabric, spans, sending, latest, holds = (self._fabric, self._spans, self._sending, self._latest, self._holds)
+        wanted = np.isin(events["kind"], _PAUSE_KINDS)
+        columns = [events[name][wanted].tolist() for name in ("time_ps", "kind", "port", "prio", "a", "b", "c")]
+        for time_ps, kind, port, prio, a, b, c in zip(*columns, strict=True):
+            if kind == EventKind.PAUSE_SENT:
+                if (port, prio) in sending or fabric.node_of(port).is_host:  # a refresh; rule 3
+                    continue
+                span = _begin(fabric, holds, self._reach, self._depth_at, time_ps, port, prio)
+                span.use_bytes, span.limit_bytes, span.headroom_bytes = a, b, c
+                if span.parent >= 0:
+                    span.origin = spans[span.parent].origin
+                sending[port, prio] = latest[port, prio] = len(spans)
+                spans.append(span)
+            elif kind == EventKind.RESUME_SENT:
+                sending.pop((port, prio), None)
+            elif kind == EventKind.PAUSED:
+                sender = fabric.ports[port].peer
+                row = sending.get((sender, prio), latest.get((sender, prio), -1))
+                if row < 0 or fabric.node_of(sender).is_host:  # rule 3
+                    row = latest[sender, prio] = len(spans)
+                    cause = Cause.SLOW_RECEIVER if fabric.ports[sender].node in self._slow else Cause.BROKEN_NIC
+                    spans.append(PauseSpan(sender, prio, time_ps, Origin(cause, sender, prio), -1))
+                spans[row].held.append((time_ps, _OPEN))
+                spans[row].waiting_bytes = max(spans[row].waiting_bytes, b)
+                holds.setdefault((fabric.ports[port].node, prio), {})[port] = _Hold(row, time_ps, b)
+            else:
+                hold = holds.get((fabric.ports[port].node, prio), {}).get(port)
+                if hold is None or hold.backlog_until_ps >= 0:
+                    continue
+                start_ps, _ = spans[hold.span].held.pop()
+                spans[hold.span].held.append((start_ps, time_ps))
+                hold.waiting_bytes = b
+                hold.backlog_until_ps = time_ps + b * 8 * PS_PER_S // fabric.links[fabric.ports[port].link].rate_bps
 
 
 def _begin(fabric: Fabric, holds: Mapping[tuple[int, int], Mapping[int, _Hold]],

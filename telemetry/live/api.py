@@ -1,0 +1,291 @@
+"""The control API: status and views by GET, everything that changes something by POST, behind a bearer token.
+
+A WSGI application beside /metrics (telemetry/server.py). Rules
+
+1. Only /-/healthy, /-/ready and the OpenAPI description answer without the token (RFC 6750); no header allows another
+   origin, and a body must be JSON by its Content-Type, so no web page can send one unasked.
+2. A request is at most MAX_BODY_BYTES, one object, with no field that nobody reads. What is wrong with it comes back
+   as a list of problems, each with its remedy, as the command line prints them.
+3. Whatever is asked is done by the playing thread between two moments of the run (telemetry/live/mailbox.py).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qs
+
+from fabric.errors import FabricError, InputErrors, Problem
+from fabric.units import PS_PER_S
+from telemetry.live.mailbox import BusyError
+from telemetry.live.openapi import Route, Schemas, describe
+from telemetry.live.pacing import MAX_DILATION, MIN_DILATION, is_dilation
+from telemetry.live.player import Player
+from telemetry.live.token import same
+from telemetry.live.view import DEFAULT_ROWS, MAX_ROWS, ViewMaker, still_hosts
+
+log = logging.getLogger(__name__)
+
+MAX_BODY_BYTES: Final = 65_536
+"""The largest fault is a list of host names."""
+
+Body = dict[str, Any]
+StartResponse = Callable[..., Any]
+
+
+class ConflictError(FabricError):
+    """A request that is right in itself, but not now."""
+
+
+class World(Protocol):
+    """What this API needs to know of the scenario; called by the playing thread only."""
+
+    def inject(self, fault: Mapping[str, Any], now_ps: int) -> Body:
+        """Add a fault of the scenario's own schema to the present pass. Raises: InputErrors."""
+
+    def configure(self, change: Mapping[str, Any], now_ps: int) -> Body:
+        """Change the configuration of running devices. Raises: InputErrors."""
+
+    def incidents(self) -> list[Body]:
+        """Pause trees of the present pass, most paused time first."""
+
+    def recent_events(self, after: int, count: int) -> list[Body]:
+        """Event lines with a higher `sequence` than `after`, the newest `count` of them, oldest first."""
+
+
+@dataclass(eq=False)
+class Refusal(Exception):  # noqa: N818  it becomes an answer, not a failure
+    """An answer that is no success."""
+
+    status: str
+    text: str
+    hint: str = ""
+    problems: tuple[Problem, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Api:
+    """The WSGI application.
+
+    Parameters
+    ----------
+    player : Player        what is steered
+    world : World          what is asked of the scenario
+    token : str            the bearer token
+    about : mapping        facts of the run that do not change: scenario, version, size of the fabric
+    schemas : Schemas      JSON schemas of faults and configuration changes, for the description
+    """
+
+    def __init__(self, player: Player, world: World, token: str, about: Mapping[str, Any], schemas: Schemas) -> None:
+        self._player, self._world, self._token, self._about = player, world, token, about
+        self._views = ViewMaker()
+        handlers: Mapping[str, Callable[[Body], Body]] = {
+            "status": self._status, "view": self._view, "events": self._events, "pause": self._pause,
+            "resume": self._resume, "speed": self._speed, "faults": self._inject, "config": self._configure,
+            "stop": self._stop}
+        self._description = describe(schemas, str(about.get("version", "")))
+        self._routes = {(route.method, route.path): (route, handlers[route.name]) for route in Route.all()}
+
+    def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        try:
+            status, body = "200 OK", self._answer(environ)
+            headers: tuple[tuple[str, str], ...] = ()
+        except Refusal as refusal:
+            status, headers, body = refusal.status, refusal.headers, _error(refusal)
+        log.debug("api request", extra={"method": environ["REQUEST_METHOD"], "path": environ["PATH_INFO"],
+                                        "status": status})
+        start_response(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store"),
+                                ("X-Content-Type-Options", "nosniff"), *headers])
+        return [json.dumps(body).encode() + b"\n"]
+
+    def _answer(self, environ: Mapping[str, Any]) -> Body:
+        method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
+        if path in _OPEN:
+            if method != "GET":
+                raise Refusal("405 Method Not Allowed", f"{path} takes GET only", headers=(("Allow", "GET"),))
+            return self._open(path)
+        self._check_token(environ)
+        allowed = [known for known, at in self._routes if at == path]
+        if not allowed:
+            raise Refusal("404 Not Found", f"nothing is at {path}", "GET /api/v1/openapi.json lists what is")
+        if method not in allowed:
+            raise Refusal("405 Method Not Allowed", f"{path} takes {allowed[0]}, not {method}",
+                          headers=(("Allow", allowed[0]),))
+        route, handler = self._routes[method, path]
+        given = _query(environ) if method == "GET" else _body(environ)
+        try:
+            _known(given, route)
+            return handler(given)
+        except InputErrors as error:
+            raise Refusal("422 Unprocessable Entity", error.text.split("\n")[0], problems=error.problems) from error
+        except BusyError as error:
+            raise Refusal("503 Service Unavailable", error.text, error.hint) from error
+        except FabricError as error:
+            raise Refusal("409 Conflict", error.text, error.hint) from error
+
+    def _open(self, path: str) -> Body:
+        if path == "/api/v1/openapi.json":
+            return self._description
+        ready = self._player.alive if path == "/-/healthy" else self._player.ready
+        if not ready:
+            raise Refusal("503 Service Unavailable", "the run has not begun yet" if path == "/-/ready"
+                          else "the run has not moved for a minute")
+        return {"ok": True}
+
+    def _check_token(self, environ: Mapping[str, Any]) -> None:
+        scheme, _, given = str(environ.get("HTTP_AUTHORIZATION", "")).partition(" ")
+        if scheme.lower() != "bearer" or not same(given.strip(), self._token):
+            raise Refusal("401 Unauthorized", "the token is missing or wrong",
+                          "send 'Authorization: Bearer TOKEN' with the token of the file that `fabric serve` named at "
+                          "its start", headers=(("WWW-Authenticate", 'Bearer realm="fabric"'),))
+
+    # ===== looking =====
+
+    def _status(self, _: Body) -> Body:
+        return self._player.mailbox.ask(self._standing)
+
+    def _standing(self) -> Body:
+        player = self._player
+        at, program = player.standing(), player.program
+        return {**self._about, "state": at.phase.value, "pass": at.number, "passes": at.passes,
+                "sim_time_seconds": at.now_ps / PS_PER_S, "duration_seconds": program.duration_ps / PS_PER_S,
+                "elapsed_seconds": at.elapsed_ps / PS_PER_S, "loop": program.loop, "dilation": at.dilation,
+                "realtime_ratio": at.speed_ratio, "slipped_seconds": round(at.slipped_s, 3)}
+
+    def _view(self, query: Body) -> Body:
+        rows = _whole(query, "rows", DEFAULT_ROWS, 1, MAX_ROWS)
+        player = self._player
+
+        def look() -> tuple[Body, list[Body], Any]:
+            return self._standing(), self._world.incidents(), player.engine.snapshot()
+
+        status, incidents, snapshot = player.mailbox.ask(look)
+        return {"status": {**status, "hosts_paused": still_hosts(snapshot)},
+                **self._views.view(status["pass"], snapshot, rows), "incidents": incidents}
+
+    def _events(self, query: Body) -> Body:
+        after, count = _whole(query, "after", 0, 0, 1 << 62), _whole(query, "rows", DEFAULT_ROWS, 1, MAX_ROWS)
+        return {"events": self._player.mailbox.ask(lambda: self._world.recent_events(after, count))}
+
+    # ===== steering =====
+
+    def _pause(self, _: Body) -> Body:
+        return self._do(self._player.pause)
+
+    def _resume(self, _: Body) -> Body:
+        return self._do(self._player.resume)
+
+    def _speed(self, body: Body) -> Body:
+        value = body.get("dilation")
+        if not isinstance(value, int | float) or isinstance(value, bool) or not is_dilation(value):
+            raise InputErrors("the request", [Problem(
+                "dilation", "is missing" if value is None else f"{value!r} is no dilation",
+                f"give seconds of wall clock per simulated second, {MIN_DILATION:g} to {MAX_DILATION:g}")])
+        return self._do(lambda: self._player.change_pace(float(value)))
+
+    def _do(self, change: Callable[[], None]) -> Body:
+        def work() -> Body:
+            self._playing()
+            change()
+            return self._standing()
+
+        return self._player.mailbox.ask(work)
+
+    def _inject(self, body: Body) -> Body:
+        return self._change(self._world.inject, body)
+
+    def _configure(self, body: Body) -> Body:
+        return self._change(self._world.configure, body)
+
+    def _change(self, change: Callable[[Mapping[str, Any], int], Body], body: Body) -> Body:
+        def work() -> Body:
+            self._playing()
+            return {**change(body, self._player.edit_ps), "pass": self._player.standing().number}
+
+        return self._player.mailbox.ask(work)
+
+    def _playing(self) -> None:
+        if not self._player.changeable:
+            raise ConflictError("the run is over: nothing can change any more",
+                                "start `fabric serve` with --loop to play it again and again")
+
+    def _stop(self, _: Body) -> Body:
+        status = self._player.mailbox.ask(self._standing)
+        self._player.stop()
+        return {**status, "state": "stopping"}
+
+
+_OPEN: Final = frozenset({"/-/healthy", "/-/ready", "/api/v1/openapi.json"})
+
+
+def serves(path: str) -> bool:
+    """Whether a path is this application's."""
+    return path.startswith(("/api/", "/-/"))
+
+
+def _error(refusal: Refusal) -> Body:
+    return {"error": {"text": refusal.text, "hint": refusal.hint, "problems": [
+        {"path": it.path, "text": it.text, "hint": it.hint} for it in refusal.problems]}}
+
+
+def _query(environ: Mapping[str, Any]) -> Body:
+    found = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True, max_num_fields=16)
+    return {name: values[-1] for name, values in found.items()}
+
+
+def _body(environ: Mapping[str, Any]) -> Body:
+    """The JSON object of a POST; an absent body is an empty one."""
+    text = environ.get("CONTENT_LENGTH") or ""
+    if environ.get("HTTP_TRANSFER_ENCODING"):
+        raise Refusal("411 Length Required", "a chunked body is not read", "send Content-Length")
+    if text and not (text.isascii() and text.isdigit()):
+        raise Refusal("400 Bad Request", f"Content-Length {text[:40]!r} is no number")
+    length = int(text or 0)
+    if length > MAX_BODY_BYTES:
+        raise Refusal("413 Content Too Large", f"the body has {length} bytes, at most {MAX_BODY_BYTES} are read")
+    if length == 0:
+        return {}
+    kind = str(environ.get("CONTENT_TYPE", "")).partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal("415 Unsupported Media Type", f"the body is {kind or 'of no type'}, not JSON",
+                      "send 'Content-Type: application/json'")
+    try:
+        found = json.loads(environ["wsgi.input"].read(length), parse_constant=_no_number)
+    except TimeoutError as error:
+        raise Refusal("408 Request Timeout", "the body did not come") from error
+    except (ValueError, RecursionError) as error:
+        raise Refusal("400 Bad Request", f"the body is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Refusal("400 Bad Request", "the body is not one JSON object", "send {...}")
+    return found
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _known(given: Mapping[str, Any], route: Route) -> None:
+    """Whether the route reads every field; faults and changes check their own."""
+    if route.schema:
+        return
+    unknown = [Problem(name, "is read by nobody here", "leave it out" + (f"; fields: {', '.join(route.fields)}"
+                                                                         if route.fields else ""))
+               for name in given if name not in route.fields]
+    if unknown:
+        raise InputErrors("the request", unknown)
+
+
+def _whole(query: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    text = query.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > math.ceil(math.log10(most + 1)) \
+            or not least <= int(text) <= most:
+        raise InputErrors("the request", [Problem(name, f"{text[:40]!r} is out of range",
+                                                  f"give a whole number from {least} to {most}")])
+    return int(text)

@@ -1,0 +1,107 @@
+"""What a scrape of a live run is told: the run's own metrics, added up over its passes, and how it is paced."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from numpy.typing import NDArray
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from fabric.engine.counters import Snapshot
+from fabric.units import PS_PER_S
+from telemetry.columns import SnapshotMetrics
+from telemetry.derive import RunInfo
+from telemetry.live.player import Phase, Player, Standing
+from telemetry.live.totals import Totals
+from telemetry.metrics import BY_NAME, CATALOGUE
+
+Look = tuple[Standing, Snapshot]
+_KEPT: Final = 2
+"""Passes whose starting totals are remembered: a scrape may have looked just before the last pass ended."""
+
+
+class LiveCollector(Collector):
+    """Answers scrapes, and observes the player to add up its passes.
+
+    The player's thread only hands over the last Snapshot of each pass; families are made by whoever scrapes.
+
+    Parameters
+    ----------
+    info : RunInfo         what the Snapshot does not know
+    clock : callable       wall clock in seconds
+    """
+
+    def __init__(self, info: RunInfo, clock: Callable[[], float] = time.monotonic) -> None:
+        self._metrics = SnapshotMetrics(info)
+        self._clock = clock
+        self._player: Player | None = None
+        self._one_scrape = threading.Lock()
+        self._own = threading.Lock()
+        self._totals = {1: Totals()}
+        self._ended: Snapshot | None = None
+        self._last: tuple[float, int] | None = None
+
+    def watch(self, player: Player) -> None:
+        """Whom to ask; the player is made after its observers."""
+        self._player = player
+
+    # ===== observer =====
+
+    def begin(self, number: int) -> None:
+        """Fold the pass before into the totals."""
+        if self._ended is None:
+            return
+        with self._own:
+            self._totals[number] = self._totals[number - 1].plus(self._metrics.families(self._ended))
+            self._totals.pop(number - _KEPT, None)
+
+    def events(self, rows: NDArray[Any], complete_ps: int) -> None:
+        """Nothing: metrics come from counters."""
+
+    def sample(self, now: Snapshot) -> None:
+        """Nothing: a scrape looks for itself."""
+
+    def end(self, _reason: str, now: Snapshot) -> None:
+        """Keep the last look; the next pass adds it."""
+        self._ended = now
+
+    # ===== scrapes =====
+
+    def describe(self) -> list[Metric]:
+        """Names for the registry's check against duplicates; no snapshot is taken for it."""
+        return [Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in CATALOGUE]
+
+    def collect(self) -> list[Metric]:
+        """All families as the run stands now. Scrapes are answered one after the other. Raises: BusyError."""
+        if self._player is None:
+            return []
+        player = self._player
+        with self._one_scrape:
+            standing, snapshot = player.mailbox.ask(lambda: (player.standing(), player.engine.snapshot()))
+            start_s = self._clock()
+            with self._own:
+                families = list(self._totals[standing.number].added_to(self._metrics.families(snapshot)))
+            families += self._pace(standing, start_s)
+            families.append(_single("fabric_scrape_duration_seconds", self._clock() - start_s))
+        return families
+
+    def _pace(self, at: Standing, now_s: float) -> Iterable[Metric]:
+        if self._last is not None and now_s > self._last[0]:
+            played_s = (at.elapsed_ps - self._last[1]) / PS_PER_S
+            yield _single("fabric_sim_realtime_ratio", played_s / (now_s - self._last[0]))
+        self._last = now_s, at.elapsed_ps
+        yield _single("fabric_sim_dilation_ratio", at.dilation)
+        yield _single("fabric_sim_slipped_seconds_total", at.slipped_s)
+        yield _single("fabric_sim_passes_total", at.passes)
+        yield _single("fabric_sim_paused", at.phase is Phase.PAUSED)
+
+
+def _single(name: str, value: float) -> Metric:
+    spec = BY_NAME[name]
+    family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
+    family.add_sample(name, {}, float(value))
+    return family
