@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.units import parse_length_mm, parse_rate_bps
 
 if TYPE_CHECKING:
-    from fabric.configs.headroom import Row, Term
+    from fabric.configs.headroom import Asic, Row, Term
     from fabric.configs.platforms import Platform
 
 EXIT_FINDING: Final = 1
+_PATTERN_PERCENT: Final = 50
+"""Small packets in SONiC's stock LOSSLESS_TRAFFIC_PATTERN."""
 _MEANING: Final = {
     "a": "lost even if no frame is longer than 1500 B",
     "b": "lost with a jumbo frame here and a 4096-byte RoCE packet there",
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cable", required=True, type=_cable, metavar="LENGTH", help="cable length, such as 40m")
     parser.add_argument("--mtu", type=_mtu, default=9216, metavar="BYTES",
                         help="larger MTU of the two ends (default 9216)")
-    parser.add_argument("--platform", metavar="NAME", help="HWSKU or model: sn4700, ACS-SN5600, ...")
+    parser.add_argument("--platform", metavar="NAME", help="HWSKU or model: sn4700, ACS-SN5600, sn4410, as9516, ...")
     parser.add_argument("--pg-profile-lookup", metavar="FILE", help="the platform's own table")
     parser.add_argument("--xoff", type=_bytes, metavar="BYTES",
                         help="judge this headroom; exit code 1 if it is below bound C")
@@ -42,23 +44,28 @@ def run(args: argparse.Namespace) -> int:
     """Print terms, bounds and rows."""
     from fabric.configs.headroom import bounds, propagation_terms, vendor_row  # noqa: PLC0415
     from fabric.configs.pgtable import HeadroomTables  # noqa: PLC0415
-    from fabric.configs.platforms import PLATFORMS, find_platform  # noqa: PLC0415
-    from fabric.topology.select import nearest  # noqa: PLC0415
+    from fabric.configs.platforms import dynamic_chip, find_platform, known_words  # noqa: PLC0415
 
     platform: Platform | None = find_platform(args.platform) if args.platform else None
-    if args.platform and platform is None and not args.pg_profile_lookup:
-        raise InputErrors("options", [Problem("--platform", f"'{args.platform}' is not known",
-                                              nearest(args.platform, list(PLATFORMS)) + "; for others give their "
-                                              "--pg-profile-lookup")])
+    chip = dynamic_chip(args.platform) if args.platform and platform is None else None
+    if args.platform and platform is None and chip is None and not args.pg_profile_lookup:
+        raise InputErrors("options", [Problem(
+            "--platform", f"no headroom formula is known for '{args.platform}'",
+            f"tables by formula: {known_words()}; dynamic model: every Spectrum-1 to 6 switch and Tofino 2 (as9516); "
+            "other vendors publish none: give the switch's own table with --pg-profile-lookup, or leave --platform "
+            "out for the bounds")])
     table = (HeadroomTables.load([args.pg_profile_lookup]).default if args.pg_profile_lookup else None)
     found = bounds(args.speed, args.cable, args.mtu)
     terms: list[Term] = []
     formula: Row | None = None
     shipped: Row | None = None
+    asic = platform.asic if platform else replace(chip.asic, small_percent=_PATTERN_PERCENT) if chip else None
+    name = platform.name if platform else f"{chip.name}, dynamic model" if chip else None
+    if asic is not None:
+        terms = propagation_terms(asic, args.speed, args.cable, args.mtu)
+        formula = vendor_row(asic, args.speed, args.cable, port_mtu=args.mtu,
+                             eight_lanes=platform is not None and args.speed == platform.speed_8_lanes_mbps)
     if platform is not None:
-        terms = propagation_terms(platform.asic, args.speed, args.cable, args.mtu)
-        formula = vendor_row(platform.asic, args.speed, args.cable, port_mtu=args.mtu,
-                             eight_lanes=args.speed == platform.speed_8_lanes_mbps)
         shipped = platform.row(args.speed, args.cable) if platform.shipped(args.speed, args.cable) else None
     if table is not None:
         shipped = table.get(args.speed, args.cable)
@@ -68,12 +75,12 @@ def run(args: argparse.Namespace) -> int:
     source = args.pg_profile_lookup or (f"the shipped table of {platform.name}" if platform else "")
     if args.json:
         print(json.dumps({"speed_mbps": args.speed, "cable_m": args.cable, "mtu": args.mtu,
-                          "platform": platform.name if platform else None, "bounds": asdict(found),
+                          "platform": name, "bounds": asdict(found),
                           "terms": [asdict(term) for term in terms], "formula": asdict(formula) if formula else None,
                           "row": asdict(shipped) if shipped else None, "row_source": source or None,
                           "judged_xoff_bytes": judged, "below": missed}, indent=2))
     else:
-        _print(args, platform, asdict(found), terms, formula, shipped, source)
+        _print(args, (name or "", asic), asdict(found), terms, formula, shipped, source)
         if judged is not None:
             worst = missed[0] if missed else None
             print(f"\nxoff {judged} B is " + ("above every bound" if worst is None
@@ -81,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_FINDING if args.xoff is not None and set(missed) & set("abc") else 0
 
 
-def _print(args: argparse.Namespace, platform: Platform | None, levels: dict[str, Any], terms: list[Term],
+def _print(args: argparse.Namespace, chip: tuple[str, Asic | None], levels: dict[str, Any], terms: list[Term],
            formula: Row | None, shipped: Row | None, source: str) -> None:
     from fabric.configs.headroom import (  # noqa: PLC0415
         FRAME_OVERHEAD_BYTES,
@@ -102,9 +109,10 @@ def _print(args: argparse.Namespace, platform: Platform | None, levels: dict[str
     print("bounds:")
     for name, value in levels.items():
         print(f"  {name.upper():20} {value:>9}  below it: {_MEANING[name]}")
-    if platform is not None and formula is not None:
-        asic = platform.asic
-        print(f"formula of {platform.name}: xoff = {asic.lossless_mtu} + (sum of the terms) x occupancy, up to 1024s")
+    name, asic = chip
+    if asic is not None and formula is not None:
+        extra = f" + {asic.extra_bytes}" if asic.extra_bytes else ""
+        print(f"formula of {name}: xoff = {asic.lossless_mtu} + (sum of the terms) x occupancy{extra}, up to 1024s")
         for term in terms:
             print(f"  {term.name:20} {term.bytes:>9.0f}  {term.formula}")
         print(f"  {'occupancy':20} {occupancy(asic, asic.small_percent, asic.lossless_mtu):>9.3f}  cell factor "

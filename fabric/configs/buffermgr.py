@@ -15,18 +15,21 @@ from typing import Final
 from fabric.configs.headroom import Row, vendor_row
 from fabric.configs.model import DEFAULT_MTU, Binding, BufferProfile, Device, Port
 from fabric.configs.pgtable import HeadroomTable
-from fabric.configs.platforms import Platform, dynamic_platform
+from fabric.configs.platforms import Chip, dynamic_chip, find_platform
 
 INGRESS_POOL: Final = "ingress_lossless_pool"
 _KB: Final = 1024
 _LANES_8: Final = 8
 _NULL: Final = "NULL"
+_TOFINO_POOL_BYTES: Final = 43_067_728
+_TOFINO_SHARED_BYTES: Final = 2 * 400 * 176 * 0.7
+"""Lossless pool, and shared headroom per port: two groups, 400 cells each, 70 % of them (buffer_pool_barefoot.lua)."""
 
 
 def add_run_time_buffers(device: Device, table: HeadroomTable | None) -> None:
     """Add what the switch would add. `table` is None where nothing is known of the platform's headroom."""
     if device.dynamic_buffers:
-        _dynamic(device, dynamic_platform(device.hwsku) or dynamic_platform(device.platform))
+        _dynamic(device, dynamic_chip(device.hwsku, device.platform))
     else:
         _traditional(device, table)
 
@@ -59,29 +62,35 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
             port.groups[group] = Binding(port.qos_where, name, port.qos_where)
 
 
-def _dynamic(device: Device, platform: Platform | None) -> None:
+def _dynamic(device: Device, chip: Chip | None) -> None:
     known = True
     for port in device.ports.values():
         for bound in port.groups.values():
             if bound.profile != _NULL:
                 continue
-            if platform is None or port.speed_mbps is None or port.cable_m is None:
+            if chip is None or port.speed_mbps is None or port.cable_m is None:
                 port.headroom_unknown, known = True, False
                 continue
-            bound.profile = _dynamic_profile(device, platform, port)
+            bound.profile = _dynamic_profile(device, chip, port)
     pool = device.pools.get(INGRESS_POOL)
-    if pool is not None and pool.size_bytes is None and known and platform is not None:
-        pool.size_bytes = _pool_left(device, platform)
+    if pool is None or pool.size_bytes is not None or not known or chip is None:
+        return
+    if chip.nvidia:
+        pool.size_bytes = _pool_left(device)
+    else:
+        pool.size_bytes = _TOFINO_POOL_BYTES
+        pool.shared_headroom_bytes = pool.shared_headroom_bytes or int(len(device.ports) * _TOFINO_SHARED_BYTES)
 
 
-def _dynamic_profile(device: Device, platform: Platform, port: Port) -> str:
+def _dynamic_profile(device: Device, chip: Chip, port: Port) -> str:
     speed, cable = port.speed_mbps or 0, port.cable_m or 0
     eight = port.lanes == _LANES_8
-    suffix = ("" if port.mtu == DEFAULT_MTU else f"_mtu{port.mtu}") + ("_8lane" if eight else "")
+    suffix = ("" if port.mtu == DEFAULT_MTU else f"_mtu{port.mtu}") + ("_8lane" if eight and chip.nvidia else "")
     name = f"pg_lossless_{speed}_{cable}m{suffix}_profile"
     if name not in device.profiles:
-        shared = device.over_subscribe_ratio > 0
-        asic = replace(platform.asic, size_8_lanes_bytes=port.mtu)
+        pool = device.pools.get(INGRESS_POOL)
+        shared = not chip.nvidia or device.over_subscribe_ratio > 0 or bool(pool and pool.shared_headroom_bytes)
+        asic = replace(chip.asic, size_8_lanes_bytes=port.mtu)
 
         def row_of(small_percent: int | None) -> Row:
             return vendor_row(asic, speed, cable, eight_lanes=eight, port_mtu=port.mtu, lossless_mtu=device.pattern_mtu,
@@ -96,10 +105,11 @@ def _dynamic_profile(device: Device, platform: Platform, port: Port) -> str:
     return name
 
 
-def _pool_left(device: Device, platform: Platform) -> int | None:
+def _pool_left(device: Device) -> int | None:
     """Bytes left for the lossless pool (buffer_pool_mellanox.lua lines 186-472)."""
-    egress = device.pools.get("egress_lossless_pool")
-    total = platform.mmu_bytes if egress is None or egress.size_bytes is None else egress.size_bytes
+    egress, known = device.pools.get("egress_lossless_pool"), find_platform(device.hwsku)
+    total = egress.size_bytes if egress is not None else None
+    total = total if total is not None else known.mmu_bytes if known is not None else None
     if total is None:
         return None
     used = headroom = lossless_ports = 0

@@ -1,8 +1,9 @@
 """Arista EOS running-config -> the neutral model: QoS maps, profiles, PFC, its watchdog, ECN, interfaces.
 
-Buffer carving is platform CLI and differs per chip; it is listed as not understood. Unmapped DSCPs follow the EOS
-default (DSCP / 8), traffic class to transmit queue is 1:1. Thresholds in segments need the platform's cell and are
-refused with the remedy. Source: EOS user manual, "Quality of Service and Traffic Management"; AVD's eos_cli schema.
+Buffer carving is platform CLI: `eos_mmu.py` reads Trident's and Tomahawk's. Unmapped DSCPs follow the EOS default
+(DSCP / 8), traffic class to transmit queue is 1:1. Thresholds in segments need the platform's cell, which is known
+where the `! device:` line names the model, and refused with the remedy where not.
+Source: EOS user manual, "Quality of Service and Traffic Management"; AVD's eos_cli schema.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from fabric.configs.eos_mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.model import Binding, Curve, Device, Port, Scheduler, Watchdog, Wred
 from fabric.configs.textconfig import Line, TextReader, numbers
 
@@ -25,6 +27,7 @@ def parse_eos(text: str, file: str) -> Device:
     """One running-config."""
     reader = TextReader(text, file, Path(file).stem, "eos")
     device = reader.device
+    device.hwsku = model_of(text)
     dscp = {value: value // 8 for value in range(64)}
     tc_queue = {tc: tc for tc in range(8)}
     first = reader.lines.note(("qos map",), 1)
@@ -59,6 +62,7 @@ def parse_eos(text: str, file: str) -> Device:
                 _qos(reader, block, port, default)
             if off:
                 port.lossless = frozenset()
+    read_mmu(reader)
     return reader.finish()
 
 
@@ -144,8 +148,10 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
 
 
 def _size(reader: TextReader, line: Line, text: str, unit: str) -> int | None:
-    if unit not in _UNITS:
-        reader.defect(line, "random-detect", f"unit '{unit[:20]}' depends on the chip's cell: write bytes or kbytes")
+    scale = cell_bytes(reader.device.hwsku) if unit == "segments" else _UNITS.get(unit)
+    if scale is None:
+        reader.defect(line, "random-detect", f"unit '{unit[:20]}' depends on the chip's cell: write bytes or kbytes, "
+                      "or keep the '! device:' line")
         return None
     value = reader.number(line, text, 1, 256_000_000, "threshold")
-    return None if value is None else value * _UNITS[unit]
+    return None if value is None else value * scale

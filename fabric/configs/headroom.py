@@ -82,7 +82,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Asic:
-    """Constants of the NVIDIA formula for one table, as published in asic_table.j2 or found to reproduce the table."""
+    """Constants of the formula for one chip or table, as published in asic_table.j2 or found to reproduce the table."""
 
     cell_factor: float
     """Buffer taken per byte of 64-byte packets: cells a packet occupies over its length."""
@@ -98,6 +98,14 @@ class Asic:
     pipeline_8_lanes_bytes: int
     shared_headroom: bool
     size_8_lanes_bytes: int = 0
+    slow_peer_mbps: int | None = None
+    """A speed at which the peer is given twice the standard's quanta."""
+    extra_bytes: int = 0
+    """Added to every xoff."""
+    share_as_stated: bool = False
+    """small_percent is taken as a share of bytes, not turned into one (Tofino)."""
+    cable_divisor: int = 8000
+    """Bits to bytes on the cable; 8192 where the script divides by 8 x 1024 (Tofino)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +128,11 @@ def _ceil_1024(value: float) -> int:
 def propagation_terms(asic: Asic, speed_mbps: int, cable_m: int, port_mtu: int,
                       gearbox_bytes: int = 0) -> list[Term]:
     """What is multiplied by the cell occupancy, in the order of the source."""
-    cable = 2 * cable_m * speed_mbps * 1_000_000_000 / _LIGHT_M_PER_S / 8000
-    peer = float(quanta_bytes(speed_mbps)) if asic.peer_bytes is None else asic.peer_bytes
-    rule = "pause quanta of 802.3 annex 31B x 64 B" if asic.peer_bytes is None else "3.8 KB, older than the quanta"
+    cable = 2 * cable_m * speed_mbps * 1_000_000_000 / _LIGHT_M_PER_S / asic.cable_divisor
+    twice = 2 if speed_mbps == asic.slow_peer_mbps else 1
+    peer = float(twice * quanta_bytes(speed_mbps)) if asic.peer_bytes is None else asic.peer_bytes
+    rule = ("3.8 KB, older than the quanta" if asic.peer_bytes is not None
+            else ("2 x " if twice == 2 else "") + "pause quanta of 802.3 annex 31B x 64 B")
     terms = [Term("local frame", float(port_mtu), "port MTU: the pause frame waits for it"),
              Term("cable, both ways", cable, "2 x length x rate / 198e6 m/s"),
              Term("gearbox, both ends", 2.0 * gearbox_bytes, "2 x gearbox delay"),
@@ -139,23 +149,24 @@ def occupancy(asic: Asic, small_percent: int, lossless_mtu: int) -> float:
     The share of small bytes is not multiplied by small_percent in the source, which doubles it at 50 %; kept here,
     because the shipped tables contain it.
     """
-    small = 100 * 64 / ((small_percent * 64 + (100 - small_percent) * lossless_mtu) / 100)
+    mixed = (small_percent * 64 + (100 - small_percent) * lossless_mtu) / 100
+    small = float(small_percent) if asic.share_as_stated else 100 * 64 / mixed
     return (100 - small + small * asic.cell_factor) / 100
 
 
 def vendor_row(asic: Asic, speed_mbps: int, cable_m: int, *, eight_lanes: bool = False, port_mtu: int | None = None,
                lossless_mtu: int | None = None, small_percent: int | None = None, gearbox_bytes: int = 0,
                threshold: int = 0, shared_headroom: bool | None = None) -> Row:
-    """NVIDIA's row for a speed and cable; what is None is as in the vendor's own table.
+    """The formula's row for a speed and cable; what is None is as in the vendor's own table.
 
-    Source: buffer_headroom_mellanox.lua lines 120-199.
+    Source: buffer_headroom_mellanox.lua lines 120-199, buffer_headroom_barefoot.lua.
     """
     mtu = asic.port_mtu if port_mtu is None else port_mtu
     inner = asic.lossless_mtu if lossless_mtu is None else lossless_mtu
     share = asic.small_percent if small_percent is None else small_percent
     shared = asic.shared_headroom if shared_headroom is None else shared_headroom
     terms = propagation_terms(asic, speed_mbps, cable_m, mtu, gearbox_bytes)
-    exact = inner + sum(term.bytes for term in terms) * occupancy(asic, share, inner)
+    exact = inner + sum(term.bytes for term in terms) * occupancy(asic, share, inner) + asic.extra_bytes
     xon = asic.pipeline_8_lanes_bytes if eight_lanes else asic.pipeline_bytes
     # The sum is rounded once, from the exact headroom: rounding xoff first misses three shipped 800G rows by 1 KB.
     size = xon if shared else _ceil_1024(exact + xon + (asic.size_8_lanes_bytes if eight_lanes else 0))

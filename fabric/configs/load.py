@@ -62,6 +62,7 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     if problems:
         raise InputErrors("configuration", problems)
     network.links = cables
+    _cables_of_links(network)
     for device in named.values():
         if device.language == "sonic":
             add_run_time_buffers(device, network.tables.find(device.hwsku, device.platform))
@@ -70,6 +71,16 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
         network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))
     return network
+
+
+def _cables_of_links(network: Network) -> None:
+    """Lengths of the links file for switches whose language has none; what a switch states itself stays."""
+    for cable in network.links:
+        for end in (cable.a, cable.b):
+            port = network.port(end)
+            if cable.length_m is not None and port is not None and port.cable_m is None and (
+                    network.devices[end[0]].language != "sonic"):
+                port.cable_m, port.cable_where = cable.length_m, port.where
 
 
 def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:

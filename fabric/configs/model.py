@@ -87,6 +87,8 @@ class BufferProfile:
     xoff_bytes: int = 0
     derived: str = ""
     """Non-empty where the switch itself would make this profile at run time; says from what."""
+    assumed: bool = False
+    """The vendor computes this headroom and does not publish how: its bytes stand in for it and are not judged."""
 
     @property
     def lossless(self) -> bool:

@@ -1,229 +1,282 @@
 """NVIDIA NVUE (Cumulus Linux) YAML or JSON -> the neutral model.
 
 `qos roce` is a macro: trust DSCP, priority 3 lossless in traffic class 3, CNPs in class 6 strict, ECN on class 3.
-What the file states itself wins over the macro. Thresholds of the headroom are computed by the switch from
-cable-length. Source: NVIDIA Cumulus Linux 5.x user guide, "RoCE" and "Quality of Service".
+What the file states itself wins over the macro. A profile of an interface wins over `default-global`. Buffers are
+read by `nvue_buffers.py`. Source: NVIDIA Cumulus Linux 5.x user guide, "RoCE" and "Quality of Service".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
 
 from fabric.configs.jsonfile import JsonText, refuse
-from fabric.configs.model import (
-    Binding,
-    Curve,
-    Defect,
-    Device,
-    Port,
-    QosMap,
-    Scheduler,
-    Unread,
-    Watchdog,
-    Where,
-    Wred,
-)
+from fabric.configs.model import Binding, Curve, Device, Port, QosMap, Scheduler, Tunnel, Vlan, Watchdog, Wred
+from fabric.configs.nvue_buffers import PfcProfile, add_buffers
+from fabric.configs.nvue_reader import Reader, is_nvue
 from fabric.configs.yamlfile import YamlText
 from fabric.units import parse_rate_bps
 
 _ROCE_PRIORITY, _CNP_CLASS = 3, 6
 _MIN_BYTES, _MAX_BYTES, _POLL_MS, _POLLS = 150_000, 1_500_000, 100, 3
 _DEFAULT: Final = "default-global"
-_KNOWN_QOS: Final = frozenset(("roce", "pfc", "congestion-control", "mapping", "egress-queue-mapping",
-                               "egress-scheduler", "pfc-watchdog"))
+_QOS: Final = ("roce", "pfc", "congestion-control", "mapping", "egress-queue-mapping", "egress-scheduler", "remark",
+               "pfc-watchdog", "link-pause", "traffic-pool", "advance-buffer-config", "egress-shaper")
+_PORT_QOS: Final = ("pfc", "pfc-watchdog", "mapping", "remark", "egress-scheduler", "congestion-control", "link-pause",
+                    "egress-shaper")
+_PORT: Final = ("type", "link", "qos", "description", "ip", "bridge", "evpn", "lldp", "router", "counters")
+_LINK: Final = ("mtu", "speed", "state", "fec", "auto-negotiate", "lanes", "duplex", "breakout")
+_MAX_PORTS: Final = 4096
+T = TypeVar("T")
 
 
-def is_nvue(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a list of {header} and {set}, or a mapping with `set`."""
-    rows = value if isinstance(value, list) else [value]
-    return any(isinstance(row, dict) and isinstance(row.get("set"), dict) for row in rows)
+@dataclass(frozen=True, slots=True)
+class _Profiles:
+    """Profiles an interface can name, by family and name."""
 
-
-class _Reader:
-    def __init__(self, source: JsonText | YamlText, file: str) -> None:
-        self.source = source
-        self.top: dict[str, Any] = {}
-        self.base: Where = ()
-        rows = source.value if isinstance(source.value, list) else [source.value]
-        header: dict[str, Any] = {}
-        for number, row in enumerate(rows):
-            if isinstance(row, dict) and isinstance(row.get("set"), dict):
-                self.top = row["set"]
-                self.base = (str(number), "set") if isinstance(source.value, list) else ("set",)
-            if isinstance(row, dict) and isinstance(row.get("header"), dict):
-                header = row["header"]
-        self.device = Device(Path(file).stem, file, "nvue", source)
-        self.device.hwsku = str(header.get("model", ""))
-
-    def at(self, *path: str) -> dict[str, Any]:
-        """A mapping of the file; empty where it is absent, a defect where it is something else."""
-        here: Any = self.top
-        for number, word in enumerate(path):
-            here = here.get(word, {})
-            if here is None:
-                here = {}
-            if not isinstance(here, dict):
-                self.bad(path[: number + 1], "is not a mapping")
-                return {}
-        found: dict[str, Any] = here
-        return found
-
-    def where(self, *path: str) -> Where:
-        return (*self.base, *path)
-
-    def bad(self, path: tuple[str, ...], text: str) -> None:
-        self.device.defects.append(Defect("R5", self.where(*path), ".".join(path), text))
-
-    def unread(self, path: tuple[str, ...]) -> None:
-        self.device.unread.append(Unread(self.device.place(self.where(*path)), ".".join(path)))
-
-    def number(self, path: tuple[str, ...], value: Any, low: int, high: int) -> int | None:  # noqa: ANN401
-        text = str(value)
-        if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 16
-                                           and low <= int(text) <= high):
-            self.bad(path, f"{text[:40]} is outside {low}..{high}")
-            return None
-        return int(text)
-
-    def entries(self, *path: str) -> Iterator[tuple[int, dict[str, Any], tuple[str, ...]]]:
-        """(number, mapping, path) of rows such as `dscp: {'26': {...}}`; keys may be lists and ranges."""
-        for key, value in self.at(*path).items():
-            for part in str(key).split(","):
-                first, _, last = part.strip().partition("-")
-                if not (first.isdigit() and (not last or last.isdigit()) and len(first + last) < 7 and isinstance(
-                        value, dict)):
-                    self.bad((*path, key), "is not a number with settings")
-                    continue
-                for number in range(int(first), min(int(last or first), 63) + 1):
-                    yield number, value, (*path, key)
+    pfc: Mapping[str, PfcProfile]
+    mapping: Mapping[str, str]
+    remark: Mapping[str, str]
+    scheduler: Mapping[str, dict[int, str]]
+    """Queue to scheduler."""
+    marking: Mapping[str, dict[int, tuple[str, Binding]]]
+    """Queue to marking profile, and where it stands."""
+    pause: frozenset[str]
 
 
 def parse_nvue(source: JsonText | YamlText, file: str) -> Device:
     """One startup.yaml or its JSON. Raises InputErrors where it is none."""
     if not is_nvue(source.value):
         raise refuse(file, "no 'set' mapping of NVUE in it", "give /etc/nvue.d/startup.yaml or `nv config show`")
-    reader = _Reader(source, file)
+    reader = Reader(source, file)
     device, roce = reader.device, reader.at("qos", "roce")
     device.name = str(reader.at("system").get("hostname") or device.name)[:253]
-    on = roce.get("enable") in {"on", True} or (bool(roce) and "enable" not in roce)
+    on = roce.get("enable") in {"on", True} or roce.get("state") in {"enabled", "enable"} or (
+        bool(roce) and not {"enable", "state"} & roce.keys())
     for where, first, second in source.duplicates:
-        device.defects.append(Defect("R8", where, ".".join(where), f"is given twice, on lines {first} and {second}"))
-    _maps(reader, macro=on)
-    lossless, watched = _pfc(reader, macro=on and roce.get("mode", "lossless") == "lossless")
-    queues = _queues(reader, macro=on)
-    _ports(reader, lossless, queues, watched)
-    for word in reader.at("qos"):
-        if word not in _KNOWN_QOS:
-            reader.unread(("qos", word))
-    for word in reader.top:
-        if word not in {"qos", "interface", "system"}:
-            reader.unread((word,))
+        reader.bad(where[len(reader.base):], f"is given twice, on lines {first} and {second}", "R8")
+    mapping = _maps(reader, macro=on)
+    profiles = _Profiles(
+        _pfc(reader, macro=on and roce.get("mode", "lossless") == "lossless"), mapping, _remark(reader),
+        _schedulers(reader, macro=on), _marking(reader, macro=on),
+        frozenset(str(name) for name in reader.at("qos", "link-pause")))
+    _ports(reader, profiles, _watchdog(reader))
+    _tunnel(reader)
+    for domain in reader.at("bridge", "domain"):
+        age = reader.at("bridge", "domain", domain).get("ageing")
+        device.mac_age_s = None if age is None else reader.number(("bridge", "domain", domain, "ageing"), age, 0, 10**6)
+    add_buffers(reader, profiles.pfc, macro=on)
+    reader.only(("qos",), _QOS)
+    reader.only((), ("qos", "interface", "system", "nve", "bridge"))
     return device
 
 
-def _maps(reader: _Reader, *, macro: bool) -> None:
-    device, path = reader.device, ("qos", "mapping", _DEFAULT)
-    dscp = {value: value // 8 for value in range(64)} if not macro else {
-        value: {_ROCE_PRIORITY: _ROCE_PRIORITY, _CNP_CLASS: _CNP_CLASS}.get(value // 8, 0) for value in range(64)}
-    for value, row, at in reader.entries(*path, "dscp"):
-        found = reader.number((*at, "switch-priority"), row.get("switch-priority"), 0, 7)
-        if found is not None and value < 64:
-            dscp[value] = found
+def _maps(reader: Reader, *, macro: bool) -> dict[str, str]:
+    device = reader.device
+    device.maps = {"dscp_to_tc": {}, "tc_to_queue": {}, "tc_to_pg": {}, "pfc_to_queue": {}, "tc_to_dscp": {}}
+    for name in dict.fromkeys((_DEFAULT, *reader.at("qos", "mapping"))):
+        path = ("qos", "mapping", name)
+        row = reader.at(*path)
+        reader.only(path, ("trust", "dscp", "pcp", "port-default-sp"))
+        default = reader.number((*path, "port-default-sp"), row.get("port-default-sp", 0), 0, 7) or 0
+        trust = reader.choice((*path, "trust"), row.get("trust", "l3"), ("l2", "l3", "port", "both")) or "l3"
+        if trust in {"l2", "port"}:              # routed packets have no 802.1p: the port's default decides
+            dscp = dict.fromkeys(range(64), default)
+        elif macro and name == _DEFAULT:
+            dscp = {value: value // 8 if value // 8 in {_ROCE_PRIORITY, _CNP_CLASS} else 0 for value in range(64)}
+        else:
+            dscp = {value: value // 8 for value in range(64)}
+        for value, entry, at in reader.entries(*path, "dscp"):
+            found = reader.number((*at, "switch-priority"), entry.get("switch-priority"), 0, 7)
+            if found is not None and value < 64 and trust not in {"l2", "port"}:
+                dscp[value] = found
+        where = reader.where(*path, "trust" if trust in {"l2", "port"} else "dscp")
+        device.maps["dscp_to_tc"][str(name)] = QosMap(str(name), where, dscp)
     queue = {value: value if not macro or value in {_ROCE_PRIORITY, _CNP_CLASS} else 0 for value in range(8)}
     for value, row, at in reader.entries("qos", "egress-queue-mapping", _DEFAULT, "switch-priority"):
         found = reader.number((*at, "traffic-class"), row.get("traffic-class"), 0, 7)
         if found is not None and value < 8:
             queue[value] = found
-    device.maps = {"dscp_to_tc": {_DEFAULT: QosMap(_DEFAULT, reader.where(*path, "dscp"), dscp)},
-                   "tc_to_queue": {_DEFAULT: QosMap(_DEFAULT, reader.where("qos", "egress-queue-mapping"), queue)}}
-    device.maps["pfc_to_queue"] = {_DEFAULT: QosMap(_DEFAULT, reader.where("qos", "egress-queue-mapping"), dict(queue))}
-    device.global_maps = dict.fromkeys(("dscp_to_tc", "tc_to_queue", "pfc_to_queue"), _DEFAULT)
+    where = reader.where("qos", "egress-queue-mapping")
+    device.maps["tc_to_queue"][_DEFAULT] = QosMap(_DEFAULT, where, queue)
+    device.maps["pfc_to_queue"][_DEFAULT] = QosMap(_DEFAULT, where, dict(queue))
+    device.maps["tc_to_pg"][_DEFAULT] = QosMap(_DEFAULT, where, {value: value for value in range(8)})
+    device.global_maps = dict.fromkeys(("dscp_to_tc", "tc_to_queue", "pfc_to_queue", "tc_to_pg"), _DEFAULT)
+    return {name: name for name in device.maps["dscp_to_tc"]}
 
 
-def _pfc(reader: _Reader, *, macro: bool) -> tuple[dict[str, tuple[frozenset[int], int | None]], Watchdog]:
-    profiles: dict[str, tuple[frozenset[int], int | None]] = {}
-    if macro:
-        profiles[_DEFAULT] = (frozenset((_ROCE_PRIORITY,)), None)
+def _remark(reader: Reader) -> dict[str, str]:
+    found = {}
+    for name in reader.at("qos", "remark"):
+        path = ("qos", "remark", name)
+        reader.only(path, ("rewrite", "switch-priority"))
+        rewrite = reader.choice((*path, "rewrite"), reader.at(*path).get("rewrite", "l2"), ("l2", "l3", "both"))
+        entries: dict[int, int] = {}
+        for value, row, at in reader.entries(*path, "switch-priority"):
+            dscp = reader.number((*at, "dscp"), row["dscp"], 0, 63) if "dscp" in row else None
+            if dscp is not None and value < 8 and rewrite in {"l3", "both"}:
+                entries[value] = dscp
+        reader.device.maps["tc_to_dscp"][str(name)] = QosMap(str(name), reader.where(*path, "switch-priority"), entries)
+        found[str(name)] = str(name)
+    return found
+
+
+def _pfc(reader: Reader, *, macro: bool) -> dict[str, PfcProfile]:
+    roce = PfcProfile(reader.where("qos", "roce"), frozenset((_ROCE_PRIORITY,)))
+    found = {_DEFAULT: roce} if macro else {}
     for name in reader.at("qos", "pfc"):
         path = ("qos", "pfc", name)
         row = reader.at(*path)
-        bits = frozenset(value for value, _, _ in reader.entries(*path, "switch-priority") if value < 8)
-        both = row.get("tx", "enable") == "enable" and row.get("rx", "enable") == "enable"
-        cable = row.get("cable-length")
-        metres = None if cable is None else reader.number((*path, "cable-length"), cable, 1, 100_000)
-        for word in row:
-            if word not in {"switch-priority", "tx", "rx", "cable-length"}:
-                reader.unread((*path, word))
-        profiles[name] = (bits if both else frozenset(), metres)
+        reader.only(path, ("switch-priority", "tx", "rx", "cable-length", "xoff-threshold", "xon-threshold",
+                           "port-buffer"))
+        bits = reader.priorities((*path, "switch-priority"), row["switch-priority"]) if "switch-priority" in row else (
+            found[str(name)].priorities if str(name) in found else frozenset())
+        both = all(str(row.get(way, "enable")) in {"enable", "enabled"} for way in ("tx", "rx"))
+
+        def number(word: str, low: int, high: int, path: tuple[str, ...] = path,
+                   row: dict[str, Any] = row) -> int | None:
+            return reader.number((*path, word), row[word], low, high) if word in row else None
+
+        found[str(name)] = PfcProfile(
+            reader.where(*path), bits if both else frozenset(), number("cable-length", 1, 100_000),
+            number("port-buffer", 0, 2**32), number("xoff-threshold", 0, 2**32), number("xon-threshold", 0, 2**32))
+    return found
+
+
+def _watchdog(reader: Reader) -> Watchdog:
     row, at = reader.at("qos", "pfc-watchdog"), ("qos", "pfc-watchdog")
     poll = reader.number((*at, "polling-interval"), row.get("polling-interval", _POLL_MS), 100, 5000) or _POLL_MS
     polls = reader.number((*at, "robustness"), row.get("robustness", _POLLS), 1, 1000) or _POLLS
     reader.device.watchdog_poll_ms = poll
-    return profiles, Watchdog(reader.where(*at), "drop", poll * polls, poll)
+    return Watchdog(reader.where(*at), "drop", poll * polls, poll)
 
 
-def _queues(reader: _Reader, *, macro: bool) -> dict[int, Binding]:
-    device, found = reader.device, {}
-    where = reader.where("qos", "roce")
+def _schedulers(reader: Reader, *, macro: bool) -> dict[str, dict[int, str]]:
+    device, found = reader.device, {_DEFAULT: dict[int, str]()}
     if macro:
         for queue, kind in ((0, "DWRR"), (_ROCE_PRIORITY, "DWRR"), (_CNP_CLASS, "STRICT")):
             name = f"roce class {queue}"
-            device.schedulers[name] = Scheduler(name, where, kind, 50)
-            found[queue] = Binding(where, scheduler=name)
-        device.wreds["roce"] = Wred("roce", where, "ecn_all", {"green": Curve(_MIN_BYTES, _MAX_BYTES, 100)})
-        found[_ROCE_PRIORITY].wred = "roce"
-    for queue, row, at in reader.entries("qos", "egress-scheduler", _DEFAULT, "traffic-class"):
-        name = f"egress-scheduler {queue}"
-        strict = row.get("mode") == "strict"
-        weight = 1 if strict else reader.number((*at, "bw-percent"), row.get("bw-percent", 1), 1, 100) or 1
-        device.schedulers[name] = Scheduler(name, reader.where(*at), "STRICT" if strict else "DWRR", weight)
-        found.setdefault(queue, Binding(reader.where(*at))).scheduler = name
-    for queue, row, at in reader.entries("qos", "congestion-control", _DEFAULT, "traffic-class"):
-        name = f"congestion-control {queue}"
-        low = reader.number((*at, "min-threshold"), row.get("min-threshold", _MIN_BYTES), 0, 2**40)
-        high = reader.number((*at, "max-threshold"), row.get("max-threshold", _MAX_BYTES), 0, 2**40)
-        pmax = reader.number((*at, "probability"), row.get("probability", 100), 0, 100)
-        if low is not None and high is not None:
-            marks = row.get("ecn", "enable") == "enable"
-            drops = frozenset(("green",)) if row.get("red") == "enable" else frozenset()
-            device.wreds[name] = Wred(name, reader.where(*at), "ecn_all" if marks else "ecn_none",
-                                      {"green": Curve(low, high, pmax)}, drops)
-            bound = found.setdefault(queue, Binding(reader.where(*at)))
-            bound.wred, bound.where = name, reader.where(*at)
+            device.schedulers[name] = Scheduler(name, reader.where("qos", "roce"), kind, 50)
+            found[_DEFAULT][queue] = name
+    for profile in reader.at("qos", "egress-scheduler"):
+        own = found.setdefault(str(profile), {})
+        for queue, row, at in reader.entries("qos", "egress-scheduler", profile, "traffic-class"):
+            name = f"egress-scheduler {profile} {queue}"
+            strict = reader.choice((*at, "mode"), row.get("mode", "dwrr"), ("strict", "dwrr")) == "strict"
+            weight = 1 if strict else reader.number((*at, "bw-percent"), row.get("bw-percent", 1), 0, 100) or 1
+            device.schedulers[name] = Scheduler(name, reader.where(*at), "STRICT" if strict else "DWRR", weight)
+            own[queue] = name
     return found
 
 
-def _ports(reader: _Reader, profiles: dict[str, tuple[frozenset[int], int | None]], queues: dict[int, Binding],
-           watchdog: Watchdog) -> None:
-    for name in reader.at("interface"):
-        path = ("interface", name)
-        if str(reader.at(*path).get("type", "swp")) != "swp" or not str(name).startswith("swp"):
-            continue
-        link, qos = reader.at(*path, "link"), reader.at(*path, "qos")
-        port = Port(str(name), reader.where(*path), admin_up=reader.at(*path, "link").get("state") != "down",
-                    qos_where=reader.where("qos", "pfc"), queues=dict(queues))
-        if "mtu" in link:
-            port.mtu = reader.number((*path, "link", "mtu"), link["mtu"], 552, 9216) or port.mtu
-        if "speed" in link:
-            try:
-                port.speed_mbps = parse_rate_bps(link["speed"]) // 10**6
-            except ValueError as error:
-                reader.bad((*path, "link", "speed"), str(error).splitlines()[0])
-        profile = reader.at(*path, "qos", "pfc").get("profile", _DEFAULT)
-        if profile in profiles:
-            port.lossless, port.cable_m = profiles[profile]
-            port.cable_where = reader.where("qos", "pfc", str(profile), "cable-length")
-        elif profile != _DEFAULT:
-            reader.device.defects.append(Defect("R1", reader.where(*path, "qos", "pfc"), str(name),
-                                                f"pfc profile '{str(profile)[:40]}' is not in the file"))
-        state = reader.at(*path, "qos", "pfc-watchdog").get("state")
-        if state == "enable":
-            port.watchdog, port.watched = watchdog, port.lossless
-        for word in qos:
-            if word not in {"pfc", "pfc-watchdog"}:
-                reader.unread((*path, "qos", word))
-        reader.device.ports[port.name] = port
+def _marking(reader: Reader, *, macro: bool) -> dict[str, dict[int, tuple[str, Binding]]]:
+    device, found = reader.device, {_DEFAULT: dict[int, tuple[str, Binding]]()}
+    if macro:
+        where = reader.where("qos", "roce")
+        device.wreds["roce"] = Wred("roce", where, "ecn_all", {"green": Curve(_MIN_BYTES, _MAX_BYTES, 100)})
+        found[_DEFAULT][_ROCE_PRIORITY] = "roce", Binding(where)
+    for profile in reader.at("qos", "congestion-control"):
+        own = found.setdefault(str(profile), {})
+        for queue, row, at in reader.entries("qos", "congestion-control", profile, "traffic-class"):
+            name = f"congestion-control {profile} {queue}"
+            low = reader.number((*at, "min-threshold"), row.get("min-threshold", _MIN_BYTES), 0, 2**40)
+            high = reader.number((*at, "max-threshold"), row.get("max-threshold", _MAX_BYTES), 0, 2**40)
+            pmax = reader.number((*at, "probability"), row.get("probability", 100), 0, 100)
+            if low is not None and high is not None:
+                marks = str(row.get("ecn", "enable")) in {"enable", "enabled", "on", "True"}
+                drops = frozenset(("green",)) if str(row.get("red")) in {"enable", "enabled"} else frozenset()
+                device.wreds[name] = Wred(name, reader.where(*at), "ecn_all" if marks else "ecn_none",
+                                          {"green": Curve(low, high, pmax)}, drops)
+                own[queue] = name, Binding(reader.where(*at))
+    return found
 
 
+def _names(text: str) -> Iterator[str]:
+    """'swp1-4,swp9s0-3' -> every port, as `nv config show` folds them."""
+    for part in text.split(","):
+        stem, dash, last = part.strip().rpartition("-")
+        head = stem.rstrip("0123456789")
+        first = stem[len(head):]
+        if dash and first and last.isascii() and last.isdigit() and len(first) < 5 and len(last) < 5 and (
+                int(first) <= int(last)):
+            yield from (f"{head}{number}" for number in range(int(first), int(last) + 1))
+        else:
+            yield part.strip()
+
+
+def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
+    for key in reader.at("interface"):
+        row = reader.at("interface", key)
+        for name in _names(str(key)):
+            if name.startswith("swp") and row.get("type", "swp") == "swp" and "." not in name:
+                if len(reader.device.ports) >= _MAX_PORTS:
+                    raise refuse(str(reader.device.place(reader.where("interface", key))),
+                                 f"more than {_MAX_PORTS} ports", "give one file per switch")
+                reader.device.ports[name] = _port(reader, ("interface", key), name, profiles, watchdog)
+        if str(key).startswith("swp"):
+            reader.only(("interface", key), _PORT)
+            reader.only(("interface", key, "qos"), _PORT_QOS)
+            reader.only(("interface", key, "link"), _LINK)
+    for key in reader.at("interface"):
+        if reader.at("interface", key, "bridge", "domain"):
+            vlan = reader.device.vlans.setdefault("switched", Vlan("switched", reader.where("interface", key), None))
+            vlan.members = (*vlan.members, *(name for name in _names(str(key)) if name in reader.device.ports))
+        for member in reader.at("interface", key, "bond", "member"):
+            for name in _names(str(member)):
+                if name in reader.device.ports:
+                    reader.device.ports[name].lag = str(key)
+
+
+def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:
+    link = reader.at(*path, "link")
+    state = link.get("state")
+    port = Port(name, reader.where(*path), admin_up="down" not in (state if isinstance(state, dict) else [state]))
+    if "mtu" in link:
+        port.mtu = reader.number((*path, "link", "mtu"), link["mtu"], 552, 9216) or port.mtu
+    if "speed" in link and str(link["speed"]) != "auto":
+        try:
+            port.speed_mbps = parse_rate_bps(link["speed"]) // 10**6
+        except ValueError as error:
+            reader.bad((*path, "link", "speed"), str(error).splitlines()[0])
+    if "fec" in link:
+        port.fec = {"rs": "rs", "baser": "fc", "off": "none"}.get(str(link["fec"]), "auto")
+    pfc = _chosen(reader, path, "pfc", profiles.pfc)
+    if pfc is not None:
+        port.lossless, port.cable_m, port.qos_where = pfc.priorities, pfc.cable_m, pfc.where
+        port.cable_where = (*pfc.where, "cable-length")
+    mapping, remark = (_chosen(reader, path, word, known)
+                       for word, known in (("mapping", profiles.mapping), ("remark", profiles.remark)))
+    port.maps = {**({"dscp_to_tc": mapping} if mapping else {}), **({"tc_to_dscp": remark} if remark else {})}
+    for queue, scheduler in (_chosen(reader, path, "egress-scheduler", profiles.scheduler) or {}).items():
+        port.queues[queue] = Binding(reader.device.schedulers[scheduler].where, scheduler=scheduler)
+    for queue, (wred, bound) in (_chosen(reader, path, "congestion-control", profiles.marking) or {}).items():
+        port.queues[queue] = replace(port.queues.get(queue, bound), wred=wred, where=bound.where)
+    dog = reader.at(*path, "qos").get("pfc-watchdog", False)
+    if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in {"enable", "enabled"}:
+        port.watchdog, port.watched = watchdog, port.lossless
+    port.global_pause = bool(profiles.pause) and reader.at(*path, "qos", "link-pause").get(
+        "profile", _DEFAULT) in profiles.pause
+    return port
+
+
+def _chosen(reader: Reader, path: tuple[str, ...], family: str, known: Mapping[str, T]) -> T | None:
+    """The profile an interface names, else the global one; a name that leads nowhere is a defect."""
+    name = str(reader.at(*path, "qos", family).get("profile", _DEFAULT))
+    if name not in known and name != _DEFAULT:
+        reader.bad((*path, "qos", family, "profile"), f"{family} profile '{name[:40]}' is not in the file", "R1")
+        return known.get(_DEFAULT)
+    return known.get(name)
+
+
+def _tunnel(reader: Reader) -> None:
+    row, path = reader.at("nve", "vxlan"), ("nve", "vxlan")
+    reader.only(("nve",), ("vxlan",))
+    if not row or row.get("enable") in {"off", False} or row.get("state") == "disabled":
+        return
+    action = reader.at(*path, "encapsulation", "dscp").get("action", "derive")
+    mode = reader.choice((*path, "encapsulation", "dscp", "action"), action, ("copy", "set", "derive"))
+    address = str(reader.at(*path, "source").get("address", ""))
+    # `derive` writes the DSCP of the switch priority: the class survives, as with `copy`.
+    reader.device.tunnels["vxlan"] = Tunnel("vxlan", reader.where(*path), "pipe" if mode == "set" else "uniform",
+                                            ipv6=":" in address)

@@ -31,8 +31,7 @@ class HeadroomTable:
     @classmethod
     def of_platform(cls, platform: Platform) -> HeadroomTable:
         """The shipped table of a platform whose formula is known."""
-        rows = {(speed, cable): platform.row(speed, cable)
-                for speed in platform.speeds_mbps for cable in platform.cables_m}
+        rows = {(speed, cable): platform.row(speed, cable) for speed, cable in platform.keys}
         return cls(f"the formula of {platform.name}", rows)
 
     def get(self, speed_mbps: int, cable_m: int) -> Row | None:

@@ -1,7 +1,8 @@
 """What is known of switch platforms: headroom formula constants, buffer size, and which cables their tables have.
 
-Only platforms whose shipped table is reproduced to the byte by the published formula are here; for every other one
-the user gives the table (pg_profile_lookup.ini), which is also what the switch itself reads.
+`PLATFORMS`: SKUs whose shipped table the published formula reproduces to the byte; for every other one the user gives
+the table (pg_profile_lookup.ini), which is also what the switch itself reads. `dynamic_chip`: chips whose switches
+compute their headroom themselves. Those are NVIDIA's and Tofino 2; other vendors publish no formula at all.
 Source: sonic-buildimage platform/mellanox/asic_table.j2 and the tables' own numbers.
 """
 
@@ -11,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 from fabric.configs.headroom import Asic, Row, vendor_row
 
@@ -33,6 +34,13 @@ class Platform:
     mmu_bytes: int | None = None
     odd_sizes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """Shipped sizes that are not the sum of their own xoff and xon."""
+    also: tuple[tuple[int, int], ...] = ()
+    """Rows beside every speed with every cable."""
+
+    @property
+    def keys(self) -> list[tuple[int, int]]:
+        """(speed, cable) of every shipped row."""
+        return [*((speed, cable) for speed in self.speeds_mbps for cable in self.cables_m), *self.also]
 
     def row(self, speed_mbps: int, cable_m: int) -> Row:
         """What the shipped table has for this speed and cable; also computed where it has no such row."""
@@ -42,7 +50,7 @@ class Platform:
 
     def shipped(self, speed_mbps: int, cable_m: int) -> bool:
         """Whether the shipped table has this row. Only then does the switch make a lossless group."""
-        return speed_mbps in self.speeds_mbps and cable_m in self.cables_m
+        return (speed_mbps, cable_m) in self.keys
 
 
 _SPECTRUM: Final = Asic(cell_factor=2.0, small_percent=100, lossless_mtu=1024, port_mtu=9100, peer_bytes=_LEGACY_PEER,
@@ -54,6 +62,9 @@ _SPECTRUM_4: Final = Asic(cell_factor=3.0, small_percent=100, lossless_mtu=1024,
                           size_8_lanes_bytes=9100)
 _SPECTRUM_3_SHARED: Final = replace(_SPECTRUM_2_3, small_percent=50, peer_bytes=None, shared_headroom=True)
 _SPECTRUM_5: Final = replace(_SPECTRUM_4, small_percent=50, lossless_mtu=4096, port_mtu=9216, shared_headroom=True)
+
+_SPECTRUM_6: Final = replace(_SPECTRUM_5, cell_factor=4.0, tile=False, pipeline_bytes=42 * _KB,
+                             pipeline_8_lanes_bytes=42 * _KB, shared_headroom=False, slow_peer_mbps=800_000)
 
 _TO_100G: Final = (10_000, 25_000, 40_000, 50_000, 100_000)
 _TO_400G: Final = (10_000, 25_000, 50_000, 100_000, 200_000, 400_000)
@@ -68,8 +79,11 @@ PLATFORMS: Final = {platform.name: platform for platform in (
     Platform("Mellanox-SN5640-C512X2", _SPECTRUM_5, _TO_400G, (5, 30, 40, 200, 250, 300, 1000)),
     Platform("Mellanox-SN5640-C448O16", _SPECTRUM_5, _TO_400G, (5, 30, 40, 250, 300, 1000)),
     Platform("Mellanox-SN5640-C512S2", _SPECTRUM_5, _TO_400G, (5, 30, 40, 250, 300, 1000)),
+    *(Platform(name, _SPECTRUM_6, (100_000, 200_000, 400_000, 800_000), (5, 40, 300),
+               also=((10_000, 5), (25_000, 5))) for name in ("ACS-SN6600", "ACS-SN6600_LD", "ACS-SN6810_LD")),
 )}
-_ALIASES: Final = {"msn3700c": "ACS-MSN3700", "msn3420": "ACS-MSN3700", "sn5640": "Mellanox-SN5640-C512X2",
+_ALIASES: Final = {"sn6810": "ACS-SN6810_LD", "msn3700c": "ACS-MSN3700", "msn3420": "ACS-MSN3700",
+                   "sn5640": "Mellanox-SN5640-C512X2",
                    "sn4600c": "Mellanox-SN4600C-D24C52"}
 
 
@@ -87,14 +101,50 @@ def find_platform(name: str) -> Platform | None:
     return None
 
 
-def dynamic_platform(name: str) -> Platform | None:
-    """The platform as the dynamic buffer model computes it (buffer_headroom_mellanox.lua), not as its table has it.
+def known_words() -> str:
+    """The models with a known table, as people type them."""
+    return ", ".join(sorted({name.lower().removeprefix("acs-").removeprefix("mellanox-").split("-")[0].split("_")[0]
+                             for name in PLATFORMS}))
 
-    The script takes the standard's pause quanta, whole cells per small packet, and twice the pipeline on eight lanes.
-    """
-    found = find_platform(name)
-    if found is None:
-        return None
-    asic = replace(found.asic, peer_bytes=None, cell_factor=float(ceil(found.asic.cell_factor)),
-                   pipeline_8_lanes_bytes=2 * found.asic.pipeline_bytes)
-    return replace(found, asic=asic)
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A switch chip of the dynamic buffer model: the formula as its own script computes it, not as tables have it."""
+
+    name: str
+    asic: Asic
+    nvidia: bool = True
+
+
+def _spectrum(generation: int, cell_bytes: int, **more: Any) -> Chip:  # noqa: ANN401  fields of Asic
+    """The script takes the standard's pause quanta, whole cells per small packet, and twice the pipeline on 8 lanes."""
+    pipeline = more.pop("pipeline_bytes", 19 * _KB)
+    asic = replace(_SPECTRUM, cell_factor=float(ceil(cell_bytes / 64)), peer_bytes=None, pipeline_bytes=pipeline,
+                   pipeline_8_lanes_bytes=2 * pipeline, **more)
+    return Chip(f"Spectrum-{generation}", asic)
+
+
+_CHIPS: Final = {
+    1: _spectrum(1, 96), 2: _spectrum(2, 144), 3: _spectrum(3, 144), 4: _spectrum(4, 192, tile=True),
+    5: _spectrum(5, 192, tile=True), 6: _spectrum(6, 256, pipeline_bytes=42 * _KB, extra_bytes=18 * _KB)}
+"""Cells of asic_table.j2. Spectrum-4 and 5 add a tile, Spectrum-6 adds 18 KB (buffer_headroom_mellanox.lua)."""
+_GENERATIONS: Final = {**dict.fromkeys(("2010", "2100", "2201", "2410", "2700", "2740"), 1),
+                       **dict.fromkeys(("3420", "3700", "3800"), 2),
+                       **dict.fromkeys(("4280", "4410", "4600", "4700", "4800"), 3),
+                       **dict.fromkeys(("5400", "5600", "5610"), 4), "5640": 5, "6600": 6, "6810": 6}
+_MODEL: Final = re.compile(r"(?<![a-z])m?sn(\d{4})")
+TOFINO_2: Final = Chip("Tofino 2", replace(
+    _SPECTRUM, cell_factor=176 / 64, peer_bytes=None, pipeline_bytes=68 * _KB, pipeline_8_lanes_bytes=68 * _KB,
+    shared_headroom=True, slow_peer_mbps=400_000, share_as_stated=True, cable_divisor=8 * _KB), nvidia=False)
+"""buffer_headroom_barefoot.lua: 400G peers get twice the quanta, size is xon always. MAC and PHY *assumed*: 0.8 KB."""
+
+
+def dynamic_chip(*names: str) -> Chip | None:
+    """The chip that the first telling one of a HWSKU and a platform name ('x86_64-nvidia_sn4410-r0') means."""
+    for name in names:
+        model = _MODEL.search(name.lower())
+        if model is not None and model[1] in _GENERATIONS:
+            return _CHIPS[_GENERATIONS[model[1]]]
+        if "as9516" in name.lower() or "newport" in name.lower():
+            return TOFINO_2
+    return None

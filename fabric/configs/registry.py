@@ -9,7 +9,8 @@ from typing import Final
 from fabric.configs.eos import parse_eos
 from fabric.configs.jsonfile import JsonText, refuse
 from fabric.configs.model import Device
-from fabric.configs.nvue import is_nvue, parse_nvue
+from fabric.configs.nvue import parse_nvue
+from fabric.configs.nvue_reader import is_nvue
 from fabric.configs.nxos import parse_nxos
 from fabric.configs.sonic import parse_sonic
 from fabric.configs.yamlfile import YamlText
@@ -18,7 +19,8 @@ Parser = Callable[[str, str], Device]
 
 _NXOS: Final = re.compile(r"^(?:policy-map type |class-map type |system qos|feature \w+|nv overlay)", re.MULTILINE)
 _EOS: Final = re.compile(r"^(?:qos (?:map|profile) |\s+service-profile |transceiver qsfp|service routing protocols|"
-                         r"spanning-tree mode mstp|priority-flow-control |! device: .*EOS)", re.MULTILINE)
+                         r"spanning-tree mode mstp|priority-flow-control |platform trident |! device: .*EOS)",
+                         re.MULTILINE)
 _YAML: Final = re.compile(r"^(?:- |---|\w+:)", re.MULTILINE)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fabric.configs.headroom import bounds, cable_bytes, nic_xoff_bytes, quanta_bytes, vendor_row
 from fabric.configs.pgtable import HeadroomTables, parse_table
-from fabric.configs.platforms import PLATFORMS, find_platform
+from fabric.configs.platforms import PLATFORMS, dynamic_chip, find_platform
 from fabric.errors import InputErrors
 
 
@@ -32,11 +32,11 @@ def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, refer
         ours = platform.row(speed, cable)
         assert (ours.size_bytes, ours.xon_bytes, ours.xoff_bytes) == (
             int(row["size"]), int(row["xon"]), int(row["xoff"])), (speed, cable)
-    assert len(rows) == len(platform.speeds_mbps) * len(platform.cables_m)
+    assert len(rows) == len(platform.keys)
 
 
 def test_at_least_169_shipped_rows_are_reproduced() -> None:
-    assert sum(len(it.speeds_mbps) * len(it.cables_m) for it in PLATFORMS.values()) >= 169
+    assert sum(len(it.keys) for it in PLATFORMS.values()) >= 169
 
 
 def test_the_hand_computed_row_of_400g_at_40_m_is_met() -> None:
@@ -93,3 +93,35 @@ def test_every_bad_line_of_a_table_is_named() -> None:
     with pytest.raises(InputErrors) as caught:
         parse_table("400000 40m 1 2 3 0\n400000 40 1 2 3 0\n100000 5m x 2 3 0\n400000 40m 1 2 3 0\n", "t.ini")
     assert [problem.path for problem in caught.value.problems] == ["t.ini:2", "t.ini:3", "t.ini:4"]
+
+
+@pytest.mark.parametrize(("name", "chip"), [
+    ("x86_64-mlnx_msn4410-r0", "Spectrum-3"), ("Mellanox-SN2700-D48C8", "Spectrum-1"), ("ACS-SN5400", "Spectrum-4"),
+    ("x86_64-nvidia_sn6810_ld-r0", "Spectrum-6"), ("x86_64-accton_as9516_32d-r0", "Tofino 2"), ("newport", "Tofino 2")])
+def test_the_chip_of_the_dynamic_model_is_told_by_any_name_of_the_switch(name: str, chip: str) -> None:
+    found = dynamic_chip("", name)
+    assert found is not None
+    assert found.name == chip
+
+
+def test_a_chip_without_a_published_formula_is_not_guessed() -> None:
+    assert dynamic_chip("Force10-S6000", "x86_64-dell_z9332f_d1508-r0", "x86_64-sn9999-r0") is None
+
+
+def test_spectrum_6_adds_18_kilobytes_and_takes_cells_of_256() -> None:
+    chip = dynamic_chip("ACS-SN6600")
+    assert chip is not None
+    # prop = 9100 + 20202 + 819.2 + 57920 = 88041; all small packets fill four times their bytes
+    row = vendor_row(chip.asic, 400_000, 40, port_mtu=9100, lossless_mtu=1024, small_percent=100)
+    exact = 1024 + (9100 + 20_202.02 + 819.2 + 57_920) * 4 + 18 * 1024
+    assert row.xoff_bytes == -int(-exact // 1024) * 1024
+    assert row.xon_bytes == 42 * 1024
+
+
+def test_tofino_gives_400g_peers_twice_the_quanta_and_reserves_xon_only() -> None:
+    chip = dynamic_chip("newport")
+    assert chip is not None
+    row = vendor_row(chip.asic, 400_000, 40, port_mtu=9100, lossless_mtu=1024, small_percent=50)
+    exact = 1024 + (9100 + 20_202.02 * 8000 / 8192 + 819.2 + 2 * 57_920) * (50 + 50 * 2.75) / 100
+    assert row.xoff_bytes == -int(-exact // 1024) * 1024
+    assert row.size_bytes == row.xon_bytes == 68 * 1024

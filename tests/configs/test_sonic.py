@@ -11,9 +11,11 @@ import pytest
 from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.jsonfile import JsonText
 from fabric.configs.model import Device
+from fabric.configs.network import Network
 from fabric.configs.pgtable import HeadroomTables, parse_table
 from fabric.configs.sonic import parse_sonic
 from fabric.errors import InputErrors
+from fabric.validate.runner import validate
 
 TABLE = parse_table("400000 40m 124928 37888 77824 0\n", "pg.ini")
 
@@ -188,3 +190,42 @@ def test_dynamic_headroom_is_what_the_switchs_own_script_computes(speed: int, ca
     assert profile.xoff_bytes == xoff
     assert profile.xon_bytes == 2 * 19 * 1024             # eight lanes
     assert "computed by the switch" in profile.derived
+
+
+def dynamic(**metadata: str) -> Device:
+    device = read({
+        "DEVICE_METADATA": {"localhost": {"buffer_model": "dynamic", **metadata}},
+        "PORT": {f"Ethernet{n}": {"speed": "400000", "admin_status": "up", "lanes": "1,2,3,4,5,6,7,8"} for n in (0, 8)},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet8": "40m"}},
+        "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"}},
+        "BUFFER_PG": {"Ethernet0|3-4": {"profile": "NULL"}, "Ethernet8|3-4": {"profile": "NULL"}},
+        "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3,4"}, "Ethernet8": {"pfc_enable": "3,4"}},
+        "LOSSLESS_TRAFFIC_PATTERN": {"AZURE": {"mtu": "1024", "small_packet_percentage": "50"}}})
+    add_run_time_buffers(device, None)
+    return device
+
+
+def test_tofino_has_a_pool_of_fixed_size_and_shared_headroom_per_port() -> None:
+    pool = dynamic(hwsku="newport").pools["ingress_lossless_pool"]
+    assert (pool.size_bytes, pool.shared_headroom_bytes) == (43_067_728, int(2 * 2 * 400 * 176 * 0.7))
+
+
+def test_the_dynamic_model_of_an_unknown_chip_is_not_judged_and_says_what_to_do() -> None:
+    device = dynamic(hwsku="DellEMC-Z9332f-O32")
+    assert all(port.headroom_unknown for port in device.ports.values())
+    found = list(validate(Network({device.name: device}), only={"H2", "M4"}).findings)
+    assert [(it.check.id, it.severity.word) for it in found] == [("H2", "info")]
+    assert "no formula of the dynamic model is published for 'DellEMC-Z9332f-O32'" in found[0].text
+    assert "write its BUFFER_PROFILEs out" in found[0].text
+
+
+def test_a_shared_headroom_pool_makes_the_private_part_small_without_an_oversubscription_ratio() -> None:
+    tables = {"DEVICE_METADATA": {"localhost": {"buffer_model": "dynamic", "hwsku": "ACS-SN5600"}},
+              "PORT": {"Ethernet0": {"speed": "400000", "admin_status": "up"}},
+              "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m"}}, "BUFFER_PG": {"Ethernet0|3": {"profile": "NULL"}},
+              "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic", "xoff": "4000000"}}}
+    device = read(tables)
+    add_run_time_buffers(device, None)
+    profile = device.profile_of(device.ports["Ethernet0"].groups[3])
+    assert profile is not None
+    assert profile.size_bytes == profile.xon_bytes < profile.xoff_bytes

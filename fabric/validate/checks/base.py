@@ -107,6 +107,11 @@ def check(id: str, severity: Severity, title: str, *, condition: str, consequenc
     return wrap
 
 
+def named(where: Where) -> str:
+    """A construct as a finding's object: its last two names, which every language has."""
+    return "|".join(where[-2:])
+
+
 def shows(device: Device, where: Where, field: str, value: object, label: str = "") -> Evidence:
     """Evidence for a field of a construct, with its line."""
     return Evidence(label or "|".join((*where[-2:], field) if field else where[-2:]), str(value),

@@ -14,6 +14,8 @@ _KB: Final = 1024
 _FEW_CELLS_BYTES: Final = 16 * _KB
 _LOWEST_TH, _HIGHEST_TH = -6, 3
 _STARVING_TH: Final = 6
+_STATED: Final = frozenset(("sonic", "nvue"))
+"""Languages that state the reserved part and the resume level of a group; EOS leaves them to the chip's defaults."""
 
 
 def is_nvidia(device: Device) -> bool:
@@ -49,7 +51,7 @@ def B1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for device in facts.devices:
         total = mmu_bytes(device)
         ingress = [pool for pool in device.pools.values() if pool.direction == "ingress"]
-        if total is None or device.dynamic_buffers or not ingress:
+        if total is None or device.dynamic_buffers or not ingress or device.language != "sonic":
             continue
         pools = sum((pool.size_bytes or 0) + pool.shared_headroom_bytes for pool in ingress)
         private = sum(profile.size_bytes * n for profile, _, n in lossless_pools(facts, device))
@@ -107,6 +109,8 @@ def B3(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def B4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Private headroom only; a size of a few cells is B5's."""
     for device in facts.devices:
+        if device.language not in _STATED:
+            continue
         for profile, pool, _ in lossless_pools(facts, device):
             need = profile.xoff_bytes + (profile.xon_bytes if is_nvidia(device) else 0)
             few = profile.size_bytes <= _FEW_CELLS_BYTES and profile.size_bytes < profile.xoff_bytes
@@ -125,8 +129,12 @@ def B4(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def B5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """A size of a few cells is meant for shared headroom."""
     for device in facts.devices:
+        if device.language not in _STATED:
+            continue
         for profile, pool, _ in lossless_pools(facts, device):
-            if not pool.shared_headroom_bytes and profile.size_bytes < min(profile.xoff_bytes, _FEW_CELLS_BYTES + 1):
+            if profile.assumed or pool.shared_headroom_bytes:
+                continue
+            if profile.size_bytes < min(profile.xoff_bytes, _FEW_CELLS_BYTES + 1):
                 yield Found(device.name, f"BUFFER_PROFILE|{profile.name}", f"xoff {profile.xoff_bytes} B, but size is "
                             f"{profile.size_bytes} B and {pool.name} has no shared headroom",
                             (shows(device, profile.where, "size", profile.size_bytes),
@@ -140,9 +148,13 @@ def B5(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def B6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Either form of hysteresis will do."""
     for device in facts.devices:
+        if device.language not in _STATED:
+            continue
         groups = sum(n for _, _, n in lossless_pools(facts, device))
         for profile, pool, _ in lossless_pools(facts, device):
             level = threshold(profile, pool, max(1, groups))
+            if profile.assumed:
+                continue
             if not profile.xon_bytes and not profile.xon_offset_bytes:
                 text = "xon and xon_offset are both 0"
             elif level is not None and profile.xon_offset_bytes > level:

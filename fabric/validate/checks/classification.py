@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, named, shows
 from fabric.validate.facts import Facts, Line
 
 _BGP_DSCP: Final = 48
@@ -91,7 +91,7 @@ def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
             holes = [value for value in needed if value not in found.entries]
             if holes:
                 shown = ", ".join(map(str, holes[:8])) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
-                yield Found(line.device.name, "|".join(found.where), f"no entry for {shown}",
+                yield Found(line.device.name, named(found.where), f"no entry for {shown}",
                             (shows(line.device, found.where, "", ""),))
 
 
@@ -103,7 +103,8 @@ def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def M4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Silent where the group is missing for a reason that another check names (H2, H7), or was not judged."""
     for line in facts.lossless:
-        if line.device.language != "sonic" or not line.device.pools or line.port.headroom_unknown or (
+        if (line.device.language != "sonic" and not line.port.groups) or not line.device.pools or (
+                line.port.headroom_unknown) or (
                 line.port.missing_row or (not line.port.cable_m and any(p not in line.port.groups
                                                                        for p in line.port.lossless))):
             continue
@@ -202,7 +203,7 @@ def M8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 continue
             others = [d for d, to in map_.entries.items() if to == tc and d not in facts.network.roce_dscps]
             if others:
-                yield Found(line.device.name, "|".join(map_.where), f"class {tc} also has DSCP "
+                yield Found(line.device.name, named(map_.where), f"class {tc} also has DSCP "
                             + ", ".join(map(str, sorted(others))), tuple(
                                 shows(line.device, map_.where, str(d), tc) for d in sorted(others)[:3]),
                             W if len(others) >= _MANY else I)

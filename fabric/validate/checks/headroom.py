@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.headroom import ROCE_FRAME_BYTES, bounds
+from fabric.configs.model import Device
 from fabric.configs.platforms import find_platform
 from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
 from fabric.validate.facts import Facts, Line
@@ -44,7 +45,7 @@ def H1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         limit = bounds(speed, cable, mtu)
         for name in dict.fromkeys(bound.profile for bound in line.port.groups.values() if bound.profile):
             profile = line.device.profiles.get(name)
-            if profile is None or not profile.lossless or profile.xoff_bytes >= limit.d:
+            if profile is None or not profile.lossless or profile.assumed or profile.xoff_bytes >= limit.d:
                 continue
             xoff = profile.xoff_bytes
             if xoff < limit.a:
@@ -73,11 +74,8 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
         table = facts.network.tables.find(device.hwsku, device.platform)
         unknown = [line for line in facts.lossless_of(device) if line.port.headroom_unknown]
         if unknown:
-            why = ("the ports' speed is not in the file" if unknown[0].port.speed_mbps is None
-                   else f"no headroom table is known for '{device.hwsku or device.platform}'")
-            yield Found(device.name, "headroom", f"{why}: headroom of {len(unknown)} ports was not judged; give "
-                        "--pg-profile-lookup FILE" if table is None else f"{why}: headroom of {len(unknown)} ports was "
-                        "not judged", (shows(device, ("DEVICE_METADATA", "localhost"), "hwsku", device.hwsku),), I)
+            yield Found(device.name, "headroom", _not_judged(device, unknown),
+                        (shows(device, ("DEVICE_METADATA", "localhost"), "hwsku", device.hwsku),), I)
         for line in facts.lossless_of(device):
             if line.port.missing_row is None or table is None:
                 continue
@@ -87,6 +85,20 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(device.name, line.port.name, f"no row for {speed} Mb/s and {cable}m in {table.source} "
                         f"(cables: {has})", (shows(device, line.port.cable_where, "", f"{cable}m", "cable"),),
                         I if mild else E)
+
+
+def _not_judged(device: Device, lines: list[Line]) -> str:
+    name, port, remedy = device.hwsku or device.platform or "a switch without hwsku", lines[0].port, ""
+    if port.speed_mbps is None:
+        why = "the ports' speed is not in the file"
+    elif device.dynamic_buffers and port.cable_m is None:
+        why = "the ports' cable length is not in the file"
+    elif device.dynamic_buffers:
+        why = f"no formula of the dynamic model is published for '{name}', only NVIDIA's and Tofino 2's"
+        remedy = "; write its BUFFER_PROFILEs out, with xoff, xon and size"
+    else:
+        why, remedy = f"no headroom table is known for '{name}'", "; give --pg-profile-lookup FILE"
+    return f"{why}: headroom of {len(lines)} ports was not judged{remedy}"
 
 
 @check("H3", E, "headroom profile of another speed or cable",
@@ -117,7 +129,7 @@ def H4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """One finding per profile, with the row beside it."""
     for device in facts.devices:
         table = facts.network.tables.find(device.hwsku, device.platform)
-        if table is None or device.dynamic_buffers:
+        if table is None or device.dynamic_buffers or device.language != "sonic":
             continue
         for profile, groups in facts.lossless_profiles(device).values():
             port = groups[0][0].port
@@ -230,7 +242,7 @@ def H9(facts: Facts) -> Iterator[Found]:  # noqa: N802
         level = bounds(speed, cable, link_mtu(facts, line)).d
         for name in dict.fromkeys(bound.profile for bound in line.port.groups.values() if bound.profile):
             profile = line.device.profiles.get(name)
-            if profile is not None and profile.lossless and level <= profile.xoff_bytes < (
+            if profile is not None and profile.lossless and not profile.assumed and level <= profile.xoff_bytes < (
                     level + extra_ns * speed // 8000):
                 yield Found(line.device.name, f"{line.port.name}|{name}", f"xoff {profile.xoff_bytes} B < {level} B + "
                             f"{extra_ns * speed // 8000} B for {extra_ns} ns of FEC and MACsec",

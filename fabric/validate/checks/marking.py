@@ -16,8 +16,8 @@ _BYTES_PER_GBPS: Final = 4000
 _SPREAD: Final = 8
 """Factor either way that one profile for 100G to 800G needs."""
 _SHARED_RATIO: Final = 4
-_STOCK: Final = frozenset(((1_048_576, 2_097_152), (2_000_000, 10_000_000)))
-"""Curves of shipped templates."""
+_STOCK: Final = frozenset(((1_048_576, 2_097_152), (2_000_000, 10_000_000), (150_000, 1_500_000)))
+"""Curves of shipped templates and of NVUE's RoCE macro."""
 _FRAMES: Final = 3
 _ROCE_HEADERS_BYTES: Final = 78
 _LOOP_NS: Final = 14_000

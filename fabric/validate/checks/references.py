@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, named, shows
 from fabric.validate.facts import Facts
 
 
@@ -50,10 +50,10 @@ def R2(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 if name not in used[table]:
                     yield Found(device.name, f"{table}|{name}", f"nothing uses {table} '{name}'",
                                 (shows(device, item.where, "", ""),))
-        for kind, named in device.maps.items():
-            for name, map_ in named.items():
+        for kind, of_kind in device.maps.items():
+            for name, map_ in of_kind.items():
                 if (kind, name) not in maps and name not in device.decap_maps.values():
-                    yield Found(device.name, "|".join(map_.where), f"nothing uses the {kind} map '{name}'",
+                    yield Found(device.name, named(map_.where), f"nothing uses the {kind} map '{name}'",
                                 (shows(device, map_.where, "", ""),))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, named, shows
 from fabric.validate.facts import Facts
 
 _VXLAN_V4_BYTES, _VXLAN_V6_BYTES = 50, 70
@@ -73,7 +73,7 @@ def T4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 group = found.entries.get(tc)
                 profile = None if group is None else device.profile_of(lines[0].port.groups.get(group))
                 if group is not None and (profile is None or not profile.lossless):
-                    yield Found(device.name, "|".join(found.where),
+                    yield Found(device.name, named(found.where),
                                 f"class {tc} goes to group {group} after decapsulation",
                                 (shows(device, found.where, str(tc), group),))
 
