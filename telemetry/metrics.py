@@ -170,6 +170,9 @@ SELF: Final = (
 WALL_CLOCK: Final = frozenset({"realtime()", "dilation()", "slipped()", "passes()", "held()", "scrape_duration()"})
 """Sources that a live exporter has and a Snapshot alone has not."""
 
+UNRECORDED: Final = frozenset({"events()", *WALL_CLOCK})
+"""Sources that a live run has and its directory has not."""
+
 LINK: Final = (
     _counter("port_receive_bytes", "bytes", Rows.PORT, "ports.rx_bytes",
              "Bytes received, FCS included, preamble and gap not."),

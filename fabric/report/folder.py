@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from fabric import __version__
 from fabric.errors import RunDirError
-from fabric.report import checkpoint, files, messages
+from fabric.report import checkpoint, endstate, files, messages
 from fabric.report.checkpoint import Checkpoint
 from fabric.report.recorder import Recorder, write_table
 from fabric.report.rundir import FORMAT, RunDir
@@ -35,7 +35,7 @@ ENDED: Final = frozenset({"done", "stopped-no-progress"})
 _LAYOUT: Final = ("threads", "scheduler")
 """Options that a checkpoint's arrays depend on, though the result does not."""
 _LOCK: Final = ".lock"
-_RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS)
+_RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TABLES)
 
 
 class RunFolder:
@@ -107,6 +107,7 @@ class RunFolder:
         if paths is None:
             paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
         write_table(self.path / files.MESSAGES, messages.table(now, plan.ideal_ps, plan.labels, paths))
+        endstate.write(self.path, now)
         summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded)
         files.write_json(self.path / files.SUMMARY, summary)
         return summary

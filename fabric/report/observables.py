@@ -75,30 +75,52 @@ class Observable:
         return self.unit == "ratio"
 
 
-def _field(table: str, field: str, divisor: int = 1) -> Reader:
-    def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-        column: NDArray[np.int64] = getattr(now, table).reshape(-1)[field][rows].astype(np.int64)
-        return column // divisor if divisor != 1 else column
-    return read
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Reads one field of a table; as data, so that fabric/report/replay.py can put the value back."""
+
+    table: str
+    field: str
+    divisor: int = 1
+    """The field is divided by this, rounded down: picoseconds to nanoseconds."""
+
+    def __call__(self, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+        """The values of some rows."""
+        column: NDArray[np.int64] = getattr(now, self.table).reshape(-1)[self.field][rows].astype(np.int64)
+        return column // self.divisor if self.divisor != 1 else column
 
 
-def _ratio(table: str, field: str) -> Reader:
-    def read(now: Snapshot, rows: Rows) -> NDArray[np.float64]:
-        return np.asarray(getattr(now, table).reshape(-1)[field][rows], np.float64)
-    return read
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Reads one floating-point field of a table."""
+
+    table: str
+    field: str
+
+    def __call__(self, now: Snapshot, rows: Rows) -> NDArray[np.float64]:
+        """The values of some rows."""
+        return np.asarray(getattr(now, self.table).reshape(-1)[self.field][rows], np.float64)
 
 
-def _drops(reason: DropReason, field: str) -> Reader:
-    def read(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-        return np.asarray(now.drops.reshape(-1, N_DROP_REASONS)[field][rows, int(reason)], np.int64)
-    return read
+@dataclass(frozen=True, slots=True)
+class Drops:
+    """Reads the drops of one reason."""
+
+    reason: DropReason
+    field: str
+
+    def __call__(self, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+        """The values of some rows."""
+        return np.asarray(now.drops.reshape(-1, N_DROP_REASONS)[self.field][rows, int(self.reason)], np.int64)
 
 
-def _paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+def paused(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    """Bit of a class in its port's bitmap."""
     return np.asarray(now.ports["paused"].astype(np.int64)[rows // N_CLASSES] >> (rows % N_CLASSES) & 1, np.int64)
 
 
-def _down_ns(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+def down_ns(now: Snapshot, rows: Rows) -> NDArray[np.int64]:
+    """Outages that are over, and the present one."""
     since_ps = now.time_ps - now.ports["down_since_ps"][rows]
     down_ps = now.ports["down_ps"][rows] + np.where(now.ports["up"][rows] == 0, since_ps, 0)
     return np.asarray(down_ps // PS_PER_NS, np.int64)
@@ -124,38 +146,38 @@ def _utilisation(_now: Snapshot, rows: Rows) -> NDArray[np.float64]:
 
 
 def _port(name: str, kind: Kind, unit: str, meaning: str, read: Reader | None = None) -> Observable:
-    return Observable(name, Scope.PORT, kind, unit, meaning, read or _field("ports", name))
+    return Observable(name, Scope.PORT, kind, unit, meaning, read or Field("ports", name))
 
 
 def _queue(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
-    return Observable(name, Scope.QUEUE, kind, unit, meaning, _field("queues", field))
+    return Observable(name, Scope.QUEUE, kind, unit, meaning, Field("queues", field))
 
 
 def _pg(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
-    return Observable(name, Scope.PG, kind, unit, meaning, _field("pgs", field))
+    return Observable(name, Scope.PG, kind, unit, meaning, Field("pgs", field))
 
 
 def _prio(name: str, kind: Kind, unit: str, read: Reader | str, meaning: str) -> Observable:
-    reader = _field("prios", read) if isinstance(read, str) else read
+    reader = Field("prios", read) if isinstance(read, str) else read
     return Observable(name, Scope.PRIORITY, kind, unit, meaning, reader)
 
 
 def _drop(reason: DropReason, field: str, unit: str) -> Observable:
     name = f"drop_{reason.name.lower()}_{field}"
     meaning = f"Discarded: {DROP_HELP[reason]}."
-    return Observable(name, Scope.PRIORITY, Kind.COUNTER, unit, meaning, _drops(reason, field))
+    return Observable(name, Scope.PRIORITY, Kind.COUNTER, unit, meaning, Drops(reason, field))
 
 
 def _pool(name: str, kind: Kind, field: str, meaning: str) -> Observable:
-    return Observable(name, Scope.POOL, kind, "bytes", meaning, _field("pools", field))
+    return Observable(name, Scope.POOL, kind, "bytes", meaning, Field("pools", field))
 
 
 def _host(name: str, unit: str, meaning: str, field: str = "", kind: Kind = Kind.COUNTER) -> Observable:
-    return Observable(name, Scope.HOST, kind, unit, meaning, _field("hosts", field or name))
+    return Observable(name, Scope.HOST, kind, unit, meaning, Field("hosts", field or name))
 
 
 def _qp(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observable:
-    reader = _ratio("qps", field) if unit == "ratio" else _field("qps", field)
+    reader = Ratio("qps", field) if unit == "ratio" else Field("qps", field)
     return Observable(name, Scope.SENDER, kind, unit, meaning, reader)
 
 
@@ -189,11 +211,13 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _port("dropped_pkts", C, "packets", "Discarded at this port, all reasons."),
     _port("dropped_bytes", C, "bytes", "Discarded at this port, all reasons."),
     _port("busy_ns", C, "ns", "Time spent sending; a frame counts in full when it starts.",
-          _field("ports", "busy_ps", PS_PER_NS)),
+          Field("ports", "busy_ps", PS_PER_NS)),
     _port("tx_utilisation_ratio", G, "ratio",
           "Share of the time since the last sample spent sending; above 1 by at most one frame.", _utilisation),
+    _port("lost_pkts", C, "packets", "Lost in flight towards this port when its link went down."),
+    _port("lost_bytes", C, "bytes", "Lost in flight towards this port when its link went down."),
     _port("up", G, "0 or 1", "Link state."),
-    _port("down_ns", C, "ns", "Time the link has been down.", _down_ns),
+    _port("down_ns", C, "ns", "Time the link has been down.", down_ns),
     _port("rate_bps", G, "bit/s", "Speed."),
     _queue("queue_bytes", G, "bytes", "depth_bytes", "Waiting now."),
     _queue("queue_pkts", G, "packets", "depth_pkts", "Waiting now."),
@@ -208,6 +232,9 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
            "ECN-capable packets that entered: the denominator of the marked share."),
     _queue("queue_dropped_pkts", C, "packets", "dropped_pkts", "Discarded at this queue."),
     _queue("queue_dropped_bytes", C, "bytes", "dropped_bytes", "Discarded at this queue."),
+    _queue("queue_flushed_pkts", C, "packets", "flushed_pkts",
+           "Discarded after they had entered: the link went down, or the watchdog emptied the queue."),
+    _queue("queue_flushed_bytes", C, "bytes", "flushed_bytes", "Discarded after they had entered."),
     _queue("watchdog_stormed", G, "0 or 1", "wd_state", "The PFC watchdog holds this queue for stormed."),
     _queue("watchdog_detected", C, "storms", "wd_detected", "Storms the watchdog detected."),
     _queue("watchdog_restored", C, "storms", "wd_restored", "Storms that ended."),
@@ -222,7 +249,7 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pg("pg_headroom_limit_bytes", G, "bytes", "xoff_bytes", "Headroom of the group (the profile's xoff)."),
     Observable("pg_peak_share_ratio", Scope.PG, P, "ratio",
                "Highest shared use over the limit of that moment; 1 sends XOFF.",
-               _ratio("pgs", "peak_share_ratio")),
+               Ratio("pgs", "peak_share_ratio")),
     _pg("pg_peak_limit_bytes", G, "bytes", "peak_limit_bytes", "The limit at the moment of pg_peak_share_ratio."),
     _pg("pg_dynamic_th", G, "power of 2", "shift",
         "Its limit is 2^this times the pool's free bytes, unless it is static."),
@@ -233,18 +260,22 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pg("pg_xoff_count", C, "times", "xoff_count", "Went from XON to XOFF."),
     _pg("pg_dropped_pkts", C, "packets", "dropped_pkts", "Discarded by this group."),
     _pg("pg_admitted_pkts", C, "packets", "admitted_pkts", "Admitted by this group."),
+    _pg("pg_rx_pkts", C, "packets", "rx_pkts", "Received in this class."),
+    _pg("pg_rx_bytes", C, "bytes", "rx_bytes", "Received in this class."),
+    _pg("pg_lost_pkts", C, "packets", "lost_pkts", "Of this class, lost in flight when the link went down."),
     _prio("pfc_rx_xoff_pkts", C, "frames", "rx_xoff_pkts", "XOFF received, refreshes included."),
     _prio("pfc_rx_xon_pkts", C, "frames", "rx_xon_pkts", "XON received."),
     _prio("pfc_tx_xoff_pkts", C, "frames", "tx_xoff_pkts", "XOFF sent, refreshes included."),
     _prio("pfc_tx_xon_pkts", C, "frames", "tx_xon_pkts", "XON sent."),
     _prio("pfc_rx_pauses", C, "times", "pauses", "Went from sending to paused."),
     _prio("pfc_rx_resumes", C, "times", "on2off_pkts", "Pauses that ended, by XON or by the timer."),
-    _prio("pfc_rx_paused", G, "0 or 1", _paused, "Paused by the peer now."),
-    _prio("pfc_rx_paused_ns", C, "ns", _field("prios", "rx_paused_ps", PS_PER_NS),
+    _prio("pfc_rx_paused", G, "0 or 1", paused, "Paused by the peer now."),
+    _prio("pfc_rx_paused_ns", C, "ns", Field("prios", "rx_paused_ps", PS_PER_NS),
           "Time paused by the peer, the present pause included."),
-    _prio("pfc_tx_paused_ns", C, "ns", _field("prios", "tx_paused_ps", PS_PER_NS),
+    _prio("pfc_tx_paused", G, "0 or 1", "xoff_sent", "Keeps the peer from sending now."),
+    _prio("pfc_tx_paused_ns", C, "ns", Field("prios", "tx_paused_ps", PS_PER_NS),
           "Time the peer was asked to be silent, the present request included."),
-    _prio("pfc_rx_longest_pause_ns", P, "ns", _field("prios", "longest_ps", PS_PER_NS),
+    _prio("pfc_rx_longest_pause_ns", P, "ns", Field("prios", "longest_ps", PS_PER_NS),
           "Longest single pause by the peer, the present one included."),
     *(_drop(reason, "pkts", "packets") for reason in DropReason),
     *(_drop(reason, "bytes", "bytes") for reason in DropReason),
@@ -282,11 +313,11 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _qp("qp_retransmitted_pkts", C, "packets", "retransmitted_pkts", "Data packets sent more than once."),
     _qp("qp_timeouts", C, "times", "timeouts", "Retransmission timers that ran out."),
     Observable("qp_out_of_sequence_pkts", Scope.RECEIVER, C, "packets", "Received out of sequence.",
-               _field("rqps", "out_of_sequence")),
+               Field("rqps", "out_of_sequence")),
     Observable("ecmp_member_pkts", Scope.MEMBER, C, "packets", "Sent by way of this next hop.",
-               _field("members", "pkts")),
+               Field("members", "pkts")),
     Observable("ecmp_member_bytes", Scope.MEMBER, C, "bytes", "Sent by way of this next hop.",
-               _field("members", "bytes")),
+               Field("members", "bytes")),
     Observable("ecmp_imbalance_ratio", Scope.GROUP, G, "ratio",
                "Largest member's bytes over the mean; 1 is even, 0 nothing sent.", imbalance),
 )

@@ -89,7 +89,7 @@ def place(now: Snapshot, scope: Scope, rows: Rows) -> tuple[Rows, Rows, Rows, Ro
         return now.qps["dst"][rows].astype(np.int64), none, none, rows
     first_port = now.members["port"].astype(np.int64)
     if scope is Scope.MEMBER:
-        return node_of_port[first_port[rows]], first_port[rows], none, _group_of_member(now)[rows]
+        return node_of_port[first_port[rows]], first_port[rows], none, group_of_member(now)[rows]
     device = np.full(rows.size, -1, np.int64)
     used = now.groups["count"][rows] > 0
     device[used] = node_of_port[first_port[now.groups["first"][rows][used]]]
@@ -234,7 +234,8 @@ def _words(table: NDArray[np.void], rows: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(table).view(np.int64).reshape(rows, -1)
 
 
-def _group_of_member(now: Snapshot) -> Rows:
+def group_of_member(now: Snapshot) -> Rows:
+    """(n_members,) the group that each belongs to; -1: none."""
     group = np.full(len(now.members), -1, np.int64)
     first, count = now.groups["first"].astype(np.int64), now.groups["count"].astype(np.int64)
     group[np.repeat(first - np.concatenate([[0], np.cumsum(count)[:-1]]), count) + np.arange(count.sum())] = np.repeat(

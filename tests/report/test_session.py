@@ -21,7 +21,8 @@ from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks, Outcome
 from fabric.scenario.load import load_scenario
 
-FINAL = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TRUTH, files.TOPOLOGY)
+FINAL = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TABLES, files.TRUTH,
+         files.TOPOLOGY)
 
 
 def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None = None, **options: Any) -> Outcome:  # noqa: ANN401  of Options

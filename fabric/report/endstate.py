@@ -1,0 +1,69 @@
+"""tables.npz: the counters' tables as a run left them, with the settings that no time series repeats.
+
+Kept so that fabric/report/replay.py can build Snapshots again. Links between packet rows are left out: they mean
+nothing without the packets, and differ between schedulers.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.recfunctions import repack_fields
+from numpy.typing import NDArray
+
+from fabric.engine.counters import Snapshot
+from fabric.errors import RunDirError
+from fabric.report import files
+from fabric.state import types
+from fabric.topology.model import Fabric
+
+_TABLES: Final = {
+    "devices": types.DEVICE, "ports": types.PORT, "queues": types.QUEUE, "pgs": types.PG, "prios": types.PRIO,
+    "pools": types.POOL, "switches": types.SWITCH, "hosts": types.HOST, "qps": types.QP, "rqps": types.RQP,
+    "messages": types.MESSAGE, "rmessages": types.RMESSAGE, "drops": types.DROP, "groups": types.GROUP,
+    "members": types.MEMBER}
+_NEEDLESS: Final = ("devices", "switches", "rmessages")
+"""Only their number of rows is kept; read() has zeros there."""
+_LINKS: Final = ("head", "tail", "_first", "_last", "free_pending")
+
+
+def write(folder: Path, now: Snapshot) -> None:
+    """Write the tables of the last Snapshot."""
+    tables: dict[str, Any] = {name: _packed(getattr(now, name), empty=name in _NEEDLESS) for name in _TABLES}
+    facts = np.array([now.time_ps, now.finished, now.events, now.packet_hops], np.int64)
+    with files.replacing(folder / files.TABLES) as pending, pending.open("wb") as out:
+        np.savez_compressed(out, facts=facts, **tables)
+
+
+def read(folder: Path, fabric: Fabric) -> Snapshot:
+    """The last Snapshot. Raises: RunDirError."""
+    path = folder / files.TABLES
+    if not path.is_file():
+        raise RunDirError(f"{path} is not there: the run was killed, still runs, or an older version wrote it",
+                          "finish it with `fabric run SCENARIO --out DIR --resume`, or run it again with --force")
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            time_ps, finished, events, hops = found["facts"].tolist()
+            tables = {name: _unpacked(found[name], kind) for name, kind in _TABLES.items()}
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise RunDirError(f"{path} cannot be read: {error}", "the file is damaged; run the scenario again") from error
+    return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops, **tables)
+
+
+def _packed(table: NDArray[Any], *, empty: bool) -> NDArray[Any]:
+    names = [] if empty else [name for name in table.dtype.names or () if not name.endswith(_LINKS)]
+    if not names:
+        return np.zeros(table.shape, np.uint8)
+    packed: NDArray[Any] = repack_fields(table[names])
+    return packed
+
+
+def _unpacked(packed: NDArray[Any], kind: np.dtype[np.void]) -> NDArray[Any]:
+    """The rows as the engine has them: what was left out is 0."""
+    table = np.zeros(packed.shape, kind)
+    for name in packed.dtype.names or ():
+        table[name] = packed[name]
+    return table

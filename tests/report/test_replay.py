@@ -1,0 +1,81 @@
+"""A run directory gives back the Snapshots from which it was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fabric.cli.recorded import info_of, store_of
+from fabric.engine.counters import Snapshot
+from fabric.errors import RunDirError
+from fabric.report import files, play
+from fabric.report.observables import OBSERVABLES
+from fabric.report.play import Options
+from fabric.report.replay import snapshots
+from fabric.report.rundir import RunDir
+from fabric.report.series import snapshot_rows
+from fabric.report.session import Hooks
+from fabric.scenario.load import load_scenario
+from telemetry.metrics import BY_NAME, UNRECORDED
+from telemetry.sampler import record
+
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
+
+
+def both(scenario: Path, out: Path) -> tuple[list[Snapshot], RunDir]:
+    """Snapshots as they were taken, and the directory."""
+    taken: list[Snapshot] = []
+    compiled, plan = play.prepare(load_scenario(scenario))
+    play.play(compiled, plan, Options(out), Hooks(on_sample=taken.append))
+    return taken, RunDir.open(out)
+
+
+@pytest.mark.parametrize("name", ["incast", "link-failure", "pause-storm", "slow-receiver"])
+def test_replayed_metrics_are_those_of_the_run(name: str, tmp_path: Path) -> None:
+    taken, run = both(SCENARIOS / f"{name}.yml", tmp_path / "run")
+    wanted = [metric for metric in BY_NAME if BY_NAME[metric].source not in UNRECORDED]
+    live, again = record(taken, info_of(run), wanted), store_of(run)
+    assert again.times_ns.tolist() == live.times_ns.tolist()
+    assert again.metrics == live.metrics
+    for metric in live.metrics:
+        ours, theirs = live.series(metric), again.series(metric)
+        assert ours.keys() == theirs.keys(), metric
+        for labels, (time_ns, value) in ours.items():
+            again_ns, again_value = theirs[labels]
+            earlier = len(again_ns) - len(time_ns)  # groups of next hops that came later stand at 0 before
+            assert again_ns[earlier:].tolist() == time_ns.tolist(), (metric, labels)
+            assert not earlier or (metric.startswith("fabric_ecmp_") and not again_value[:earlier].any())
+            # Times are kept in whole nanoseconds: a sum of many completions may differ in the last digits.
+            np.testing.assert_allclose(again_value[earlier:], value, rtol=1e-9, atol=1.1e-9,
+                                       err_msg=f"{metric} {labels}")
+
+
+def test_replayed_snapshots_have_the_observables_of_the_run(tmp_path: Path) -> None:
+    taken, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    for now, again in zip(taken, snapshots(run), strict=True):
+        left, right = snapshot_rows(now), snapshot_rows(again)
+        ratio = np.array([it.is_ratio for it in OBSERVABLES])[left["observable"]]
+        for field in ("time_ns", "observable", "device", "port", "class", "item"):
+            assert left[field].tolist() == right[field].tolist()
+        assert left["value"][~ratio].tolist() == right["value"][~ratio].tolist()
+
+
+def test_the_last_snapshot_is_exact(tmp_path: Path) -> None:
+    taken, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    *_, last = snapshots(run)
+    assert (last.time_ps, last.finished, last.events) == (taken[-1].time_ps, True, taken[-1].events)
+    for table in ("ports", "queues", "pgs", "prios", "pools", "hosts", "messages"):
+        ours, theirs = getattr(taken[-1], table), getattr(last, table)
+        assert all((ours[name] == theirs[name]).all() for name in theirs.dtype.names), table
+
+
+def test_a_run_without_its_tables_says_so(tmp_path: Path) -> None:
+    _, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    (tmp_path / "run" / files.TABLES).write_bytes(b"torn")
+    with pytest.raises(RunDirError, match="cannot be read"):
+        list(snapshots(run))
+    (tmp_path / "run" / files.TABLES).unlink()
+    with pytest.raises(RunDirError, match="is not there"):
+        list(snapshots(run))
