@@ -1,0 +1,255 @@
+"""The alerts: few, on symptoms an operator can act on, each with a runbook and measured thresholds (docs/alerts.md).
+
+An alert's name, severity and annotations follow the conventions of the monitoring mixins: `summary` is a fixed
+sentence, `description` names the place and the value. `root_device` is the device to look at. It stands on every alert
+that can name one, because Alertmanager can only join alerts by labels that both have.
+
+Texts hold fields in braces: {device} is a label, {value:percent} the expression's value as a percentage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from telemetry import rules
+from telemetry.promql.model import (
+    Aggregate,
+    Binary,
+    Expr,
+    Function,
+    Matching,
+    Number,
+    Operator,
+    Over,
+    Symbol,
+    above,
+    both,
+    increase,
+    select,
+    without,
+)
+from telemetry.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
+
+STOPPED_RATIO: Final = 0.95
+"""Above, a port stands still for good; below, it is slowed."""
+SLOW_RECEIVER_RATIO: Final = 0.1
+PAUSED_RATIO: Final = 0.05
+HEADROOM_RATIO: Final = 0.8
+FLAPS: Final = 5
+XOFFS_PER_MARK: Final = 0.02
+IMBALANCE_RATIO: Final = 1.5
+BUSY_RATIO: Final = 0.1
+"""Uplinks below this mean utilisation are idle, and balance means nothing."""
+
+
+class Severity(StrEnum):
+    """How urgent an alert is."""
+
+    CRITICAL = "critical"
+    """Someone is woken."""
+    WARNING = "warning"
+    """Someone looks during the day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert."""
+
+    name: str
+    expr: Expr
+    hold_s: int
+    """`for`, in nominal seconds."""
+    severity: Severity
+    summary: str
+    description: str
+    dashboard: str
+    """uid of the dashboard to open."""
+    root: str = ""
+    """The label whose value is the root device; '' where the alert cannot tell."""
+    why: str = ""
+    """Where the threshold comes from."""
+
+
+def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
+    """Rows of `of` at ports that `vector` (of value 1) lists, with labels of it."""
+    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
+
+
+_PAUSED: Final = recorded(rules.PAUSED)
+_HOSTS: Final = select("fabric_device_info", {"role": "host"})
+_MINUTE: Final = MINUTE_S
+
+ALERTS: Final = (
+    Alert(
+        "FabricPfcStorm", _at_port(above(_PAUSED, STOPPED_RATIO), rules.TO_HOST, "peer_device"), 30, Severity.CRITICAL,
+        "A host stops its switch port for good.",
+        "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last minute.",
+        "fabric-pfc-storm", "peer_device",
+        "A receiver that still takes 5 % of its line rate drains its queue; below that it stops the fabric as a broken "
+        "NIC does."),
+    Alert(
+        "FabricPfcDeadlock", Binary(Symbol.EQUAL, select("fabric_pfc_deadlock"), Number(1)), 30, Severity.CRITICAL,
+        "Paused queues wait for each other in a circle.",
+        "A circle of paused queues waits for itself; nothing in it will ever move by itself.",
+        "fabric-pfc-storm", "",
+        "A circle seen in one sample may be passing; one that stands for two more scrapes is not."),
+    Alert(
+        "FabricLosslessDrop", both(above(increase(select("fabric_pg_dropped_packets_total"), 5 * _MINUTE), 0),
+                                   Binary(Symbol.EQUAL, select("fabric_pg_lossless"), Number(1)), *PORT_PRIORITY),
+        0, Severity.CRITICAL,
+        "A lossless priority group dropped packets.",
+        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within five minutes.",
+        "fabric-buffers", "device",
+        "Lossless means none: one packet is too many."),
+    Alert(
+        "FabricSlowReceiver",
+        _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, SLOW_RECEIVER_RATIO), Number(STOPPED_RATIO)), rules.TO_HOST,
+                 "peer_device"), 60, Severity.WARNING,
+        "A host takes less than its line rate and pauses its switch.",
+        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last minute.",
+        "fabric-pfc-storm", "peer_device",
+        "Healthy hosts never pause their switch: any share above rounding separates; 10 % is worth a person's time."),
+    Alert(
+        "FabricPfcPauseRatioHigh", above(_PAUSED, PAUSED_RATIO), 2 * _MINUTE, Severity.WARNING,
+        "A port is kept from sending for much of its time.",
+        "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last minute.",
+        "fabric-pfc-storm", "",
+        "Bursts that ECN then slows pause for less, and for less than two minutes."),
+    Alert(
+        "FabricPfcwdFlapping",
+        _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), FLAPS), "fabric_port_info",
+                 "peer_device"), 0, Severity.WARNING,
+        "The PFC watchdog detects storms at one queue again and again.",
+        "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within ten minutes; {peer_device} "
+        "is at the other end.",
+        "fabric-pfc-storm", "peer_device",
+        "One storm is one detection; five in ten minutes is a NIC that comes and goes."),
+    Alert(
+        "FabricHeadroomNearlyFull", above(recorded(rules.HEADROOM), HEADROOM_RATIO), 60, Severity.WARNING,
+        "Headroom is nearly used up; beyond it lossless packets are dropped.",
+        "{device}:{port} used {value:percent} of the headroom of priority {priority}.",
+        "fabric-buffers", "device",
+        "Headroom sized by the book keeps a fifth in reserve."),
+    Alert(
+        "FabricEcnNeverMarks",
+        without(above(recorded(rules.XOFFS), 0), above(recorded(rules.MARKS), 0), "instance", "device"),
+        5 * _MINUTE, Severity.WARNING,
+        "A switch pauses its neighbours and marks nothing.",
+        "{device} sent XOFF {value:count} times within a minute and marked no packet: DCQCN hears nothing of it.",
+        "fabric-congestion", "device",
+        "Where marking works, a queue that is deep enough for XOFF has marked long before."),
+    Alert(
+        "FabricPfcBeforeEcn",
+        above(Binary(Symbol.DIVIDE, recorded(rules.XOFFS), above(recorded(rules.MARKS), 0)), XOFFS_PER_MARK),
+        5 * _MINUTE, Severity.WARNING,
+        "A switch pauses before it marks.",
+        "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
+        "fabric-congestion", "device",
+        "Marks outnumber XOFFs by far where Kmin is below XOFF."),
+    Alert(
+        "FabricVictimFlows",
+        both(without(both(above(_PAUSED, PAUSED_RATIO), _HOSTS, "instance", "device"),
+                     above(increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE), 0),
+                     "instance", "device"),
+             above(Aggregate(Operator.SUM, recorded(rules.MARKS), ("device",)), 0), "instance"),
+        2 * _MINUTE, Severity.WARNING,
+        "A host stands still for congestion that its own flows have no part in.",
+        "{device} was paused for {value:percent} of the last minute and was told of no congestion on its own paths.",
+        "fabric-congestion", "",
+        "A sender that shares the congestion gets CNPs; one that is only paused does not."),
+    Alert(
+        "FabricEcmpImbalance",
+        both(above(recorded(rules.IMBALANCE), IMBALANCE_RATIO),
+             above(Aggregate(Operator.AVG, recorded(rules.MEMBER), ("port",)), BUSY_RATIO), "instance", "device"),
+        5 * _MINUTE, Severity.WARNING,
+        "Equal-cost uplinks carry very different loads.",
+        "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
+        "fabric-ecmp", "device",
+        "Many flows of like size stay within half of the mean; few large ones, or a polarised hash, do not."),
+    Alert(
+        "FabricRnicOutOfSequence",
+        above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), 0), 5 * _MINUTE, Severity.WARNING,
+        "A host receives packets out of sequence.",
+        "{device} received {value:count} packets out of sequence within a minute: some are lost on the way.",
+        "fabric-hosts", "",
+        "A healthy fabric keeps a queue pair on one path and loses nothing."),
+    Alert(
+        "FabricCnpIgnored",
+        above(increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE), 0), 5 * _MINUTE, Severity.WARNING,
+        "A host receives congestion notifications and does not slow down.",
+        "{device} ignored {value:count} CNPs within a minute.",
+        "fabric-hosts", "device",
+        "A reaction point that works obeys every CNP."),
+    Alert(
+        "FabricFcsErrors",
+        _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), 0), "fabric_port_info",
+                 "peer_device", "peer_port"), 60, Severity.WARNING,
+        "Frames arrive damaged.",
+        "{device}:{port} received {value:count} damaged frames within five minutes from {peer_device}:{peer_port}.",
+        "fabric-overview", "device",
+        "FEC corrects what healthy optics produce."),
+    Alert(
+        "FabricLinkDegraded",
+        Binary(Symbol.LESS, select("fabric_port_speed_bytes_per_second"),
+               Over(Function.MAX, select("fabric_port_speed_bytes_per_second"), 60 * _MINUTE), Matching(PORT)),
+        60, Severity.WARNING,
+        "A link is slower than it was.",
+        "{device}:{port} runs at {value:bytes}/s, less than within the last hour: it lost lanes.",
+        "fabric-overview", "device",
+        "Speed is negotiated; it does not fall by itself."),
+    Alert(
+        "FabricLinkDown", Binary(Symbol.EQUAL, select("fabric_port_up"), Number(0)), 30, Severity.WARNING,
+        "A link is down.",
+        "{device}:{port} is down.",
+        "fabric-overview", "device",
+        "Redundant paths carry on, so this is no page; a flap shorter than two scrapes is left to the counters."),
+)
+"""In order of severity; docs/runbooks has a page for each."""
+
+BY_NAME: Final[Mapping[str, Alert]] = {alert.name: alert for alert in ALERTS}
+
+_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"',
+              "bytes": "humanize1024"}
+
+
+def fields(text: str) -> tuple[str, ...]:
+    """Labels that a text names."""
+    return tuple(found.group(1) for found in _FIELD.finditer(text) if found.group(1) != "value")
+
+
+def go_template(text: str) -> str:
+    """A text as Prometheus' template."""
+    def put(found: re.Match[str]) -> str:
+        name, style = found.groups()
+        if name != "value":
+            return f"{{{{ $labels.{name} }}}}"
+        return f"{{{{ $value | {_GO[style]} }}}}"
+    return _FIELD.sub(put, text)
+
+
+def filled(text: str, labels: Mapping[str, str], value: float) -> str:
+    """A text as Prometheus would fill it in."""
+    def put(found: re.Match[str]) -> str:
+        name, style = found.groups()
+        return labels.get(name, "") if name != "value" else _shown(value, style)
+    return _FIELD.sub(put, text)
+
+
+def _shown(value: float, style: str) -> str:
+    if style == "percent":  # template_expansion.go humanizePercentage
+        return f"{value * 100:.4g}%"
+    if style == "count":
+        return f"{value:.0f}"
+    if style == "ratio":
+        return f"{value:.3g}"
+    prefix = ""
+    for bigger in ("ki", "Mi", "Gi", "Ti"):
+        if abs(value) < 1024:
+            break
+        prefix, value = bigger, value / 1024
+    return f"{value:.4g}{prefix}"

@@ -1,0 +1,171 @@
+"""The offline road: the rules over a run's Store, with the states that Prometheus gives an alert.
+
+    inactive -> pending    the expression has a row with these labels
+    pending  -> firing     it had it at every evaluation for `for`; at once where that is 0
+    firing   -> resolved   an evaluation without the row
+    pending  -> inactive   likewise
+
+A sample at simulated time t is seen by Prometheus at t times the dilation, and evaluations fall every
+SCRAPE_S * dilation / NOMINAL_DILATION seconds, in one group: a rule sees what those before it recorded at that moment.
+
+Source: prometheus/rules/alerting.go (Eval), recording.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.units import PS_PER_MS, PS_PER_NS
+from telemetry.alerts import ALERTS, Alert, filled
+from telemetry.promql.model import Timing
+from telemetry.promql.series import Labels, Series, Times, labels, stale
+from telemetry.promql.vectors import Row, Vector, evaluate
+from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, timing
+from telemetry.store import Store
+
+NS_PER_MS: Final = PS_PER_MS // PS_PER_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One alert from its first pending evaluation to its resolution, in simulated time."""
+
+    alert: Alert
+    labels: Mapping[str, str]
+    """Of the expression's row; severity and root_device are added by `all_labels`."""
+    pending_ns: int
+    firing_ns: int
+    resolved_ns: int | None
+    """None: it still fired at the end of the run."""
+    value: float
+    """At the moment it began to fire."""
+
+    @property
+    def root_device(self) -> str:
+        """The device to look at; '' where the alert cannot tell."""
+        return self.labels.get(self.alert.root, "")
+
+    @property
+    def description(self) -> str:
+        """The annotation, filled in."""
+        return filled(self.alert.description, self.labels, self.value)
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """As Alertmanager gets them."""
+        found = {"alertname": self.alert.name, "severity": self.alert.severity.value, **self.labels}
+        return {**found, "root_device": self.root_device} if self.root_device else found
+
+
+class StoreDatabase:
+    """A Store in dilated time, and what rules have recorded over it.
+
+    Parameters
+    ----------
+    store : Store         simulated time
+    dilation : float      wall seconds per simulated second
+    target : mapping      labels of the scrape target; the rules join by `instance`
+    """
+
+    def __init__(self, store: Store, dilation: float, target: Mapping[str, str]) -> None:
+        self._store = store
+        self._dilation = dilation
+        self._target = dict(target)
+        self._scrapes_ms = self.wall_ms(store.times_ns)
+        self._kept: dict[str, list[Series]] = {}
+
+    def wall_ms(self, time_ns: NDArray[np.int64]) -> Times:
+        """When Prometheus sees a moment of simulated time, in ms, its resolution."""
+        found: Times = np.rint(time_ns * (self._dilation / NS_PER_MS)).astype(np.int64)
+        return found
+
+    def series(self, metric: str) -> Sequence[Series]:
+        """Raw or recorded series."""
+        if metric not in self._kept:
+            self._kept[metric] = [Series(labels({**dict(names), **self._target}), *self._marked(*found))
+                                  for names, found in self._store.iter_series(metric)]
+        return self._kept[metric]
+
+    def _marked(self, times_ns: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[Times, NDArray[np.float64]]:
+        """A scrape that lacks a series it had before marks it stale (prometheus/scrape)."""
+        times = self.wall_ms(times_ns)
+        after = self._scrapes_ms[np.searchsorted(self._scrapes_ms, times[0]):] if len(times) else times
+        if len(after) == len(times):
+            return times, values
+        whole = stale(len(after))
+        whole[np.searchsorted(after, times)] = values
+        return after, whole
+
+    def record(self, rule: Recording, rows: Vector, grid_ms: Times) -> None:
+        """Keep a rule's result: absent rows become stale, as the rule manager marks them."""
+        kept = []
+        for row in rows:
+            values = stale(len(grid_ms))
+            values[row.present] = row.values[row.present]
+            kept.append(Series(row.labels, grid_ms, values))
+        self._kept[rule.name] = kept
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the rules made of a run."""
+
+    grid_ns: NDArray[np.int64]
+    """Moments of evaluation, simulated time."""
+    recorded: Mapping[str, Vector]
+    """By name of recording rule; values on the grid."""
+    firings: Sequence[Firing]
+    """In order of firing."""
+
+
+TARGET: Final = {"job": "fabric", "instance": "run"}
+
+
+def evaluate_store(store: Store, *, dilation: float = NOMINAL_DILATION, alerts: Sequence[Alert] = ALERTS,
+                   target: Mapping[str, str] = TARGET) -> Evaluation:
+    """All recording rules and alerts over a run.
+
+    Parameters
+    ----------
+    store : Store         the run's metrics
+    dilation : float      decides how often the rules look and how long windows are in simulated time
+    alerts : sequence     which alerts
+    target : mapping      labels that a scrape would add
+
+    Returns: Evaluation.
+    """
+    scaled = timing(dilation)
+    database = StoreDatabase(store, dilation, target)
+    times = store.times_ns
+    step_ms = scaled.ms(SCRAPE_S)
+    end_ms = int(database.wall_ms(times[-1:])[0]) if len(times) else 0
+    grid = np.arange(0, end_ms + 1, step_ms, dtype=np.int64)
+    recorded: dict[str, Vector] = {}
+    for rule in RECORDINGS:
+        rows = recorded[rule.name] = evaluate(rule.expr, database, grid, scaled)
+        database.record(rule, rows, grid)
+    grid_ns = np.rint(grid * (NS_PER_MS / dilation)).astype(np.int64)
+    firings = [firing for alert in alerts for row in evaluate(alert.expr, database, grid, scaled)
+               for firing in _firings(alert, row, grid, grid_ns, scaled)]
+    return Evaluation(grid_ns, recorded, sorted(firings, key=lambda it: (it.firing_ns, it.alert.name, it.description)))
+
+
+def _firings(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], scaled: Timing) -> Iterator[Firing]:
+    """The state machine: each stretch of evaluations with the row, if it is long enough."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], row.present, [False]]).astype(np.int8)))
+    hold_ms = scaled.ms(alert.hold_s)
+    for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        fires = first + int(np.searchsorted(grid[first:end] - grid[first], hold_ms))
+        if fires >= end:
+            continue
+        yield Firing(alert, _named(row.labels), int(grid_ns[first]), int(grid_ns[fires]),
+                     int(grid_ns[end]) if end < len(grid) else None, float(row.values[fires]))
+
+
+def _named(found: Labels) -> dict[str, str]:
+    return dict(found)
