@@ -54,6 +54,7 @@ VERBS: Final = (
     Verb("topology", "build", "show, check, draw and export a fabric"),
     Verb("model", "build", "list the models and print what each one assumes"),
     Verb("show", "look", "tables of a run: messages, ports, queues, pfc, ecn, drops, hosts"),
+    Verb("path", "look", "the paths between two hosts and why a flow takes one; what is wrong with all routes"),
     Verb("explain", "look", "why it happened: pause trees, thresholds against what was used"),
     Verb("report", "look", "one page about a run"),
     Verb("diff", "look", "what differs between two runs"),

@@ -29,14 +29,14 @@ def console_for(stream: TextIO) -> Console:
     return Console(file=stream, highlight=False, width=None if stream.isatty() else PIPE_WIDTH)
 
 
-def print_document(document: Document, console: Console) -> None:
-    """Write a whole document."""
+def print_document(document: Document, console: Console, max_rows: int = MAX_ROWS) -> None:
+    """Write a whole document, at most so many rows of each table."""
     console.print(f"[bold]{escape(document.title)}[/]  [dim]{escape(document.subtitle)}[/]")
     console.print(_styled(document.verdict, document.status))
     for reason in document.reasons:
         console.print(f"  {_styled(f'- {reason.text}', reason.status)}")
     for section in document.sections:
-        rendered = [part for block in section.blocks for part in _render(block)]
+        rendered = [part for block in section.blocks for part in _render(block, max_rows)]
         if rendered:
             console.print()
             console.print(f"[bold]{escape(section.title)}[/]")
@@ -49,7 +49,7 @@ def _styled(text: str, status: Status) -> str:
     return f"[{style}]{escape(text)}[/]" if style else escape(text)
 
 
-def _render(block: Block) -> list[RenderableType]:
+def _render(block: Block, max_rows: int) -> list[RenderableType]:
     match block:
         case Prose(text, status):
             return [_styled(text, status)]
@@ -57,7 +57,7 @@ def _render(block: Block) -> list[RenderableType]:
             return ["  ".join(f"[dim]{escape(fact.title)}[/] {_styled(show(fact.value, fact.unit), fact.status)}"
                               for fact in facts)]
         case Table():
-            return _table(block)
+            return _table(block, max_rows)
         case Tree():
             return [*([f"[dim]{escape(block.title)}[/]"] if block.title else []), _tree(block.root),
                     *([f"[dim]{escape(block.note)}[/]"] if block.note else [])]
@@ -65,18 +65,18 @@ def _render(block: Block) -> list[RenderableType]:
             return []
 
 
-def _table(block: Table) -> list[RenderableType]:
+def _table(block: Table, max_rows: int) -> list[RenderableType]:
     if not block.rows:
         return []
     table = RichTable(box=box.SIMPLE_HEAD, title=escape(block.title) or None, title_justify="left",
                       title_style="italic", pad_edge=False)
     for column in block.columns:
         table.add_column(column.title, justify="left" if column.unit is Unit.TEXT else "right", overflow="fold")
-    for number, row in enumerate(block.rows[:MAX_ROWS]):
+    for number, row in enumerate(block.rows[:max_rows]):
         status = block.statuses[number] if block.statuses else Status.NEUTRAL
         cells = (escape(show(value, column.unit)) for value, column in zip(row, block.columns, strict=True))
         table.add_row(*cells, style=STYLES[status] or None)
-    rest = len(block.rows) - MAX_ROWS
+    rest = len(block.rows) - max_rows
     notes = [*([f"{rest:,} more rows: --json"] if rest > 0 else []), *([block.note] if block.note else [])]
     return [table, *(f"[dim]{escape(note)}[/]" for note in notes)]
 

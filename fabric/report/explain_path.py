@@ -1,0 +1,172 @@
+"""`fabric path SRC DST`: every equal-cost path, the one a flow takes, and why: the numbers that each switch hashed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+from fabric.report.flowpath import (
+    ENTROPY_PORTS,
+    Decision,
+    FlowPath,
+    LinkRates,
+    Path,
+    all_paths,
+    flow_path,
+    many_flows,
+    one_flow,
+)
+from fabric.report.forwarding import Forwarding
+from fabric.report.model import Column, Document, Prose, Section, Status, Table, Unit, Value
+from fabric.report.polarisation import Dependence, dependences, relation, remedy
+from fabric.report.walk import End, walk
+from fabric.topology.addressing import ipv4_text
+from fabric.topology.model import Fabric, Node
+from fabric.units import PS_PER_NS, format_rate_bps, format_time_ps
+
+_ENDS: Final = {End.ARRIVED: "", End.NO_ROUTE: "no route", End.LOOP: "loop", End.SPREAD: "spread over the members"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The flow in question."""
+
+    src: Node
+    dst: Node
+    src_port: int
+    dst_port: int
+    nic: int
+    """PortId at the source."""
+    note: str
+    """Where the ports come from, in a sentence."""
+
+
+def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, ports: bool = False) -> Document:
+    """The whole answer; exact, for nothing is drawn at random and nothing is played.
+
+    ports: name every egress port in the table of paths, not only the devices.
+    """
+    paths, whole = all_paths(at, rates, asked.src, asked.dst)
+    taken = flow_path(at, rates, one_flow(at, asked.src, asked.dst, asked.src_port, asked.dst_port, asked.nic))
+    flows = many_flows(at, asked.src, asked.dst, ENTROPY_PORTS, asked.dst_port, asked.nic)
+    steps = walk(at.tables, flows)
+    shares = Counter(tuple(port for port in row if port >= 0) for row in steps.egress.tolist())
+    stuck = [it for it in dependences(at, flows, steps) if it.polarised]
+    status, verdict = _verdict(at.fabric, paths, taken, whole=whole)
+    words = _polarised(at, stuck, taken)
+    if words and status is Status.GOOD:
+        status = Status.WARNING
+    return Document(
+        f"{asked.src.name} → {asked.dst.name}", title, status, verdict,
+        (Prose(_flow_text(at, asked, taken)), *words),
+        (Section("paths", "Paths", (_path_table(at.fabric, paths, taken, shares, ports=ports),)),
+         Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),))))
+
+
+def path_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
+    """'host1:eth0 → leaf1:Ethernet16 → ... → host9'."""
+    names = [fabric.port_name(port) for port in ports]
+    return " → ".join([*names, fabric.peer_of(ports[-1]).name])
+
+
+def _devices_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
+    """'host1 → leaf1 → spine2 → ... → host9', with the port where several cables lead to the same device."""
+    names = []
+    for port in ports:
+        node, peer = fabric.node_of(port), fabric.peer_of(port)
+        parallel = sum(other.id == peer.id for _, other in fabric.neighbours(node.id)) > 1
+        names.append(fabric.port_name(port) if parallel else node.name)
+    return " → ".join([*names, fabric.peer_of(ports[-1]).name])
+
+
+def _flow_text(at: Forwarding, asked: Asked, taken: FlowPath) -> str:
+    ip = at.tables.host_ip
+    text = (f"UDP {ipv4_text(int(ip[asked.src.id]))}:{asked.src_port} → "
+            f"{ipv4_text(int(ip[asked.dst.id]))}:{asked.dst_port} by {at.fabric.port_name(asked.nic)}; {asked.note}")
+    if taken.entropy_port is not None:
+        text += (f"; between VTEPs in VXLAN with UDP source port {taken.entropy_port}, "
+                 "a hash of the inner header (RFC 7348 section 5)")
+    return text
+
+
+def _verdict(fabric: Fabric, paths: list[Path], taken: FlowPath, *, whole: bool) -> tuple[Status, str]:
+    path = taken.path
+    where = path_text(fabric, path.ports)
+    count = f"{len(paths)}" if whole else f"at least {len(paths)}"
+    if path.dead is not None:
+        return Status.BAD, (f"Lost at {fabric.port_name(path.dead)}: its cable is down and the route still leads there "
+                            f"({where}).")
+    match path.end:
+        case End.NO_ROUTE:
+            last = fabric.peer_of(path.ports[-1]).name
+            return Status.BAD, f"Lost at {last}: it has no route ({where})."
+        case End.LOOP:
+            return Status.BAD, f"Never arrives: the packet goes round until its time to live ends ({where})."
+        case End.SPREAD:
+            last = fabric.peer_of(path.ports[-1]).name
+            return Status.NEUTRAL, f"No one path: {last} spreads packets over its members; {count} paths in all."
+    place = next((str(number) for number, it in enumerate(paths, 1) if it.ports == path.ports), "?")
+    return Status.GOOD, (f"Takes path {place} of {count}: {where}; {path.hops} hops, {format_rate_bps(path.rate_bps)}, "
+                         f"{format_time_ps(path.delay_ps)} of propagation.")
+
+
+def _path_table(fabric: Fabric, paths: list[Path], taken: FlowPath, shares: Counter[tuple[int, ...]], *,
+                ports: bool) -> Table:
+    columns = (Column("number", "#", Unit.COUNT), Column("taken", "Taken"), Column("path", "Path"),
+               Column("hops", "Hops", Unit.COUNT), Column("rate_bps", "Rate", Unit.BPS),
+               Column("delay_ns", "Propagation", Unit.NS), Column("source_ports", "Source ports", Unit.COUNT),
+               Column("state", "State"))
+    rows: list[tuple[Value, ...]] = []
+    statuses = []
+    numbered = enumerate(paths, 1)
+    for number, path in sorted(numbered, key=lambda it: (it[1].ports != taken.path.ports, -shares[it[1].ports])):
+        mine = path.ports == taken.path.ports
+        where = path_text(fabric, path.ports) if ports else _devices_text(fabric, path.ports)
+        state = _ENDS[path.end] if path.dead is None else f"{fabric.port_name(path.dead)} is down"
+        rows.append((number, mine, where, path.hops, path.rate_bps, path.delay_ps / PS_PER_NS, shares[path.ports],
+                     state or "up"))
+        statuses.append(Status.BAD if state else Status.GOOD if mine else Status.NEUTRAL)
+    used = sum(shares[path.ports] > 0 for path in paths)
+    return Table("paths", "", columns, tuple(rows),
+                 f"Source ports: of the {len(ENTROPY_PORTS):,} that RoCEv2 uses, how many lead this way by the same "
+                 f"NIC port; they reach {used} of the {len(paths)} paths.", tuple(statuses))
+
+
+def _choice_table(fabric: Fabric, taken: FlowPath) -> Table:
+    columns = (Column("switch", "Switch"), Column("header", "Header"), Column("hashed", "Addresses and ports hashed"),
+               Column("algorithm", "Hash"), Column("seed", "Seed", Unit.TEXT), Column("hash", "Value"),
+               Column("members", "Members", Unit.COUNT), Column("member", "Member", Unit.COUNT),
+               Column("egress", "Leaves by"))
+    return Table("decisions", "", columns, tuple(_choice(fabric, it) for it in taken.decisions),
+                 "The member is the hash modulo the number of members, counted from 0; with one member nothing is "
+                 "hashed.")
+
+
+def _choice(fabric: Fabric, it: Decision) -> tuple[Value, ...]:
+    egress = fabric.port_name(it.members[it.index]) if it.members else "-"
+    name = fabric.nodes[it.switch].name
+    if it.hashed is None:
+        return name, "-", "-", "-", "-", "-", len(it.members), 0, egress
+    return (name, "outer (VXLAN)" if it.header.outer else "inner", it.header.text(), it.algorithm.name.lower(),
+            str(it.seed), f"0x{it.hashed:08x}", len(it.members), it.index, egress)
+
+
+def _polarised(at: Forwarding, stuck: list[Dependence], taken: FlowPath) -> tuple[Prose, ...]:
+    """What the second of two switches on the taken path still decides, where that is less than its members."""
+    chosen = {it.switch: it for it in taken.decisions if it.hashed is not None}
+    found = []
+    for it in stuck:
+        first, second = chosen.get(it.first), chosen.get(it.second)
+        if first is None or second is None or first.index != it.first_index:
+            continue
+        found.append(Prose(polarised_text(at, it), Status.WARNING))
+    return tuple(found)
+
+
+def polarised_text(at: Forwarding, it: Dependence) -> str:
+    """Cause, effect and remedy of one polarised pair of switches, in words."""
+    first, second = at.fabric.nodes[it.first].name, at.fabric.nodes[it.second].name
+    return (f"Polarised: {second} has {len(it.flows)} members, and what {first} sends it by member {it.first_index} of "
+            f"{len(it.first_members)} reaches {it.reached} of them, whatever the source port; "
+            f"{relation(at, it.first, it.second)}. Remedy: {remedy(at, it.first, it.second)}.")

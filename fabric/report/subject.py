@@ -1,0 +1,127 @@
+"""What `fabric path`, `route`, `bgp` and `evpn` are asked about: a scenario file or a run directory, at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from fabric.engine.edits import Edit, LinkState
+from fabric.errors import InputErrors, Problem, RunDirError, UnitError
+from fabric.report.flowpath import LinkRates
+from fabric.report.forwarding import Change, Forwarding, changes, forwarding_at
+from fabric.report.rundir import RunDir
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
+from fabric.scenario.schema import Scenario
+from fabric.scenario.yaml_input import parse_yaml
+from fabric.topology.model import Fabric, Node
+from fabric.topology.select import nearest
+from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A compiled scenario and everything that moves its routes."""
+
+    scenario: Scenario
+    compiled: CompiledScenario
+    extra: tuple[Edit, ...] = ()
+    """Cables that a run's event log saw change beyond its scenario's faults: an operator's acts in a playbook."""
+
+    @property
+    def fabric(self) -> Fabric:
+        """The topology."""
+        return self.compiled.fabric
+
+    @cached_property
+    def edits(self) -> tuple[Edit, ...]:
+        """All dated edits."""
+        return (*self.compiled.edits, *self.extra)
+
+    @cached_property
+    def timeline(self) -> list[Change]:
+        """Everything that moves routes, in order."""
+        return changes(self.edits, self.compiled.reroute_delay_ps)
+
+    def at(self, time_ps: int) -> Forwarding:
+        """All forwarding tables just after that moment."""
+        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps)
+
+    def rates(self, at: Forwarding) -> LinkRates:
+        """Rates of cables at the same moment."""
+        return LinkRates(at, self.edits)
+
+    def next_change(self, time_ps: int) -> Change | None:
+        """The first change of a route or cable after a moment."""
+        return next((change for change in self.timeline if change.time_ps > time_ps), None)
+
+    def moments(self) -> list[int]:
+        """When routes or cables change, in ps."""
+        return sorted({change.time_ps for change in self.timeline})
+
+
+def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
+    """Read and compile.
+
+    Parameters
+    ----------
+    source : Path               scenario file, or directory that `fabric run` wrote
+    sets : sequence of str      overrides, for scenario files only
+
+    Raises: InputErrors, RunDirError.
+    """
+    if not source.is_dir():
+        scenario = load_scenario(source, sets)
+        return Subject(scenario, compile_scenario(scenario))
+    if sets:
+        raise InputErrors("options", [Problem("--set", f"{source} is a run, and a run cannot be changed",
+                                              "name the scenario file instead")])
+    run = RunDir.open(source)
+    about = run.manifest["scenario"]
+    file = Path(about["file"])
+    scenario = build_scenario(apply_overrides(parse_yaml(about["text"], file), about["set"]), file)
+    compiled = compile_scenario(scenario)
+    if compiled.fabric != run.fabric:
+        raise RunDirError(f"{source}: its scenario no longer gives the fabric that the run was made on",
+                          "a file that the scenario names has changed, or this is another version: run it again")
+    return Subject(scenario, compiled, _unplanned(run, compiled))
+
+
+def _unplanned(run: RunDir, compiled: CompiledScenario) -> tuple[Edit, ...]:
+    planned = {(edit.time_ps // PS_PER_NS, int(edit.link), edit.up)
+               for edit in compiled.edits if isinstance(edit, LinkState)}
+    port_of = {compiled.fabric.port_name(port.id): port for port in compiled.fabric.ports}
+    seen = {}
+    for row in run.events(kinds=["link_down", "link_up"]).to_pylist():
+        port = port_of[f"{row['device']}:{row['port']}"]
+        seen[row["time_ns"], int(port.link), row["kind"] == "link_up"] = port.link
+    return tuple(LinkState(time_ns * PS_PER_NS, link, up)
+                 for (time_ns, _, up), link in sorted(seen.items()) if (time_ns, int(link), up) not in planned)
+
+
+def moment(text: str | None) -> int:
+    """--at in ps; 0 where it is absent. Raises: InputErrors."""
+    if text is None or text.strip() == "0":
+        return 0
+    try:
+        return parse_time_ps(text)
+    except UnitError as error:
+        raise InputErrors("options", [Problem("--at", error.text, error.hint)]) from error
+
+
+def moment_text(time_ps: int) -> str:
+    """'at 200us', 'at the start'."""
+    return f"at {format_time_ps(time_ps)}" if time_ps else "at the start"
+
+
+def node_called(fabric: Fabric, name: str, what: str, problems: list[Problem], place: str) -> Node | None:
+    """The host or switch of that name; a problem where there is none. what: 'host', 'switch' or 'node'."""
+    allowed = {"host": fabric.hosts, "switch": fabric.switches, "node": fabric.nodes}[what]
+    found = fabric.by_name.get(name)
+    if found is not None and found in allowed:
+        return found
+    text = f"'{name}' is a {found.role}, not a {what}" if found is not None else f"no {what} is called '{name}'"
+    problems.append(Problem(place, text, nearest(name, [node.name for node in allowed], f"{what}s")))
+    return None
