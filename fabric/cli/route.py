@@ -1,0 +1,57 @@
+"""``fabric route NODE [PREFIX] SOURCE``: the forwarding table of a switch at a moment, and why a route is as it is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from fabric.errors import InputErrors, Problem
+
+_ROWS: Final = 64
+"""Rows of a table on the terminal; `--json` has them all."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.usage = "fabric route NODE [PREFIX] SOURCE [--at TIME] [--set PATH=VALUE] [--json]"
+    parser.description = (
+        "The forwarding table of a switch at a moment. With a prefix, an address or a host: the longest match, and\n"
+        "why it is as it is. Nothing is played.")
+    parser.add_argument("node", metavar="NODE", help="switch")
+    second = parser.add_argument("second", metavar="PREFIX", help="host, address or prefix; all routes where absent")
+    third = parser.add_argument("third", metavar="SOURCE", help="scenario file or run directory")
+    second.required = third.required = False     # not nargs='?': that would be taken as absent before an option
+    parser.add_argument("--at", metavar="TIME", help="at this simulated time, such as 2ms (default: the start)")
+    parser.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",
+                        help="override one value of the scenario; repeatable")
+    parser.add_argument("--json", action="store_true", help="print what FRR's `show ip route json` would")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, and exit 0: a table is no judgement."""
+    words = [word for word in (args.second, args.third) if word is not None]
+    if not words:
+        raise InputErrors("command line", [Problem("SOURCE", "is missing", "name a scenario file or run directory: "
+                                                   "fabric route leaf1 scenarios/incast.yml")])
+    from fabric.report import route_table  # noqa: PLC0415  --help must not load numpy and pydantic
+    from fabric.report.subject import load_subject, moment, moment_text, node_called  # noqa: PLC0415
+    from fabric.report.text import console_for, print_document  # noqa: PLC0415
+
+    time_ps = moment(args.at)
+    subject = load_subject(Path(words[-1]), args.sets)
+    problems = list[Problem]()
+    switch = node_called(subject.fabric, args.node, "switch", problems, "NODE")
+    if switch is None:
+        raise InputErrors("command line", problems)
+    at = subject.at(time_ps)
+    rows = route_table.routes(at, switch)
+    target = route_table.longest_match(rows, words[0], at) if len(words) == 2 else None
+    if args.json:
+        print(json.dumps(route_table.frr_json(at, rows if target is None else [target]), indent=2))
+    else:
+        title = f"{subject.compiled.name} {moment_text(time_ps)}"
+        print_document(route_table.route_document(at, switch, rows, title, target), console_for(sys.stdout), _ROWS)
+    return 0

@@ -1,0 +1,205 @@
+"""`fabric route`: the forwarding table of one switch, as prefixes with their next hops, and why each is as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from typing import Any, Final
+
+import numpy as np
+
+from fabric.errors import InputErrors, Problem
+from fabric.report.forwarding import Cause, Forwarding
+from fabric.report.model import Column, Document, Prose, Section, Status, Table, Unit, Value
+from fabric.topology.addressing import Addressing, addressing, ipv4_text
+from fabric.topology.model import Node
+from fabric.topology.paths import equal_cost_ports
+from fabric.topology.select import nearest
+from fabric.units import PS_PER_NS, format_time_ps
+
+_PROTOCOL: Final = {Cause.SHORTEST_PATH: "shortest-path", Cause.EDIT: "static", Cause.CONTROL_PLANE: "bgp"}
+_DISTANCE: Final = {"connected": 0, "static": 1, "shortest-path": 110, "bgp": 20}
+"""Administrative distances as FRR has them (shortest-path: OSPF's)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row: a subnet whose hosts are all treated alike, or a single host."""
+
+    network: IPv4Network
+    hosts: tuple[int, ...]
+    """NodeIds that it covers."""
+    ports: tuple[int, ...]
+    """Egress ports; () is a black hole."""
+    protocol: str
+    """connected, shortest-path, static (a route fault) or bgp."""
+    since_ps: int
+
+
+def routes(at: Forwarding, switch: Node) -> list[Route]:
+    """Every row of a switch, by prefix."""
+    plan = addressing(at.fabric)
+    planned = bool(np.array_equal(plan.host_ip[: at.tables.n_hosts], at.tables.host_ip))
+    found = []
+    for (network, length), hosts in _subnets(at, plan, planned=planned):
+        alike: dict[tuple[tuple[int, ...], str, int], list[int]] = {}
+        for host in hosts:
+            alike.setdefault(_treatment(at, switch, host), []).append(host)
+        for (ports, protocol, since_ps), mine in alike.items():
+            if len(alike) == 1 and protocol != "connected":
+                found.append(Route(IPv4Network((network, length)), tuple(mine), ports, protocol, since_ps))
+            else:
+                found += [Route(IPv4Network((int(at.tables.host_ip[host]), 32)), (host,), ports, protocol, since_ps)
+                          for host in mine]
+    return sorted(found, key=lambda route: route.network)
+
+
+def _subnets(at: Forwarding, plan: Addressing, *, planned: bool) -> list[tuple[tuple[int, int], list[int]]]:
+    """(network, length) -> hosts whose address lies in it; single hosts where addresses are not of our plan."""
+    if not planned:
+        return [((int(at.tables.host_ip[host.id]), 32), [host.id]) for host in at.fabric.hosts]
+    subnet_of = {host.id: plan.subnet[at.fabric.peer_of(host.first_port).id] for host in at.fabric.hosts}
+    found: dict[tuple[int, int], list[int]] = {}
+    for host, subnet in subnet_of.items():
+        found.setdefault(subnet, []).append(host)
+    return list(found.items())
+
+
+def _treatment(at: Forwarding, switch: Node, host: int) -> tuple[tuple[int, ...], str, int]:
+    ports = at.next_ports(switch.id, host)
+    cause, since_ps = at.written(switch.id, host)
+    direct = bool(ports) and all(at.fabric.peer_of(port).id == host for port in ports)
+    return ports, "connected" if direct else _PROTOCOL[cause], since_ps
+
+
+def longest_match(rows: Sequence[Route], target: str, at: Forwarding) -> Route:
+    """The row that packets for a host name, an address or a prefix take. Raises: InputErrors."""
+    host = at.fabric.by_name.get(target)
+    if host is not None and host.is_host:
+        return next(row for row in rows if host.id in row.hosts)
+    try:
+        wanted = IPv4Network(target, strict=False)
+    except (AddressValueError, NetmaskValueError, ValueError) as error:
+        names = [node.name for node in at.fabric.hosts]
+        raise InputErrors("command line", [Problem("PREFIX", f"'{target}' is no host, address or prefix",
+                                                   nearest(target, names, "hosts"))]) from error
+    covering = [row for row in rows if wanted.subnet_of(row.network)]
+    if not covering:
+        shown = ", ".join(str(row.network) for row in rows[:4])
+        raise InputErrors("command line", [Problem("PREFIX", f"nothing here covers {wanted}",
+                                                   f"prefixes begin with {shown}; leave it out to see them all")])
+    return max(covering, key=lambda row: row.network.prefixlen)
+
+
+def next_hop_ip(plan: Addressing, at: Forwarding, port: int) -> str:
+    """Address of the neighbour at a port, which for a host is the host's own."""
+    peer = at.fabric.ports[port].peer
+    node = at.fabric.node_of(peer)
+    return ipv4_text(int(at.tables.host_ip[node.id]) if node.is_host else int(plan.port_ip[peer]))
+
+
+def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: str, target: Route | None) -> Document:
+    """A switch's table, or one row of it with its reasons."""
+    shown = list(rows) if target is None else [target]
+    holes = sum(len(row.hosts) for row in rows if not row.ports)
+    dead = {port for row in rows for port in row.ports if port in at.down}
+    if target is None:
+        status = Status.BAD if holes or dead else Status.GOOD
+        verdict = f"{len(rows)} routes" + (f", {holes} hosts without a route" if holes else "")
+        verdict += f", next hops on cables that are down: {_ports(at, sorted(dead))}" if dead else ""
+        reasons: tuple[Prose, ...] = ()
+    else:
+        reasons = tuple(_reasons(at, switch, target))
+        status = max((it.status for it in reasons), key=[Status.NEUTRAL, Status.GOOD, Status.WARNING,
+                                                        Status.BAD].index, default=Status.GOOD)
+        verdict = f"{target.network}: {target.protocol}, " + (
+            f"{len(target.ports)} next hop{'' if len(target.ports) == 1 else 's'}" if target.ports else "black hole")
+    return Document(f"Routes of {switch.name}", title, status, f"{verdict}.", reasons,
+                    (Section("routes", "Routes", (_table(at, shown),)),))
+
+
+def _ports(at: Forwarding, ports: Sequence[int]) -> str:
+    return ", ".join(at.fabric.ports[port].name for port in ports)
+
+
+def _table(at: Forwarding, rows: Sequence[Route]) -> Table:
+    plan = addressing(at.fabric)
+    columns = (Column("prefix", "Prefix"), Column("hosts", "Hosts", Unit.COUNT), Column("protocol", "Protocol"),
+               Column("nexthop", "Next hop"), Column("interface", "Port"), Column("neighbour", "Neighbour"),
+               Column("state", "State"), Column("since_ns", "Since", Unit.NS))
+    lines: list[tuple[Value, ...]] = []
+    statuses = []
+    for row in rows:
+        head: tuple[Value, ...] = (str(row.network), len(row.hosts), row.protocol)
+        for port in row.ports:
+            down = port in at.down
+            lines.append((*head, next_hop_ip(plan, at, port), at.fabric.ports[port].name, at.fabric.peer_of(port).name,
+                          "down" if down else "up", row.since_ps // PS_PER_NS))
+            statuses.append(Status.BAD if down else Status.NEUTRAL)
+            head = ("", None, "")
+        if not row.ports:
+            lines.append((*head, "-", "-", "-", "no route", row.since_ps // PS_PER_NS))
+            statuses.append(Status.BAD)
+    return Table("routes", "", columns, tuple(lines), "", tuple(statuses))
+
+
+def _reasons(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
+    """Why the row is as it is, and what is wrong with it."""
+    fabric, host = at.fabric, row.hosts[0]
+    names = ", ".join(fabric.nodes[it].name for it in row.hosts[:3]) + (
+        f" and {len(row.hosts) - 3} more" if len(row.hosts) > 3 else "")
+    healthy = equal_cost_ports(fabric)
+    best = tuple(int(port) for port in healthy.ports_to(switch.id, host))
+    since = f" since {format_time_ps(row.since_ps)}" if row.since_ps else ""
+    found = []
+    if row.protocol == "connected":
+        found.append(Prose(f"{names} hangs on {switch.name} at {_ports(at, row.ports)}."))
+    elif row.protocol == "shortest-path" and row.ports:
+        cables = int(healthy.distance[switch.id, healthy.class_of_host[host]]) + 1
+        same = set(row.ports) == set(best)
+        found.append(Prose(f"Shortest path{since}: {names} {'is' if len(row.hosts) == 1 else 'are'} "
+                           f"{cables} cables away with every cable up"
+                           f"{'' if same else ', and these are the shortest ways over those that are up now'}; "
+                           f"flows are divided over {len(row.ports)} next hops by hash."))
+    elif row.protocol == "static":
+        found.append(Prose(f"A route fault of the scenario wrote it{since}; shortest paths would leave by "
+                           f"{_ports(at, best) or 'nowhere'}.", Status.WARNING))
+    elif row.protocol == "bgp":
+        found.append(Prose(f"Written by BGP{since}: `fabric bgp routes` shows the paths behind it."))
+    missing = [port for port in best if port not in row.ports and port in at.down]
+    if missing:
+        found.append(Prose(f"Left out: {_ports(at, missing)}, whose cable is down."))
+    dead = [port for port in row.ports if port in at.down]
+    if dead:
+        found.append(Prose(f"{_ports(at, dead)} is down and the route still leads there: packets of the flows that "
+                           "hash to it are lost until routes change.", Status.BAD))
+    if not row.ports:
+        found.append(Prose(f"Black hole: packets for {names} are dropped here (drop reason no_route).", Status.BAD))
+    return found
+
+
+def frr_json(at: Forwarding, rows: Sequence[Route]) -> dict[str, Any]:
+    """The shape of FRR's `show ip route json`: prefix -> list of routes, with their next hops."""
+    plan = addressing(at.fabric)
+    return {str(row.network): [{
+        "prefix": str(row.network), "prefixLen": row.network.prefixlen, "protocol": row.protocol, "vrfId": 0,
+        "vrfName": "default", "selected": True, "destSelected": True, "distance": _DISTANCE[row.protocol], "metric": 0,
+        "installed": bool(row.ports), "table": 254, "internalNextHopNum": len(row.ports),
+        "internalNextHopActiveNum": sum(port not in at.down for port in row.ports),
+        "uptime": _uptime(at.time_ps - row.since_ps),
+        "nexthops": [_next_hop(at, plan, port, direct=row.protocol == "connected") for port in row.ports],
+    }] for row in rows}
+
+
+def _next_hop(at: Forwarding, plan: Addressing, port: int, *, direct: bool) -> dict[str, Any]:
+    up = port not in at.down
+    where = {"directlyConnected": True} if direct else {"ip": next_hop_ip(plan, at, port), "afi": "ipv4"}
+    return {"flags": 3 if up else 0, "fib": up, **where, "interfaceIndex": at.fabric.ports[port].index + 2,
+            "interfaceName": at.fabric.ports[port].name, "active": up, **({} if direct else {"weight": 1})}
+
+
+def _uptime(age_ps: int) -> str:
+    """As FRR writes it: hh:mm:ss."""
+    seconds = max(age_ps, 0) // 10**12
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
