@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
-from numpy.typing import NDArray
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
@@ -15,7 +14,7 @@ from fabric.engine.counters import Snapshot
 from fabric.units import PS_PER_S
 from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
-from telemetry.live.player import Phase, Player, Standing
+from telemetry.live.player import Observer, Phase, Player, Standing
 from telemetry.live.totals import Totals
 from telemetry.metrics import BY_NAME, CATALOGUE
 
@@ -24,7 +23,7 @@ _KEPT: Final = 2
 """Passes whose starting totals are remembered: a scrape may have looked just before the last pass ended."""
 
 
-class LiveCollector(Collector):
+class LiveCollector(Collector, Observer):
     """Answers scrapes, and observes the player to add up its passes.
 
     The player's thread only hands over the last Snapshot of each pass; families are made by whoever scrapes.
@@ -59,13 +58,7 @@ class LiveCollector(Collector):
             self._totals[number] = self._totals[number - 1].plus(self._metrics.families(self._ended))
             self._totals.pop(number - _KEPT, None)
 
-    def events(self, rows: NDArray[Any], complete_ps: int) -> None:
-        """Nothing: metrics come from counters."""
-
-    def sample(self, now: Snapshot) -> None:
-        """Nothing: a scrape looks for itself."""
-
-    def end(self, _reason: str, now: Snapshot) -> None:
+    def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  why it ended does not count
         """Keep the last look; the next pass adds it."""
         self._ended = now
 

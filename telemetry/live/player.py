@@ -64,8 +64,8 @@ class Engine(Protocol):
         """Trace rows since the last call."""
 
 
-class Observer(Protocol):
-    """Who is told what happens. Called by the playing thread."""
+class Observer:
+    """Who is told what happens, by the playing thread; a subclass listens to what it needs."""
 
     def begin(self, number: int) -> None:
         """Pass `number`, from 1, begins."""

@@ -80,8 +80,8 @@ def read_token(path: Path) -> str:
 def checked(token: str, source: str) -> str:
     """The token. Raises: TokenError for one that is too short, or that no HTTP header can carry."""
     if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise TokenError(f"the token from {source} is no token: at least {_SHORTEST} printable ASCII characters "
-                         "are needed, on one line", "make one: python -c 'import secrets; print(secrets.token_urlsafe())'")
+        raise TokenError(f"the token from {source} is no token: {_SHORTEST} or more printable ASCII characters, on one "
+                         "line, make one", "such as by: python -c 'import secrets; print(secrets.token_urlsafe())'")
     return token
 
 

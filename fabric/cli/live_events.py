@@ -1,0 +1,108 @@
+"""The event log of a live run: JSON lines to a file or standard output, and the newest of them for those who look."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TextIO
+
+from numpy.typing import NDArray
+
+from fabric.engine.counters import Snapshot
+from fabric.report.eventlines import Line, Severity, as_json, at_least, lines, rfc3339, wall_clock
+from fabric.report.eventlog import EventLog
+from fabric.state.codes import EventKind
+from fabric.topology.model import Fabric
+from fabric.units import PS_PER_NS, PS_PER_S
+from telemetry.live.player import Observer
+
+RECENT: Final = 1000
+"""Lines kept for the API."""
+_UNLIMITED: Final = 1 << 62
+
+
+class EventSink(Observer):
+    """Observer that writes every event once, in order of time.
+
+    Parameters
+    ----------
+    run, fabric              name of the run; names of devices and ports
+    dilation : callable      the present dilation: what an event of a slice showed on the wall
+    out : TextIO, optional   where lines go; None: they are only kept for `recent`
+    least : Severity         less severe events are not written
+    clock : callable         the wall clock
+    """
+
+    def __init__(self, run: str, fabric: Fabric, dilation: Callable[[], float], out: TextIO | None, least: Severity,
+                 clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._run, self._fabric, self._dilation, self._out, self._clock = run, fabric, dilation, out, clock
+        self._wanted, self._shown = at_least(least), at_least(Severity.INFO)
+        self._recent: deque[Line] = deque(maxlen=RECENT)
+        self._sequence = 0
+        self._number = 0
+        self._log = EventLog(_UNLIMITED)
+
+    def recent(self, after: int, count: int) -> list[Line]:
+        """The newest `count` lines with a higher sequence than `after`, oldest first."""
+        return [line for line in self._recent if line["sequence"] > after][-count:]
+
+    def note(self, severity: Severity, message: str, time_ps: int, facts: Mapping[str, Any]) -> None:
+        """Log what an operator, or the player itself, did."""
+        self._put({"time": rfc3339(self._clock()), "sim_time_ns": time_ps // PS_PER_NS, "severity": severity.value,
+                   "kind": "control", "category": "control", "message": message, "run": self._run,
+                   "pass": self._number, "facts": dict(facts)}, shown=True, written=True)
+        self._flush()
+
+    # ===== observer =====
+
+    def begin(self, number: int) -> None:
+        """A pass begins."""
+        self._number, self._log = number, EventLog(_UNLIMITED)
+        self.note(Severity.INFO, "pass begins", 0, {})
+
+    def events(self, rows: NDArray[Any], complete_ps: int) -> None:
+        """Write what has happened before complete_ps."""
+        self._write(self._log.take(rows, complete_ps), complete_ps)
+
+    def end(self, reason: str, now: Snapshot) -> None:
+        """A pass is over."""
+        self._write(self._log.finish(), now.time_ps)
+        self.note(Severity.INFO, "pass ends", now.time_ps, {"reason": reason})
+
+    def _write(self, rows: NDArray[Any], complete_ps: int) -> None:
+        if not rows.size:
+            return
+        scale = self._dilation()
+        clock = wall_clock(self._clock() - timedelta(seconds=complete_ps / PS_PER_S * scale), scale)
+        kinds = rows["kind"]
+        shown = self._shown[kinds]
+        # Without an output only the newest are of use.
+        rows = rows[shown][-RECENT:] if self._out is None else rows[shown | self._wanted[kinds]]
+        written = self._wanted[rows["kind"]].tolist()
+        for line, goes_out, kind in zip(lines(rows, self._fabric, clock, self._run, self._number), written,
+                                        rows["kind"].tolist(), strict=True):
+            self._put(line, shown=bool(self._shown[EventKind(kind)]), written=goes_out)
+        self._flush()
+
+    def _put(self, line: Line, *, shown: bool, written: bool) -> None:
+        if written and self._out is not None:
+            self._out.write(as_json(line) + "\n")
+        if shown:
+            self._sequence += 1
+            self._recent.append({"sequence": self._sequence, **line})
+
+    def _flush(self) -> None:
+        if self._out is not None:
+            self._out.flush()
+
+
+class FirstAnswer(Observer):
+    """Observer that says when the engine has returned for the first time: nothing is being compiled any more."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell = tell
+
+    def events(self, rows: NDArray[Any], complete_ps: int) -> None:  # noqa: ARG002  that they come is enough
+        """The engine has answered."""
+        self._tell()

@@ -1,0 +1,86 @@
+"""A run directory of a live run: the tables that `fabric run` writes, and every change made while it played."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from fabric.cli.live_world import LiveWorld
+from fabric.engine.counters import Snapshot
+from fabric.engine.driver import Emulator
+from fabric.report import files
+from fabric.report.folder import RunFolder, claimed
+from fabric.report.paths import message_paths
+from fabric.report.recorder import Recorder
+from fabric.report.session import Plan
+from fabric.report.summary import Ending
+from fabric.units import PS_PER_NS
+from fabric.validate.deadlock import find_cycle
+from telemetry.live.player import Observer
+
+_STATUS = {"stopped": "interrupted", "no progress": "stopped-no-progress"}
+
+
+class LiveResults(Observer):
+    """Observer that records the one pass of a run without --loop.
+
+    Parameters
+    ----------
+    path, force : run directory, and whether to replace a run in it
+    plan, how : as of fabric/report/play.py
+    world : LiveWorld     whose changes become part of the record
+    stack : ExitStack     holds the directory until the process ends
+
+    Raises: RunDirError where the directory cannot be used.
+    """
+
+    def __init__(self, path: Path, plan: Plan, world: LiveWorld, stack: ExitStack, *, force: bool,
+                 how: dict[str, Any]) -> None:
+        self._home: RunFolder = stack.enter_context(claimed(path, force=force))
+        # Changes come from outside, so no scenario can take this run up again.
+        self._plan = replace(plan, identity=f"{plan.identity}/live")
+        self._world = world
+        self._home.begin(self._plan, how)
+        self._recorder = Recorder(path, plan.fabric)
+        self._started = time.monotonic()
+        self._samples = 0
+
+    def events(self, rows: NDArray[Any], complete_ps: int) -> None:
+        """Record."""
+        self._recorder.take_events(rows, complete_ps)
+
+    def sample(self, now: Snapshot) -> None:
+        """Record."""
+        self._samples += 1
+        self._recorder.sample(now)
+
+    def end(self, reason: str, now: Snapshot) -> None:
+        """Write the results."""
+        engine = self._world.engine
+        if reason == "stopped":
+            self._recorder.sample(now)
+        stuck = reason in {"no progress", "duration"} and not engine.finished
+        ending = Ending({"stopped": "interrupted"}.get(reason, reason), cycle=_cycle(engine) if stuck else ())
+        truth = [*self._plan.truth, *self._world.truth]
+        files.write_text(self._home.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in truth))
+        self._home.write_results(self._plan, self._recorder, now, ending, message_paths(engine))
+        wall_s = time.monotonic() - self._started
+        self._home.end(_STATUS.get(reason, "done"), {
+            "wall_s": round(wall_s, 3), "packet_hops": engine.packet_hops,
+            "packet_hops_per_s": round(engine.packet_hops / wall_s) if wall_s else 0, "simulated_ps": now.time_ps,
+            "resumed": 0, "checkpoints": 0}, digest=engine.digest(), samples=self._samples, live=self._changes())
+
+    def _changes(self) -> list[dict[str, Any]]:
+        return [{"kind": change.kind, "at_ns": change.start_ps // PS_PER_NS, "objects": dict(change.objects),
+                 "fault": change.truth is not None} for change in self._world.changes]
+
+
+def _cycle(engine: Emulator) -> Sequence[tuple[int, int]]:
+    return find_cycle(engine.state, engine.fabric)

@@ -1,0 +1,177 @@
+"""The scenario behind a live run: its engines, what is broken and changed in the present pass, and its incidents."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.cli.live_changes import Change, config_change, fault_change
+from fabric.cli.live_engine import LiveEmulator, settings_after
+from fabric.cli.live_events import EventSink
+from fabric.engine.edits import Edit
+from fabric.errors import FabricError
+from fabric.ids import NodeId
+from fabric.report import pause_tree, pauses
+from fabric.report.eventlines import Severity
+from fabric.scenario.compile import CompiledScenario
+from fabric.state.codes import TraceBit
+from fabric.topology.paths import equal_cost_ports
+from fabric.units import PS_PER_S, format_time_ps
+from telemetry.live.player import Observer
+
+log = logging.getLogger(__name__)
+
+
+class LiveWorld(Observer):
+    """What the API asks of the scenario, and an observer of the passes. Belongs to the playing thread.
+
+    Parameters
+    ----------
+    compiled : CompiledScenario     what every pass begins with
+    threads : int                   of the engine
+    sink : EventSink                where the operator's doings are logged
+    """
+
+    def __init__(self, compiled: CompiledScenario, threads: int, sink: EventSink) -> None:
+        self._compiled, self._threads, self._sink = compiled, threads, sink
+        self._engine: LiveEmulator | None = None
+        self._edits: list[Edit] = []
+        self._changes: list[Change] = []
+        destinations = [NodeId(int(node)) for node in np.unique(compiled.params.messages.dst)]
+        self._reach = pause_tree.feeds(compiled.fabric, equal_cost_ports(compiled.fabric), destinations)
+        self._tracer: pause_tree.PauseTracer | None = None
+        if not compiled.record & TraceBit.PAUSE:
+            log.warning("no incidents will be shown: the scenario records no pauses",
+                        extra={"remedy": "add 'pause' to telemetry.events"})
+
+    def make_engine(self) -> LiveEmulator:
+        """The engine of the next pass."""
+        self._engine = LiveEmulator(self._compiled, threads=self._threads)
+        return self._engine
+
+    @property
+    def engine(self) -> LiveEmulator:
+        """The engine of the present pass."""
+        if self._engine is None:
+            raise FabricError("the run has not begun yet", "ask again in a moment")
+        return self._engine
+
+    @property
+    def truth(self) -> list[Mapping[str, Any]]:
+        """Truth records of the faults that were injected into the present pass."""
+        return [change.truth for change in self._changes if change.truth is not None]
+
+    @property
+    def changes(self) -> list[Change]:
+        """Everything that was asked for in the present pass, in order."""
+        return list(self._changes)
+
+    # ===== World of the API =====
+
+    def inject(self, fault: Mapping[str, Any], now_ps: int) -> dict[str, Any]:
+        """Add a fault. Raises: InputErrors."""
+        name = f"live-{len(self._changes) + 1}"
+        return self._carry_out(fault_change(fault, now_ps, self._now(now_ps), name), "fault injected")
+
+    def configure(self, change: Mapping[str, Any], now_ps: int) -> dict[str, Any]:
+        """Change a configuration. Raises: InputErrors."""
+        now_ps = max(now_ps, 1)     # at 0 the devices are being built
+        made = config_change(change, now_ps, self._now(now_ps), self._compiled)
+        return self._carry_out(made, "configuration changed")
+
+    def incidents(self) -> list[dict[str, Any]]:
+        """Pause trees of the present pass, most paused time first."""
+        if self._tracer is None or self._engine is None:
+            return []
+        now_ps = self._engine.now_ps
+        return [self._incident(episode, now_ps) for episode in pause_tree.episodes(self._tracer.spans(now_ps))]
+
+    def recent_events(self, after: int, count: int) -> list[dict[str, Any]]:
+        """The newest event lines."""
+        return self._sink.recent(after, count)
+
+    # ===== observer =====
+
+    def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
+        """A new pass: nothing is changed, nothing has happened."""
+        self._changes, self._edits = [], list(self._compiled.edits)
+        self._tracer = pause_tree.PauseTracer(self._compiled.fabric, self._reach, self._depth, _Slow(self))
+
+    def events(self, rows: NDArray[Any], complete_ps: int) -> None:  # noqa: ARG002  rows are in order
+        """Follow the pauses."""
+        if self._tracer is not None:
+            self._tracer.feed({name: rows[name] for name in ("time_ps", "kind", "port", "prio", "a", "b", "c")})
+
+    # ===== within =====
+
+    def _now(self, now_ps: int) -> CompiledScenario:
+        """The scenario with the settings of this moment and every edit so far."""
+        done = sorted((edit for edit in self._edits if edit.time_ps <= now_ps), key=lambda edit: edit.time_ps)
+        compiled = self._compiled
+        return replace(compiled, params=settings_after(compiled.fabric, compiled.params, done), edits=self._edits)
+
+    def _carry_out(self, change: Change, words: str) -> dict[str, Any]:
+        self.engine.schedule(change.edits)
+        self._edits += change.edits
+        self._changes.append(change)
+        facts = {"name": change.truth["name"] if change.truth else change.kind, "kind": change.kind,
+                 "at_seconds": change.start_ps / PS_PER_S, "edits": len(change.edits), "objects": dict(change.objects)}
+        self._sink.note(Severity.WARNING if change.truth else Severity.INFO, words, change.start_ps, facts)
+        log.info(words, extra={"what": facts["name"], "at": format_time_ps(change.start_ps)})
+        return facts
+
+    def _depth(self, port: int, prio: int, _time_ps: int) -> int:
+        if self._engine is None:
+            return 0
+        row = self._engine.state.queues[port * 8 + prio]
+        return max(int(row["depth_bytes"]), int(row["watermark_bytes"]))
+
+    def held_back(self, host: int) -> bool:
+        """Whether a host ever held received bytes back."""
+        return self._engine is not None and int(self._engine.state.hosts[host]["rx_peak_bytes"]) > 0
+
+    def _incident(self, episode: pause_tree.Episode, now_ps: int) -> dict[str, Any]:
+        fabric, origin = self._compiled.fabric, episode.origin
+        stood = [fabric.peer_of(node.port) for node in episode.nodes if node.held]
+        return {
+            "origin": fabric.port_name(origin.port), "cause": origin.cause.value,
+            "text": pauses.origin_text(fabric, origin), "priority": origin.prio,
+            "since_seconds": episode.first_ps / PS_PER_S, "until_seconds": episode.last_ps / PS_PER_S,
+            "open": episode.last_ps + pause_tree.QUIET_PS >= now_ps, "depth": episode.depth,
+            "hosts": sorted({node.name for node in stood if node.is_host}),
+            "switches": sorted({node.name for node in stood if not node.is_host}),
+            "paused_seconds": episode.paused_ps / PS_PER_S, "remedy": pauses.remedy(origin),
+            "tree": [self._node(node, now_ps) for node in _in_tree_order(episode)],
+        }
+
+    def _node(self, node: pause_tree.PauseNode, now_ps: int) -> dict[str, Any]:
+        fabric = self._compiled.fabric
+        return {"port": fabric.port_name(node.port), "victim": fabric.port_name(fabric.ports[node.port].peer),
+                "depth": node.depth, "pauses": node.pauses, "paused_seconds": node.paused_ps / PS_PER_S,
+                "still": bool(node.held) and node.held[-1][1] >= now_ps}
+
+
+class _Slow:
+    """The set of slow receivers, as the engine knows it at the moment of asking."""
+
+    def __init__(self, world: LiveWorld) -> None:
+        self._world = world
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, int) and self._world.held_back(host)
+
+
+def _in_tree_order(episode: pause_tree.Episode) -> list[pause_tree.PauseNode]:
+    """Each node followed by what is under it."""
+    found: list[pause_tree.PauseNode] = []
+    waiting = list(reversed(episode.children(-1)))
+    while waiting:
+        row = waiting.pop()
+        found.append(episode.nodes[row])
+        waiting += reversed(episode.children(row))
+    return found

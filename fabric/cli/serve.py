@@ -1,0 +1,237 @@
+"""``fabric serve SCENARIO``: play a scenario against the wall clock, for Prometheus to scrape and for people to steer.
+
+Metrics are at /metrics; pause, speed, faults and configuration changes at /api/v1, behind a token that is made at start
+(docs/howto/live.md). ``fabric top`` shows it in a terminal. Ctrl-C and SIGTERM end it; with --out the results stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabric.errors import InputErrors, Problem, UnitError
+from fabric.units import PS_PER_S, format_time_ps, parse_time_ps
+
+if TYPE_CHECKING:  # loaded when there is something to serve
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from fabric.report.session import Plan
+    from fabric.scenario.compile import CompiledScenario
+    from telemetry.live.player import Observer, Player
+
+DEFAULT_DILATION = 1000.0
+DEFAULT_LISTEN = "127.0.0.1:9464"
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = (
+        "Play a scenario against the wall clock, so that Prometheus, which looks every few seconds, sees a world of\n"
+        "microseconds: one simulated second takes --dilation seconds. Metrics are at http://ADDRESS:PORT/metrics; a\n"
+        "small API at /api/v1, behind a token, pauses, changes the speed, injects faults and changes configurations.\n"
+        "`fabric top` shows the run in a terminal. Ctrl-C ends it.")
+    parser.epilog = ("examples:\n  fabric serve scenarios/pause-storm.yml --loop\n"
+                     "  fabric serve scenarios/incast.yml --dilation 5000 --out runs/live --log events.jsonl\n"
+                     "  fabric top")
+    parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="scenario file (YAML)")
+    parser.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",
+                        help="override one value of the scenario; repeatable")
+    parser.add_argument("--dilation", metavar="RATIO", type=float, default=DEFAULT_DILATION,
+                        help="seconds of wall clock per simulated second (default 1000: 1 ms takes 1 s)")
+    parser.add_argument("--loop", action="store_true",
+                        help="play it again and again; counters go on, so that rate() sees no reset")
+    parser.add_argument("--listen", metavar="ADDRESS:PORT", default=DEFAULT_LISTEN,
+                        help=f"where to answer (default {DEFAULT_LISTEN}); port 0 takes any free one")
+    parser.add_argument("--duration", metavar="TIME", help="end after this much wall clock time, such as 30s; without "
+                                                           "it, serve until stopped, beyond the scenario's end too")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="write a run directory, as `fabric run` does")
+    parser.add_argument("--force", action="store_true", help="replace the run in --out")
+    parser.add_argument("--log", metavar="FILE", help="append events as JSON lines to FILE; '-' is standard output")
+    parser.add_argument("--log-level", choices=_LEVELS, default="info",
+                        help="least severity of --log (default info: all but ECN marks and rate cuts)")
+    parser.add_argument("--token-file", metavar="FILE", type=Path,
+                        help="read the API's token from FILE; else $FABRIC_TOKEN is it; else one is made, printed once "
+                             "and written to a file that only you can read")
+    parser.add_argument("--threads", metavar="N", type=int, default=1, help="threads of the engine (default 1)")
+    parser.add_argument("--quiet", action="store_true", help="say nothing on standard error but warnings")
+    parser.add_argument("--json", action="store_true",
+                        help="print one JSON object when serving begins: url, token_file, pid")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile, open the door, play until stopped."""
+    duration_s = _checked(args)
+    from fabric.scenario.load import load_scenario  # noqa: PLC0415  pydantic and the compiler take their time to load
+
+    scenario = load_scenario(args.scenario, args.sets)
+    from fabric.report import page, play  # noqa: PLC0415
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+
+    compiled, plan = play.prepare(scenario, sets=args.sets)
+    with ExitStack() as stack:
+        player = _open(args, compiled, plan, stack)
+        if duration_s is not None:
+            timer = threading.Timer(duration_s, player.stop)
+            timer.daemon = True
+            timer.start()
+            stack.callback(timer.cancel)
+        with _stoppable(player):
+            player.play()
+    if args.out is not None and not args.quiet:
+        found = RunDir.open(args.out)
+        page.print_summary(found.manifest, found.summary, sys.stderr)
+        print(f"results in {args.out}", file=sys.stderr)
+    return 0
+
+
+def _checked(args: argparse.Namespace) -> float | None:
+    """--duration in seconds; every problem of the options together."""
+    from telemetry.live.pacing import MAX_DILATION, MIN_DILATION, is_dilation  # noqa: PLC0415
+    from telemetry.server import ListenError, parse_listen  # noqa: PLC0415  it brings prometheus_client
+
+    problems = []
+    duration_s = None
+    if not is_dilation(args.dilation):
+        problems.append(Problem("--dilation", f"{args.dilation:g} is no dilation",
+                                f"give seconds of wall clock per simulated second, {MIN_DILATION:g} to "
+                                f"{MAX_DILATION:g}; 1000 lets 1 ms take 1 s"))
+    if args.duration is not None:
+        try:
+            duration_s = parse_time_ps(args.duration) / PS_PER_S
+        except UnitError as error:
+            problems.append(Problem("--duration", error.text, error.hint))
+        else:
+            if duration_s <= 0:
+                problems.append(Problem("--duration", f"{args.duration} is no time to serve", "give more, such as 30s"))
+    try:
+        parse_listen(args.listen)
+    except ListenError as error:
+        problems.append(Problem("--listen", error.text, error.hint))
+    if args.threads < 1:
+        problems.append(Problem("--threads", f"{args.threads} threads cannot play", "give 1 or more"))
+    if args.out is not None and args.loop:
+        problems.append(Problem("--out", "contradicts --loop: a run directory holds one pass", "leave out one of them"))
+    if args.force and args.out is None:
+        problems.append(Problem("--force", "has no effect without --out", "name the directory to replace"))
+    if args.log == "-" and args.json:
+        problems.append(Problem("--log", "'-' and --json both want standard output", "log to a file"))
+    if args.log is None and args.log_level != "info":
+        problems.append(Problem("--log-level", "has no effect without --log", "say where to log: --log FILE"))
+    if problems:
+        raise InputErrors("options", problems)
+    return duration_s
+
+
+def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stack: ExitStack) -> Player:
+    """Everything behind the door, the door, and the line that says where it is."""
+    from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
+
+    from fabric import __version__  # noqa: PLC0415
+    from fabric.cli.live_changes import schemas  # noqa: PLC0415
+    from fabric.cli.live_events import EventSink, FirstAnswer  # noqa: PLC0415
+    from fabric.cli.live_results import LiveResults  # noqa: PLC0415
+    from fabric.cli.live_world import LiveWorld  # noqa: PLC0415
+    from fabric.cli.progress import ProgressLine  # noqa: PLC0415
+    from fabric.report.eventlines import Severity  # noqa: PLC0415
+    from telemetry.derive import RunInfo  # noqa: PLC0415
+    from telemetry.live.api import Api, serves  # noqa: PLC0415
+    from telemetry.live.collector import LiveCollector  # noqa: PLC0415
+    from telemetry.live.mailbox import Mailbox  # noqa: PLC0415
+    from telemetry.live.pacing import Pacer  # noqa: PLC0415
+    from telemetry.live.player import Player, Program  # noqa: PLC0415
+    from telemetry.server import Beside, serve  # noqa: PLC0415
+
+    pacer = Pacer(args.dilation)
+    log = sys.stdout if args.log == "-" else None
+    if args.log not in {None, "-"}:
+        log = stack.enter_context(Path(args.log).open("a", encoding="utf-8"))  # noqa: SIM115  the stack closes it
+    sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
+    world = LiveWorld(compiled, args.threads, sink)
+    collector = LiveCollector(RunInfo(__version__, plan.name, plan.name, compiled.model, compiled.seed,
+                                      ideal_ps=plan.ideal_ps))
+    observers: list[Observer] = [world, sink, collector]
+    if not args.quiet:
+        line = stack.enter_context(ProgressLine(sys.stderr, quiet=False))   # explains a long wait for the compiler
+        observers.append(FirstAnswer(line.first_answer))
+    if args.out is not None:
+        how = {"threads": args.threads, "scheduler": "windows", "order": "source", "dilation": args.dilation}
+        observers.append(LiveResults(args.out, plan, world, stack, force=args.force, how=how))
+    player = Player(Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),
+                    world.make_engine, pacer, Mailbox(), observers)
+    collector.watch(player)
+    registry = CollectorRegistry()
+    registry.register(collector)
+    token, source = _token(args)
+    about = {"scenario": plan.name, "version": __version__, "hosts": len(compiled.fabric.hosts),
+             "switches": len(compiled.fabric.switches)}
+    server = stack.enter_context(serve(args.listen, registry, Beside(serves, Api(player, world, token, about,
+                                                                                 schemas()))))
+    token_file = _kept_token(token, server.address[1], stack) if source is None else args.token_file
+    _announce(args, compiled, server.url, token if source is None else None, token_file)
+    return player
+
+
+def _announce(args: argparse.Namespace, compiled: CompiledScenario, url: str, token: str | None,
+              token_file: Path | None) -> None:
+    if args.json:
+        print(json.dumps({"url": url, "token_file": None if token_file is None else str(token_file),
+                          "pid": os.getpid(), "scenario": compiled.name, "dilation": args.dilation}), flush=True)
+    if args.quiet:
+        return
+    one_pass_s = compiled.duration_ps / PS_PER_S * args.dilation
+    print(f"serving {compiled.name} at {url}, dilation {args.dilation:g}: its {format_time_ps(compiled.duration_ps)} "
+          f"take {one_pass_s:g} s{', over and over' if args.loop else ''}", file=sys.stderr)
+    if token is not None:
+        print(f"token {token}, also in {token_file}", file=sys.stderr)
+    sys.stderr.flush()
+
+
+def _token(args: argparse.Namespace) -> tuple[str, str | None]:
+    """(token, where it is from); None: it was made here."""
+    from telemetry.live import token  # noqa: PLC0415
+
+    if args.token_file is not None:
+        found = token.read_token(args.token_file)
+        if token.is_open_to_others(args.token_file):
+            print(f"warning: others can read {args.token_file}; chmod 600 it", file=sys.stderr)
+        return found, "file"
+    given = os.environ.get(token.VARIABLE)
+    return (token.make_token(), None) if given is None else (token.checked(given, f"${token.VARIABLE}"), "environment")
+
+
+def _kept_token(token: str, port: int, stack: ExitStack) -> Path:
+    """Write the token where `fabric top` looks for it, until the server ends."""
+    from telemetry.live.token import token_path, write_token  # noqa: PLC0415
+
+    path = token_path(port, os.environ)
+    write_token(path, token)
+    stack.callback(path.unlink, missing_ok=True)
+    return path
+
+
+@contextmanager
+def _stoppable(player: Player) -> Iterator[None]:
+    """SIGINT and SIGTERM end the run with results; a second SIGINT does not wait."""
+    asked = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked.is_set() and number == signal.SIGINT:
+            signal.default_int_handler(number, frame)
+        asked.set()
+        player.stop()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
