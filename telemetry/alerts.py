@@ -25,6 +25,7 @@ from telemetry.promql.model import (
     Number,
     Operator,
     Over,
+    Relabel,
     Symbol,
     above,
     both,
@@ -40,8 +41,9 @@ SLOW_RECEIVER_RATIO: Final = 0.1
 PAUSED_RATIO: Final = 0.05
 HEADROOM_RATIO: Final = 0.8
 FLAPS: Final = 5
-XOFFS_PER_MARK: Final = 0.02
-IMBALANCE_RATIO: Final = 1.5
+XOFFS_PER_MARK: Final = 1
+IMBALANCE_RATIO: Final = 1.75
+IGNORED_RATIO: Final = 0.5
 BUSY_RATIO: Final = 0.1
 """Uplinks below this mean utilisation are idle, and balance means nothing."""
 
@@ -82,6 +84,8 @@ def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
 _PAUSED: Final = recorded(rules.PAUSED)
 _HOSTS: Final = select("fabric_device_info", {"role": "host"})
 _MINUTE: Final = MINUTE_S
+_IGNORED: Final = increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE)
+_HANDLED: Final = increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE)
 
 ALERTS: Final = (
     Alert(
@@ -149,18 +153,19 @@ ALERTS: Final = (
         "A switch pauses before it marks.",
         "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
         "fabric-congestion", "device",
-        "Marks outnumber XOFFs by far where Kmin is below XOFF."),
+        "Marks outnumber XOFFs by far where Kmin is below XOFF, also where somebody else's pause fills the queue."),
     Alert(
         "FabricVictimFlows",
-        both(without(both(above(_PAUSED, PAUSED_RATIO), _HOSTS, "instance", "device"),
-                     above(increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE), 0),
-                     "instance", "device"),
-             above(Aggregate(Operator.SUM, recorded(rules.MARKS), ("device",)), 0), "instance"),
+        both(_at_port(both(above(_PAUSED, PAUSED_RATIO), _HOSTS, "instance", "device"), "fabric_port_info",
+                      "peer_device"),
+             Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), PAUSED_RATIO), "peer_device", "device"),
+             "instance", "peer_device", "priority"),
         2 * _MINUTE, Severity.WARNING,
-        "A host stands still for congestion that its own flows have no part in.",
-        "{device} was paused for {value:percent} of the last minute and was told of no congestion on its own paths.",
+        "A host stands still for congestion beyond its own switch.",
+        "{device} was paused for {value:percent} of the last minute by {peer_device}, which is paused itself: all its "
+        "flows of priority {priority} wait, whatever their destination.",
         "fabric-congestion", "",
-        "A sender that shares the congestion gets CNPs; one that is only paused does not."),
+        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion."),
     Alert(
         "FabricEcmpImbalance",
         both(above(recorded(rules.IMBALANCE), IMBALANCE_RATIO),
@@ -169,7 +174,7 @@ ALERTS: Final = (
         "Equal-cost uplinks carry very different loads.",
         "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
         "fabric-ecmp", "device",
-        "Many flows of like size stay within half of the mean; few large ones, or a polarised hash, do not."),
+        "Many flows of like size stay well below; few large ones, or a polarised hash, do not."),
     Alert(
         "FabricRnicOutOfSequence",
         above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), 0), 5 * _MINUTE, Severity.WARNING,
@@ -179,11 +184,12 @@ ALERTS: Final = (
         "A healthy fabric keeps a queue pair on one path and loses nothing."),
     Alert(
         "FabricCnpIgnored",
-        above(increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE), 0), 5 * _MINUTE, Severity.WARNING,
-        "A host receives congestion notifications and does not slow down.",
-        "{device} ignored {value:count} CNPs within a minute.",
+        above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), IGNORED_RATIO),
+        5 * _MINUTE, Severity.WARNING,
+        "A host does not slow down for most congestion notifications.",
+        "{device} ignored {value:percent} of the CNPs of the last minute.",
         "fabric-hosts", "device",
-        "A reaction point that works obeys every CNP."),
+        "A CNP that finds its queue pair idle is ignored: a few per cent are normal, most are not."),
     Alert(
         "FabricFcsErrors",
         _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), 0), "fabric_port_info",
