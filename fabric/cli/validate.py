@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "switches' neighbour tables, or topology.* in the folder)")
     parser.add_argument("--hosts", type=Path, metavar="FILE",
                         help="hosts' RoCE settings, or a folder of mlnx_qos outputs (default: hosts.* in the folder)")
+    parser.add_argument("--fib", type=Path, action="append", default=[], metavar="FILE|DIR", help="the switches' "
+                        "forwarding tables as JSON (`ip -j route`, FRR or EOS `show ip route`), named SWITCH.json; "
+                        "paths follow them (default: static routes, else shortest paths); repeatable")
     parser.add_argument("--pg-profile-lookup", action="append", default=[], metavar="[HWSKU=]FILE",
                         help="headroom table of the switches, or of one HWSKU; repeatable")
     parser.add_argument("--roce-dscp", type=_dscp, action="append", metavar="N",
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     if args.baseline:
         from fabric.validate.baseline import changes, compare  # noqa: PLC0415
 
-        old = _network(args, [args.baseline], tables)
+        old = _network(args, [args.baseline], tables, fibs=False)
+        old.fibs = {name: table for name, table in network.fibs.items() if name in old.devices}
         verdict = compare(validate(old, suppressions=rules, only=only), verdict, changes(old, network))
     limit = _limit(args.fail_on)
     _write(args.output, _rendered(verdict, style, limit, everything=args.all))
@@ -108,10 +112,11 @@ def _checked(args: argparse.Namespace) -> str:
     return style
 
 
-def _network(args: argparse.Namespace, configs: list[Path], tables: HeadroomTables) -> Network:
+def _network(args: argparse.Namespace, configs: list[Path], tables: HeadroomTables, *, fibs: bool = True) -> Network:
     from fabric.configs.load import load_network  # noqa: PLC0415
 
-    network = load_network(configs, links=args.links, hosts=args.hosts, tables=tables)
+    network = load_network(configs, links=args.links, hosts=args.hosts, fibs=args.fib if fibs else (),
+                           tables=tables)
     if args.roce_dscp:
         network.roce_dscps = tuple(dict.fromkeys(args.roce_dscp))
     if args.cnp_dscp:

@@ -12,14 +12,16 @@ from typing import Any, Final
 
 from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
-from fabric.configs.jsonfile import FixedLines, JsonText, read_text, refuse
+from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, read_text, refuse
 from fabric.configs.model import Device
 from fabric.configs.network import Host, Network, join, links_of_neighbors, parse_hosts, parse_links
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.registry import parser_of
+from fabric.configs.routes import Route, is_fib_map, parse_fib
 from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
 from fabric.configs.yamlfile import YamlText
 from fabric.errors import InputErrors, Problem
+from fabric.topology.select import nearest
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
 _HOSTS: Final = frozenset(("hosts",))
@@ -33,7 +35,7 @@ def parse_device(text: str, file: str) -> Device:
 
 
 def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: Path | None = None,
-                 tables: HeadroomTables | None = None) -> Network:
+                 fibs: Sequence[Path] = (), tables: HeadroomTables | None = None) -> Network:
     """Read every file. Raises InputErrors with every unreadable file, OSError for one that is not there."""
     files, found = _files(configs)
     links, hosts = links or found.get("links"), hosts or found.get("hosts")
@@ -57,6 +59,10 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     try:
         if hosts is not None:
             network.hosts, network.default_host = _hosts(hosts)
+    except InputErrors as error:
+        problems += error.problems
+    try:
+        network.fibs = _fibs(fibs, named)
     except InputErrors as error:
         problems += error.problems
     if problems:
@@ -85,7 +91,7 @@ def _cables_of_links(network: Network) -> None:
 
 def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
     """The value of a JSON or YAML file, and its lines."""
-    text = read_text(path.read_bytes(), str(path), YAML_MAX_BYTES)
+    text = read_text(path.read_bytes(), str(path), MAX_BYTES if path.suffix == ".json" else YAML_MAX_BYTES)
     source: JsonText | YamlText = (JsonText if path.suffix == ".json" else YamlText)(text, str(path))
     if source.duplicates:
         where, first, second = source.duplicates[0]
@@ -113,6 +119,32 @@ def _hosts(path: Path) -> tuple[dict[str, Host], Host | None]:
             raise refuse(str(item), "neither a hosts file nor output of mlnx_qos", "name it hosts.yml, or give "
                          "`mlnx_qos -i INTERFACE > HOST.txt`", "hosts")
     return parse_hosts(merged, FixedLines(), str(path))
+
+
+def _fibs(paths: Sequence[Path], known: dict[str, Device]) -> dict[str, tuple[Route, ...]]:
+    """Tables by switch: of files named <switch>.json (and <switch>.v6.json), folders of them, or maps by name."""
+    found: dict[str, tuple[Route, ...]] = {}
+    problems: list[Problem] = []
+    files = [item for path in paths for item in (
+        sorted(it for it in path.iterdir() if it.suffix.lower() == ".json" and it.is_file())
+        if path.is_dir() else [path])]
+    for path in files:
+        try:
+            value, _ = read_data(path)
+            tables = value if is_fib_map(value) else {path.name.split(".")[0]: value}
+            for name, table in tables.items():
+                if name not in known:
+                    problems.append(Problem(str(path), f"is the FIB of '{name[:60]}', which is no switch that was "
+                                            "given", nearest(name, list(known)) + "; files are named SWITCH.json"))
+                    continue
+                found[name] = (*found.get(name, ()), *parse_fib(table, str(path)))
+        except InputErrors as error:
+            problems += error.problems
+    if paths and not files:
+        problems.append(Problem(str(paths[0]), "no .json file in this folder", "one per switch: SWITCH.json"))
+    if problems:
+        raise InputErrors("FIB", problems)
+    return found
 
 
 def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path]]:

@@ -237,6 +237,30 @@ class Vlan:
     routed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One configured BGP neighbour."""
+
+    where: Where
+    peer: str
+    """Its name, where the file has one."""
+    asn: str
+    address: str
+    local_address: str = ""
+    up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRoute:
+    """A route that is written down. Without next hops it drops."""
+
+    where: Where
+    prefix: str
+    hops: tuple[tuple[str, str], ...]
+    """(gateway, interface), either of them ''."""
+    distance: int = 1
+
+
 @dataclass(slots=True)
 class Device:
     """One switch."""
@@ -271,6 +295,18 @@ class Device:
     """Neighbour name to its type, 'Server' for hosts."""
     bgp: dict[str, str] = field(default_factory=dict)
     """Neighbour name to its ASN."""
+    sessions: list[Session] = field(default_factory=list)
+    addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Interface (port, LAG, VLAN, loopback) to its addresses with their prefix length."""
+    routes: list[StaticRoute] = field(default_factory=list)
+    peer_link: str = ""
+    """LAG or port to the other switch of an MC-LAG pair."""
+    peer_where: Where = ()
+    mux_ports: frozenset[str] = frozenset()
+    """Ports to servers that have a second ToR (dual-ToR): the standby one sends their packets back up."""
+    mux_where: Where = ()
+    bounce_remap: bool = False
+    """Packets sent back up are in a lossless class of their own (tunnel_qos_remap)."""
     pattern_mtu: int | None = None
     pattern_small_percent: int | None = None
     pattern_where: Where = ()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from fabric.configs.model import Device, Place, Port
 from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.routes import Route
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 
@@ -71,6 +72,8 @@ class Network:
     roce_dscps: tuple[int, ...] = (DEFAULT_ROCE_DSCP,)
     cnp_dscps: tuple[int, ...] = (DEFAULT_CNP_DSCP,)
     tables: HeadroomTables = field(default_factory=HeadroomTables)
+    fibs: dict[str, tuple[Route, ...]] = field(default_factory=dict)
+    """Switch to its forwarding table, where one was given."""
     max_oversubscription: float = 3.0
     """Above this a leaf's oversubscription is an error, above 1 a warning."""
 

@@ -26,6 +26,7 @@ from fabric.configs.model import (
     Watchdog,
     Wred,
 )
+from fabric.configs.sonic_routing import read_routing
 from fabric.configs.sonic_rows import Rows, Value
 from fabric.configs.sonic_schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
 
@@ -60,6 +61,7 @@ def parse_sonic(source: JsonText, file: str) -> Device:
     _watchdog(rows, device)
     _network(rows, device)
     _overlay(rows, device)
+    read_routing(rows, device)
     for table, (where, text, count) in rows.brackets.items():
         rows.defect("R3", where, table, f"{count} references such as '{text[:60]}' have the syntax of version_3_0_2 "
                     "and older")
@@ -226,9 +228,6 @@ def _network(rows: Rows, device: Device) -> None:
             device.ports[key].neighbor = (_text(fields, "name"), _text(fields, "port"))
     for key, _, fields in rows.rows("DEVICE_NEIGHBOR_METADATA"):
         device.neighbor_types[key] = _text(fields, "type")
-    for _, _, fields in rows.rows("BGP_NEIGHBOR"):
-        if fields.get("name") and fields.get("asn"):
-            device.bgp[_text(fields, "name")] = _text(fields, "asn")
     for key, where, _ in rows.rows("PORTCHANNEL_MEMBER"):
         lag, _, member = key.partition("|")
         for name in rows.ports("PORTCHANNEL_MEMBER", member, where):

@@ -102,7 +102,17 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "default_dynamic_th": Rule("int", -8, 7), "over_subscribe_ratio": Rule("int", 0, 65535),
         "max_headroom_size": _BYTES,
     },
-    "BGP_NEIGHBOR": {"asn": _TEXT, "name": _TEXT},
+    "BGP_NEIGHBOR": {"asn": _TEXT, "name": _TEXT, "local_addr": _TEXT, "admin_status": _UP_DOWN},
+    "INTERFACE": {}, "LOOPBACK_INTERFACE": {}, "PORTCHANNEL_INTERFACE": {},
+    "STATIC_ROUTE": {"nexthop": Rule("list"), "ifname": Rule("list"), "distance": Rule("list"),
+                     "blackhole": Rule("list")},
+    "MCLAG_DOMAIN": {"peer_link": _TEXT, "source_ip": _TEXT, "peer_ip": _TEXT},
+    "MCLAG_INTERFACE": {},
+    "MUX_CABLE": {"state": Rule("choice", choices=("active", "standby", "auto", "manual", "detach"))},
+    "PEER_SWITCH": {"address_ipv4": _TEXT},
+    "TUNNEL": {"decap_tc_to_pg_map": Rule("ref", table="TC_TO_PRIORITY_GROUP_MAP"),
+               "decap_dscp_to_tc_map": Rule("ref", table="DSCP_TO_TC_MAP")},
+    "SYSTEM_DEFAULTS": {"status": _TEXT},
     "VXLAN_TUNNEL": {
         "src_ip": _TEXT, "dst_ip": _TEXT, "ttl_mode": Rule("choice", choices=("uniform", "pipe")),
         "dscp_mode": Rule("choice", choices=("uniform", "pipe")),
@@ -129,12 +139,14 @@ IGNORED: Final[dict[str, frozenset[str]]] = {
                        "subport", "media_type", "dom_polling",
                        "valid_speeds")),
     "PORT_QOS_MAP": frozenset(("tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map")),
-    "BGP_NEIGHBOR": frozenset(("local_addr", "holdtime", "keepalive", "rrclient", "nhopself", "admin_status",
+    "BGP_NEIGHBOR": frozenset(("holdtime", "keepalive", "rrclient", "nhopself",
                                "local_asn", "peer_type", "ebgp_multihop_ttl", "peer_group_name", "keepalive_intvl",
                                "holdtime_intvl")),
     "VLAN": frozenset(("admin_status", "description", "alias", "autostate", "dhcp_servers", "dhcpv6_servers",
                        "dhcpv6_option|rfc6939_support", "host_ifname", "mac")),
 }
 FREE_FIELDS: Final = frozenset(("DEVICE_METADATA", "VLAN_INTERFACE", "PORTCHANNEL_MEMBER", "SWITCH",
-                                "VERSIONS", "DEVICE_NEIGHBOR_METADATA"))
+                                "VERSIONS", "DEVICE_NEIGHBOR_METADATA", "INTERFACE", "LOOPBACK_INTERFACE",
+                                "PORTCHANNEL_INTERFACE", "STATIC_ROUTE", "MCLAG_DOMAIN", "MCLAG_INTERFACE",
+                                "MUX_CABLE", "PEER_SWITCH", "TUNNEL", "SYSTEM_DEFAULTS"))
 """Tables of which only the fields above matter and the others are many."""

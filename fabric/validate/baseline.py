@@ -6,7 +6,7 @@ Key order, lists against single keys, brackets against plain names, and lines mo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from fabric.configs.model import Device
@@ -24,9 +24,8 @@ def compare(old: Verdict, new: Verdict, changes: tuple[str, ...]) -> Verdict:
     before = {item.key: item.severity for item in old.findings}
     after = {item.key for item in new.findings}
     fresh = tuple(item for item in new.findings if before.get(item.key, 0) < item.severity)
-    return Verdict(fresh, new.suppressed, new.unread, new.devices, new.ports, new.links,
-                   tuple(item for item in old.findings if item.key not in after), len(new.findings) - len(fresh),
-                   changes)
+    return replace(new, findings=fresh, fixed=tuple(item for item in old.findings if item.key not in after),
+                   known=len(new.findings) - len(fresh), changes=changes)
 
 
 def changes(old: Network, new: Network) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric.state.codes import N_CLASSES
 from fabric.state.types import State
@@ -27,6 +28,20 @@ def paused_queues(state: State) -> list[Queue]:
     return [(int(row) // N_CLASSES, int(row) % N_CLASSES) for row in rows]
 
 
+def holders(state: State, fabric: Fabric) -> NDArray[np.int64]:
+    """(n, 4) rows of ingress port, priority group, egress queue (port * 8 + class), packets of the group waiting there:
+    which queues of a switch hold what its priority groups are charged with.
+    """
+    held = holdings.queued(state)
+    device = state.ports["node"][held.place // N_CLASSES].astype(np.int64)
+    at_switch = state.devices["is_host"][device] == 0
+    rows, place, switch = held.packets[at_switch], held.place[at_switch], device[at_switch] - len(fabric.hosts)
+    group = state.switches["tc_to_pg"][switch, state.packets["tc"][rows]]
+    pairs, packets = np.unique(np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64),
+                                         place]), axis=1, return_counts=True)
+    return np.column_stack([pairs.T, packets])
+
+
 def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
     """Edges from a paused queue to the paused queues that hold the packets for which it was paused."""
     paused = dict.fromkeys(paused_queues(state))    # in order, so that the same state always gives the same graph
@@ -34,16 +49,9 @@ def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
     graph.add_nodes_from(paused)
     if not paused:
         return graph
-    held = holdings.queued(state)
-    device = state.ports["node"][held.place // N_CLASSES].astype(np.int64)
-    at_switch = state.devices["is_host"][device] == 0
-    rows, place, switch = held.packets[at_switch], held.place[at_switch], device[at_switch] - len(fabric.hosts)
-    group = state.switches["tc_to_pg"][switch, state.packets["tc"][rows]]
-    pairs = np.unique(np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64), place]),
-                      axis=1)
     waits: dict[Queue, list[Queue]] = {}
-    for port, pg, queue in pairs.T:
-        waits.setdefault((int(port), int(pg)), []).append((int(queue) // N_CLASSES, int(queue) % N_CLASSES))
+    for port, pg, queue, _ in holders(state, fabric).tolist():
+        waits.setdefault((port, pg), []).append((queue // N_CLASSES, queue % N_CLASSES))
     for port, c in paused:
         peer = int(state.ports[port]["peer"])
         for queue in waits.get((peer, c), ()):

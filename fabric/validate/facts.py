@@ -15,6 +15,7 @@ from typing import Final
 
 from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Wred
 from fabric.configs.network import Cable, End, Host, Network
+from fabric.validate.paths import Routes
 
 _HOST_WORDS: Final = ("server", "host", "gpu")
 _SWITCH_PORTS: Final = ("ethernet", "swp", "et-", "hundredgig", "fourhundredgig", "portchannel")
@@ -69,6 +70,11 @@ class Facts:
             if a is not None and b is not None:
                 found.append(Wire(a, b, cable))
         return tuple(found)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The ways packets take."""
+        return Routes.of(self)
 
     def line(self, end: End) -> Line | None:
         """The port at an end, if its switch was given."""

@@ -30,7 +30,7 @@ def finding_as_dict(finding: Finding) -> dict[str, Any]:
 def as_json(verdict: Verdict) -> str:
     """The whole verdict."""
     return json.dumps({
-        "switches": verdict.devices, "ports": verdict.ports, "links": verdict.links,
+        "switches": verdict.devices, "ports": verdict.ports, "links": verdict.links, "paths": verdict.paths or None,
         "counts": {severity.word: verdict.count(severity) for severity in reversed(Severity)},
         "findings": [finding_as_dict(item) for item in verdict.findings],
         "fixed": [finding_as_dict(item) for item in verdict.fixed], "known": verdict.known,

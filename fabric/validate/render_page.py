@@ -22,6 +22,7 @@ def as_html(verdict: Verdict) -> str:
              '<meta name="viewport" content="width=device-width,initial-scale=1">',
              f"<style>{_STYLE}</style></head><body>",
              "<h1>fabric validate</h1>", f"<p>{escape(summary(verdict))}</p>"]
+    parts += [f"<p>Paths: {escape(verdict.paths)}</p>"] if verdict.paths else []
     if verdict.changes:
         parts.append("<h2>Changes</h2><pre>" + escape("\n".join(verdict.changes)) + "</pre>")
     for severity in reversed(Severity):
@@ -52,6 +53,7 @@ def as_html(verdict: Verdict) -> str:
 def as_markdown(verdict: Verdict) -> str:
     """A table per severity, short enough for a comment."""
     lines = ["# fabric validate", "", _cell(summary(verdict)), ""]
+    lines += [f"Paths: {_cell(verdict.paths)}", ""] if verdict.paths else []
     lines += ["## Changes", "", *(f"- {_cell(line)}" for line in verdict.changes), ""] if verdict.changes else []
     for severity, word in ((Severity.ERROR, "Errors"), (Severity.WARN, "Warnings"), (Severity.INFO, "Notes")):
         found = [item for item in grouped(verdict.findings) if item[0].severity is severity]

@@ -57,6 +57,7 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
                      f"(until {rule.expires}, {rule.place})")
     shown = verdict.unread if everything else verdict.unread[:_UNREAD] if verdict.unread and _few(verdict) else ()
     lines += [f"not understood: {item.what} ({item.place})" for item in shown]
+    lines += [f"paths: {verdict.paths}"] if verdict.paths else []
     return "\n".join([*lines, summary(verdict)]) + "\n"
 
 

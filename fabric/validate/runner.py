@@ -27,6 +27,8 @@ class Verdict:
     """Findings of the baseline that are gone."""
     known: int = 0
     """Findings that the baseline has, too, and that are not listed."""
+    paths: str = ""
+    """What the ways packets take were taken from."""
     changes: tuple[str, ...] = field(default=())
     """What differs in meaning from the baseline, one line each."""
 
@@ -54,7 +56,8 @@ def validate(network: Network, *, suppressions: Sequence[Suppression] = (),
         else:
             hidden.append((finding, match))
     return Verdict(tuple(kept), tuple(hidden), tuple(item for it in network.devices.values() for item in it.unread),
-                   len(network.devices), sum(len(it.ports) for it in network.devices.values()), len(network.links))
+                   len(network.devices), sum(len(it.ports) for it in network.devices.values()), len(network.links),
+                   paths=facts.routes.said if facts.wires else "")
 
 
 def _natural(text: str) -> list[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -160,7 +161,39 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
                                                    put("leaf1", "SWITCH", "switch", fdb_aging_time="600")(f))),
     ("D6", W, "leaf1", "SWITCH_HASH|GLOBAL", put("leaf1", "SWITCH_HASH", "GLOBAL", ecmp_hash="SRC_IP,DST_IP")),
     ("D7", W, "leaf1", "uplinks", put("leaf1", "PORT", "Ethernet24", speed="200000")),
+    ("P1", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", lambda f: (
+        put("leaf1", "INTERFACE", "Ethernet16|10.1.0.0/31")(f),
+        put("spine1", "INTERFACE", "Ethernet8|10.1.0.3/31")(f))),
+    ("P1", E, "leaf1", "leaf1:Ethernet16↔spine1:Ethernet8", lambda f: (
+        put("leaf1", "INTERFACE", "Ethernet16|10.1.0.0/31")(f),
+        put("spine1", "INTERFACE", "Ethernet8|10.1.0.0/31")(f))),
+    ("P2", E, "leaf1", "BGP_NEIGHBOR|10.0.0.1", put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65009")),
+    ("P3", E, "leaf1", "BGP_NEIGHBOR|10.0.0.1", lambda f: (
+        put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65000")(f),
+        put("spine1", "BGP_NEIGHBOR", "10.0.0.9", name="leaf2", asn="65102")(f))),
+    ("P4", W, "leaf1", "Ethernet24", lambda f: (
+        put("leaf1", "MCLAG_DOMAIN", "1", peer_link="PortChannel9", source_ip="10.0.0.1", peer_ip="10.0.0.2")(f),
+        put("leaf1", "PORTCHANNEL_MEMBER", "PortChannel9|Ethernet24")(f),
+        put("leaf1", "PORT_QOS_MAP", "Ethernet24", pfc_enable="")(f))),
+    ("P5", E, "leaf1", "MUX_CABLE", put("leaf1", "MUX_CABLE", "Ethernet0", server_ipv4="10.0.0.2/32", state="auto")),
+    ("D11", W, "leaf2", "leaf3", lambda f: f.update(_third_leaf())),
 ]
+
+
+def _third_leaf() -> dict[str, Tables]:
+    """leaf1 has lost spine2, leaf3 has lost spine1: the shortest way between them is over leaf2."""
+    base = small_fabric()
+    text = json.dumps(base["leaf2"]).replace("leaf2", "leaf3").replace("host3", "host5").replace("host4", "host6")
+    leaf3: Tables = json.loads(text)
+    leaf3["DEVICE_NEIGHBOR"]["Ethernet24"]["port"] = "Ethernet32"
+    leaf3["DEVICE_NEIGHBOR"]["Ethernet16"]["port"] = "Ethernet32"
+    for spine in ("spine1", "spine2"):
+        for table in ("PORT", "PORT_QOS_MAP", "PFC_WD"):
+            base[spine][table]["Ethernet32"] = dict(base[spine][table]["Ethernet16"])
+        base[spine]["DEVICE_NEIGHBOR"]["Ethernet32"] = {"name": "leaf3", "port": f"Ethernet{8 + 8 * int(spine[-1])}"}
+    base["leaf1"]["PORT"]["Ethernet24"]["admin_status"] = "down"
+    leaf3["PORT"]["Ethernet16"]["admin_status"] = "down"
+    return {**base, "leaf3": leaf3}
 
 
 @pytest.mark.parametrize(("id_", "severity", "device", "obj", "change"), CASES,
@@ -231,7 +264,8 @@ def test_an_uplink_to_a_switch_that_was_not_given_is_no_port_to_a_host(judge: Ju
 
 
 def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
-    elsewhere = {"R8", "D1", "L10", "L11", "H8", "W6", "W9", "E10", "T5", "N1", "N2", "N3", "N4", "N5", "N6"}
+    elsewhere = {"R8", "D1", "L10", "L11", "H8", "W6", "W9", "E10", "T5", "N1", "N2", "N3", "N4", "N5", "N6",
+                 "D9", "D10"}
     assert {case[0] for case in CASES} | elsewhere == set(CHECKS)
 
 

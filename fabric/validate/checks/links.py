@@ -8,7 +8,6 @@ from typing import Final
 from fabric.configs.network import End
 from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
 from fabric.validate.facts import Facts, Line, Wire
-from fabric.validate.paths import Routes
 
 
 def _list(priorities: frozenset[int]) -> str:
@@ -190,7 +189,7 @@ def L9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     bad = bad_ends(facts)
     if not bad:
         return
-    for (start, to), (count, every, hops) in Routes.of(facts).share_of_paths(bad).items():
+    for (start, to), (count, every, hops) in facts.routes.share_of_paths(bad).items():
         shown = ", ".join(f"{':'.join(hop.out)}→{':'.join(hop.into)}" for hop in hops[:4])
         more = f" and {len(hops) - 4} more" if len(hops) > 4 else ""
         evidence = []

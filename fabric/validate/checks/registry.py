@@ -11,6 +11,7 @@ from fabric.validate.checks import (
     hosts,
     links,
     marking,
+    peers,
     references,
     routing,
     tunnels,
@@ -23,7 +24,8 @@ FAMILIES: Final = (
     ("H", "Headroom and cables", headroom.CHECKS), ("M", "Classification and maps", classification.CHECKS),
     ("E", "ECN marking", marking.CHECKS), ("L", "Links and paths", links.CHECKS),
     ("W", "PFC watchdog", watchdog.CHECKS), ("T", "Tunnels and MTU", tunnels.CHECKS),
-    ("D", "Deadlock, routing, capacity", routing.CHECKS), ("N", "Hosts", hosts.CHECKS),
+    ("D", "Deadlock, routing, capacity", routing.CHECKS), ("P", "Peers: addresses, BGP, twins", peers.CHECKS),
+    ("N", "Hosts", hosts.CHECKS),
 )
 """(letter, title, checks) in the order of every report."""
 

@@ -10,7 +10,7 @@ import networkx as nx
 from fabric.configs.network import End
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.facts import Facts, Line, threshold
-from fabric.validate.paths import Routes
+from fabric.validate.paths import Tree
 
 _SEEDS: Final = {"ToRRouter": 0, "LeafRouter": 10, "LowerRegionalHub": 60}
 _SPINE_SEED: Final = 25
@@ -21,13 +21,13 @@ _LOOP_NS: Final = 14_000
 
 
 @check("D1", E, "buffers can wait for each other in a circle",
-       condition="the graph (ingress port) -> (next ingress port) over all shortest routes has no cycle",
+       condition="the graph (ingress port) -> (next ingress port) over all routes has no cycle",
        consequence="PFC deadlock: the ports of the circle stop for ever",
        remedy="make routes valley-free: no leaf in transit",
        source="Hu et al., HotNets 2016; Guo et al., SIGCOMM 2016, section 4.2")
 def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """One finding per strongly connected part, with one cycle."""
-    graph = Routes.of(facts).buffer_graph()
+    graph = facts.routes.buffer_graph()
     for part in nx.strongly_connected_components(graph):
         if len(part) > 1:
             cycle: list[End] = [edge[0] for edge in nx.find_cycle(graph.subgraph(part))]
@@ -166,4 +166,75 @@ def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         f"in {time_ns / 1000:.1f} us", (shows(device, least[2].where, "size", least[2].size_bytes),))
 
 
-CHECKS: Final[tuple[Check, ...]] = (D1, D2, D3, D4, D5, D6, D7, D8)
+def _chain(names: list[str]) -> str:
+    return " → ".join(names[:12])
+
+
+@check("D9", E, "packets go round in a circle", condition="no prefix's next hops lead back to a switch they came from",
+       consequence="packets circle until their TTL is gone; in a lossless class the circle also deadlocks",
+       remedy="remove or correct one of the routes", source="RFC 1812 section 5.3.1; Hu et al., HotNets 2016")
+def D9(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Only FIBs and static routes can; shortest ways have no loop."""
+    seen = set()
+    for tree in facts.routes.trees:
+        graph = nx.DiGraph((name, hop.into[0]) for name in tree.reach(facts.routes.edges)
+                           for hop in tree.next_hops.get(name, ()))
+        for part in nx.strongly_connected_components(graph):
+            if len(part) > 1 and frozenset(part) not in seen:
+                seen.add(frozenset(part))
+                names = [edge[0] for edge in nx.find_cycle(graph.subgraph(part))]
+                first = names.index(min(names))
+                names = [*names[first:], *names[:first]]
+                yield Found(names[0], tree.destination, f"loop {_chain([*names, names[0]])}",
+                            _routes(facts, tree, names))
+
+
+def _routes(facts: Facts, tree: Tree, names: list[str]) -> tuple[Evidence, ...]:
+    """What each switch says about the destination."""
+    found = []
+    for name in names[:6]:
+        hops = ", ".join(f"{hop.out[1]} to {hop.into[0]}" for hop in tree.next_hops.get(name, ())[:4])
+        place = facts.routes.place(name, tree.destination)
+        found.append(Evidence(f"{name} {tree.destination}", hops or "no route", place))
+    return tuple(found)
+
+
+@check("D10", E, "packets of a host end at a switch without a way on",
+       condition="from every switch with hosts, every next hop towards every prefix leads to who delivers it",
+       consequence="everything to that prefix is lost there, whatever the class",
+       remedy="announce the prefix there, or correct the next hop",
+       source="RFC 1812 section 5.3.1")
+def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Of FIBs and static routes; a pair of switches without any link between them is the topology's affair."""
+    for tree in facts.routes.trees:
+        if tree.destination in facts.network.devices:
+            continue
+        starts = [name for name in facts.routes.edges if name in facts.routes.hops]
+        for name in tree.reach(starts):
+            if name not in tree.ends and not tree.next_hops.get(name) and name in facts.routes.hops:
+                yield Found(name, tree.destination, "no next hop leads to a known switch; "
+                            f"{', '.join(sorted(tree.ends)[:4])} would deliver it", _routes(facts, tree, [name]))
+
+
+@check("D11", W, "a way goes down and up again",
+       condition="no switch with hosts passes packets from one spine to another",
+       consequence="up-down order is broken: with one more such way pauses can close a circle (D1)",
+       remedy="filter what leaves announce, or repair the links that force the detour",
+       source="Guo et al., SIGCOMM 2016, section 4.2; RFC 7938 section 5.2.1")
+def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """An edge switch between two switches without hosts."""
+    edges, seen = set(facts.routes.edges), set()
+    for tree in facts.routes.trees:
+        reached = tree.reach(facts.routes.edges)
+        into = {hop.into[0]: name for name in reached if name not in edges for hop in tree.next_hops.get(name, ())}
+        for name in reached:
+            if name not in edges or name not in into:
+                continue
+            ups = [hop.into[0] for hop in tree.next_hops.get(name, ()) if hop.into[0] not in edges]
+            # A switch that gets its own packets back is in a loop, which is D9's.
+            if ups and (name, into[name], ups[0]) not in seen and name not in tree.reach(ups):
+                seen.add((name, into[name], ups[0]))
+                yield Found(name, tree.destination, f"from {into[name]} to {ups[0]}", _routes(facts, tree, [name]))
+
+
+CHECKS: Final[tuple[Check, ...]] = (D1, D2, D3, D4, D5, D6, D7, D8, D9, D10, D11)
