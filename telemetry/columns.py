@@ -17,7 +17,7 @@ from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
 from fabric.engine.counters import Snapshot
-from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo, Values
+from telemetry.derive import DERIVED, FACTS, OBSERVED, PASSING, RunInfo, Values
 from telemetry.metrics import BY_NAME, CATALOGUE, WALL_CLOCK, Kind, MetricSpec
 from telemetry.rows import RowSet
 
@@ -62,7 +62,9 @@ class SnapshotMetrics:
         self._info = info
         names = BY_NAME if only is None else set(only)
         self._wanted = [spec for spec in CATALOGUE if spec.name in names and spec.source not in WALL_CLOCK]
-        self._rows = {rows: RowSet(rows) for rows in dict.fromkeys(spec.rows for spec in self._wanted)}
+        rows = dict.fromkeys(spec.rows for spec in self._wanted if spec.source not in PASSING)
+        self._rows = {it: RowSet(it) for it in rows}
+        self._passing: dict[str, LabelRows] = {}
         self._facts: dict[str, tuple[LabelRows, LabelRows]] = {}
         self._buckets: dict[str, tuple[LabelRows, LabelRows]] = {}
 
@@ -95,6 +97,11 @@ class SnapshotMetrics:
         return family
 
     def _plain(self, spec: MetricSpec, snapshot: Snapshot) -> Iterator[Column]:
+        if spec.source in PASSING:
+            labels = self._kept(spec, PASSING[spec.source](snapshot))
+            if labels:
+                yield Column(spec, spec.name, labels, np.ones(len(labels)))
+            return
         rows = self._rows[spec.rows]
         if spec.kind is Kind.INFO:
             labels = self._with_facts(spec, snapshot, rows.labels())
@@ -107,6 +114,13 @@ class SnapshotMetrics:
             if labels:
                 numbers = column(snapshot, source)[rows.index]
                 yield Column(spec, spec.name, labels, np.asarray(numbers / spec.per, np.float64))
+
+    def _kept(self, spec: MetricSpec, now: LabelRows) -> LabelRows:
+        """The same list as before where nothing came or went."""
+        before = self._passing.setdefault(spec.name, now)
+        if before != now:
+            self._passing[spec.name] = now
+        return self._passing[spec.name]
 
     def _with_facts(self, spec: MetricSpec, snapshot: Snapshot, plain: LabelRows) -> LabelRows:
         known = self._facts.get(spec.name)

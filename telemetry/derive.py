@@ -6,7 +6,7 @@ same, so `down_ps()` adds it. (Snapshot does so for pauses.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +15,22 @@ from numpy.typing import NDArray
 
 from fabric.engine.counters import Snapshot
 from fabric.state.codes import N_CLASSES, QpState, WatchdogState
+from fabric.units import PS_PER_S
+from telemetry.causes import pause_causes
+from telemetry.control import BGP_STATES, ControlFacts
+from telemetry.observation import Observation
 
 Values = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A part of the workload in which all of its ranks send to each other, once or several times."""
+
+    name: str
+    ranks: int
+    repetition: NDArray[np.int64]
+    """(n_messages,) number of the repetition that a message belongs to; -1: it is not the collective's."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +47,7 @@ class RunInfo:
     """By row of Snapshot.pools; empty: a pool is called by its position in its switch, from 0."""
     ideal_ps: NDArray[np.int64] | None = None
     """(n_messages,) completion time in an empty fabric; without it the slowdown has no source and is not exported."""
+    collectives: tuple[Collective, ...] = ()
 
 
 def per_class(bitmap: Values) -> Values:
@@ -69,6 +84,30 @@ def _rate_cuts(snapshot: Snapshot) -> Values:
     return np.bincount(snapshot.qps["src"], snapshot.qps["cuts"], len(snapshot.hosts))
 
 
+def control_of(snapshot: Snapshot) -> ControlFacts:
+    """The control plane's facts, or none."""
+    return (snapshot.control if isinstance(snapshot, Observation) else None) or _NO_CONTROL
+
+
+_NO_CONTROL: Final = ControlFacts()
+
+
+def _deadlock(snapshot: Snapshot) -> Values:
+    return np.array([isinstance(snapshot, Observation) and bool(snapshot.cycle)])
+
+
+def _fact(rows: Callable[[ControlFacts], Sequence[Any]], name: str) -> Callable[[Snapshot], Values]:
+    return lambda snapshot: np.array([getattr(it, name) for it in rows(control_of(snapshot))], np.int64)
+
+
+def _bgp_state(state: str) -> Callable[[Snapshot], Values]:
+    return lambda snapshot: np.array([it.state == state for it in control_of(snapshot).peers], np.int64)
+
+
+def _vni(name: str) -> Callable[[Snapshot], Values]:
+    return _fact(lambda control: control.vnis, name)
+
+
 DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
     "finished()": lambda snapshot: np.array([snapshot.finished]),
@@ -79,6 +118,16 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "watchdog_operational()": _watchdog(WatchdogState.OPERATIONAL),
     "watchdog_stormed()": _watchdog(WatchdogState.STORMED),
     "rate_cuts()": _rate_cuts,
+    "deadlock()": _deadlock,
+    **{f"bgp_{state}()": _bgp_state(state) for state in BGP_STATES},
+    "bgp_flaps()": _fact(lambda control: control.peers, "flaps"),
+    "bgp_prefixes()": _fact(lambda control: control.prefixes, "accepted"),
+    "evpn_routes()": _fact(lambda control: control.evpn, "routes"),
+    "mac_moves()": _vni("mac_moves"),
+    "arp_suppressed()": _vni("arp_suppressed"),
+    "arp_flooded()": _vni("arp_flooded"),
+    "vxlan_encap()": _vni("encapsulated"),
+    "vxlan_decap()": _vni("decapsulated"),
 }
 """Arrays in the shape of the rows' table."""
 
@@ -125,11 +174,41 @@ def _slowdowns(snapshot: Snapshot, info: RunInfo) -> tuple[Values, Values] | Non
     return rows, duration_ps / info.ideal_ps[done]
 
 
+def _repetitions(snapshot: Snapshot, info: RunInfo) -> tuple[Values, Values, Values]:
+    """(row of info.collectives, duration in ps, bytes sent by each rank) of every completed repetition."""
+    rows, durations_ps, sent = [], [], []
+    messages, done = snapshot.messages, _done(snapshot)
+    for row, it in enumerate(info.collectives):
+        mine = it.repetition >= 0
+        of, count = it.repetition[mine], int(it.repetition.max(initial=-1)) + 1
+        first_ps = np.full(count, np.iinfo(np.int64).max)
+        np.minimum.at(first_ps, of, messages["start_ps"][mine])
+        last_ps = np.zeros(count, np.int64)
+        np.maximum.at(last_ps, of, messages["end_ps"][mine])
+        whole = np.bincount(of, done[mine], count) == np.bincount(of, minlength=count)
+        rows.append(np.full(int(whole.sum()), row))
+        durations_ps.append((last_ps - first_ps)[whole])
+        sent.append(np.bincount(of, messages["size_bytes"][mine], count)[whole] / it.ranks)
+    return tuple(np.concatenate([np.zeros(0), *found]) for found in (rows, durations_ps, sent))  # type: ignore[return-value]
+
+
+def _collective_ps(snapshot: Snapshot, info: RunInfo) -> tuple[Values, Values]:
+    rows, duration_ps, _ = _repetitions(snapshot, info)
+    return rows.astype(np.int64), duration_ps
+
+
+def _collective_busbw(snapshot: Snapshot, info: RunInfo) -> tuple[Values, Values]:
+    rows, duration_ps, sent_bytes = _repetitions(snapshot, info)
+    return rows.astype(np.int64), sent_bytes * PS_PER_S / duration_ps
+
+
 OBSERVED: Final[Mapping[str, Callable[[Snapshot, RunInfo], tuple[Values, Values] | None]]] = {
     "rates_bps()": _rates_bps,
     "alphas()": _alphas,
     "completions_ps()": _completions_ps,
     "slowdowns()": _slowdowns,
+    "collective_ps()": _collective_ps,
+    "collective_busbw()": _collective_busbw,
 }
 """Observations of histograms: (row of the row set's table, value) of each; None where the run has no such source."""
 
@@ -152,3 +231,8 @@ FACTS: Final[Mapping[str, Callable[[Snapshot, RunInfo], list[dict[str, str]]]]] 
     "port()": _port_facts,
 }
 """Labels of info metrics, one dictionary per row; they do not change within a run."""
+
+PASSING: Final[Mapping[str, Callable[[Snapshot], list[dict[str, str]]]]] = {
+    "pause_causes()": pause_causes,
+}
+"""All labels of info metrics whose series come and go."""

@@ -18,6 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from fabric.units import PS_PER_S
+from telemetry.control import BGP_STATES
 
 
 class Kind(StrEnum):
@@ -56,6 +57,14 @@ class Rows(StrEnum):
     HOST = "every host"
     MEMBER = "every member of every group of equal-cost next hops that has more than one"
     SIZE_CLASS = "size classes of which the workload has a message"
+    CLASS = "every port, priorities in which some port has received or lost something"
+    PAUSE = "port and priority that may not send now; gone with the pause"
+    SEARCHED = "one, where somebody looks for circles of waiting"
+    COLLECTIVE = "workloads that are a collective"
+    BGP_PEER = "every end of every BGP session"
+    BGP_FAMILY = "every end of every BGP session, by address family"
+    EVPN_TYPE = "every device with EVPN, by route type"
+    VNI = "every VNI of every VTEP"
 
 
 LABELS: Final = {
@@ -65,6 +74,10 @@ LABELS: Final = {
     Rows.WATCHED: ("device", "port", "queue"), Rows.DROP: ("device", "port", "traffic_class", "reason"),
     Rows.POOL: ("device", "pool"), Rows.HEADROOM_POOL: ("device", "pool"), Rows.HOST: ("device",),
     Rows.MEMBER: ("device", "group", "port"), Rows.SIZE_CLASS: ("size_class",),
+    Rows.CLASS: ("device", "port", "priority"), Rows.PAUSE: ("device", "port", "priority"), Rows.SEARCHED: (),
+    Rows.COLLECTIVE: ("collective",), Rows.BGP_PEER: ("device", "peer"),
+    Rows.BGP_FAMILY: ("device", "peer", "family"), Rows.EVPN_TYPE: ("device", "route_type"),
+    Rows.VNI: ("device", "vni"),
 }
 """Labels that every series of a row set carries."""
 
@@ -183,6 +196,10 @@ LINK: Final = (
     _counter("port_transmit_busy_seconds", "seconds", Rows.PORT, "ports.busy_ps",
              "Time spent sending, preamble and gap included; its rate is the port's utilisation.", _PS),
     _gauge("port_speed_bytes_per_second", "bytes_per_second", Rows.PORT, "ports.rate_bps", "Line rate.", _BITS),
+    _counter("port_lost_packets", "packets", Rows.PORT, "ports.lost_pkts",
+             "Frames lost in flight towards this port when its link went down."),
+    _counter("port_lost_bytes", "bytes", Rows.PORT, "ports.lost_bytes",
+             "Bytes lost in flight towards this port when its link went down."),
     _gauge("port_up", "", Rows.PORT, "ports.up", "1 while the link is up."),
     _counter("port_down_seconds", "seconds", Rows.PORT, "down_ps()",
              "Time that the link was down, the present outage included.",
@@ -192,6 +209,12 @@ LINK: Final = (
              "Packets discarded at this port, for any reason; present from the start, so alert on this one."),
     _counter("port_dropped_bytes", "bytes", Rows.PORT, "ports.dropped_bytes",
              "Bytes discarded at this port, for any reason."),
+    _counter("priority_receive_packets", "packets", Rows.CLASS, "pgs.rx_pkts",
+             "Packets received in this class; mlx5 rx_prioN_packets."),
+    _counter("priority_receive_bytes", "bytes", Rows.CLASS, "pgs.rx_bytes",
+             "Bytes received in this class; mlx5 rx_prioN_bytes."),
+    _counter("priority_lost_packets", "packets", Rows.CLASS, "pgs.lost_pkts",
+             "Packets of this class lost in flight towards this port when its link went down."),
     _counter("dropped_packets", "packets", Rows.DROP, "drops.pkts",
              "Packets discarded, by traffic class and reason; a series begins with its first drop."),
     _counter("dropped_bytes", "bytes", Rows.DROP, "drops.bytes",
@@ -221,6 +244,12 @@ PFC: Final = (
            "1 while this port keeps its peer from sending the priority."),
     _gauge("pfc_longest_pause_seconds", "seconds", Rows.PFC, "prios.longest_ps",
            "Longest single pause received since the start, the present one included.", _PS),
+    _info("pfc_pause_cause", Rows.PAUSE, "pause_causes()",
+          ("cause", "cause_device", "cause_port", "root", "root_device", "root_port", "evidence"),
+          "What a paused priority waits for: the queue or host at the other end that holds it up, and where the chain "
+          "of pauses began. evidence: packets, or depth where packets were not followed."),
+    _gauge("pfc_deadlock", "", Rows.SEARCHED, "deadlock()",
+           "1 while paused queues wait for each other in a circle, which no sending can resolve."),
 )
 """IEEE 802.1Q clause 36."""
 
@@ -232,7 +261,9 @@ WATCHDOG: Final = (
     _gauge("pfcwd_state", "", Rows.WATCHED, "watchdog_{}()", "1 for the state that the queue is in, else 0.",
            variant="state", values=("operational", "stormed")),
     _counter("pfcwd_dropped_packets", "packets", Rows.WATCHED, "queues.wd_dropped_pkts",
-             "Packets discarded because the queue was in storm."),
+             "Packets discarded because the queue was in storm. Only what would leave by the queue is discarded here; "
+             "a switch may also discard what arrives, direction receive.",
+             variant="direction", values=("transmit",)),
 )
 """PFC watchdog, SONiC semantics."""
 
@@ -250,6 +281,10 @@ QUEUE: Final = (
              "Packets that the queue refused, or discarded while they waited."),
     _counter("queue_dropped_bytes", "bytes", Rows.QUEUE, "queues.dropped_bytes",
              "Bytes that the queue refused, or discarded while they waited."),
+    _counter("queue_flushed_packets", "packets", Rows.QUEUE, "queues.flushed_pkts",
+             "Packets discarded while they waited: the link went down, or the watchdog emptied the queue."),
+    _counter("queue_flushed_bytes", "bytes", Rows.QUEUE, "queues.flushed_bytes",
+             "Bytes discarded while they waited: the link went down, or the watchdog emptied the queue."),
     _counter("ecn_marked_packets", "packets", Rows.SWITCH_QUEUE, "queues.marked_pkts",
              "Packets marked CE by this queue."),
     _counter("ecn_eligible_packets", "packets", Rows.SWITCH_QUEUE, "queues.ect_pkts",
@@ -352,6 +387,16 @@ FLOW: Final = (
 )
 """Messages."""
 
+COLLECTIVE: Final = (
+    MetricSpec("fabric_collective_duration_seconds", Kind.HISTOGRAM, "seconds", Rows.COLLECTIVE, "collective_ps()",
+               "From the first posting of a repetition to the acknowledgement of its last byte.", _PS, buckets=_FCT),
+    MetricSpec("fabric_collective_busbw_bytes_per_second", Kind.HISTOGRAM, "bytes_per_second", Rows.COLLECTIVE,
+               "collective_busbw()",
+               "Bytes that each rank sent to others over the duration of a repetition: nccl-tests' bus bandwidth.",
+               buckets=_RATES),
+)
+"""Collectives of the workload."""
+
 ECMP: Final = (
     _counter("ecmp_member_packets", "packets", Rows.MEMBER, "members.pkts",
              "Packets that a group of next hops sent by this port."),
@@ -360,9 +405,28 @@ ECMP: Final = (
 )
 """Equal-cost next hops."""
 
+CONTROL: Final = (
+    _gauge("bgp_peer_state", "", Rows.BGP_PEER, "bgp_{}()",
+           "1 for the state of RFC 4271 section 8.2.2 that the session is in, else 0.", variant="state",
+           values=BGP_STATES),
+    _counter("bgp_peer_flaps", "", Rows.BGP_PEER, "bgp_flaps()", "Times that the session left Established."),
+    _gauge("bgp_prefixes", "", Rows.BGP_FAMILY, "bgp_prefixes()", "Routes that the session brought in."),
+    _gauge("evpn_routes", "", Rows.EVPN_TYPE, "evpn_routes()", "EVPN routes that the device holds."),
+    _counter("evpn_mac_moves", "", Rows.VNI, "mac_moves()",
+             "MAC addresses that came from elsewhere (RFC 7432 section 7.7)."),
+    _counter("arp_requests_suppressed", "", Rows.VNI, "arp_suppressed()",
+             "ARP requests that the VTEP answered itself."),
+    _counter("arp_requests_flooded", "", Rows.VNI, "arp_flooded()",
+             "ARP requests that the VTEP replicated to other VTEPs."),
+    _counter("vxlan_encap_packets", "packets", Rows.VNI, "vxlan_encap()", "Packets sent into tunnels."),
+    _counter("vxlan_decap_packets", "packets", Rows.VNI, "vxlan_decap()", "Packets received from tunnels."),
+)
+"""BGP, EVPN and VXLAN; only where a control plane runs."""
+
 SECTIONS: Final = {
     "Run and exporter": SELF, "Link": LINK, "PFC": PFC, "PFC watchdog": WATCHDOG, "Queues and ECN": QUEUE,
-    "Priority groups and pools": BUFFER, "RNIC": RNIC, "Flows": FLOW, "ECMP": ECMP,
+    "Priority groups and pools": BUFFER, "RNIC": RNIC, "Flows": FLOW,
+    "Collectives": COLLECTIVE, "ECMP": ECMP, "Control plane": CONTROL,
 }
 CATALOGUE: Final = tuple(spec for specs in SECTIONS.values() for spec in specs)
 """Every metric, in the order in which they are exported."""

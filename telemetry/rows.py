@@ -6,7 +6,7 @@ row joins. A row never leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from fabric.engine.counters import Snapshot
 from fabric.state.codes import N_CLASSES, DropReason
-from telemetry.derive import SIZE_CLASSES, RunInfo, Values, per_class, size_class
+from telemetry.control import ControlFacts
+from telemetry.derive import SIZE_CLASSES, RunInfo, Values, control_of, per_class, size_class
 from telemetry.metrics import LABELS, Rows
+from telemetry.observation import Observation
 
 Mask = NDArray[np.bool_]
 
@@ -61,6 +63,14 @@ def _size_class(snapshot: Snapshot) -> Mask:
     return np.isin(np.arange(len(SIZE_CLASSES)), size_class(snapshot.messages["size_bytes"]))
 
 
+def _class(snapshot: Snapshot) -> Mask:
+    return _classes((snapshot.pgs["rx_pkts"] > 0) | (snapshot.pgs["lost_pkts"] > 0))
+
+
+def _searched(snapshot: Snapshot) -> Mask:
+    return np.array([isinstance(snapshot, Observation) and snapshot.cycle is not None])
+
+
 def _member(snapshot: Snapshot) -> Mask:
     group = _group_of_member(snapshot)
     return (group >= 0) & (snapshot.groups["count"][group] > 1)
@@ -92,6 +102,12 @@ _SHOWN: Final[Mapping[Rows, Callable[[Snapshot], Mask]]] = {
     Rows.HOST: _every(lambda snapshot: len(snapshot.hosts)),
     Rows.MEMBER: _member,
     Rows.SIZE_CLASS: _size_class,
+    Rows.CLASS: _class,
+    Rows.SEARCHED: _searched,
+    Rows.BGP_PEER: _every(lambda snapshot: len(control_of(snapshot).peers)),
+    Rows.BGP_FAMILY: _every(lambda snapshot: len(control_of(snapshot).prefixes)),
+    Rows.EVPN_TYPE: _every(lambda snapshot: len(control_of(snapshot).evpn)),
+    Rows.VNI: _every(lambda snapshot: len(control_of(snapshot).vnis)),
 }
 """Rows that deserve a series now, in the shape of their table."""
 
@@ -138,6 +154,14 @@ def _size_columns(_: Snapshot, __: RunInfo, index: tuple[Values, ...]) -> Column
     return [_pick(list(SIZE_CLASSES), index[0])]
 
 
+def _facts_columns(rows: Callable[[ControlFacts], Sequence[Any]],
+                   *names: str) -> Callable[[Snapshot, RunInfo, tuple[Values, ...]], Columns]:
+    def columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
+        facts = rows(control_of(snapshot))
+        return [[str(getattr(facts[row], name)) for row in index[0].tolist()] for name in names]
+    return columns
+
+
 _COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], Columns]]] = {
     Rows.FABRIC: lambda _snapshot, _info, _index: [],
     Rows.DEVICE: _device_columns,
@@ -154,6 +178,13 @@ _COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], 
     Rows.HOST: _device_columns,
     Rows.MEMBER: _member_columns,
     Rows.SIZE_CLASS: _size_columns,
+    Rows.CLASS: _class_columns,
+    Rows.SEARCHED: lambda _snapshot, _info, _index: [],
+    Rows.COLLECTIVE: lambda _snapshot, info, _index: [[it.name for it in info.collectives]],
+    Rows.BGP_PEER: _facts_columns(lambda control: control.peers, "device", "peer"),
+    Rows.BGP_FAMILY: _facts_columns(lambda control: control.prefixes, "device", "peer", "family"),
+    Rows.EVPN_TYPE: _facts_columns(lambda control: control.evpn, "device", "route_type"),
+    Rows.VNI: _facts_columns(lambda control: control.vnis, "device", "vni"),
 }
 """Label values, one column per name in LABELS."""
 
@@ -170,7 +201,8 @@ class RowSet:
 
     def update(self, snapshot: Snapshot, info: RunInfo) -> None:
         """Let the rows of this snapshot that deserve a series join."""
-        shown = _SHOWN[self._rows](snapshot)
+        shown = (np.ones(len(info.collectives), np.bool_) if self._rows is Rows.COLLECTIVE
+                 else _SHOWN[self._rows](snapshot))
         before = self._shown
         if before is not None and before.shape != shown.shape:
             # A table grew (routes that came later): old rows keep their place.
@@ -185,7 +217,8 @@ class RowSet:
         self.index = np.nonzero(shown)
         names = LABELS[self._rows]
         columns = _COLUMNS[self._rows](snapshot, info, self.index)
-        plain = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if columns else [{}]
+        plain = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if columns else (
+            [{}] * len(self.index[0]))
         self._labels = {("", ""): plain}
 
     def labels(self, variant: str = "", value: str = "") -> list[dict[str, str]]:

@@ -9,31 +9,28 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.registry import CollectorRegistry
 
-from fabric import __version__
+from fabric.cli.live_facts import observed
+from fabric.cli.run_info import of_plan
 from fabric.report.session import Plan
 from telemetry.collect import FabricCollector, SnapshotRelay
-from telemetry.derive import RunInfo
 from telemetry.server import serve
 
 if TYPE_CHECKING:  # annotations only
-    from fabric.engine.counters import Snapshot
+    from fabric.engine.driver import Emulator
 
 
-def serve_metrics(listen: str, plan: Plan, stack: ExitStack) -> Callable[[Callable[[], Snapshot]], None]:
-    """Serve until the stack is closed; returns what to call, between two calls of the engine, with a way to look.
+def serve_metrics(listen: str, plan: Plan, stack: ExitStack) -> Callable[[Emulator], None]:
+    """Serve until the stack is closed; returns what to call with the engine, between two calls of it.
 
     Raises: ListenError for an address that cannot be listened on.
     """
     relay = SnapshotRelay()
     registry = CollectorRegistry()
-    info = RunInfo(
-        __version__, plan.name, plan.name, str(plan.about["model"]), int(plan.about["seed"]), ideal_ps=plan.ideal_ps
-    )
-    registry.register(FabricCollector(relay, info))
+    registry.register(FabricCollector(relay, of_plan(plan)))
     server = stack.enter_context(serve(listen, registry))
     print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 
-    def offer(look: Callable[[], Snapshot]) -> None:
-        relay.offer(look)
+    def offer(engine: Emulator) -> None:
+        relay.offer(lambda: observed(engine))
 
     return offer

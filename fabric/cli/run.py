@@ -188,7 +188,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
     def on_pause(engine: Emulator) -> None:
         line.first_answer()
         if offer is not None:
-            offer(engine.snapshot)
+            offer(engine)
 
     return Hooks(on_progress=line.update, on_pause=on_pause, check=_broken_laws if args.check else None,
                  find_cycle=_cycle, paths=message_paths)

@@ -30,8 +30,8 @@ FILES: Final = {
                       "0 before the first.",
     files.EVENTS: f"What happened, one row each. At most {eventlog.DEFAULT_CAP:,} rows of each category are recorded, "
                   "the first ones; the summary says how many more there were.",
-    files.TABLES: "The tables behind the counters as the run left them, settings included, as NumPy arrays "
-                  "(numpy.load): what recorded metrics are built from. Its layout belongs to the version that wrote it.",
+    files.TABLES: "The tables behind the counters as the run left them, settings included, as NumPy arrays: what "
+                  "recorded metrics are built from. Their layout belongs to the version that wrote them.",
     files.TRUTH: "The faults that the scenario injected, one JSON object a line: kind, objects, start_ns, end_ns, what "
                  "one should see.",
 }

@@ -30,27 +30,37 @@ _NEEDLESS: Final = ("devices", "switches", "rmessages")
 _LINKS: Final = ("head", "tail", "_first", "_last", "free_pending")
 
 
-def write(folder: Path, now: Snapshot) -> None:
-    """Write the tables of the last Snapshot."""
+def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64]) -> None:
+    """Write the tables of the last Snapshot, and (n_messages,) completion times in an idle fabric."""
     tables: dict[str, Any] = {name: _packed(getattr(now, name), empty=name in _NEEDLESS) for name in _TABLES}
     facts = np.array([now.time_ps, now.finished, now.events, now.packet_hops], np.int64)
     with files.replacing(folder / files.TABLES) as pending, pending.open("wb") as out:
-        np.savez_compressed(out, facts=facts, **tables)
+        np.savez_compressed(out, facts=facts, ideal_ps=ideal_ps, **tables)
 
 
 def read(folder: Path, fabric: Fabric) -> Snapshot:
     """The last Snapshot. Raises: RunDirError."""
+    found = _load(folder)
+    time_ps, finished, events, hops = found["facts"].tolist()
+    tables = {name: _unpacked(found[name], kind) for name, kind in _TABLES.items()}
+    return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops, **tables)
+
+
+def ideal_ps(folder: Path) -> NDArray[np.int64]:
+    """(n_messages,) completion times in an idle fabric. Raises: RunDirError."""
+    return np.asarray(_load(folder)["ideal_ps"], np.int64)
+
+
+def _load(folder: Path) -> dict[str, NDArray[Any]]:
     path = folder / files.TABLES
     if not path.is_file():
         raise RunDirError(f"{path} is not there: the run was killed, still runs, or an older version wrote it",
                           "finish it with `fabric run SCENARIO --out DIR --resume`, or run it again with --force")
     try:
         with np.load(path, allow_pickle=False) as found:
-            time_ps, finished, events, hops = found["facts"].tolist()
-            tables = {name: _unpacked(found[name], kind) for name, kind in _TABLES.items()}
+            return {name: found[name] for name in ("facts", "ideal_ps", *_TABLES)}
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise RunDirError(f"{path} cannot be read: {error}", "the file is damaged; run the scenario again") from error
-    return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops, **tables)
 
 
 def _packed(table: NDArray[Any], *, empty: bool) -> NDArray[Any]:

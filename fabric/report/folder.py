@@ -107,7 +107,7 @@ class RunFolder:
         if paths is None:
             paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
         write_table(self.path / files.MESSAGES, messages.table(now, plan.ideal_ps, plan.labels, paths))
-        endstate.write(self.path, now)
+        endstate.write(self.path, now, plan.ideal_ps)
         summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded)
         files.write_json(self.path / files.SUMMARY, summary)
         return summary

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabric.cli.recorded import info_of, store_of
+from fabric.cli.recorded import store_of
+from fabric.cli.run_info import of_plan
 from fabric.engine.counters import Snapshot
 from fabric.errors import RunDirError
 from fabric.report import files, play
@@ -16,7 +17,7 @@ from fabric.report.play import Options
 from fabric.report.replay import snapshots
 from fabric.report.rundir import RunDir
 from fabric.report.series import snapshot_rows
-from fabric.report.session import Hooks
+from fabric.report.session import Hooks, Plan
 from fabric.scenario.load import load_scenario
 from telemetry.metrics import BY_NAME, UNRECORDED
 from telemetry.sampler import record
@@ -24,19 +25,19 @@ from telemetry.sampler import record
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 
 
-def both(scenario: Path, out: Path) -> tuple[list[Snapshot], RunDir]:
+def both(scenario: Path, out: Path) -> tuple[list[Snapshot], RunDir, Plan]:
     """Snapshots as they were taken, and the directory."""
     taken: list[Snapshot] = []
     compiled, plan = play.prepare(load_scenario(scenario))
     play.play(compiled, plan, Options(out), Hooks(on_sample=taken.append))
-    return taken, RunDir.open(out)
+    return taken, RunDir.open(out), plan
 
 
-@pytest.mark.parametrize("name", ["incast", "link-failure", "pause-storm", "slow-receiver"])
+@pytest.mark.parametrize("name", ["incast", "link-failure", "pause-storm", "slow-receiver", "all-to-all"])
 def test_replayed_metrics_are_those_of_the_run(name: str, tmp_path: Path) -> None:
-    taken, run = both(SCENARIOS / f"{name}.yml", tmp_path / "run")
+    taken, run, plan = both(SCENARIOS / f"{name}.yml", tmp_path / "run")
     wanted = [metric for metric in BY_NAME if BY_NAME[metric].source not in UNRECORDED]
-    live, again = record(taken, info_of(run), wanted), store_of(run)
+    live, again = record(taken, of_plan(plan), wanted), store_of(run)
     assert again.times_ns.tolist() == live.times_ns.tolist()
     assert again.metrics == live.metrics
     for metric in live.metrics:
@@ -53,7 +54,7 @@ def test_replayed_metrics_are_those_of_the_run(name: str, tmp_path: Path) -> Non
 
 
 def test_replayed_snapshots_have_the_observables_of_the_run(tmp_path: Path) -> None:
-    taken, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    taken, run, _ = both(SCENARIOS / "incast.yml", tmp_path / "run")
     for now, again in zip(taken, snapshots(run), strict=True):
         left, right = snapshot_rows(now), snapshot_rows(again)
         ratio = np.array([it.is_ratio for it in OBSERVABLES])[left["observable"]]
@@ -63,7 +64,7 @@ def test_replayed_snapshots_have_the_observables_of_the_run(tmp_path: Path) -> N
 
 
 def test_the_last_snapshot_is_exact(tmp_path: Path) -> None:
-    taken, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    taken, run, _ = both(SCENARIOS / "incast.yml", tmp_path / "run")
     *_, last = snapshots(run)
     assert (last.time_ps, last.finished, last.events) == (taken[-1].time_ps, True, taken[-1].events)
     for table in ("ports", "queues", "pgs", "prios", "pools", "hosts", "messages"):
@@ -72,7 +73,7 @@ def test_the_last_snapshot_is_exact(tmp_path: Path) -> None:
 
 
 def test_a_run_without_its_tables_says_so(tmp_path: Path) -> None:
-    _, run = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    _, run, _ = both(SCENARIOS / "incast.yml", tmp_path / "run")
     (tmp_path / "run" / files.TABLES).write_bytes(b"torn")
     with pytest.raises(RunDirError, match="cannot be read"):
         list(snapshots(run))

@@ -15,7 +15,7 @@ from fabric.engine.counters import Snapshot
 from fabric.state import types
 from fabric.topology.model import Fabric
 from telemetry.columns import column
-from telemetry.derive import DERIVED, FACTS, OBSERVED, RunInfo
+from telemetry.derive import DERIVED, FACTS, OBSERVED, PASSING, RunInfo
 from telemetry.exposition import render
 from telemetry.metrics import BY_NAME, CATALOGUE, LABELS, SECTIONS, WALL_CLOCK, Kind, MetricSpec, Rows, markdown
 
@@ -102,7 +102,7 @@ def test_names_are_unique() -> None:
 
 @pytest.mark.parametrize("spec", CATALOGUE, ids=by_name)
 def test_every_source_resolves(spec: MetricSpec) -> None:
-    known = {Kind.INFO: FACTS, Kind.HISTOGRAM: OBSERVED, Kind.GAUGE_HISTOGRAM: OBSERVED}.get(spec.kind, DERIVED)
+    known = OBSERVED if spec.is_histogram else {**FACTS, **PASSING} if spec.kind is Kind.INFO else DERIVED
     for source in spec.sources():
         if source.endswith("()"):
             assert source in known or source in WALL_CLOCK
@@ -113,7 +113,7 @@ def test_every_source_resolves(spec: MetricSpec) -> None:
 
 def test_no_derivation_is_without_a_metric() -> None:
     used = {source for spec in CATALOGUE for source in spec.sources()}
-    assert {*DERIVED, *FACTS, *OBSERVED, *WALL_CLOCK} <= used
+    assert {*DERIVED, *FACTS, *OBSERVED, *PASSING, *WALL_CLOCK} <= used
 
 
 @pytest.mark.parametrize("spec", [spec for spec in CATALOGUE if spec.kind in (Kind.COUNTER, Kind.GAUGE)
@@ -121,7 +121,8 @@ def test_no_derivation_is_without_a_metric() -> None:
 def test_a_source_has_the_shape_of_its_rows(spec: MetricSpec, tiny: Fabric, still: Callable[..., Snapshot]) -> None:
     snapshot = still(tiny, qps=1)
     shape = {Rows.FABRIC: (1,), Rows.PORT: (4,), Rows.DROP: (4, 8, 14), Rows.POOL: (1,), Rows.HEADROOM_POOL: (1,),
-             Rows.HOST: (2,), Rows.MEMBER: (0,)}.get(spec.rows, (4, 8))
+             Rows.HOST: (2,), Rows.MEMBER: (0,), Rows.SEARCHED: (1,),
+             **dict.fromkeys((Rows.BGP_PEER, Rows.BGP_FAMILY, Rows.EVPN_TYPE, Rows.VNI), (0,))}.get(spec.rows, (4, 8))
     for source in spec.sources():
         assert column(snapshot, source).shape == shape
 
