@@ -1,1 +1,1 @@
-"""EVPN and VXLAN tables without I/O. Standard library only."""
+"""EVPN and VXLAN tables without I/O. Standard library only. Start reading at vtep.py."""

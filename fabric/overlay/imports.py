@@ -1,0 +1,183 @@
+"""What BGP brings to a VNI: MACs and bindings behind other VTEPs, and flood lists. The rules are RFC 7432's and FRR's.
+
+1. Of several routes for one MAC the sticky one counts, then the highest sequence number, then the lowest VTEP address
+   (RFC 7432 sections 15 and 15.2); the announcement of this switch is one of them.
+2. Where a received route wins, the own one is withdrawn, and local bindings of the MAC become inactive.
+3. A MAC+IP route makes its MAC known, too, unless a MAC route does (FRR: "auto").
+4. A MAC+IP route with an older sequence number than its MAC's says where the MAC was, and is not followed.
+5. A route that goes leaves the best of the others; where none is left the entry goes, except for what local bindings
+   name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fabric.overlay.config import DuplicateDetection
+from fabric.overlay.edits import Edits
+from fabric.overlay.entries import count_move, deactivate, release
+from fabric.overlay.evpn_nlri import EvpnKey, RouteType
+from fabric.overlay.mac import MacEntry, MacKind, Neighbor, NeighborKind
+from fabric.overlay.remote import Candidates, RemotePath, best_of, mobility_order, with_candidate, without_candidate
+from fabric.overlay.vni import VniTable
+
+
+def import_routes(table: VniTable, keys: Sequence[EvpnKey], path: RemotePath, now_ns: int, edits: Edits,
+                  duplicates: DuplicateDetection) -> None:
+    """Routes of other VTEPs, all of one path, become part of the VNI."""
+    imports = table.imports
+    singles: dict[bytes, Candidates] = {}        # one object per distinguisher serves thousands of rows
+    for key in keys:
+        single = singles.get(key.rd)
+        if single is None:
+            single = singles[key.rd] = ((key.rd, path),)
+        inner, kind = key.inner, key.type
+        before = imports.get(inner)
+        after = imports[inner] = single if before is None else with_candidate(before, single)
+        if kind == RouteType.MAC_IP:
+            best = path if after is single else best_of(after)
+            if before is not None and best_of(before) == best:
+                continue
+            if key.ip:
+                install_binding(table, key.ip, key.mac, best, now_ns, edits, duplicates)
+            else:
+                install_mac(table, key.mac, best, now_ns, edits, duplicates)
+        elif kind == RouteType.INCLUSIVE_MULTICAST:
+            table.multicast[inner] = None
+            edits.floods[table] = None
+
+
+def unimport_routes(table: VniTable, keys: Sequence[EvpnKey], now_ns: int, edits: Edits,
+                    duplicates: DuplicateDetection) -> None:
+    """Routes of other VTEPs leave the VNI. Routes that are not in it are ignored."""
+    imports = table.imports
+    for key in keys:
+        before = imports.get(key.inner)
+        after = without_candidate(before, key.rd)
+        if before is None or len(after) == len(before):
+            continue
+        if after:
+            imports[key.inner] = after
+        else:
+            del imports[key.inner]
+        if key.type == RouteType.INCLUSIVE_MULTICAST:
+            if not after:
+                del table.multicast[key.inner]
+            edits.floods[table] = None
+        elif after:
+            best = best_of(after)
+            if best == best_of(before):
+                continue
+            if key.ip:
+                install_binding(table, key.ip, key.mac, best, now_ns, edits, duplicates)
+            else:
+                install_mac(table, key.mac, best, now_ns, edits, duplicates)
+        elif key.ip:
+            _remove_binding(table, key.ip, key.mac, edits)
+        else:
+            _remove_mac(table, key.mac, edits)
+
+
+def install_mac(table: VniTable, mac: str, path: RemotePath, now_ns: int, edits: Edits, duplicates: DuplicateDetection,
+                *, only_by_neighbor: bool = False) -> bool:
+    """The best received path of a MAC. Returns: True where the MAC is behind it now."""
+    entry = table.macs.get(mac)
+    if entry is None:
+        table.macs[mac] = MacEntry(MacKind.REMOTE, "", path.vtep, path.facts.sticky, 0, path.facts.sequence,
+                                   only_by_neighbor, since_ns=now_ns)
+        edits.macs[table, mac] = None
+        return True
+    if entry.kind is MacKind.LOCAL and not _beats(table, path, entry):                      # rule 1
+        return False
+    was_remote = entry.kind is MacKind.REMOTE
+    if (was_remote and entry.vtep == path.vtep and entry.remote_sequence == path.facts.sequence
+            and entry.sticky == path.facts.sticky):
+        entry.only_by_neighbor = entry.only_by_neighbor and only_by_neighbor
+        return True
+    if entry.announced:                                                                     # rule 2
+        edits.withdraw(table.key(mac))
+    for ip in entry.neighbors:
+        deactivate(table, ip, edits)
+    entry.announced = False
+    if not was_remote and entry.moves and count_move(table, mac, entry, now_ns, edits, duplicates, local=False):
+        return False                             # frozen where it is (RFC 7432 section 15.1), but no more announced
+    entry.kind, entry.port, entry.vtep, entry.left_in_tunnel = MacKind.REMOTE, "", path.vtep, ""
+    entry.sticky, entry.only_by_neighbor = path.facts.sticky, only_by_neighbor
+    entry.remote_sequence = path.facts.sequence
+    edits.macs[table, mac] = None
+    return True
+
+
+def _beats(table: VniTable, path: RemotePath, entry: MacEntry) -> bool:
+    """True where a received path is better than the MAC's local entry."""
+    if entry.duplicate and not entry.announced:
+        return False                             # frozen: stays where it is until an operator or time clears it
+    own = mobility_order(table.address_packed, entry.local_sequence, sticky=entry.sticky)
+    return path.mobility < own
+
+
+def install_binding(table: VniTable, ip: str, mac: str, path: RemotePath, now_ns: int, edits: Edits,
+                    duplicates: DuplicateDetection) -> None:
+    """The best received path of a MAC+IP route."""
+    entry = table.macs.get(mac)
+    kind = None if entry is None else entry.kind
+    if entry is not None and kind is MacKind.REMOTE:
+        if path.facts.sequence < entry.remote_sequence and path.vtep != entry.vtep:         # rule 4
+            return
+    elif entry is not None and kind is MacKind.LOCAL and path.facts.sequence < entry.local_sequence:
+        return
+    if entry is None or kind is not MacKind.REMOTE or entry.only_by_neighbor:               # rule 3
+        if not install_mac(table, mac, path, now_ns, edits, duplicates, only_by_neighbor=True):
+            return
+        entry = table.macs[mac]
+    _bind(table, ip, mac, entry, path, now_ns, edits)
+
+
+def _bind(table: VniTable, ip: str, mac: str, entry: MacEntry, path: RemotePath, now_ns: int, edits: Edits) -> None:
+    neighbor = table.neighbors.get(ip)
+    if neighbor is None:
+        table.neighbors[ip] = Neighbor(NeighborKind.REMOTE, mac, path.vtep, remote_sequence=path.facts.sequence,
+                                       router=bool(path.facts.nd_flags & 1), since_ns=now_ns)
+        entry.neighbors = (*entry.neighbors, ip)
+        edits.neighbors[table, ip] = mac
+        return
+    if neighbor.kind is NeighborKind.LOCAL:
+        deactivate(table, ip, edits)
+    if neighbor.mac != mac:
+        release(table, neighbor.mac, ip, edits)
+        neighbor.mac = mac
+    if ip not in entry.neighbors:
+        entry.neighbors = (*entry.neighbors, ip)
+    neighbor.kind, neighbor.active, neighbor.vtep = NeighborKind.REMOTE, True, path.vtep
+    neighbor.remote_sequence, neighbor.router = path.facts.sequence, bool(path.facts.nd_flags & 1)
+    edits.neighbors[table, ip] = mac
+
+
+def _remove_binding(table: VniTable, ip: str, mac: str, edits: Edits) -> None:
+    """No other VTEP announces the binding any more."""
+    neighbor = table.neighbors.get(ip)
+    if neighbor is None or neighbor.kind is not NeighborKind.REMOTE or neighbor.mac != mac:
+        return
+    del table.neighbors[ip]
+    edits.neighbors[table, ip] = mac
+    release(table, mac, ip, edits)
+    entry = table.macs.get(mac)
+    if entry is not None and entry.kind is MacKind.REMOTE and entry.only_by_neighbor:
+        _remove_mac(table, mac, edits)
+
+
+def _remove_mac(table: VniTable, mac: str, edits: Edits) -> None:
+    """No other VTEP announces the MAC any more."""
+    entry = table.macs.get(mac)
+    if entry is None or entry.kind is not MacKind.REMOTE:
+        return
+    edits.macs[table, mac] = None
+    holder = next((table.neighbors[ip] for ip in entry.neighbors
+                   if table.neighbors[ip].kind is NeighborKind.REMOTE), None)
+    if holder is not None:                                                                  # rule 3
+        entry.vtep, entry.remote_sequence, entry.only_by_neighbor = holder.vtep, holder.remote_sequence, True
+        entry.sticky = False
+    elif entry.neighbors:                                                                   # rule 5
+        entry.kind, entry.vtep, entry.sticky, entry.only_by_neighbor = MacKind.AUTO, "", False, False
+    else:
+        del table.macs[mac]

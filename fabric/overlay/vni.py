@@ -1,0 +1,159 @@
+"""One L2 VNI of a switch: MAC table, bindings of addresses, flood list, and what it says about itself in BGP.
+
+The rules by which entries change are in learning.py (what local ports see) and imports.py (what BGP brings).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from ipaddress import IPv4Interface, IPv6Interface, ip_interface
+from typing import Final
+
+from fabric.overlay.addresses import ip_packed
+from fabric.overlay.config import VniConfig
+from fabric.overlay.edits import Announcement
+from fabric.overlay.evpn_attributes import VXLAN, Facts, communities, pmsi_ingress_replication
+from fabric.overlay.evpn_nlri import EvpnKey, Payload, mac_ip_key, multicast_key
+from fabric.overlay.mac import MacEntry, MacKind, Neighbor, NeighborKind
+from fabric.overlay.remote import Candidates, RemotePath, best_of
+from fabric.overlay.targets import ImportTarget
+from fabric.routing.bgp.attributes import Attributes
+
+_ANNOUNCEMENTS: Final = 4096
+"""Kept per VNI before they are forgotten together; sequence numbers make ever new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How routes of a VNI or VRF are told apart, and which of others' it takes."""
+
+    rd: bytes
+    rd_index: int
+    """The number in a derived distinguisher; 0 where it is configured."""
+    imports: tuple[ImportTarget, ...]
+    exports: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class ArpCounters:
+    """What ARP and ND suppression did, in frames, since start."""
+
+    proxied: int = 0
+    """Answered by the switch itself."""
+    suppressed: int = 0
+    """Kept from the tunnels without an answer of the switch, although they were broadcast or multicast."""
+    flooded: int = 0
+    """Replicated to other VTEPs."""
+    flooded_copies: int = 0
+    """Copies made for that: one per VTEP."""
+
+
+@dataclass(frozen=True, slots=True)
+class L3Part:
+    """What symmetric IRB adds to a MAC+IP route (RFC 9135 section 5.1)."""
+
+    vni: int
+    targets: tuple[bytes, ...]
+    router_mac: str
+
+
+@dataclass(slots=True, eq=False)
+class VniTable:
+    """Tables of one VNI. Compared by identity."""
+
+    config: VniConfig
+    identity: Identity
+    address: str
+    """The switch's VTEP address."""
+    l3: L3Part | None = None
+    """Set where the tenant has a VRF with an L3 VNI here."""
+    suppression: bool = True
+    gateway: IPv4Interface | IPv6Interface | None = None
+    ports: dict[str, None] = field(default_factory=dict)
+    macs: dict[str, MacEntry] = field(default_factory=dict)
+    neighbors: dict[str, Neighbor] = field(default_factory=dict)
+    imports: dict[bytes, Candidates] = field(default_factory=dict)
+    """Route without distinguisher (EvpnKey.inner) -> imported paths: BGP's own table of the VNI."""
+    multicast: dict[bytes, None] = field(default_factory=dict)
+    """Which of the imports are Type-3 routes."""
+    arp: ArpCounters = field(default_factory=ArpCounters)
+    announcements: dict[tuple[int, bool, bool, bool, bool], Announcement] = field(default_factory=dict)
+    """Announcements of Type-2 routes by what they differ in; a memory."""
+
+    @property
+    def vni(self) -> int:
+        """The VNI."""
+        return self.config.vni
+
+    @property
+    def address_packed(self) -> bytes:
+        """The switch's VTEP address."""
+        return ip_packed(self.address)
+
+    # -- what others look up ----------------------------------------------------------------------------------------
+
+    def where(self, mac: str) -> MacEntry | None:
+        """The entry by which frames to `mac` are forwarded; None: unknown, flood."""
+        entry = self.macs.get(mac)
+        return None if entry is None or entry.kind is MacKind.AUTO else entry
+
+    def flood_vteps(self) -> tuple[str, ...]:
+        """VTEPs to which BUM frames are replicated, sorted by address."""
+        found = {path.flood_to for inner in self.multicast for _, path in self.imports[inner] if path.flood_to}
+        return tuple(sorted(found, key=ip_packed))
+
+    def remote_mac_count(self, vtep: str) -> int:
+        """How many MACs are behind a VTEP."""
+        return sum(entry.kind is MacKind.REMOTE and entry.vtep == vtep for entry in self.macs.values())
+
+    def best_import(self, inner: bytes) -> RemotePath | None:
+        """The imported path that counts for a route."""
+        candidates = self.imports.get(inner)
+        return None if candidates is None else best_of(candidates)
+
+    # -- what is announced ------------------------------------------------------------------------------------------
+
+    def multicast_route(self) -> tuple[EvpnKey, Announcement]:
+        """Type 3: flood this VNI to me (RFC 7432 section 11)."""
+        said = communities(Facts(self.identity.exports, VXLAN))
+        return multicast_key(self.identity.rd, self.address), Announcement(
+            Attributes(ext_communities=said, pmsi_tunnel=pmsi_ingress_replication(self.vni, self.address)), None)
+
+    def key(self, mac: str, ip: str = "") -> EvpnKey:
+        """Key of this switch's own Type-2 route."""
+        return mac_ip_key(self.identity.rd, mac, ip)
+
+    def announcement(self, sequence: int, *, sticky: bool = False, with_ip: bool = False, router: bool = False,
+                     gateway: bool = False) -> Announcement:
+        """What a Type-2 route of this switch says; equal arguments give the same object."""
+        fate = (sequence, sticky, with_ip, router, gateway)
+        made = self.announcements.get(fate)
+        if made is None:
+            if len(self.announcements) >= _ANNOUNCEMENTS:
+                self.announcements.clear()
+            l3 = self.l3 if with_ip and not gateway else None
+            said = Facts(self.identity.exports + (l3.targets if l3 else ()), VXLAN, sequence, sticky,
+                         l3.router_mac if l3 else "", gateway, int(router and with_ip))
+            made = self.announcements[fate] = Announcement(
+                Attributes(ext_communities=communities(said)), Payload((self.vni, l3.vni) if l3 else (self.vni,)))
+        return made
+
+    def own_routes(self) -> list[EvpnKey]:
+        """Keys of everything this switch announces for the VNI."""
+        keys = [self.multicast_route()[0]]
+        keys += [self.key(mac) for mac, entry in self.macs.items() if entry.announced]
+        keys += [self.key(entry.mac, ip) for ip, entry in self.neighbors.items() if self.is_announced(entry)]
+        if self.gateway is not None and self.config.advertise_gateway:
+            keys.append(self.key(self.config.gateway_mac, str(self.gateway.ip)))
+        return keys
+
+    def is_announced(self, neighbor: Neighbor) -> bool:
+        """True where a MAC+IP route of this switch stands for the binding."""
+        entry = self.macs.get(neighbor.mac)
+        return neighbor.kind is NeighborKind.LOCAL and neighbor.active and entry is not None and entry.announced
+
+
+def make_table(config: VniConfig, identity: Identity, address: str, l3: L3Part | None) -> VniTable:
+    """An empty table."""
+    return VniTable(config, identity, address, l3, config.suppression,
+                    ip_interface(config.gateway) if config.gateway else None, dict.fromkeys(config.ports))

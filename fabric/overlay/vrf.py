@@ -1,0 +1,178 @@
+"""A tenant's routes between subnets: symmetric IRB with an L3 VNI (RFC 9135 section 5) and Type-5 routes (RFC 9136).
+
+1. A MAC+IP route with a second label and a router's MAC is a host route to its VTEP (RFC 9135 section 9.1.1).
+2. A Type-5 route without a gateway address is a prefix route to its VTEP (RFC 9136 section 4.4.1, interface-less).
+   Routes with an overlay index (ESI or gateway address) are not resolved, and not imported.
+3. A packet is routed where it enters the fabric and where it leaves it: it travels in the L3 VNI, with the router's MAC
+   of the egress VTEP as inner destination.
+4. Of prefixes with several distinguishers the best by RFC 4271 section 9.1.2.2 (a) to (c) counts, all equal ones
+   together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import ip_address, ip_network
+from typing import NamedTuple
+
+from fabric.overlay.addresses import ip_packed
+from fabric.overlay.config import VrfConfig
+from fabric.overlay.edits import Announcement, Edits
+from fabric.overlay.evpn_attributes import VXLAN, Facts, communities
+from fabric.overlay.evpn_nlri import ZERO_ESI, EvpnKey, Payload, RouteType, prefix_key
+from fabric.overlay.mac import MacKind, NeighborKind
+from fabric.overlay.remote import RemotePath
+from fabric.overlay.vni import Identity, VniTable
+from fabric.routing.bgp.attributes import Attributes
+
+
+class TenantHop(NamedTuple):
+    """The far end of a routed packet's tunnel."""
+
+    vtep: str
+    vni: int
+    """L3 VNI of the outer header."""
+    router_mac: str
+    """Inner destination MAC."""
+
+
+class HopKind(StrEnum):
+    """What becomes of a packet to an address."""
+
+    LOCAL = "local"
+    """To a host at an access port of this switch."""
+    GATEWAY = "gateway"
+    """For this switch itself."""
+    GLEAN = "glean"
+    """To a subnet of this switch, by way of ARP or ND first."""
+    REMOTE = "remote"
+    """Through a tunnel."""
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class TenantLookup:
+    """The way of a packet to one address of a tenant."""
+
+    kind: HopKind
+    prefix: str = ""
+    """The route that matched."""
+    hops: tuple[TenantHop, ...] = ()
+    """Equal ways of a REMOTE one."""
+    vni: int = 0
+    """L2 VNI of a LOCAL or GLEAN one."""
+    port: str = ""
+    mac: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class VrfTable:
+    """Routes of one tenant on one switch."""
+
+    config: VrfConfig
+    identity: Identity
+    router_mac: str
+    subnets: list[VniTable] = field(default_factory=list)
+    """The tenant's VNIs on this switch."""
+    imports: dict[str, dict[EvpnKey, RemotePath]] = field(default_factory=dict)
+    """Prefix -> routes for it."""
+    by_length: dict[tuple[int, int], dict[int, str]] = field(default_factory=dict)
+    """(bits of an address, prefix length) -> network as a number -> prefix: for the longest match."""
+
+    def own_routes(self) -> list[tuple[EvpnKey, Announcement]]:
+        """The Type-5 routes of this switch: configured prefixes, and the subnets of its gateways."""
+        prefixes = list(self.config.prefixes)
+        if self.config.advertise_subnets:
+            prefixes += [str(table.gateway.network) for table in self.subnets if table.gateway is not None]
+        said = Announcement(
+            Attributes(ext_communities=communities(Facts(self.identity.exports, VXLAN, router_mac=self.router_mac))),
+            Payload((self.config.l3_vni,)))
+        networks = [ip_network(prefix, strict=False) for prefix in dict.fromkeys(prefixes)]
+        return [(prefix_key(self.identity.rd, str(network.network_address), network.prefixlen), said)
+                for network in networks]
+
+    def hops(self, prefix: str) -> tuple[TenantHop, ...]:
+        """Equal ways to a prefix, sorted by VTEP; () where there is none (rule 4)."""
+        paths = self.imports.get(prefix, {}).values()
+        best = min((path.preference for path in paths), default=None)
+        found = {TenantHop(path.vtep, path.payload.labels[-1], path.facts.router_mac)
+                 for path in paths if path.preference == best}
+        return tuple(sorted(found, key=lambda hop: (ip_packed(hop.vtep), hop)))
+
+    def lookup(self, address: str) -> TenantLookup:
+        """The way of a packet to `address`: a host here, else the longest prefix. Raises ValueError for no address."""
+        target = ip_address(address)
+        for table in self.subnets:
+            if table.gateway is not None and target == table.gateway.ip:
+                return TenantLookup(HopKind.GATEWAY, str(table.gateway.network), vni=table.vni,
+                                    mac=table.config.gateway_mac)
+            neighbor = table.neighbors.get(address)
+            where = None if neighbor is None else table.where(neighbor.mac)
+            if neighbor is not None and neighbor.kind is NeighborKind.LOCAL and where is not None \
+                    and where.kind is MacKind.LOCAL:
+                return TenantLookup(HopKind.LOCAL, f"{address}/{target.max_prefixlen}", vni=table.vni, port=where.port,
+                                    mac=neighbor.mac)
+        connected = {table.gateway.network: table for table in self.subnets
+                     if table.gateway is not None and target in table.gateway.network}
+        for length in range(target.max_prefixlen, -1, -1):
+            prefixes = self.by_length.get((target.max_prefixlen, length))
+            prefix = None if prefixes is None else prefixes.get(int(target) >> (target.max_prefixlen - length))
+            glean = next((table for network, table in connected.items() if network.prefixlen == length), None)
+            if glean is not None:                # connected before BGP: administrative distance
+                return TenantLookup(HopKind.GLEAN, str(glean.gateway.network) if glean.gateway else "", vni=glean.vni)
+            if prefix is not None:
+                return TenantLookup(HopKind.REMOTE, prefix, self.hops(prefix))
+        return TenantLookup(HopKind.UNREACHABLE)
+
+    def take(self, keys: Iterable[EvpnKey], path: RemotePath, edits: Edits) -> None:
+        """Routes of other VTEPs, all of one path, become part of the tenant (rules 1 and 2)."""
+        for key in keys:
+            prefix = _prefix_of(key, path)
+            if prefix is not None:
+                self._note(prefix, key, path, edits)
+
+    def drop(self, keys: Sequence[EvpnKey], edits: Edits) -> None:
+        """Routes of other VTEPs leave the tenant."""
+        for key in keys:
+            prefix = _name(key)
+            if prefix is not None and key in self.imports.get(prefix, ()):
+                self._note(prefix, key, None, edits)
+
+    def _note(self, prefix: str, key: EvpnKey, path: RemotePath | None, edits: Edits) -> None:
+        before = self.hops(prefix)
+        routes = self.imports.setdefault(prefix, {})
+        if path is None:
+            del routes[key]
+        else:
+            routes[key] = path
+        network = ip_network(prefix)
+        length = network.max_prefixlen, network.prefixlen
+        number = int(network.network_address) >> (network.max_prefixlen - network.prefixlen)
+        if routes:
+            self.by_length.setdefault(length, {})[number] = prefix
+        else:
+            del self.imports[prefix], self.by_length[length][number]
+        if self.hops(prefix) != before:
+            edits.prefixes.setdefault(self.config.name, {})[prefix] = None
+
+
+def _name(key: EvpnKey) -> str | None:
+    """The prefix a route is about."""
+    if key.type == RouteType.IP_PREFIX:
+        return f"{key.ip}/{key.prefix_len}"
+    if key.type == RouteType.MAC_IP and key.ip:
+        return f"{key.ip}/{32 if '.' in key.ip else 128}"
+    return None
+
+
+def _prefix_of(key: EvpnKey, path: RemotePath) -> str | None:
+    """The prefix that a route makes reachable; None where rules 1 and 2 do not take it."""
+    payload = path.payload
+    if not path.facts.router_mac:
+        return None
+    if key.type == RouteType.MAC_IP:
+        return _name(key) if len(payload.labels) == 2 else None
+    overlay_index = payload.gateway or payload.esi != ZERO_ESI
+    return _name(key) if key.type == RouteType.IP_PREFIX and payload.labels and not overlay_index else None
