@@ -18,7 +18,7 @@ LADDER: Final = (                                     # lowest first; names on o
     ("fabric.state", "fabric.routing"),
     ("fabric.port", "fabric.transport", "fabric.overlay"),
     ("fabric.switch", "fabric.host"),
-    ("fabric.engine",),
+    ("fabric.engine", "fabric.control"),
     ("fabric.workload", "fabric.faults", "fabric.capture", "fabric.configs"),
     ("fabric.scenario",),
     ("fabric.validate", "fabric.report", "fabric.lab"),

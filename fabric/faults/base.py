@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fabric.control.events import ControlEvent
+from fabric.control.plan import ControlPlan
 from fabric.engine.edits import Edit
 from fabric.errors import Problem
 from fabric.state.params import EngineParams
@@ -24,6 +26,14 @@ class FaultContext:
     path: str
     """'scenario.yml: ', before the dotted path of each fault."""
     problems: list[Problem]
+    plan: ControlPlan | None = None
+    """Who speaks BGP; None with shortest-path routing."""
+    seed: int = 1
+    """Of the scenario's random streams."""
+
+    def cable_of(self, link: int) -> int | None:
+        """Row in the plan of a cable between switches; None for a host's, or where nobody speaks BGP."""
+        return None if self.plan is None else self.plan.cable_of_link.get(link)
 
     def links(self, text: str, path: str) -> list[Link]:
         """The named cables; a problem where there are none."""
@@ -50,6 +60,8 @@ class Injected:
     """None: it lasts until the end of the run."""
     expect: Sequence[str]
     """What an observer should see."""
+    control: Sequence[ControlEvent] = ()
+    """What routers notice beside changes of link state, which they notice by themselves."""
 
     def record(self, name: str, kind: str, duration_ps: int) -> dict[str, Any]:
         """One line of truth.jsonl."""

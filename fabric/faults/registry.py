@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from fabric.control.events import ControlEvent
 from fabric.engine.edits import Edit
-from fabric.faults import config_drift, link, optics, pause_storm, route, slow_receiver
+from fabric.faults import config_drift, endpoints, link, optics, pause_storm, route, slow_receiver, switches
 from fabric.faults.base import FaultContext, Inject
 from fabric.faults.spec import FaultSpec
 
@@ -20,18 +22,41 @@ FAULTS: Final[Mapping[str, Inject]] = {
     "config-drift": config_drift.config_drift,
     "drop-every": optics.drop_every,
     "route": route.route,
+    "switch-crash": switches.crash,
+    "link-silent": switches.silent,
+    "bgp-crash": switches.bgp_crash,
+    "drain": switches.drain,
+    "wrong-asn": switches.wrong_asn,
+    "route-policy": switches.route_policy,
+    "mac-move": endpoints.mac_move,
+    "host-leave": endpoints.host_leave,
+    "endpoint-churn": endpoints.churn,
 }
 """kind -> injector; the specs are in spec.py."""
 
 
-def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> tuple[tuple[Edit, ...],
-                                                                             tuple[dict[str, Any], ...]]:
-    """(edits in order of time, truth records in order of the file)."""
+@dataclass(frozen=True)
+class Faults:
+    """What a scenario's faults come to."""
+
+    edits: tuple[Edit, ...]
+    """In order of time."""
+    truth: tuple[dict[str, Any], ...]
+    """In order of the file."""
+    control: tuple[ControlEvent, ...]
+    """In order of time."""
+
+
+def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> Faults:
+    """All faults of a scenario; problems go to context.problems."""
     edits: list[Edit] = []
     truth = []
+    control: list[ControlEvent] = []
     for number, spec in enumerate(specs):
         injected = FAULTS[spec.kind](spec, f"{context.path}faults[{number}]", context)
         edits += injected.edits
+        control += injected.control
         truth.append(injected.record(spec.name or f"{spec.kind}-{number}", spec.kind, context.duration_ps))
     edits.sort(key=lambda edit: edit.time_ps)   # stable: edits of one moment keep the file's order
-    return tuple(edits), tuple(truth)
+    control.sort(key=lambda event: event.time_ns)
+    return Faults(tuple(edits), tuple(truth), tuple(control))

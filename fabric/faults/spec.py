@@ -6,63 +6,55 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from fabric.faults.control_spec import (
+    BgpCrashSpec,
+    DrainSpec,
+    EndpointChurnSpec,
+    HostLeaveSpec,
+    LinkSilentSpec,
+    MacMoveSpec,
+    RoutePolicySpec,
+    SwitchCrashSpec,
+    WrongAsnSpec,
+)
+from fabric.faults.spec_base import CABLE, FaultBase, Lasting
 from fabric.topology.quantities import RateBps, SizeBytes, TimePs
-from fabric.topology.spec import Name, Strict
+from fabric.topology.spec import Strict
 
 _Priority = Annotated[int, Field(ge=0, le=7)]
 _Priorities = Annotated[tuple[_Priority, ...], Field(strict=False)]
-_CABLE = "Cables: 'leaf1--spine1' (all parallel ones), 'leaf1--spine1#0', or a port such as 'leaf1:Ethernet0'."
 
 
-class FaultBase(Strict):
-    """What every fault has."""
-
-    name: Name | None = Field(None, description="Name in the truth records; kind and number where absent.")
-    at: TimePs = Field(description="When it begins.")
-
-
-class _Lasting(FaultBase):
-    """Faults that may end."""
-
-    until: TimePs | None = Field(None, description="When it is repaired; never where absent.")
-
-    @model_validator(mode="after")
-    def _ends_later(self) -> Self:
-        if self.until is not None and self.until <= self.at:
-            raise ValueError("until is not after at; move one of them")
-        return self
-
-
-class LinkDownSpec(_Lasting):
+class LinkDownSpec(Lasting):
     """A cable is cut, or unplugged."""
 
     kind: Literal["link-down"]
-    link: str = Field(min_length=1, description=_CABLE)
+    link: str = Field(min_length=1, description=CABLE)
 
 
 class LinkFlapSpec(FaultBase):
     """A cable goes down and up again, several times."""
 
     kind: Literal["link-flap"]
-    link: str = Field(min_length=1, description=_CABLE)
+    link: str = Field(min_length=1, description=CABLE)
     down: TimePs = Field(gt=0, description="How long it stays down each time.")
     up: TimePs = Field(gt=0, description="How long it stays up in between.")
     count: int = Field(ge=1, le=10_000, description="How many times it goes down.")
 
 
-class LinkRateSpec(_Lasting):
+class LinkRateSpec(Lasting):
     """A cable loses lanes: both directions slow down."""
 
     kind: Literal["link-rate"]
-    link: str = Field(min_length=1, description=_CABLE)
+    link: str = Field(min_length=1, description=CABLE)
     rate: RateBps = Field(ge=10**6, description="Rate while degraded.")
 
 
-class BitErrorsSpec(_Lasting):
+class BitErrorsSpec(Lasting):
     """Dirty optics: frames fail their checksum."""
 
     kind: Literal["bit-errors"]
-    link: str = Field(min_length=1, description=_CABLE)
+    link: str = Field(min_length=1, description=CABLE)
     ratio: float = Field(gt=0, lt=0.1, description="Bit error ratio after FEC, both directions.")
 
 
@@ -85,7 +77,7 @@ class PauseStormSpec(FaultBase):
         return self
 
 
-class SlowReceiverSpec(_Lasting):
+class SlowReceiverSpec(Lasting):
     """A host consumes what arrives slower than its link delivers it."""
 
     kind: Literal["slow-receiver"]
@@ -108,7 +100,7 @@ class DriftCurve(Strict):
         return self
 
 
-class ConfigDriftSpec(_Lasting):
+class ConfigDriftSpec(Lasting):
     """Somebody, or something, changed the configuration of ports."""
 
     kind: Literal["config-drift"]
@@ -130,7 +122,7 @@ class ConfigDriftSpec(_Lasting):
         return self
 
 
-class DropEverySpec(_Lasting):
+class DropEverySpec(Lasting):
     """Every n-th data frame that arrives at a port vanishes."""
 
     kind: Literal["drop-every"]
@@ -138,7 +130,7 @@ class DropEverySpec(_Lasting):
     every: int = Field(ge=1, description="n.")
 
 
-class RouteSpec(_Lasting):
+class RouteSpec(Lasting):
     """Switches send the traffic of some hosts another way: a wrong static route, a loop, a detour, a black hole."""
 
     kind: Literal["route"]
@@ -148,10 +140,12 @@ class RouteSpec(_Lasting):
         description="Destinations by name or pattern.")
     via: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         description="Neighbours that it goes to, ECMP over all cables to them; [] for none. A cable's change of state "
-                    "restores shortest paths, and so does the repair.")
+                    "restores shortest paths, and so does the repair. With routing: bgp it is a static route: it "
+                    "stands until the repair, whatever BGP finds meanwhile.")
 
 
 FaultSpec = Annotated[
     LinkDownSpec | LinkFlapSpec | LinkRateSpec | BitErrorsSpec | PauseStormSpec | SlowReceiverSpec | ConfigDriftSpec
-    | DropEverySpec | RouteSpec, Field(discriminator="kind")]
+    | DropEverySpec | RouteSpec | SwitchCrashSpec | LinkSilentSpec | BgpCrashSpec | DrainSpec | WrongAsnSpec
+    | RoutePolicySpec | MacMoveSpec | HostLeaveSpec | EndpointChurnSpec, Field(discriminator="kind")]
 """One entry of `faults:`."""

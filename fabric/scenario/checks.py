@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fabric.errors import Problem
+from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
 from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
 from fabric.scenario.layers import all_given, given
 from fabric.scenario.schema import Scenario
@@ -29,7 +30,7 @@ def check(scenario: Scenario) -> list[Problem]:
             *outside_hpcc(scenario), *_names(scenario), *_times(scenario))]
     return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
         *_pfc_off(scenario), *_switches(scenario), *_hosts(scenario), *_transport(scenario), *hpcc_only(scenario),
-        *_names(scenario), *_times(scenario))]
+        *_routing(scenario), *_names(scenario), *_times(scenario))]
 
 
 _Found = Iterable[tuple[str, str, str]]
@@ -98,9 +99,30 @@ def _transport(scenario: Scenario) -> _Found:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
     if transport.recovery == "selective" and transport.nak_interval is not None:
         yield "transport.nak_interval", "has no effect with recovery: selective", "remove it"
-    takes_down = any(fault.kind in {"link-down", "link-flap"} for fault in scenario.faults)
+    takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
     if scenario.run.reroute_delay is not None and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
+
+
+def _routing(scenario: Scenario) -> _Found:
+    if scenario.routing == "bgp":
+        if scenario.run.reroute_delay is not None:
+            yield ("run.reroute_delay", "has no effect with routing: bgp, which reroutes by itself",
+                   "remove it; bgp.update_delay and bgp.fib_delay say how fast")
+        if scenario.vxlan is None:
+            for number, fault in enumerate(scenario.faults):
+                if fault.kind in NEEDS_OVERLAY:
+                    yield (f"faults[{number}]", f"{fault.kind} has no effect without an overlay",
+                           "add vxlan: {}, so that hosts are EVPN routes")
+        return
+    remedy = "use routing: bgp, or remove it"
+    if scenario.bgp is not None:
+        yield "bgp", "has no effect with routing: shortest-path", remedy
+    if scenario.vxlan is not None and scenario.vxlan.tenants:
+        yield "vxlan.tenants", "have no effect with routing: shortest-path, which has no EVPN", remedy
+    for number, fault in enumerate(scenario.faults):
+        if fault.kind in NEEDS_BGP:
+            yield f"faults[{number}]", f"{fault.kind} has no effect with routing: shortest-path", remedy
 
 
 def _names(scenario: Scenario) -> _Found:

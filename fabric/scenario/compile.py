@@ -89,13 +89,13 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         params, routes = _hpcc(scenario, fabric, path, problems)
     else:
         params, routes = _asic(scenario, fabric, path, problems)
-    edits, truth = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
+    faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
     _stage("placing the faults", problems)
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress
     return CompiledScenario(
-        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=edits, truth=truth,
+        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=faults.edits, truth=faults.truth,
         seed=scenario.run.seed,
         duration_ps=scenario.run.duration, stop_when_done=scenario.run.stop == "done",
         no_progress_ps=no_progress if isinstance(no_progress, int) else 0, sampling_ps=scenario.telemetry.interval,

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from fabric.scenario.bgp import TenantSpec
 from fabric.scenario.switches import Weight
 from fabric.scenario.values import (
     MAP_TAG,
@@ -154,3 +155,5 @@ class VxlanSpec(Strict):
                                                                    "(pipe).")
     ecn: Literal["copy", "compatibility"] = Field(
         "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")
+    tenants: Annotated[tuple[TenantSpec, ...], Field(strict=False)] = Field(
+        (), description="With routing: bgp, hosts that share a VNI; one VNI for all where absent.")

@@ -59,6 +59,10 @@ def outside_hpcc(scenario: Scenario) -> _Found:
             yield f"{path}.overrides", "one setting serves all devices of this model", _REMEDY
     if scenario.pfc == "off":
         yield "pfc", "cannot be off in model hpcc-ns3: its switches always pause", "use model: asic"
+    if scenario.routing != "shortest-path":
+        yield "routing", f"{scenario.routing} is not part of model hpcc-ns3", "use shortest-path, or model: asic"
+    if scenario.bgp is not None:
+        yield "bgp", "is not part of model hpcc-ns3", _REMEDY
     if scenario.vxlan is not None:
         yield "vxlan", "is not part of model hpcc-ns3", _REMEDY
     for number, fault in enumerate(scenario.faults):

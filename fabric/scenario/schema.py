@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr
 
 from fabric.faults.spec import FaultSpec
+from fabric.scenario.bgp import BgpSpec
 from fabric.scenario.endpoints import HostsSpec, TransportSpec, VxlanSpec
 from fabric.scenario.expectations import ExpectationField
 from fabric.scenario.switches import SwitchesSpec
@@ -51,7 +52,10 @@ class Scenario(Strict):
     description: str = Field("", max_length=2000, description="What it shows.")
     topology: TopologySpec = Field(description="The fabric.")
     model: Literal["asic", "hpcc-ns3"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
-    routing: Literal["shortest-path"] = Field("shortest-path", description="ECMP over all shortest paths.")
+    routing: Literal["shortest-path", "bgp"] = Field(
+        "shortest-path", description="shortest-path: ECMP over all shortest paths, repaired after run.reroute_delay; "
+                                     "bgp: every switch speaks BGP, with EVPN where there is an overlay.")
+    bgp: BgpSpec | None = Field(None, description="The control plane of routing: bgp; its defaults where absent.")
     pfc: Literal["on", "off"] = Field("on", description="off: no PAUSE anywhere; lossless priorities become ordinary "
                                                         "ones.")
     switches: SwitchesSpec = Field(default_factory=SwitchesSpec, description="Switch and port settings.")

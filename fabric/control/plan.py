@@ -1,0 +1,257 @@
+"""Who is who in the control plane: routers, their interfaces and networks, and the endpoints behind them.
+
+A plan is plain data and knows nothing of engines; `plan_of` makes it from a fabric and its address plan. Every cable
+between switches carries one BGP session, so parallel cables are parallel sessions and ECMP over them comes by itself.
+
+Without VXLAN a leaf announces the subnet of its hosts; a host with cables to several leaves is announced by each of
+them as a /32, as dual-ToR racks do. With VXLAN, IPv4 unicast carries loopbacks alone and hosts are EVPN routes; a host
+with several cables is an active-backup bond whose first port that is up is the active one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from fabric.control.config import ControlConfig, Design, SpineAsn
+from fabric.topology.addressing import Addressing, ipv4_text, mac_text
+from fabric.topology.model import Fabric, Node, Role
+from fabric.units import PS_PER_NS
+
+Prefix = tuple[int, int]
+"""(address, length) of an IPv4 network."""
+
+DISTINCT_ASN_BASE: Final = 64_512
+"""First private AS number (RFC 6996 section 5); switches above the leaves count from here when each has its own."""
+DISTINCT_ASN_LIMIT: Final = 65_000
+"""The address plan's own numbers begin here."""
+DISTINCT_ASN_BASE_4: Final = 4_250_000_000
+"""Where more than 488 are needed: far above the address plan's 4-byte numbers."""
+IBGP_ASN: Final = 65_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One end of a cable between two routers."""
+
+    row: int
+    router: int
+    name: str
+    address: int
+    prefix_len: int
+    cable: int
+    peer: int
+    """Row of the interface at the other end."""
+    port: int
+    """Row of the port in the data plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """One link between two routers, and the session over it."""
+
+    row: int
+    a: int
+    b: int
+    """Rows of its interfaces."""
+    delay_ns: int
+    """One-way propagation."""
+    link: int
+    """Row of the link in the data plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class VniPlan:
+    """One layer-2 VNI (RFC 7348) of a tenant."""
+
+    vni: int
+    tenant: str
+    suppress_arp: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A host as the overlay sees it: a MAC and an IP address in a VNI, behind a port of a leaf."""
+
+    name: str
+    mac: str
+    ip: str
+    vni: int
+    attachments: tuple[tuple[int, str, int], ...]
+    """(router, name of its port, row of that port in the data plane), the preferred one first."""
+    node: int = -1
+    """Row of the host in the data plane; -1: it lives in the control plane only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """One switch that speaks BGP."""
+
+    row: int
+    name: str
+    asn: int
+    router_id: int
+    loopback: int
+    tier: int
+    reflector: bool
+    """Reflects routes among its iBGP clients (RFC 4456)."""
+    interfaces: tuple[int, ...]
+    """Rows."""
+    networks: tuple[Prefix, ...]
+    """IPv4 prefixes it originates, its loopback first."""
+    vnis: tuple[VniPlan, ...] = ()
+    """VNIs it has a VTEP for, in the order in which they get their number within the switch."""
+    host_routes: tuple[tuple[Prefix, tuple[int, ...]], ...] = ()
+    """Those of `networks` that lead to one host each, with the data-plane ports to it: announced while one is lit."""
+    node: int = -1
+    """Row in the data plane."""
+
+
+@dataclass(frozen=True)
+class ControlPlan:
+    """All routers of one fabric."""
+
+    routers: tuple[Router, ...]
+    interfaces: tuple[Interface, ...]
+    cables: tuple[Cable, ...]
+    endpoints: tuple[Endpoint, ...]
+    host_prefix: Mapping[int, Prefix] = field(default_factory=dict)
+    """Row of a host in the data plane -> the prefix that leads to it, where there is no overlay."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Router]:
+        """Router by its name."""
+        return {router.name: router for router in self.routers}
+
+    @cached_property
+    def by_loopback(self) -> Mapping[int, Router]:
+        """Router by its loopback, which is its VTEP address."""
+        return {router.loopback: router for router in self.routers}
+
+    @cached_property
+    def cable_of_link(self) -> Mapping[int, int]:
+        """Row of a link in the data plane -> row of the cable here."""
+        return {cable.link: cable.row for cable in self.cables}
+
+    @cached_property
+    def overlay(self) -> bool:
+        """Whether any router has a VNI."""
+        return any(router.vnis for router in self.routers)
+
+    def peer(self, interface: int) -> Router:
+        """The router at the other end of an interface's cable."""
+        return self.routers[self.interfaces[self.interfaces[interface].peer].router]
+
+    def is_client(self, router: Router, peer: Router) -> bool:
+        """Whether `peer` is a route reflection client of `router`: the lower tier is (RFC 4456 section 6)."""
+        return router.reflector and peer.tier < router.tier
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Hosts that share a VNI."""
+
+    name: str
+    vni: int
+    hosts: tuple[int, ...]
+    """Rows of hosts in the data plane."""
+    suppress_arp: bool = True
+
+
+def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
+            tenants: Sequence[Tenant] = ()) -> ControlPlan:
+    """The plan of a fabric.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    addresses : Addressing      of the same fabric
+    config : ControlConfig      decides AS numbers and who reflects
+    tenants : sequence of Tenant    none: no overlay; each leaf has the VNIs of the hosts that hang on it
+
+    Returns: ControlPlan; routers in the order of Fabric.switches.
+    """
+    row_of = {switch.id: row for row, switch in enumerate(fabric.switches)}
+    asns = _asns(fabric, addresses, config)
+    interfaces, cables = _wiring(fabric, addresses, row_of)
+    endpoints = [_endpoint(fabric, addresses, host, tenant, row_of) for tenant in tenants for host in tenant.hosts]
+    networks, host_prefix = ({}, {}) if tenants else _host_networks(fabric, addresses)
+    routers = []
+    for row, switch in enumerate(fabric.switches):
+        loopback = int(addresses.loopback[switch.id])
+        here = {endpoint.vni for endpoint in endpoints if any(at[0] == row for at in endpoint.attachments)}
+        routers.append(Router(
+            row=row, name=switch.name, asn=asns[switch.id], router_id=loopback, loopback=loopback, tier=switch.tier,
+            reflector=config.design is Design.IBGP_RR and switch.role is not Role.LEAF,
+            interfaces=tuple(interface.row for interface in interfaces if interface.router == row),
+            networks=((loopback, 32), *networks.get(switch.id, ())),
+            vnis=tuple(VniPlan(tenant.vni, tenant.name, tenant.suppress_arp)
+                       for tenant in sorted(tenants, key=lambda it: it.vni) if tenant.vni in here),
+            host_routes=_host_routes(fabric, switch.id, networks.get(switch.id, ()), addresses), node=switch.id))
+    return ControlPlan(tuple(routers), tuple(interfaces), tuple(cables), tuple(endpoints), host_prefix)
+
+
+def _wiring(fabric: Fabric, addresses: Addressing, row_of: Mapping[int, int]) -> tuple[list[Interface], list[Cable]]:
+    interfaces: list[Interface] = []
+    cables: list[Cable] = []
+    for link in fabric.links:
+        ends = [fabric.ports[port] for port in (link.a, link.b)]
+        if any(port.node not in row_of for port in ends):
+            continue
+        first = len(interfaces)
+        interfaces += [Interface(first + side, row_of[port.node], port.name, int(addresses.port_ip[port.id]),
+                                 int(addresses.port_prefix_len[port.id]), len(cables), first + 1 - side, port.id)
+                       for side, port in enumerate(ends)]
+        cables.append(Cable(len(cables), first, first + 1, max(link.delay_ps // PS_PER_NS, 1), link.id))
+    return interfaces, cables
+
+
+def _asns(fabric: Fabric, addresses: Addressing, config: ControlConfig) -> dict[int, int]:
+    if config.design is Design.IBGP_RR:
+        return {switch.id: IBGP_ASN for switch in fabric.switches}
+    asns = {switch.id: int(addresses.asn[switch.id]) for switch in fabric.switches}
+    if config.spine_asn is SpineAsn.DISTINCT:
+        upper = [switch.id for switch in fabric.switches if switch.role is not Role.LEAF]
+        fits = DISTINCT_ASN_BASE + len(upper) <= DISTINCT_ASN_LIMIT
+        base = DISTINCT_ASN_BASE if fits else DISTINCT_ASN_BASE_4
+        asns |= {node: base + index for index, node in enumerate(upper)}
+    return asns
+
+
+def _endpoint(fabric: Fabric, addresses: Addressing, host: int, tenant: Tenant,
+              row_of: Mapping[int, int]) -> Endpoint:
+    node: Node = fabric.nodes[host]
+    attachments = []
+    for port in node.ports:
+        far = fabric.ports[fabric.ports[port].peer]
+        attachments.append((row_of[far.node], far.name, int(far.id)))
+    return Endpoint(node.name, mac_text(addresses.mac[host]), ipv4_text(addresses.host_ip[host]), tenant.vni,
+                    tuple(attachments), host)
+
+
+def _host_networks(fabric: Fabric, addresses: Addressing) -> tuple[dict[int, list[Prefix]], dict[int, Prefix]]:
+    """(switch -> prefixes of its hosts, host -> the prefix that leads to it)."""
+    networks: dict[int, list[Prefix]] = {switch: [prefix] for switch, prefix in addresses.subnet.items()}
+    host_prefix: dict[int, Prefix] = {}
+    for host in fabric.hosts:
+        switches = list(dict.fromkeys(fabric.peer_of(port).id for port in host.ports))
+        if len(switches) == 1:
+            host_prefix[host.id] = addresses.subnet[switches[0]]
+            continue
+        route = (int(addresses.host_ip[host.id]), 32)
+        host_prefix[host.id] = route
+        for switch in switches:
+            networks[switch].append(route)
+    return networks, host_prefix
+
+
+def _host_routes(fabric: Fabric, switch: int, networks: Sequence[Prefix],
+                 addresses: Addressing) -> tuple[tuple[Prefix, tuple[int, ...]], ...]:
+    ports: dict[Prefix, list[int]] = {prefix: [] for prefix in networks if prefix[1] == 32}
+    for port, peer in fabric.neighbours(switch) if ports else ():
+        route = (int(addresses.host_ip[peer.id]), 32)
+        if peer.is_host and route in ports:
+            ports[route].append(port.id)
+    return tuple((prefix, tuple(found)) for prefix, found in ports.items())

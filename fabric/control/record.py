@@ -1,0 +1,213 @@
+"""What a control plane did: changes of forwarding, sessions and locations with their times, and convergence per event.
+
+Times are nanoseconds after the epoch. Before the epoch only the moment of the last change is kept: it says when the
+network has converged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from fabric.control.events import ControlEvent
+from fabric.control.forwarding import Ports
+from fabric.wire.iana import HEADER_BYTES, MessageType
+
+_LENGTH: Final = slice(16, 18)
+_TYPE: Final = 18
+
+
+class RouteChange(NamedTuple):
+    """A switch forwards a prefix by other ports."""
+
+    time_ns: int
+    router: int
+    key: bytes
+    """forwarding.prefix_key of the prefix."""
+    ports: Ports
+
+
+class LocationChange(NamedTuple):
+    """A switch believes an endpoint elsewhere."""
+
+    time_ns: int
+    router: int
+    vni: int
+    mac: str
+    vtep: int | None
+    """Router behind whose VTEP it is (this switch itself: it is local); None: unknown."""
+    port: int
+    """Row of the data-plane port where it is local; -1 elsewhere."""
+
+
+class FloodChange(NamedTuple):
+    """A VTEP replicates broadcast of a VNI to other VTEPs (RFC 7432 section 11, RFC 8365 section 9)."""
+
+    time_ns: int
+    router: int
+    vni: int
+    vteps: tuple[int, ...]
+    """Routers."""
+
+
+class BindingsChange(NamedTuple):
+    """A VTEP knows, or forgets, IP addresses of a VNI: what it answers ARP from."""
+
+    time_ns: int
+    router: int
+    vni: int
+    bindings: tuple[tuple[str, str], ...]
+    """(IP, MAC)."""
+    known: bool
+
+
+class SessionChange(NamedTuple):
+    """A BGP session came up or went down."""
+
+    time_ns: int
+    router: int
+    peer: str
+    up: bool
+    reason: str
+
+
+@dataclass(slots=True)
+class Convergence:
+    """What followed from one event, until the next one happened."""
+
+    event: ControlEvent
+    time_ns: int
+    first_reaction_ns: int | None = None
+    """First session lost, or first new route selected, anywhere."""
+    last_fib_ns: int | None = None
+    """Last change of any forwarding table: converged from then on."""
+    last_rib_ns: int | None = None
+    """Last change of any Loc-RIB."""
+    sessions_lost: int = 0
+    sessions_gained: int = 0
+    updates: int = 0
+    """UPDATE messages sent by all routers."""
+    messages: int = 0
+    """Messages of every type."""
+    message_bytes: int = 0
+    fib_changes: int = 0
+    """Rows of forwarding tables (prefix or endpoint) that changed."""
+    routers: set[int] = field(default_factory=set)
+    """Routers whose forwarding changed."""
+
+    @property
+    def convergence_ns(self) -> int | None:
+        """From the event to the last change of forwarding; None: nothing changed."""
+        return None if self.last_fib_ns is None else self.last_fib_ns - self.time_ns
+
+
+class Recorder:
+    """Collects what happens; given to every switch."""
+
+    def __init__(self) -> None:
+        self.epoch_ns: int | None = None
+        self.last_change_ns = 0
+        self.sends = 0
+        """Calls of the transport, all time."""
+        self.sent_bytes = 0
+        self.routes: list[RouteChange] = []
+        self.locations: list[LocationChange] = []
+        self.floods: list[FloodChange] = []
+        self.bindings_changed: list[BindingsChange] = []
+        self.sessions: list[SessionChange] = []
+        self.convergence: list[Convergence] = []
+        self._counted: tuple[bytes, int, int] = (b"", 0, 0)
+
+    def begin(self, epoch_ns: int) -> None:
+        """The network has converged: what follows is kept, with times counted from now."""
+        self.epoch_ns = epoch_ns
+
+    def happened(self, now_ns: int, event: ControlEvent) -> None:
+        """A dated event begins; what follows is put down to it. Events of one moment share one record."""
+        time_ns = now_ns - (self.epoch_ns or 0)
+        if not self.convergence or self.convergence[-1].time_ns != time_ns:
+            self.convergence.append(Convergence(event, time_ns))
+
+    def sent(self, now_ns: int, data: bytes) -> None:
+        """Messages leave a router."""
+        self.sends += 1
+        self.sent_bytes += len(data)
+        if self.epoch_ns is None:
+            if len(data) > HEADER_BYTES:
+                self.last_change_ns = now_ns
+            return
+        if self.convergence:
+            if data is not self._counted[0]:
+                self._counted = (data, *_count(data))
+            here = self.convergence[-1]
+            here.messages += self._counted[1]
+            here.updates += self._counted[2]
+            here.message_bytes += len(data)
+
+    def session(self, now_ns: int, router: int, peer: str, *, up: bool, reason: str) -> None:
+        """A session changed."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is None:
+            return
+        self.sessions.append(SessionChange(now_ns - self.epoch_ns, router, peer, up, reason))
+        if self.convergence:
+            here = self.convergence[-1]
+            here.sessions_gained += up
+            here.sessions_lost += not up
+            if not up:
+                self._reacted(now_ns)
+
+    def loc_rib(self, now_ns: int) -> None:
+        """Some router selected other routes."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is not None and self.convergence:
+            self._reacted(now_ns)
+            self.convergence[-1].last_rib_ns = now_ns - self.epoch_ns
+
+    def route(self, now_ns: int, router: int, key: bytes, ports: Ports) -> None:
+        """A switch forwards a prefix differently."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is not None:
+            self.routes.append(RouteChange(now_ns - self.epoch_ns, router, key, ports))
+            self._forwarding(now_ns, router)
+
+    def location(self, now_ns: int, router: int, vni: int, mac: str, vtep: int | None, port: int) -> None:
+        """A switch believes an endpoint elsewhere."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is not None:
+            self.locations.append(LocationChange(now_ns - self.epoch_ns, router, vni, mac, vtep, port))
+            self._forwarding(now_ns, router)
+
+    def flood(self, now_ns: int, router: int, vni: int, vteps: tuple[int, ...]) -> None:
+        """A flood list changed."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is not None:
+            self.floods.append(FloodChange(now_ns - self.epoch_ns, router, vni, vteps))
+
+    def bindings(self, now_ns: int, router: int, vni: int, bindings: tuple[tuple[str, str], ...], *,
+                 known: bool) -> None:
+        """What a VTEP can answer ARP from changed."""
+        if self.epoch_ns is not None:
+            self.bindings_changed.append(BindingsChange(now_ns - self.epoch_ns, router, vni, bindings, known))
+
+    def _forwarding(self, now_ns: int, router: int) -> None:
+        if self.convergence:
+            here = self.convergence[-1]
+            here.last_fib_ns = now_ns - (self.epoch_ns or 0)
+            here.fib_changes += 1
+            here.routers.add(router)
+
+    def _reacted(self, now_ns: int) -> None:
+        here = self.convergence[-1]
+        if here.first_reaction_ns is None:
+            here.first_reaction_ns = now_ns - (self.epoch_ns or 0)
+
+
+def _count(data: bytes) -> tuple[int, int]:
+    """(messages, UPDATEs among them) in whole messages one after another (RFC 4271 section 4.1)."""
+    messages = updates = at = 0
+    while at + HEADER_BYTES <= len(data):
+        messages += 1
+        updates += data[at + _TYPE] == MessageType.UPDATE
+        at += max(int.from_bytes(data[at + 16 : at + 18], "big"), HEADER_BYTES)
+    return messages, updates

@@ -1,0 +1,116 @@
+"""Forwarding of prefixes and beliefs about endpoints -> rows of the data plane: (switch, host) -> ports.
+
+Without an overlay a row is the route to the host's prefix, or the switch's own ports to the host. With one, a leaf
+sends to the VTEP behind which it believes the host, and a switch in between forwards to where its own best Type-2
+route says the host is: in the packet it would read the outer address, which the ingress leaf chose from the same
+routes a moment earlier or later.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from fabric.control.forwarding import Ports, prefix_key
+from fabric.control.record import LocationChange, RouteChange
+from fabric.control.run import ControlRun
+
+
+class RowChange(NamedTuple):
+    """A switch sends the packets of a host by other ports from now on."""
+
+    time_ns: int
+    switch: int
+    """Row of the switch in the data plane."""
+    host: int
+    """Row of the host in the data plane."""
+    ports: Ports
+
+
+class Rows:
+    """All rows of a fabric, from time 0 on.
+
+    Parameters
+    ----------
+    run : ControlRun
+    local : mapping     (row of a switch, row of a host) in the data plane -> the switch's ports to that host
+    """
+
+    def __init__(self, run: ControlRun, local: Mapping[tuple[int, int], Ports]) -> None:
+        self._run = run
+        self._local = local
+        self._host_of = {(it.vni, it.mac): it.node for it in run.plan.endpoints if it.node >= 0}
+        self._loopback = [prefix_key(router.loopback, 32) for router in run.plan.routers]
+        self._hosts = sorted(self._host_of.values() if run.plan.overlay else run.plan.host_prefix)
+        self._routes = [dict(routes) for routes in run.routes_at_start]
+        self._key: list[dict[int, bytes]] = [{} for _ in run.plan.routers]
+        self._port: list[dict[int, int]] = [{} for _ in run.plan.routers]
+        self._users: list[dict[bytes, set[int]]] = [defaultdict(set) for _ in run.plan.routers]
+        for router in run.plan.routers:
+            self._settle(router.row, router.node)
+
+    def _settle(self, router: int, node: int) -> None:
+        """Where the router believes each host at time 0."""
+        if self._run.plan.overlay:
+            for place, (vtep, port) in self._run.locations_at_start[router].items():
+                if place in self._host_of:
+                    self._place(router, self._host_of[place], vtep, port)
+            return
+        for host, prefix in self._run.plan.host_prefix.items():
+            if prefix[1] == 32 or (node, host) not in self._local:
+                self._key[router][host] = prefix_key(*prefix)
+                self._users[router][self._key[router][host]].add(host)
+
+    def _place(self, router: int, host: int, vtep: int | None, port: int) -> None:
+        old = self._key[router].pop(host, None)
+        if old is not None:
+            self._users[router][old].discard(host)
+        self._port[router].pop(host, None)
+        if vtep == router:
+            self._port[router][host] = port
+        elif vtep is not None:
+            key = self._key[router][host] = self._loopback[vtep]
+            self._users[router][key].add(host)
+
+    def _row(self, router: int, host: int) -> Ports:
+        own = self._local.get((self._run.plan.routers[router].node, host), ())
+        if self._run.plan.overlay:
+            port = self._port[router].get(host)
+            if port is not None:        # at a port that does not lead to the host: another device took its MAC
+                return (port,) if port in own else ()
+        key = self._key[router].get(host)
+        if key is None:
+            return () if self._run.plan.overlay else own
+        return self._routes[router].get(key, ())
+
+    def at_start(self) -> dict[tuple[int, int], Ports]:
+        """Every row at time 0; call it before `changes`."""
+        return {(router.node, host): self._row(router.row, host)
+                for router in self._run.plan.routers for host in self._hosts}
+
+    def changes(self) -> Iterator[RowChange]:
+        """Every later change, in order of time. Consumes the rows: iterate once."""
+        for change in heapq.merge(self._run.routes, self._run.locations, key=lambda change: change.time_ns):
+            if isinstance(change, RouteChange):
+                yield from self._rerouted(change)
+            else:
+                yield from self._moved(change)
+
+    def _rerouted(self, change: RouteChange) -> Iterator[RowChange]:
+        routes = self._routes[change.router]
+        routes[change.key] = change.ports
+        node = self._run.plan.routers[change.router].node
+        for host in sorted(self._users[change.router].get(change.key, ())):
+            yield RowChange(change.time_ns, node, host, change.ports)
+
+    def _moved(self, change: LocationChange) -> Iterator[RowChange]:
+        host = self._host_of.get((change.vni, change.mac))
+        if host is None:
+            return
+        before = self._row(change.router, host)
+        self._place(change.router, host, change.vtep, change.port)
+        ports = self._row(change.router, host)
+        if ports != before:
+            yield RowChange(change.time_ns, self._run.plan.routers[change.router].node, host, ports)

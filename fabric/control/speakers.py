@@ -1,0 +1,77 @@
+"""A router of the plan -> the configuration of its BGP speaker, as an operator would write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from ipaddress import IPv4Address
+
+from fabric.control.config import NS_PER_S, ControlConfig, Design
+from fabric.control.plan import ControlPlan, Interface, Router
+from fabric.overlay.evpn_nlri import EVPN
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.routing.bgp.config import Neighbor, PeerFamily, SpeakerConfig
+from fabric.routing.bgp.policy import ACCEPT_ALL, Policy
+
+PolicyKey = tuple[str, str | None, str]
+"""(router, neighbour or None for all, direction)."""
+
+
+def address_text(address: int) -> str:
+    """0x0A010101 -> '10.1.1.1'."""
+    return str(IPv4Address(address))
+
+
+def peer_name(plan: ControlPlan, interface: Interface, config: ControlConfig) -> str:
+    """What a router calls the neighbour on an interface: its address, or the interface itself if unnumbered."""
+    return interface.name if config.unnumbered else address_text(plan.interfaces[interface.peer].address)
+
+
+def link_local(interface: Interface) -> str:
+    """The interface's IPv6 link-local address: fe80::/64 and its row, unique in the fabric (RFC 4291 section 2.5.6)."""
+    return f"fe80::{interface.row + 1:x}"
+
+
+def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, policies: Mapping[PolicyKey, Policy],
+                   asns: Mapping[int, int]) -> SpeakerConfig:
+    """The speaker of one router.
+
+    Parameters
+    ----------
+    policies : mapping      what is in force now; the configuration's own policies, or a later event's
+    asns : mapping          row of a router -> the AS number it runs with now where that is not the plan's
+    """
+    families: tuple[AddressFamily, ...] = (IPV4_UNICAST, EVPN) if plan.overlay else (IPV4_UNICAST,)
+    asn = asns.get(router.row, router.asn)
+    neighbors = tuple(_neighbor(plan, router, plan.interfaces[row], config, policies, families)
+                      for row in router.interfaces)
+    connected = tuple(f"{IPv4Address(plan.interfaces[row].address & ~1)}/31" for row in router.interfaces
+                      if plan.interfaces[row].prefix_len == 31)
+    return SpeakerConfig(
+        asn=asn, router_id=address_text(router.router_id), hostname=router.name, neighbors=neighbors,
+        max_paths={IPV4_UNICAST: config.max_paths}, multipath_relax=config.multipath_relax,
+        connected=() if config.unnumbered else connected, tracked_families=(EVPN,) if plan.overlay else (),
+        update_delay_ns=config.update_delay_ns, announce_delay_ns=config.announce_delay_ns)
+
+
+def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: ControlConfig,
+              policies: Mapping[PolicyKey, Policy], families: tuple[AddressFamily, ...]) -> Neighbor:
+    peer = plan.peer(interface.row)
+    far = plan.interfaces[interface.peer]
+    internal = config.design is Design.IBGP_RR
+
+    def policy(direction: str) -> Policy:
+        return policies.get((router.name, peer.name, direction), policies.get((router.name, None, direction),
+                                                                             ACCEPT_ALL))
+
+    both = PeerFamily(import_policy=policy("import"), export_policy=policy("export"),
+                      route_reflector_client=plan.is_client(router, peer))
+    settings = {family: replace(both, next_hop_self=internal and family is IPV4_UNICAST,
+                                next_hop_unchanged=family is not IPV4_UNICAST and not internal)
+                for family in families}
+    ends = (link_local(interface), link_local(far)) if config.unnumbered else (
+        address_text(interface.address), address_text(far.address))
+    return Neighbor(
+        name=peer_name(plan, interface, config), remote_asn=peer.asn, local_address=ends[0], remote_address=ends[1],
+        families=settings, hold_time_s=config.hold_ns // NS_PER_S, keepalive_s=config.keepalive_ns // NS_PER_S,
+        connect_retry_ns=config.connect_retry_ns, mrai_ns=config.mrai_ns, peer_group="FABRIC")

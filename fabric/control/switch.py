@@ -1,0 +1,285 @@
+"""One switch: a BGP speaker, a VTEP where hosts hang on it, and the forwarding tables that follow from both.
+
+What zebra, bgpd and the bridge are to FRR. Sans-I/O as its parts: network.py calls it with bytes, events and times, and
+carries out the actions of its speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from ipaddress import IPv4Address
+from typing import Final
+
+from fabric.control import events as e
+from fabric.control.config import ControlConfig
+from fabric.control.forwarding import Forwarding, Ports, prefix_key
+from fabric.control.plan import ControlPlan, Interface, Router
+from fabric.control.record import Recorder
+from fabric.control.speakers import PolicyKey, address_text, peer_name, speaker_config
+from fabric.control.transit import TransitView
+from fabric.control.transport import Transport
+from fabric.overlay.actions import Action as OverlayAction
+from fabric.overlay.actions import FloodListChanged, MacsChanged, NeighborsChanged, Originate, Withdraw
+from fabric.overlay.config import VniConfig, VtepConfig
+from fabric.overlay.evpn_nlri import EVPN
+from fabric.overlay.mac import MacKind
+from fabric.overlay.vtep import Host, Vtep
+from fabric.routing.bgp.actions import Action, RoutesChanged
+from fabric.routing.bgp.afi import IPV4_UNICAST
+from fabric.routing.bgp.attributes import Attributes
+from fabric.routing.bgp.policy import Policy
+from fabric.routing.bgp.rib import Selection
+from fabric.routing.bgp.speaker import Speaker
+
+NEVER_NS: Final = 1 << 62
+Install = Sequence[tuple[tuple[bytes, ...], Ports]]
+"""(prefixes, their ports)."""
+
+
+class Switch:
+    """One router of a network."""
+
+    def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder) -> None:
+        self.plan = plan
+        self.router = router
+        self.row = router.row
+        self.speaker: Speaker
+        self.vtep: Vtep | None = None
+        self.forwarding = Forwarding()
+        self.links: dict[str, tuple[Transport, int]] = {}
+        """Neighbour's name -> the connection to it, and which side this switch is."""
+        self.powered = False
+        """Has light and answers TCP."""
+        self.speaking = False
+        """Its routing daemon runs."""
+        self.incarnation = 0
+        """How often it started; what an earlier one asked for is void."""
+        self.wake_ns = NEVER_NS
+        """When network.py has a tick in store for it."""
+        self._config = config
+        self._recorder = recorder
+        self._asns: dict[int, int] = {}
+        self._policies: dict[PolicyKey, Policy] = {
+            (it.router, it.peer, it.direction): it.policy for it in config.policies}
+        self._port_of: dict[str, int] = {}
+        self._port_of_address: dict[bytes, int] = {}
+        for row in router.interfaces:
+            interface = plan.interfaces[row]
+            self._port_of[self.name_of(interface)] = interface.port
+            self._port_of_address[plan.interfaces[interface.peer].address.to_bytes(4, "big")] = interface.port
+        self._data_port = {name: port for endpoint in plan.endpoints
+                           for row, name, port in endpoint.attachments if row == router.row}
+        self._transit = TransitView(plan) if plan.overlay and not router.vnis else None
+        self._local_networks = {prefix_key(*prefix): ports for prefix, ports in router.host_routes}
+        for key, ports in self._local_networks.items():
+            self.forwarding.connect(key, ports)
+
+    def name_of(self, interface: Interface) -> str:
+        """What this switch calls the neighbour on one of its interfaces."""
+        return peer_name(self.plan, interface, self._config)
+
+    # ===== starting and stopping =====
+
+    def boot(self, now_ns: int) -> list[Action]:
+        """Start the daemon with empty tables."""
+        self._forget(now_ns)
+        self.powered = self.speaking = True
+        self.incarnation += 1
+        self.wake_ns = NEVER_NS
+        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns))
+        self.vtep = Vtep(self._vtep_config()) if self.router.vnis else None
+        actions = list(self.speaker.start(now_ns))
+        lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_dark, ports))}
+        keys = [key for key in (prefix_key(*prefix) for prefix in self.router.networks) if key not in lost]
+        # `network` statements put MED 0 into their routes, as FRR does.
+        actions += self.speaker.originate(IPV4_UNICAST, keys, Attributes(med=0), now_ns)
+        if self.vtep is not None:
+            actions += self._overlay(self.vtep.start(now_ns), now_ns)
+        return actions
+
+    def _vtep_config(self) -> VtepConfig:
+        address = address_text(self.router.loopback)
+        return VtepConfig(
+            hostname=self.router.name, asn=self._asns.get(self.row, self.router.asn),
+            router_id=address_text(self.router.router_id), address=address, ageing_ns=None,
+            vnis=tuple(VniConfig(it.vni, it.tenant, suppression=it.suppress_arp, ports=self._access_ports(it.vni))
+                       for it in self.router.vnis))
+
+    def _access_ports(self, vni: int) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for endpoint in self.plan.endpoints if endpoint.vni == vni
+                                   for row, name, _ in endpoint.attachments if row == self.row))
+
+    def stop_speaking(self) -> None:
+        """The daemon is gone; forwarding stays as it was."""
+        self.speaking = False
+        self.incarnation += 1
+        self.wake_ns = NEVER_NS
+
+    def crash(self, now_ns: int) -> None:
+        """The switch is gone."""
+        self.stop_speaking()
+        self.powered = False
+        self._forget(now_ns)
+
+    def _forget(self, now_ns: int) -> None:
+        for key in self.forwarding.clear():
+            self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
+        if self._transit is not None:
+            for vni, mac in self._transit.clear():
+                self._recorder.location(now_ns, self.row, vni, mac, None, -1)
+        if self.vtep is not None:
+            for (vni, mac) in sorted(self.locations()):
+                self._recorder.location(now_ns, self.row, vni, mac, None, -1)
+            self.vtep = None
+
+    def renumber(self, asn: int | None) -> None:
+        """The AS number of the next start; None: the plan's."""
+        self._asns = {} if asn is None else {self.row: asn}
+
+    # ===== time =====
+
+    def asleep(self) -> None:
+        """The tick in store has come."""
+        self.wake_ns = NEVER_NS
+
+    def next_deadline_ns(self) -> int | None:
+        """When tick() is due."""
+        if not self.speaking:
+            return None
+        mine = self.speaker.next_deadline_ns()
+        other = None if self.vtep is None else self.vtep.next_deadline_ns()
+        return mine if other is None else other if mine is None else min(mine, other)
+
+    def tick(self, now_ns: int) -> list[Action]:
+        """Run the timers of speaker and VTEP."""
+        if not self.speaking:
+            return []
+        actions = list(self.speaker.tick(now_ns))
+        if self.vtep is not None and (due_ns := self.vtep.next_deadline_ns()) is not None and due_ns <= now_ns:
+            actions += self._overlay(self.vtep.tick(now_ns), now_ns)
+        return actions
+
+    # ===== routes =====
+
+    def take_routes(self, change: RoutesChanged, now_ns: int) -> tuple[Install, list[Action]]:
+        """Selected routes changed: (what to install in forwarding, what the speaker has to do about it)."""
+        if change.family is IPV4_UNICAST:
+            return [(it.keys, self._ports(it.new)) for it in change.changes], []
+        if self.vtep is not None:
+            return (), self._overlay(self.vtep.routes_changed(change.changes, now_ns), now_ns)
+        if self._transit is not None:
+            for it in change.changes:
+                for (vni, mac), vtep in self._transit.take(it):
+                    self._recorder.location(now_ns, self.row, vni, mac, vtep, -1)
+        return (), []
+
+    def _ports(self, selection: Selection | None) -> Ports:
+        if selection is None or selection.best.source.local:
+            return ()       # what it announces itself is connected
+        # A next hop is the neighbour's address on a cable (next hop self), or link-local and told by the session.
+        return tuple(sorted({self._port_of_address.get(path.next_hop, self._port_of[path.source.name])
+                             for path in selection.multipath}))
+
+    def install(self, routes: Install, now_ns: int) -> None:
+        """Forwarding hardware takes over what was decided a moment ago."""
+        for keys, ports in routes:
+            for key in keys:
+                if self.forwarding.install(key, ports):
+                    self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
+
+    def carrier(self, port: int, now_ns: int, *, up: bool) -> None:
+        """A port gains or loses light; forwarding follows at once."""
+        for key in self.forwarding.carrier(port, up=up):
+            self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
+
+    def host_carrier(self, port: int, now_ns: int, *, up: bool) -> list[Action]:
+        """The daemon hears of a port to a host: host routes come and go with it, and so do MACs learned there."""
+        actions: list[Action] = []
+        for key in (key for key, ports in self._local_networks.items() if port in ports):
+            if up:
+                actions += self.speaker.originate(IPV4_UNICAST, [key], Attributes(med=0), now_ns)
+            elif all(other == port or self.forwarding.is_dark(other) for other in self._local_networks[key]):
+                actions += self.speaker.withdraw(IPV4_UNICAST, [key], now_ns)
+        if not up and self.vtep is not None:
+            names = [name for name, row in self._data_port.items() if row == port]
+            for name in names:
+                actions += self._overlay(self.vtep.port_down(name, now_ns), now_ns)
+        return actions
+
+    def set_policy(self, peer: str | None, direction: str, policy: Policy, now_ns: int) -> list[Action]:
+        """Put another policy in force without closing sessions."""
+        self._policies[self.router.name, peer, direction] = policy
+        if not self.speaking:
+            return []
+        config = speaker_config(self.plan, self.router, self._config, self._policies, self._asns)
+        return self.speaker.reconfigure(config, now_ns)
+
+    # ===== overlay =====
+
+    def hosts_seen(self, events: Sequence[e.HostSeen], now_ns: int) -> list[Action]:
+        """Frames of endpoints came in at ports."""
+        if self.vtep is None or not self.speaking:
+            return []
+        for event in events:
+            self._data_port[event.port] = event.data_port
+        return self._overlay(self.vtep.hosts_seen(
+            [Host(it.vni, it.mac, it.ip if it.arp else "", it.port) for it in events], now_ns), now_ns)
+
+    def host_gone(self, event: e.HostGone, now_ns: int) -> list[Action]:
+        """An endpoint left."""
+        if self.vtep is None or not self.speaking:
+            return []
+        return self._overlay(self.vtep.host_gone(event.vni, event.mac, now_ns), now_ns)
+
+    def _overlay(self, actions: Iterable[OverlayAction], now_ns: int) -> list[Action]:
+        asked: list[Action] = []
+        for action in actions:
+            if isinstance(action, Originate):
+                asked += self.speaker.originate(EVPN, action.keys, action.attributes, now_ns,
+                                                next_hop=action.next_hop, payload=action.payload)
+            elif isinstance(action, Withdraw):
+                asked += self.speaker.withdraw(EVPN, action.keys, now_ns)
+            elif isinstance(action, MacsChanged):
+                self._relocate(action, now_ns)
+            elif isinstance(action, FloodListChanged):
+                self._recorder.flood(now_ns, self.row, action.vni, self._routers(action.vteps))
+            elif isinstance(action, NeighborsChanged):
+                self._recorder.bindings(now_ns, self.row, action.vni, action.bindings,
+                                        known=action.kind is not None)
+        return asked
+
+    def _relocate(self, change: MacsChanged, now_ns: int) -> None:
+        vtep, port = None, -1
+        if change.kind is MacKind.LOCAL:
+            vtep, port = self.row, self._data_port.get(change.port, -1)
+        elif change.kind is MacKind.REMOTE:
+            [vtep] = self._routers((change.vtep,))
+        for mac in change.macs:
+            self._recorder.location(now_ns, self.row, change.vni, mac, vtep, port)
+
+    def _routers(self, vteps: Iterable[str]) -> tuple[int, ...]:
+        return tuple(self.plan.by_loopback[int(IPv4Address(vtep))].row for vtep in vteps)
+
+    # ===== looking =====
+
+    def routes(self) -> Mapping[bytes, Ports]:
+        """Prefix -> ports, now."""
+        return {key: self.forwarding.ports(key) for key in sorted(self.forwarding.keys())}
+
+    def locations(self) -> dict[tuple[int, str], tuple[int, int]]:
+        """(VNI, MAC) -> (router behind whose VTEP it is, local data-plane port or -1), now."""
+        if self._transit is not None:
+            return {place: (vtep, -1) for place, vtep in self._transit.now.items()}
+        found: dict[tuple[int, str], tuple[int, int]] = {}
+        for vni, table in self.vtep.vnis.items() if self.vtep is not None else ():
+            for mac, entry in table.macs.items():
+                if entry.kind is MacKind.LOCAL:
+                    found[vni, mac] = self.row, self._data_port.get(entry.port, -1)
+                elif entry.kind is MacKind.REMOTE:
+                    found[vni, mac] = self._routers((entry.vtep,))[0], -1
+        return found
+
+    def floods(self) -> dict[int, tuple[int, ...]]:
+        """VNI -> routers to which broadcast is replicated, now."""
+        return {vni: self._routers(table.flood_vteps())
+                for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())}

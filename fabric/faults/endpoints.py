@@ -1,0 +1,117 @@
+"""Endpoints of an overlay that move, leave, come back, and churn."""
+
+from __future__ import annotations
+
+import random
+from hashlib import blake2b
+from typing import Final
+
+from fabric.control import events as e
+from fabric.control.plan import ControlPlan, Endpoint
+from fabric.errors import Problem
+from fabric.faults.base import FaultContext, Injected
+from fabric.faults.control_spec import EndpointChurnSpec, HostLeaveSpec, MacMoveSpec
+from fabric.topology.addressing import ipv4_text, mac_text
+from fabric.topology.select import match_hosts, nearest
+from fabric.units import PS_PER_NS, PS_PER_S
+
+_CHURN_MAC: Final = 0x06 << 40
+"""Locally administered, and none of the address plan's (02:...)."""
+_CHURN_IP: Final = 100 << 24 | 64 << 16
+"""100.64.0.0/10, shared address space (RFC 6598): no host of the plan is there."""
+_CHURN_IPS: Final = 1 << 22
+
+
+def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
+    """The host is heard at a port of another leaf: at its own one there if it has a cable to it, else at a new one."""
+    control: list[e.ControlEvent] = []
+    endpoint = _endpoint(context, spec.host, f"{path}.host")
+    if endpoint is not None and context.plan is not None:
+        leaves = {router.name: router for router in context.plan.routers
+                  if any(vni.vni == endpoint.vni for vni in router.vnis)}
+        there = leaves.get(spec.to)
+        if there is None:
+            context.problems.append(Problem(f"{path}.to", f"no leaf with VNI {endpoint.vni} is called '{spec.to}'",
+                                            nearest(spec.to, list(leaves), "leaves")))
+            return Injected([], {}, spec.at, None, [])
+        port, data_port = next(((name, row) for router, name, row in endpoint.attachments if router == there.row),
+                               (f"moved-{endpoint.name}", -1))
+        if spec.gap is not None:
+            if spec.gap > spec.at:
+                context.problems.append(Problem(f"{path}.gap", "begins before the run", "make it shorter than at"))
+            old = endpoint.attachments[0][0]
+            control.append(e.HostGone(max(spec.at - spec.gap, 0) // PS_PER_NS, endpoint.mac, endpoint.vni, old))
+        control += [e.HostSeen((spec.at + turn * spec.arp_interval) // PS_PER_NS, endpoint.mac, endpoint.ip,
+                               endpoint.vni, there.row, port, spec.arps > 0, data_port)
+                    for turn in range(max(spec.arps, 1))]
+    return Injected([], {"hosts": [spec.host], "to": spec.to}, spec.at, None,
+                    ["Type-2 routes of the new leaf with a higher MAC mobility sequence number"
+                     if spec.gap is None else "Type-2 routes withdrawn, then announced anew without mobility",
+                     "no frame reaches the host until the other leaves have the new route"], control)
+
+
+def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injected:
+    """Type-2 routes are withdrawn at `at` and announced again at `until`."""
+    control: list[e.ControlEvent] = []
+    hosts = match_hosts(context.fabric, spec.hosts, f"{path}.hosts", context.problems)
+    by_node = {endpoint.node: endpoint for endpoint in context.plan.endpoints} if context.plan else {}
+    for host in hosts:
+        endpoint = by_node.get(host.id)
+        if endpoint is None:
+            continue
+        router, port, data_port = endpoint.attachments[0]
+        control.append(e.HostGone(spec.at // PS_PER_NS, endpoint.mac, endpoint.vni, router))
+        if spec.until is not None:
+            control.append(e.HostSeen(spec.until // PS_PER_NS, endpoint.mac, endpoint.ip, endpoint.vni, router, port,
+                                      arp=True, data_port=data_port))
+    return Injected([], {"hosts": [host.name for host in hosts]}, spec.at, spec.until,
+                    ["Type-2 routes withdrawn everywhere", "packets for them have no route"], control)
+
+
+def churn(spec: EndpointChurnSpec, path: str, context: FaultContext) -> Injected:
+    """Poisson arrivals of joins and leaves; the number of endpoints that are there stays near half of a minute's."""
+    control: list[e.ControlEvent] = []
+    seats = _seats(context.plan, spec.vni) if context.plan is not None else []
+    if context.plan is not None and not seats:
+        context.problems.append(Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants"))
+    if seats:
+        # A stream of its own: nothing else in the run sees its numbers move.
+        seed = int.from_bytes(blake2b(f"{context.seed}/{spec.name or path}".encode(), digest_size=8).digest(), "big")
+        control = _arrivals(spec, seats, random.Random(seed))
+    return Injected([], {"per_minute": spec.per_minute}, spec.at, spec.until,
+                    ["a steady stream of EVPN updates and withdrawals", "no effect on the scenario's own hosts"],
+                    control)
+
+
+def _arrivals(spec: EndpointChurnSpec, seats: list[tuple[int, int]], stream: random.Random) -> list[e.ControlEvent]:
+    rate_per_ps = spec.per_minute / (60 * PS_PER_S)
+    control: list[e.ControlEvent] = []
+    here: list[tuple[int, int, str]] = []
+    time_ps, born = float(spec.at), 0
+    while True:
+        time_ps += stream.expovariate(rate_per_ps)
+        if time_ps >= spec.until:
+            return control
+        time_ns = int(time_ps) // PS_PER_NS
+        if here and stream.random() < len(here) / max(spec.per_minute, 2):
+            router, vni, mac = here.pop(stream.randrange(len(here)))
+            control.append(e.HostGone(time_ns, mac, vni, router))
+            continue
+        router, vni = seats[stream.randrange(len(seats))]
+        mac, ip = mac_text(_CHURN_MAC | born), ipv4_text(_CHURN_IP | born % _CHURN_IPS)
+        here.append((router, vni, mac))
+        control.append(e.HostSeen(time_ns, mac, ip, vni, router, f"churn-{vni}"))
+        born += 1
+
+
+def _seats(plan: ControlPlan, vni: int | None) -> list[tuple[int, int]]:
+    return [(router.row, it.vni) for router in plan.routers for it in router.vnis if vni in {None, it.vni}]
+
+
+def _endpoint(context: FaultContext, name: str, path: str) -> Endpoint | None:
+    hosts = match_hosts(context.fabric, [name], path, context.problems)
+    if len(hosts) > 1:
+        context.problems.append(Problem(path, f"'{name}' names {len(hosts)} hosts", "name one"))
+    if len(hosts) != 1 or context.plan is None:
+        return None
+    return next((endpoint for endpoint in context.plan.endpoints if endpoint.node == hosts[0].id), None)

@@ -1,0 +1,120 @@
+"""What `routing: bgp` adds to a run: the control plane is played first, and its forwarding becomes dated edits.
+
+decisions/0009 says why it is played before the data plane. Links that faults take down are told to the routers; rows
+that a `route` fault fixes are static routes and stay as they are until its repair, whatever BGP finds meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from fabric.control import events as e
+from fabric.control.config import ControlConfig
+from fabric.control.forwarding import Ports
+from fabric.control.plan import ControlPlan
+from fabric.control.rows import RowChange, Rows
+from fabric.control.run import ControlRun, run_control
+from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.faults.registry import Faults
+from fabric.ids import NodeId, PortId
+from fabric.topology.model import Fabric
+from fabric.topology.paths import EcmpTable
+from fabric.units import PS_PER_NS
+
+_Row = tuple[int, int]
+"""(row of a switch, row of a host)."""
+_BOOTS_FIRST: Final = {e.RouterCrash: 0, e.RouterBoot: 0}
+
+
+def play_control(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric, duration_ps: int,
+                 seed: int) -> ControlRun:
+    """Converge, then live through the scenario's faults."""
+    events = [*faults.control, *_link_events(plan, fabric, faults.edits)]
+    events.sort(key=lambda event: (event.time_ns, _BOOTS_FIRST.get(type(event), 1)))
+    return run_control(plan, config, events, duration_ps // PS_PER_NS, seed)
+
+
+def _link_events(plan: ControlPlan, fabric: Fabric, edits: Sequence[Edit]) -> Iterator[e.ControlEvent]:
+    row_of = {router.node: router.row for router in plan.routers}
+    for edit in edits:
+        if not isinstance(edit, LinkState):
+            continue
+        time_ns = edit.time_ps // PS_PER_NS
+        cable = plan.cable_of_link.get(edit.link)
+        if cable is not None:
+            yield e.CableUp(time_ns, cable) if edit.up else e.CableDown(time_ns, cable)
+            continue
+        link = fabric.links[edit.link]
+        for port in (link.a, link.b):
+            router = row_of.get(fabric.ports[port].node)
+            if router is not None:
+                yield (e.HostPortUp if edit.up else e.HostPortDown)(time_ns, router, port)
+
+
+def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """`edits` of the faults, with every route of the control plane at its date.
+
+    Parameters
+    ----------
+    built : EcmpTable    what the engine starts with: only rows that differ from it are written at time 0
+    """
+    local = {key: tuple(int(port) for port in ports) for key, ports in built.delivery.items()}
+    rows = Rows(run, local)
+    first: dict[_Row, Ports] = rows.at_start()
+    start = [RowChange(0, switch, host, ports) for (switch, host), ports in first.items()
+             if ports != tuple(int(port) for port in built.ports_to(switch, host))]
+    dated = [*start, *rows.changes()]
+    static = _static_spans(edits)
+    found: list[Edit] = [edit for edit in edits if not isinstance(edit, FibRoute)]
+    found += _outside(dated, static)
+    found += _static_routes(edits, static, first, dated)
+    found.sort(key=lambda edit: edit.time_ps)       # stable: at one moment links change before routes do
+    return tuple(found)
+
+
+_Span = tuple[int, int | None]
+"""(from, until) of a static route, in picoseconds; None: to the end."""
+
+
+def _static_spans(edits: Sequence[Edit]) -> dict[_Row, list[_Span]]:
+    """When each row is fixed by hand: `route` faults write a row at their beginning, and again at their repair."""
+    moments: dict[_Row, list[int]] = defaultdict(list)
+    for edit in edits:
+        if isinstance(edit, FibRoute):
+            moments[edit.switch, edit.host].append(edit.time_ps)
+    return {row: [(times[index], times[index + 1] if index + 1 < len(times) else None)
+                  for index in range(0, len(times), 2)] for row, times in moments.items()}
+
+
+def _edit(change: RowChange) -> FibRoute:
+    return FibRoute(change.time_ns * PS_PER_NS, NodeId(change.switch), NodeId(change.host),
+                    tuple(PortId(port) for port in change.ports))
+
+
+def _outside(dated: Iterable[RowChange], static: Mapping[_Row, list[_Span]]) -> Iterator[Edit]:
+    for change in dated:
+        time_ps = change.time_ns * PS_PER_NS
+        spans = static.get((change.switch, change.host), ())
+        if not any(begin <= time_ps and (end is None or time_ps < end) for begin, end in spans):
+            yield _edit(change)
+
+
+def _static_routes(edits: Sequence[Edit], static: Mapping[_Row, list[_Span]], first: Mapping[_Row, Ports],
+                   dated: Sequence[RowChange]) -> Iterator[Edit]:
+    """Static routes as they are, and at their end what BGP has by then."""
+    later: dict[_Row, list[RowChange]] = defaultdict(list)
+    for change in dated:
+        if (change.switch, change.host) in static:
+            later[change.switch, change.host].append(change)
+    for edit in edits:
+        if not isinstance(edit, FibRoute):
+            continue
+        row = (edit.switch, edit.host)
+        if any(begin == edit.time_ps for begin, _ in static[row]):
+            yield edit
+            continue
+        known = [change.ports for change in later[row] if change.time_ns * PS_PER_NS <= edit.time_ps]
+        ports = known[-1] if known else first[row]
+        yield FibRoute(edit.time_ps, edit.switch, edit.host, tuple(PortId(port) for port in ports))
