@@ -54,7 +54,8 @@ class Mailbox:
                 if request in self._waiting:
                     self._waiting.remove(request)
                     raise BusyError(f"the run gave no answer within {timeout_s:g} s",
-                                    "ask less often, or play with a higher dilation")
+                                    "ask again: a first run compiles the engine for up to a minute; if it stays so, "
+                                    "raise the dilation")
             request.done.wait()     # it has begun: it will end
         if request.error is not None:
             raise request.error

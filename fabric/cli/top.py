@@ -1,0 +1,109 @@
+"""``fabric top [URL]``: a live run in the terminal: ports by pause ratio, queues, pause trees; and keys to steer it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fabric.errors import InputErrors, Problem, UnitError
+from fabric.units import PS_PER_S, parse_time_ps
+
+if TYPE_CHECKING:  # loaded when there is something to show
+    from collections.abc import Mapping, Sequence
+
+    from telemetry.live.shown import Shown
+
+_ROWS = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.description = (
+        "Watch a run of `fabric serve`: ports by the share of simulated time they stand still, queues by depth, pause\n"
+        "trees with their origin. Keys pause it, change its speed, inject faults, sort and filter; `?` lists them.")
+    parser.epilog = "examples:\n  fabric top\n  fabric top 127.0.0.1:9500 --once\n  fabric top --json | jq .incidents"
+    parser.add_argument("url", metavar="URL", nargs="?", default="127.0.0.1:9464",
+                        help="where `fabric serve` answers (default 127.0.0.1:9464)")
+    parser.add_argument("--token-file", metavar="FILE", type=Path,
+                        help="the API's token; by default $FABRIC_TOKEN, or where a server of this machine has put it")
+    parser.add_argument("--interval", metavar="TIME", default="1s", help="time between two looks (default 1s)")
+    parser.add_argument("--once", action="store_true", help="print the tables once, over one interval, and end")
+    parser.add_argument("--json", action="store_true", help="as --once, as one JSON object with every row")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show once, or until the user has seen enough."""
+    interval_s = _checked(args)
+    from telemetry.live.client import LiveClient, base_url, find_token  # noqa: PLC0415
+
+    url = base_url(args.url)
+    client = LiveClient(url, find_token(url, args.token_file, os.environ))
+    if args.once or args.json:
+        client.get("view")      # the shares of the next one are of the time in between
+        time.sleep(interval_s)
+        view = client.get("view", rows=1000)
+        if args.json:
+            print(json.dumps(view, indent=2))
+        else:
+            _print(view)
+        return 0
+    client.get("status")        # what is wrong is said here, not in the middle of a screen
+    from telemetry.live.screen import Top  # noqa: PLC0415  textual takes its time to load
+
+    Top(client, interval_s).run()
+    return 0
+
+
+def _checked(args: argparse.Namespace) -> float:
+    """--interval in seconds; every problem of the options together."""
+    problems = []
+    interval_s = 0.0
+    try:
+        interval_s = parse_time_ps(args.interval) / PS_PER_S
+    except UnitError as error:
+        problems.append(Problem("--interval", error.text, error.hint))
+    else:
+        if not 0.1 <= interval_s <= 3600:
+            problems.append(Problem("--interval", f"{args.interval} is out of range", "give 100ms to 1h"))
+    if not (args.once or args.json) and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        problems.append(Problem("fabric top", "needs a terminal", "add --once or --json where there is none"))
+    if problems:
+        raise InputErrors("options", problems)
+    return interval_s
+
+
+def _print(view: Mapping[str, Any]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from telemetry.live import shown  # noqa: PLC0415
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(shown.status_text(view["status"]), markup=False)
+    console.print(f"shares are of the last {shown.time_text(view['window_seconds'])} of simulated time\n", markup=False)
+    console.print(_table(view["ports"], shown.PORTS, shown.PORTS_BY))
+    console.print()
+    console.print(_table(view["queues"], shown.QUEUES, shown.QUEUES_BY))
+    for incident in view["incidents"]:
+        console.print(f"\n{shown.incident_text(incident)}", markup=False)
+        for line in shown.tree_lines(incident):
+            console.print(f"  {line}", markup=False)
+
+
+def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Shown], by: int) -> Any:  # noqa: ANN401  rich's Table
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    from telemetry.live.shown import ordered  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False,
+                  caption=f"{_ROWS} of {len(rows)} rows" if len(rows) > _ROWS else None, caption_justify="left")
+    for column in columns:
+        table.add_column(column.title, justify="right" if column.number else "left", no_wrap=True)
+    for row in ordered(rows, columns, by)[:_ROWS]:
+        table.add_row(*(column.text(row) for column in columns))
+    return table

@@ -1,0 +1,128 @@
+"""The client side of the control API, over the standard library's HTTP client."""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from fabric.errors import FabricError, InputErrors, Problem
+from telemetry.live.openapi import BASE
+from telemetry.live.token import VARIABLE, checked, read_token, token_path
+
+TIMEOUT_S: Final = 10.0
+"""Longer than the server waits for the run, so that its own words arrive."""
+DEFAULT_URL: Final = "http://127.0.0.1:9464"
+
+
+class LiveError(FabricError):
+    """A server that cannot be reached, or that refuses."""
+
+
+def base_url(text: str) -> str:
+    """'127.0.0.1:9464', 'http://host:9464' or '.../metrics' -> 'http://host:9464'. Raises: LiveError."""
+    whole = text if "://" in text else f"http://{text}"
+    try:
+        parts = urlsplit(whole)
+        port, host = parts.port, parts.hostname
+    except ValueError:
+        port, host = None, None
+    if parts.scheme not in {"http", "https"} or not host or port is None or parts.path not in {"", "/", "/metrics"}:
+        raise LiveError(f"'{text}' is not the address of a live run", f"give a URL such as '{DEFAULT_URL}'")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def find_token(url: str, token_file: Path | None, environ: Mapping[str, str]) -> str:
+    """The token for a server: from the file, the environment, or where a server of this machine has put it.
+
+    Raises: LiveError, TokenError.
+    """
+    if token_file is not None:
+        return read_token(token_file)
+    if VARIABLE in environ:
+        return checked(environ[VARIABLE], f"${VARIABLE}")
+    parts = urlsplit(url)
+    path = token_path(parts.port or 0, environ)
+    if _is_here(parts.hostname or "") and path.is_file():
+        return read_token(path)
+    LiveClient(url, "").reach()     # where nobody answers, a token is not what is missing
+    raise LiveError(f"no token for {url} is at hand", f"give the one that `fabric serve` printed: --token-file or "
+                                                      f"${VARIABLE}")
+
+
+def _is_here(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class LiveClient:
+    """One server. Every method raises LiveError, or InputErrors with what is wrong with a request.
+
+    Parameters
+    ----------
+    url : str      as base_url gives it
+    token : str    the bearer token
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url
+        self._token = token
+        # A proxy of the environment has no business with a fabric on this machine.
+        self._opener = build_opener(ProxyHandler({}))
+
+    def reach(self) -> None:
+        """Only see whether there is a server; needs no token."""
+        self._ask("GET", f"{BASE}/openapi.json", None)
+
+    def get(self, name: str, **query: int) -> dict[str, Any]:
+        """GET a route of the API."""
+        return self._ask("GET", f"{BASE}/{name}" + (f"?{urlencode(query)}" if query else ""), None)
+
+    def post(self, name: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """POST to a route of the API."""
+        return self._ask("POST", f"{BASE}/{name}", json.dumps(body or {}).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        request = Request(f"{self.url}{path}", body, headers, method=method)  # noqa: S310  base_url has seen the scheme
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
+                found = json.loads(answer.read())
+        except HTTPError as error:
+            with error:
+                raise _refused(self.url, error.code, error.read()) from error
+        except (URLError, OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise LiveError(f"no answer from {self.url}: {getattr(reason, 'strerror', None) or reason}",
+                            "start `fabric serve`, or give the URL that it printed") from error
+        except ValueError as error:
+            raise _stranger(self.url) from error
+        if not isinstance(found, dict):
+            raise _stranger(self.url)
+        return found
+
+
+def _refused(url: str, code: int, body: bytes) -> FabricError:
+    try:
+        error = json.loads(body)["error"]
+        problems = [Problem(it["path"], it["text"], it["hint"]) for it in error["problems"]]
+        text, hint = str(error["text"]), str(error["hint"])
+    except (ValueError, KeyError, TypeError):
+        return _stranger(url, f" (HTTP status {code})")
+    if problems:
+        return InputErrors(text.rpartition(": ")[0] or text, problems)
+    return LiveError(f"{url}: {text}", hint)
+
+
+def _stranger(url: str, how: str = "") -> LiveError:
+    return LiveError(f"{url} answers, but not as `fabric serve` does{how}", "give the URL that `fabric serve` printed")

@@ -1,0 +1,346 @@
+"""`fabric top`: a live run in the terminal, by textual.
+
+It asks the server once an interval, in a thread of its own, and shows the last answer; keys become requests. Nothing is
+computed here that another client could not ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Protocol
+
+from rich.text import Text
+from textual import work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import DataTable, Footer, Input, Label, OptionList, Static
+
+from fabric.errors import FabricError
+from telemetry.live.forms import Form, forms
+from telemetry.live.shown import (
+    PORTS,
+    PORTS_BY,
+    QUEUES,
+    QUEUES_BY,
+    Row,
+    Shown,
+    incident_text,
+    ordered,
+    status_text,
+    tree_lines,
+)
+
+_KEYS: Final = """\
+space      pause, or let time go on          f   break something: faults of a scenario
++ or =     twice as fast                     c   change a configuration
+- or _     half as fast                      /   show only rows with a text; Escape shows all
+s          sort by the next column           t   whole pause trees, or one line each
+tab        ports, queues, incidents          q   quit; the run goes on
+"""
+
+
+class Server(Protocol):
+    """What is asked of telemetry/live/client.py."""
+
+    url: str
+
+    def get(self, name: str, **query: int) -> dict[str, Any]:
+        """GET a route."""
+
+    def post(self, name: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """POST to a route."""
+
+
+class RowTable(DataTable[Text]):
+    """Rows of the server under columns of shown.py; keeps order, filter and cursor from one answer to the next."""
+
+    def __init__(self, columns: Sequence[Shown], by: int, **options: Any) -> None:  # noqa: ANN401  the base's own
+        super().__init__(cursor_type="row", zebra_stripes=True, **options)
+        self._shown, self._by = columns, by
+        self._all: Sequence[Row] = ()
+        self.wanted = ""
+        self.rows_shown: list[Row] = []
+
+    def on_mount(self) -> None:
+        """Make the columns."""
+        for number, column in enumerate(self._shown):
+            self.add_column(Text(column.title, justify="right" if column.number else "left"), key=str(number))
+        self._mark()
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Another answer."""
+        self._all = rows
+        self.rows_shown = ordered(rows, self._shown, self._by, self.wanted)
+        at = self.cursor_row
+        self.clear()
+        for row in self.rows_shown:
+            self.add_row(*(Text(column.text(row), justify="right" if column.number else "left")
+                           for column in self._shown))
+        self.move_cursor(row=min(at, max(len(self.rows_shown) - 1, 0)), animate=False)
+
+    def sort_next(self) -> str:
+        """Sort by the next column; returns its title."""
+        self._by = (self._by + 1) % len(self._shown)
+        self._mark()
+        self.show(self._all)
+        return self._shown[self._by].title or "state"
+
+    def filter(self, wanted: str) -> None:
+        """Only rows with this text."""
+        self.wanted = wanted
+        self.show(self._all)
+
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows_shown[self.cursor_row] if 0 <= self.cursor_row < len(self.rows_shown) else None
+
+    def _mark(self) -> None:
+        self.border_subtitle = f"by {self._shown[self._by].title or 'state'}"
+
+
+class Menu(ModalScreen[str]):
+    """Choose one of several; Escape chooses none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss('')", "back")]
+
+    def __init__(self, title: str, options: Mapping[str, str]) -> None:
+        super().__init__()
+        self._title, self._options = title, options
+        self._names = list(options)
+
+    def compose(self) -> ComposeResult:
+        """A list in a box."""
+        with Vertical(classes="box"):
+            yield Label(self._title, classes="title")
+            yield OptionList(*(f"{name:<16}{text}" for name, text in self._options.items()))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """The choice."""
+        self.dismiss(self._names[event.option_index])
+
+
+class FormScreen(ModalScreen[str]):
+    """Fill in one fault or change and send it; problems are shown beside what was typed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss('')", "back")]
+
+    def __init__(self, form: Form, defaults: Mapping[str, str], send: Callable[[Mapping[str, Any]], str]) -> None:
+        super().__init__()
+        self._form, self._defaults, self._send = form, defaults, send
+
+    def compose(self) -> ComposeResult:
+        """A line for every field."""
+        with VerticalScroll(classes="box"):
+            yield Label(f"{self._form.kind}: {self._form.help}", classes="title", markup=False)
+            for field in self._form.fields:
+                note = "" if field.required else " (optional)"
+                yield Label(f"{field.name}{note}  {field.help}", classes="field", markup=False)
+                yield Input(self._defaults.get(field.name, "") if field.required else "", id=f"field-{field.name}",
+                            placeholder=field.kind, compact=True)
+            yield Static("Enter sends it, Tab goes on, Escape goes back.", id="problems", markup=False)
+
+    def on_input_submitted(self) -> None:
+        """Send; stay where something is wrong with it."""
+        texts = {field.name: self.query_one(f"#field-{field.name}", Input).value for field in self._form.fields}
+        try:
+            self.dismiss(self._send(self._form.read(texts)))
+        except FabricError as error:
+            self.query_one("#problems", Static).update(str(error))
+
+
+class Top(App[None]):
+    """The application.
+
+    Parameters
+    ----------
+    server : Server         what is watched
+    interval_s : float      time between two looks
+    """
+
+    TITLE = "fabric top"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #status { height: 2; padding: 0 1; }
+    #tables { height: 2fr; }
+    #ports { width: 3fr; border: round $primary; }
+    #queues { width: 2fr; border: round $primary; }
+    #incidents { height: 1fr; border: round $warning; padding: 0 1; }
+    #filter { display: none; height: 3; }
+    .box { border: thick $primary; background: $surface; width: 90%; max-width: 110; height: auto; max-height: 90%;
+           padding: 1 2; }
+    .title { text-style: bold; margin-bottom: 1; }
+    .field { color: $text-muted; }
+    #problems { margin-top: 1; }
+    Menu, FormScreen { align: center middle; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "hold", "pause/go on", priority=False), Binding("plus,equals_sign", "pace(0.5)", "faster"),
+        Binding("minus,underscore", "pace(2)", "slower"), Binding("s", "sort", "sort"),
+        Binding("slash", "filter", "filter"), Binding("f", "fault", "break"), Binding("c", "configure", "change"),
+        Binding("t", "trees", "trees"), Binding("question_mark", "keys", "keys"), Binding("q", "quit", "quit"),
+        Binding("escape", "unfilter", "show all", show=False),
+    ]
+
+    def __init__(self, server: Server, interval_s: float = 1.0) -> None:
+        super().__init__()
+        self._server, self._interval_s = server, interval_s
+        self._view: dict[str, Any] | None = None
+        self._whole_trees = True
+        self._forms: dict[str, dict[str, Form]] = {}
+
+    def compose(self) -> ComposeResult:
+        """Status, tables, incidents, keys."""
+        yield Static("asking ...", id="status", markup=False)
+        with Horizontal(id="tables"):
+            yield RowTable(PORTS, PORTS_BY, id="ports")
+            yield RowTable(QUEUES, QUEUES_BY, id="queues")
+        with VerticalScroll(id="incidents"):
+            yield Static("", id="trees", markup=False)
+        yield Input(placeholder="only rows with this text; Enter keeps it, Escape shows all", id="filter")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to ask."""
+        self.query_one("#ports").border_title = "Ports, by priority"
+        self.query_one("#queues").border_title = "Egress queues"
+        self.query_one("#incidents").border_title = "Pause trees"
+        self.query_one("#ports").focus()
+        self.set_interval(self._interval_s, self.look)
+        self.look()
+
+    # ===== looking =====
+
+    @work(thread=True, exclusive=True, group="look")
+    def look(self) -> None:
+        """Ask the server; the answer is shown by the main thread."""
+        try:
+            view = self._server.get("view", rows=500)
+        except FabricError as error:
+            self.call_from_thread(self._trouble, str(error))
+        else:
+            self.call_from_thread(self._show, view)
+
+    def _trouble(self, text: str) -> None:
+        self.query_one("#status", Static).update(f"{text}\n(asking again)")
+
+    def _show(self, view: dict[str, Any]) -> None:
+        self._view = view
+        self.query_one("#status", Static).update(status_text(view["status"]))
+        self.query_one("#ports", RowTable).show(view["ports"])
+        self.query_one("#queues", RowTable).show(view["queues"])
+        lines: list[str] = []
+        for incident in view["incidents"]:
+            lines.append(f"{'●' if incident['open'] else '○'} {incident_text(incident)}")
+            if self._whole_trees:
+                lines += [f"    {line}" for line in tree_lines(incident)]
+        self.query_one("#trees", Static).update("\n".join(lines) or "no port has been paused in this pass")
+
+    # ===== steering =====
+
+    @work(thread=True, group="do")
+    def _do(self, name: str, body: Mapping[str, Any] | None, said: str) -> None:
+        try:
+            self._server.post(name, body)
+        except FabricError as error:
+            self.call_from_thread(self.notify, str(error), severity="error", timeout=8)
+        else:
+            self.call_from_thread(self.notify, said)
+            self.call_from_thread(self.look)
+
+    def action_hold(self) -> None:
+        """Pause, or go on."""
+        if self._view is not None:
+            held = self._view["status"]["state"] == "paused"
+            self._do("resume" if held else "pause", None, "time goes on" if held else "time stands still")
+
+    def action_pace(self, factor: float) -> None:
+        """Another dilation."""
+        if self._view is not None:
+            dilation = self._view["status"]["dilation"] * factor
+            self._do("speed", {"dilation": dilation}, f"dilation {dilation:,g}")
+
+    def action_sort(self) -> None:
+        """The next column of the table in focus."""
+        table = self.focused if isinstance(self.focused, RowTable) else self.query_one("#ports", RowTable)
+        self.notify(f"sorted by {table.sort_next()}")
+
+    def action_filter(self) -> None:
+        """Ask for a text."""
+        box = self.query_one("#filter", Input)
+        box.display = True
+        box.focus()
+
+    def action_unfilter(self) -> None:
+        """Show all rows again."""
+        box = self.query_one("#filter", Input)
+        box.value = ""
+        self._close_filter()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while it is typed."""
+        if event.input.id == "filter":
+            for table in self.query(RowTable):
+                table.filter(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter."""
+        if event.input.id == "filter":
+            self._close_filter()
+
+    def _close_filter(self) -> None:
+        self.query_one("#filter", Input).display = False
+        self.query_one("#ports").focus()
+
+    def action_trees(self) -> None:
+        """Whole trees, or one line each."""
+        self._whole_trees = not self._whole_trees
+        if self._view is not None:
+            self._show(self._view)
+
+    def action_keys(self) -> None:
+        """What the keys do."""
+        self.notify(_KEYS, title="keys", timeout=15)
+
+    def action_fault(self) -> None:
+        """Choose a fault and fill it in."""
+        self._choose("Break something in this pass", "Fault", "faults", "broken")
+
+    def action_configure(self) -> None:
+        """Choose a change and fill it in."""
+        self._choose("Change a configuration in this pass", "ConfigChange", "config", "changed")
+
+    def _choose(self, title: str, schema: str, route: str, done: str) -> None:
+        try:
+            if not self._forms:
+                description = self._server.get("openapi.json")
+                self._forms = {name: forms(description, name) for name in ("Fault", "ConfigChange")}
+        except FabricError as error:
+            self.notify(str(error), severity="error", timeout=8)
+            return
+        known = self._forms[schema]
+
+        def send(body: Mapping[str, Any]) -> str:
+            answer = self._server.post(route, body)
+            return f"{answer['name']}: {done} at {answer['at_seconds'] * 1000:.6g}ms"
+
+        def chosen(kind: str | None) -> None:
+            if kind:
+                self.push_screen(FormScreen(known[kind], self._defaults(), send), said)
+
+        def said(text: str | None) -> None:
+            if text:
+                self.notify(text)
+                self.look()
+
+        self.push_screen(Menu(title, {kind: form.help for kind, form in known.items()}), chosen)
+
+    def _defaults(self) -> dict[str, str]:
+        """What the port under the cursor suggests."""
+        row = self.query_one("#ports", RowTable).current()
+        if row is None:
+            return {}
+        place, peer = f"{row['device']}:{row['port']}", str(row["peer"])
+        return {"link": place, "port": place, "ports": place, "hosts": peer.partition(":")[0],
+                "switches": row["device"], "duration": "2ms"}

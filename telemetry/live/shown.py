@@ -1,0 +1,108 @@
+"""The columns of a live run's tables, for the terminal application and for plain print alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fabric.units import PS_PER_S, format_time_ps
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One column: what it is called, how a row's value is written, and by what rows are put in order."""
+
+    title: str
+    text: Callable[[Row], str]
+    key: Callable[[Row], Any]
+    number: bool = False
+    """Right-aligned, and sorted from the largest."""
+
+
+def time_text(seconds: float) -> str:
+    """'1.234ms'."""
+    return format_time_ps(seconds * PS_PER_S)
+
+
+def size_text(size_bytes: float) -> str:
+    """'1.2MB', decimal as rates are."""
+    for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.2f}{unit}"
+    return f"{size_bytes:.0f}B"
+
+
+def _at(row: Row) -> str:
+    return f"{row['device']}:{row['port']}"
+
+
+def _state(row: Row) -> str:
+    words = [word for word, holds in (("down", not row["up"]), ("PAUSED", row["paused"]), ("pausing", row["pausing"]))
+             if holds]
+    return " ".join(words)
+
+
+def _number(title: str, name: str, text: Callable[[float], str], then: str = "") -> Shown:
+    """A column of one number, `then` deciding between equals; 0 is left empty, so that what is not 0 stands out."""
+    return Shown(title, lambda row: text(row[name]) if row[name] else "", lambda row: (row[name], row[then or name]),
+                 number=True)
+
+
+PORTS: Final = (
+    Shown("Port", _at, _at),
+    Shown("Prio", lambda row: str(row["priority"]), lambda row: row["priority"], number=True),
+    _number("Paused", "paused_ratio", "{:.1%}".format, then="paused_seconds"),
+    _number("In all", "paused_seconds", time_text),
+    _number("Sending", "transmit_ratio", "{:.1%}".format),
+    Shown("State", _state, _state),
+    Shown("Peer", lambda row: str(row["peer"]), lambda row: row["peer"]),
+)
+"""Ports by class; the third column is what they are put in order by."""
+
+QUEUES: Final = (
+    Shown("Queue", lambda row: f"{_at(row)}/{row['queue']}", _at),
+    _number("Waiting", "bytes", size_text, then="peak_bytes"),
+    _number("Peak", "peak_bytes", size_text),
+    _number("Marked", "marked_packets", "{:,}".format),
+    _number("Dropped", "dropped_packets", "{:,}".format),
+    Shown("", lambda row: "STORM" if row["stormed"] else "", lambda row: row["stormed"]),
+)
+"""Egress queues; the second column is what they are put in order by."""
+
+PORTS_BY: Final = 2
+QUEUES_BY: Final = 1
+
+
+def ordered(rows: Sequence[Row], columns: Sequence[Shown], by: int, wanted: str = "") -> list[Row]:
+    """Rows of which some cell holds the wanted text, by one column."""
+    column = columns[by]
+    found = [row for row in rows if not wanted or any(wanted.lower() in it.text(row).lower() for it in columns)]
+    return sorted(found, key=column.key, reverse=column.number)
+
+
+def status_text(status: Row) -> str:
+    """Where a run is, on one line."""
+    held = f"{1 / status['realtime_ratio']:,.0f}" if status["realtime_ratio"] else "-"
+    slipped = f", behind by {status['slipped_seconds']:.1f}s so far" if status["slipped_seconds"] else ""
+    return (f"{status['scenario']}  {status['state']}  {time_text(status['sim_time_seconds'])} of "
+            f"{time_text(status['duration_seconds'])}{', pass ' + str(status['pass']) if status['loop'] else ''}  "
+            f"dilation {status['dilation']:,g}, held {held}{slipped}  "
+            f"{status['hosts_paused']} of {status['hosts']} hosts stand still")
+
+
+def incident_text(incident: Row) -> str:
+    """One pause tree on one line."""
+    until = "now" if incident["open"] else time_text(incident["until_seconds"])
+    return (f"{incident['text']}  {time_text(incident['since_seconds'])} to {until}, {incident['depth']} deep, "
+            f"{len(incident['hosts'])} hosts and {len(incident['switches'])} switches stood still for "
+            f"{time_text(incident['paused_seconds'])} of port time")
+
+
+def tree_lines(incident: Row) -> list[str]:
+    """The pauses of one tree, indented."""
+    return [f"{'  ' * node['depth']}{node['port']} paused {node['victim']}  pauses {node['pauses']:,}, "
+            f"stood still {time_text(node['paused_seconds'])}{', STILL' if node['still'] else ''}"
+            for node in incident["tree"]]
