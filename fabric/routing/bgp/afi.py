@@ -63,6 +63,11 @@ class AddressFamily:
     rank: Callable[[Attributes], tuple[int, ...]] = no_rank
 
     @property
+    def keeps_next_hop(self) -> bool:
+        """True where the next hop is a tunnel's end, which no router on the way replaces (RFC 8365 section 5.1.2)."""
+        return self.safi == Safi.EVPN
+
+    @property
     def id(self) -> tuple[int, int]:
         """(AFI, SAFI)."""
         return self.afi, self.safi

@@ -264,7 +264,8 @@ def read_attributes(data: bytes, *, width: int, external: bool) -> Fields:
         flags, code, value = data[at], data[at + 1], data[start:after]
         if after > end:
             to.flaws.append(UpdateError(UpdateErrorCode.ATTRIBUTE_LENGTH,
-                                        f"attribute {code} at byte {at} is longer than what is left", "withdraw", data[at:]))
+                                        f"attribute {code} at byte {at} is longer than what is left", "withdraw",
+                                        data[at:]))
             break                                            # RFC 7606 section 4
         _read_one(to, flags, code, value, data[at:after], seen, width, external)
         at = after
@@ -295,8 +296,8 @@ def _read_one(to: Fields, flags: int, code: int, value: bytes, raw: bytes, seen:
         return
     if flags & _CLASS != rule.flags:
         severity: Severity = rule.severity if rule.severity != "reset" else "withdraw"
-        to.flaws.append(UpdateError(UpdateErrorCode.ATTRIBUTE_FLAGS, f"flags {flags:#04x} of attribute {code}", severity,
-                                    raw))                    # RFC 7606 section 3 (c)
+        to.flaws.append(UpdateError(UpdateErrorCode.ATTRIBUTE_FLAGS, f"flags {flags:#04x} of attribute {code}",
+                                    severity, raw))          # RFC 7606 section 3 (c)
         if rule.severity != "reset":
             return                                           # an MP attribute is still read, to find what to withdraw
     try:

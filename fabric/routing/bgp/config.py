@@ -48,10 +48,14 @@ class Neighbor:
     keepalive_s: int = 3
     """At most a third of the negotiated hold time is used."""
     connect_retry_ns: int = 10 * NS_PER_S
+    idle_hold_ns: int = NS_PER_S
+    """From an error to the next attempt, RFC 4271 section 8.1.1; FRR starts with 1 s."""
     mrai_ns: int = 0
     """MinRouteAdvertisementInterval, RFC 4271 section 9.2.1.1."""
     passive: bool = False
     """Wait for the neighbour to connect."""
+    enforce_first_as: bool = False
+    """Withdraw routes whose AS_PATH does not begin with the neighbour's AS (RFC 4271 section 6.3)."""
     peer_group: str = ""
     """For display only."""
 

@@ -1,6 +1,6 @@
 """One router: sessions, tables and update groups behind a door of bytes, times and actions. Sans-I/O.
 
-    speaker = Speaker(config, families)
+    speaker = Speaker(config, memory)                memory: share one Memory among the speakers of a fabric
     actions = speaker.start(now_ns)                  -> Connect(peer) for every active neighbour
     actions = speaker.connected(peer, now_ns)        the transport is up (either side opened it)
     actions = speaker.received(peer, data, now_ns)   any cut of the byte stream
@@ -16,60 +16,147 @@ the same arguments give the same actions, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from fabric.routing.bgp.actions import Action
-from fabric.routing.bgp.afi import AddressFamily
+from fabric.routing.bgp.actions import Action, Change, RoutesChanged, SessionDown, SessionUp
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
-from fabric.routing.bgp.config import SpeakerConfig
-from fabric.routing.bgp.rib import Path, Selection
+from fabric.routing.bgp.capabilities import FORWARDING_STATE
+from fabric.routing.bgp.config import NS_PER_S, PeerFamily, SpeakerConfig
+from fabric.routing.bgp.decision import NOTHING, Decision, Preferences, decide
+from fabric.routing.bgp.errors import BgpError
+from fabric.routing.bgp.export import Outbound, UpdateGroup, outbound_of
+from fabric.routing.bgp.fsm import Event, State
+from fabric.routing.bgp.importing import Importer, Rejected
+from fabric.routing.bgp.message import RouteRefresh, encode_refresh
+from fabric.routing.bgp.next_hops import NextHops
+from fabric.routing.bgp.peer import Peer
+from fabric.routing.bgp.policy import Policy
+from fabric.routing.bgp.rib import Path, Selection, Source, Table
+from fabric.routing.bgp.session import Reset, Session, router_id_number
+from fabric.routing.bgp.timers import Timer, Timers
+from fabric.routing.bgp.update import Decoder, Memory, Update, end_of_rib
+from fabric.wire.iana import Cease, ErrorCode, RefreshSubtype
+
+LOCAL_WEIGHT = 32768
+"""FRR's weight of routes this router originates."""
 
 
 class Speaker:
     """One BGP router. See the module's docstring for the protocol between it and its owner."""
 
-    def __init__(self, config: SpeakerConfig) -> None:
+    def __init__(self, config: SpeakerConfig, memory: Memory | None = None) -> None:
         self.config = config
+        self.router_id = router_id_number(config.router_id)
+        self.cluster_id = router_id_number(config.cluster_id) if config.cluster_id else self.router_id
+        families = dict.fromkeys(family for neighbor in config.neighbors for family in neighbor.families)
+        self.tables: dict[AddressFamily, Table] = {IPV4_UNICAST: Table(IPV4_UNICAST)}
+        for family in families:
+            self.table(family)
+        self.memory = memory if memory is not None else Memory(families)
+        self.timers = Timers()
+        self.actions: list[Action] = []
+        self.peers = {neighbor.name: Peer(self, neighbor, self._sync, self._purge) for neighbor in config.neighbors}
+        self.next_hops = NextHops(self.tables[IPV4_UNICAST])
+        self.next_hops.set_interior(dict.fromkeys(config.connected, 0))
+        self.groups: dict[tuple[AddressFamily, Outbound], UpdateGroup] = {}
+        self.local = Source("", config.asn, external=False, router_id=self.router_id, address=b"")
+        self._decision_timer = Timer(self._run_decisions)
+        self._mrai_timer = Timer(self._flush_all)
+        self._prefer: dict[AddressFamily, Preferences] = {}
+
+    def table(self, family: AddressFamily) -> Table:
+        """The table of a family; made if it is new."""
+        if family not in self.tables:
+            self.tables[family] = Table(family)
+        return self.tables[family]
+
+    # The owner's calls
 
     def start(self, now_ns: int) -> list[Action]:
         """ManualStart for every neighbour (RFC 4271 section 8.1.2, event 1, or 4 for passive ones)."""
-        raise NotImplementedError
+        for peer in self.peers.values():
+            self._start(peer, now_ns)
+        return self._finish(now_ns)
 
-    def stop(self, now_ns: int) -> list[Action]:
+    def stop(self, now_ns: int, reason: str = "Administrative Shutdown") -> list[Action]:
         """ManualStop for every neighbour: Cease / Administrative Shutdown."""
-        raise NotImplementedError
+        for peer in self.peers.values():
+            peer.started = False
+            for session in self._all_sessions(peer):
+                session.handle(Event.MANUAL_STOP, now_ns, reason=reason)
+        return self._finish(now_ns)
 
     def connected(self, peer: str, now_ns: int, connection: int = 0, *, outgoing: bool = True) -> list[Action]:
         """A transport connection to `peer` is up. `connection` tells two at once apart (RFC 4271 section 6.8)."""
-        raise NotImplementedError
+        its = self.peers[peer]
+        event = Event.TCP_CR_ACKED if outgoing else Event.TCP_CONFIRMED
+        session = its.primary
+        if session.state >= State.OPEN_SENT:
+            if connection in its.sessions:
+                raise ValueError(f"connection {connection} to {peer} is already up")
+            session = Session(self, its.neighbor, its.traffic, connection)
+            session.state = State.ACTIVE
+        session.connection, session.outgoing = connection, outgoing
+        if session.state != State.IDLE:
+            its.sessions[connection] = session
+        session.handle(event, now_ns)
+        return self._finish(now_ns)
 
     def received(self, peer: str, data: bytes, now_ns: int, connection: int = 0) -> list[Action]:
-        """Bytes from `peer`; any cut of the stream."""
-        raise NotImplementedError
+        """Bytes from `peer`; any cut of the stream. Bytes of a connection that this end has closed are ignored."""
+        session = self.peers[peer].sessions.get(connection)
+        if session is not None:
+            session.receive(data, now_ns)
+        return self._finish(now_ns)
 
     def closed(self, peer: str, now_ns: int, connection: int = 0) -> list[Action]:
         """The connection went down, or could not be opened."""
-        raise NotImplementedError
+        its = self.peers[peer]
+        session = its.sessions.get(connection, its.primary)
+        if session.state in (State.CONNECT, State.ACTIVE) or connection in its.sessions:
+            session.handle(Event.TCP_FAILS, now_ns, reason="Peer closed the session")
+        return self._finish(now_ns)
 
     def link_down(self, peer: str, now_ns: int) -> list[Action]:
         """The link below the session lost carrier: the session ends at once, without NOTIFICATION. Next: link_up()."""
-        raise NotImplementedError
+        its = self.peers[peer]
+        its.started = False
+        for session in self._all_sessions(its):
+            session.handle(Event.LINK_DOWN, now_ns, reason="Interface down")
+        return self._finish(now_ns)
 
     def link_up(self, peer: str, now_ns: int) -> list[Action]:
         """The link is back: connect again."""
-        raise NotImplementedError
+        self._start(self.peers[peer], now_ns)
+        return self._finish(now_ns)
 
     def bfd_down(self, peer: str, now_ns: int) -> list[Action]:
         """Fast detection says the neighbour is gone (RFC 5882 section 10.2); reconnecting waits for link_up()."""
-        raise NotImplementedError
+        its = self.peers[peer]
+        its.started = False
+        for session in self._all_sessions(its):
+            session.handle(Event.AUTOMATIC_STOP, now_ns, reason="BFD down received",
+                           error=BgpError(ErrorCode.CEASE, Cease.BFD_DOWN, "BFD down received"))      # RFC 9384
+        return self._finish(now_ns)
+
+    def reset(self, peer: str, now_ns: int) -> list[Action]:
+        """Administrative reset: Cease, then connect again."""
+        its = self.peers[peer]
+        for session in self._all_sessions(its):
+            session.handle(Event.AUTOMATIC_STOP, now_ns, reason="Administrative reset",
+                           error=BgpError(ErrorCode.CEASE, Cease.ADMINISTRATIVE_RESET, "Administrative reset"))
+        self._start(its, now_ns)
+        return self._finish(now_ns)
 
     def tick(self, now_ns: int) -> list[Action]:
         """Run every timer that is due: hold, keepalive, connect retry, decision process, advertisement."""
-        raise NotImplementedError
+        self.timers.run(now_ns)
+        return self._finish(now_ns)
 
     def next_deadline_ns(self) -> int | None:
-        """When tick() must be called next; None: never. O(1)."""
-        raise NotImplementedError
+        """When tick() must be called next; None: never."""
+        return self.timers.next_ns()
 
     def originate(self, family: AddressFamily, keys: Sequence[bytes], attributes: Attributes, now_ns: int, *,
                   next_hop: bytes = b"", payload: Hashable = None) -> list[Action]:
@@ -77,32 +164,468 @@ class Speaker:
 
         `next_hop` packed; b'' means 'self' (each peer is told this end's address of its session).
         """
-        raise NotImplementedError
+        path = Path(self.local, attributes, next_hop, payload, now_ns, LOCAL_WEIGHT)
+        if self.table(family).put("", tuple(keys), path):
+            self._touch(now_ns)
+        return self._finish(now_ns)
 
     def withdraw(self, family: AddressFamily, keys: Sequence[bytes], now_ns: int) -> list[Action]:
         """Take back routes of this speaker. Keys that were not originated are ignored."""
-        raise NotImplementedError
+        if keys and self.table(family).remove("", tuple(keys)):
+            self._touch(now_ns)
+        return self._finish(now_ns)
 
     def graceful_shutdown(self, now_ns: int, *, on: bool, peer: str | None = None) -> list[Action]:
         """RFC 8326: (un)mark everything advertised to `peer` (None: to all) with the GRACEFUL_SHUTDOWN community."""
-        raise NotImplementedError
+        for its in self.peers.values() if peer is None else (self.peers[peer],):
+            its.graceful_shutdown = on
+            for family in list(its.groups):
+                self._regroup(its, family, now_ns)
+        return self._finish(now_ns)
+
+    def set_policy(self, peer: str, family: AddressFamily, now_ns: int, *, import_policy: Policy | None = None,
+                   export_policy: Policy | None = None) -> list[Action]:
+        """Change policies while the session is up: export takes effect at once, import by route refresh (RFC 2918)."""
+        its = self.peers[peer]
+        old = its.families[family]
+        its.families[family] = PeerFamily(
+            old.import_policy if import_policy is None else import_policy,
+            old.export_policy if export_policy is None else export_policy, old.next_hop_self, old.next_hop_unchanged,
+            old.route_reflector_client, old.allowas_in, old.max_prefixes)
+        if its.established is not None and family in its.groups:
+            if export_policy is not None:
+                self._regroup(its, family, now_ns)
+            if import_policy is not None:
+                its.importers[family] = self._importer(its, its.established, family)
+                self._ask(its, family, now_ns)
+        return self._finish(now_ns)
 
     def request_refresh(self, peer: str, family: AddressFamily, now_ns: int) -> list[Action]:
-        """Ask `peer` for its routes again (RFC 2918)."""
-        raise NotImplementedError
+        """Ask `peer` for its routes again (RFC 2918). Nothing happens if it cannot do that."""
+        self._ask(self.peers[peer], family, now_ns)
+        return self._finish(now_ns)
 
-    def interior_routes(self, metrics: dict[str, int | None], now_ns: int) -> list[Action]:
+    def interior_routes(self, metrics: Mapping[str, int | None], now_ns: int) -> list[Action]:
         """Prefix -> metric of non-BGP routes that next hops resolve over (an IGP, static); None takes one away."""
-        raise NotImplementedError
+        self._recheck(self.next_hops.set_interior(metrics), now_ns)
+        return self._finish(now_ns)
+
+    # What is known
 
     def selection(self, family: AddressFamily, key: bytes) -> Selection | None:
         """What is selected for one route."""
-        raise NotImplementedError
+        group = self.table(family).group_of.get(key)
+        return None if group is None else group.selection
 
     def loc_rib(self, family: AddressFamily) -> Iterator[tuple[tuple[bytes, ...], Selection]]:
         """Every selected route of a family: (keys that share it, selection)."""
-        raise NotImplementedError
+        for group in self.table(family).groups:
+            if group.selection is not None:
+                yield group.keys, group.selection
 
     def candidates(self, family: AddressFamily, key: bytes) -> tuple[Path, ...]:
         """All paths known for one route, the newest first."""
-        raise NotImplementedError
+        group = self.table(family).group_of.get(key)
+        return () if group is None else tuple(sorted(group.paths.values(), key=lambda path: -path.received_ns))
+
+    def explain(self, family: AddressFamily, key: bytes) -> Decision:
+        """The last decision about one route: what was selected, and by which clause every other path lost."""
+        group = self.table(family).group_of.get(key)
+        if group is None:
+            return NOTHING
+        return decide(tuple(group.paths.values()), self._preferences(family), group.incumbent, self._metric(family))
+
+    def adj_rib_in(self, peer: str, family: AddressFamily) -> Iterator[tuple[tuple[bytes, ...], Path]]:
+        """What `peer` announced and import policy let in: (keys, path)."""
+        for group in self.table(family).groups:
+            path = group.paths.get(peer)
+            if path is not None:
+                yield group.keys, path
+
+    def adj_rib_out(self, peer: str, family: AddressFamily) -> Iterator[tuple[tuple[bytes, ...], Attributes, bytes,
+                                                                              Hashable]]:
+        """What `peer` was told: (keys, attributes, next hop, payload)."""
+        its = self.peers[peer]
+        update_group = its.groups.get(family)
+        if update_group is None or peer not in update_group.synced:
+            return
+        for group in self.table(family).groups:
+            sent = group.sent.get(update_group.index)
+            if sent is not None:
+                yield group.keys, sent.attributes, sent.next_hop or its.local_bytes, sent.payload
+
+    # What sessions tell
+
+    def decoder(self, width: int, *, external: bool) -> Decoder:
+        """The memory of UPDATEs for such sessions."""
+        return self.memory.decoder(width, external=external)
+
+    def on_open(self, session: Session, now_ns: int) -> bool:
+        """Collision resolution, RFC 4271 section 6.8: the connection that the higher identifier opened stays."""
+        peer = self.peers[session.neighbor.name]
+        for other in list(peer.sessions.values()):
+            if other is session or other.state < State.OPEN_CONFIRM:
+                continue
+            wins = session.outgoing == (self.router_id > session.remote_router_id) and other.state != State.ESTABLISHED
+            loser = other if wins else session
+            loser.handle(Event.COLLISION_DUMP, now_ns, reason="collision")
+            self.timers.stop(loser.idle_timer)
+            if peer.primary is loser:
+                peer.primary = other if loser is session else session
+            return wins
+        return True
+
+    def on_established(self, session: Session, now_ns: int) -> None:
+        """The session is up: join update groups; the table goes out after the announce delay."""
+        peer = self.peers[session.neighbor.name]
+        agreed = session.agreed
+        if agreed is None:
+            raise TypeError("established without an agreement")
+        if peer.primary is not session:
+            for timer in (peer.primary.retry_timer, peer.primary.idle_timer):
+                self.timers.stop(timer)
+            peer.primary = session
+        peer.established = session
+        peer.connections_established += 1
+        peer.end_of_rib_sent.clear()
+        peer.end_of_rib_received.clear()
+        for family in agreed.families:
+            peer.importers[family] = self._importer(peer, session, family)
+            self._join(peer, session, family)
+        client = any(peer.families[family].route_reflector_client for family in agreed.families)
+        peer.source = Source(peer.neighbor.name, peer.neighbor.remote_asn, session.external, agreed.router_id,
+                             peer.remote_bytes, client)
+        self._resume_stale(peer, session, now_ns)
+        self.actions.append(SessionUp(peer.neighbor.name))
+        self.timers.set(peer.sync_timer, now_ns + self.config.announce_delay_ns)
+
+    def on_updates(self, session: Session, updates: Iterable[Update], now_ns: int) -> None:
+        """Routes came. Raises BgpError (Cease) where a neighbour sends more than it may."""
+        peer = self.peers[session.neighbor.name]
+        name, source = peer.neighbor.name, peer.source
+        importers, tables = peer.importers, self.tables
+        changed = False
+        for attributes, reach, unreach, marker, flaws in updates:
+            for family, keys in unreach:
+                if family in importers and tables[family].remove(name, keys):
+                    changed = True
+            if attributes is not None:
+                for family, next_hop, blocks in reach:
+                    importer = importers.get(family)
+                    if importer is None:
+                        continue
+                    table = tables[family]
+                    if next_hop == peer.local_bytes:
+                        self._reject(peer, table, blocks, Rejected.OWN_NEXT_HOP, now_ns)
+                        continue
+                    for keys, payload in blocks:
+                        for part, verdict in importer(attributes, keys):
+                            if isinstance(verdict, Rejected):
+                                peer.rejected[verdict] = peer.rejected.get(verdict, 0) + len(part)
+                                changed |= table.remove(name, part)
+                            else:
+                                changed |= table.put(name, part, Path(
+                                    source, verdict.attributes, verdict.next_hop or next_hop, payload, now_ns,
+                                    verdict.weight or 0))
+            if marker is not None:
+                changed |= self._end_of_rib(peer, marker, now_ns)
+            peer.flaws += len(flaws)
+        if changed:
+            self._touch(now_ns)
+        self._check_maximum(peer)
+
+    def on_refresh(self, session: Session, message: RouteRefresh, now_ns: int) -> None:
+        """RFC 2918, and the demarcation of RFC 7313 section 4."""
+        peer = self.peers[session.neighbor.name]
+        family = next((one for one in peer.groups if one.id == (message.afi, message.safi)), None)
+        if family is None or session.agreed is None:
+            return                                           # RFC 2918 section 4: not negotiated, ignored
+        enhanced = session.agreed.enhanced_refresh
+        if message.subtype == RefreshSubtype.REQUEST:
+            if peer.neighbor.name not in peer.groups[family].synced:
+                return                                       # the first table is still to come
+            if enhanced:
+                self._send_refresh(peer, session, family, RefreshSubtype.BEGIN, now_ns)
+            self._send_dump(peer, session, family, now_ns)
+            if enhanced:
+                self._send_refresh(peer, session, family, RefreshSubtype.END, now_ns)
+        elif enhanced and message.subtype == RefreshSubtype.BEGIN:
+            self.tables[family].mark_stale(peer.neighbor.name)
+            self._touch(now_ns)
+        elif (enhanced and message.subtype == RefreshSubtype.END
+              and self.tables[family].remove_source(peer.neighbor.name, stale_only=True)):
+            self._touch(now_ns)
+
+    def on_down(self, session: Session, was: State, reset: Reset, now_ns: int) -> None:
+        """A connection ended. Routes go, or become stale if the peer restarts gracefully (RFC 4724 section 4.2)."""
+        peer = self.peers[session.neighbor.name]
+        peer.sessions.pop(session.connection, None)
+        if was != State.ESTABLISHED:
+            return
+        name = peer.neighbor.name
+        peer.established = None
+        peer.connections_dropped += 1
+        peer.last_reset = reset
+        self.timers.stop(peer.sync_timer)
+        for family in list(peer.groups):
+            self._leave(peer, family)
+        agreed = session.agreed
+        kept = {(afi, safi) for afi, safi, _ in agreed.peer.restart_families} if agreed is not None else set()
+        graceful = reset.reason == "Peer closed the session" and bool(kept)
+        for family, table in self.tables.items():
+            if graceful and family.id in kept:
+                table.remove_source(name, stale_only=True)   # a second restart: RFC 4724 section 4.2
+                table.mark_stale(name)
+            else:
+                table.remove_source(name)
+        if graceful and agreed is not None and agreed.peer.restart is not None:
+            self.timers.set(peer.stale_timer, now_ns + agreed.peer.restart[1] * NS_PER_S)
+        peer.importers.clear()
+        self._touch(now_ns)
+        self.actions.append(SessionDown(name, reset.reason))
+
+    # Sessions
+
+    def _start(self, peer: Peer, now_ns: int) -> None:
+        peer.started = True
+        event = Event.MANUAL_START_PASSIVE if peer.neighbor.passive else Event.MANUAL_START
+        self.timers.stop(peer.primary.idle_timer)
+        peer.primary.handle(event, now_ns)
+
+    @staticmethod
+    def _all_sessions(peer: Peer) -> list[Session]:
+        return list({id(session): session for session in (*peer.sessions.values(), peer.primary)}.values())
+
+    def _importer(self, peer: Peer, session: Session, family: AddressFamily) -> Importer:
+        return Importer(family, peer.families[family], local_asn=session.local_asn, remote_asn=peer.neighbor.remote_asn,
+                        external=session.external, router_id=self.router_id, cluster_id=self.cluster_id,
+                        enforce_first_as=peer.neighbor.enforce_first_as)
+
+    def _check_maximum(self, peer: Peer) -> None:
+        for family, config in peer.families.items():
+            limit = config.max_prefixes
+            if limit is not None and self.table(family).accepted.get(peer.neighbor.name, 0) > limit:
+                # RFC 4486 section 4
+                raise BgpError(ErrorCode.CEASE, Cease.MAXIMUM_PREFIXES, f"more than {limit} routes of {family.name}",
+                               family.afi.to_bytes(2) + bytes([family.safi]) + limit.to_bytes(4))
+
+    def _reject(self, peer: Peer, table: Table, blocks: Iterable[tuple[tuple[bytes, ...], Hashable]], why: Rejected,
+                now_ns: int) -> None:
+        for keys, _ in blocks:
+            peer.rejected[why] = peer.rejected.get(why, 0) + len(keys)
+            if table.remove(peer.neighbor.name, keys):
+                self._touch(now_ns)
+
+    # Graceful restart of a neighbour: this end helps
+
+    def _resume_stale(self, peer: Peer, session: Session, now_ns: int) -> None:
+        """The peer is back: keep what it says it still forwards, until End-of-RIB or the stale path timer."""
+        agreed = session.agreed
+        listed = agreed.peer.restart_families if agreed is not None else ()
+        forwarding = {(afi, safi) for afi, safi, flags in listed if flags & FORWARDING_STATE}
+        self.timers.stop(peer.stale_timer)
+        for family, table in self.tables.items():
+            if family.id not in forwarding and table.remove_source(peer.neighbor.name, stale_only=True):
+                self._touch(now_ns)
+        if forwarding:
+            self.timers.set(peer.stale_timer, now_ns + self.config.stale_path_time_s * NS_PER_S)
+
+    def _end_of_rib(self, peer: Peer, marker: tuple[int, int], now_ns: int) -> bool:
+        for family, table in self.tables.items():
+            if family.id == marker:
+                peer.end_of_rib_received[family] = now_ns
+                return table.remove_source(peer.neighbor.name, stale_only=True)
+        return False
+
+    def _purge(self, peer: Peer, now_ns: int) -> None:
+        for table in self.tables.values():
+            if table.remove_source(peer.neighbor.name, stale_only=True):
+                self._touch(now_ns)
+
+    # Decisions
+
+    def _touch(self, now_ns: int) -> None:
+        """Something is dirty: decide after the update delay, together with all that comes until then."""
+        if self._decision_timer.deadline_ns is None:
+            self.timers.set(self._decision_timer, now_ns + self.config.update_delay_ns)
+
+    def _preferences(self, family: AddressFamily) -> Preferences:
+        found = self._prefer.get(family)
+        if found is None:
+            config = self.config
+            found = self._prefer[family] = Preferences(
+                config.max_paths.get(family, 1), config.multipath_relax, config.compare_router_id,
+                config.always_compare_med, config.default_local_pref, family.rank)
+        return found
+
+    def _metric(self, family: AddressFamily) -> Callable[[bytes], int | None] | None:
+        return self.next_hops.metric if family in self.config.tracked_families else None
+
+    def _run_decisions(self, now_ns: int) -> None:
+        # IPv4 unicast first: the next hops of the others resolve over it.
+        for family in (IPV4_UNICAST, *(family for family in self.tables if family is not IPV4_UNICAST)):
+            changes = self._decide(self.tables[family], now_ns)
+            if changes:
+                self.actions.append(RoutesChanged(family, tuple(changes)))
+                if family is IPV4_UNICAST:
+                    self._recheck(self.next_hops.changed(key for change in changes for key in change.keys), now_ns)
+        self.timers.stop(self._decision_timer)
+        self._flush_all(now_ns)
+
+    def _decide(self, table: Table, now_ns: int) -> list[Change]:
+        prefer, metric = self._preferences(table.family), self._metric(table.family)
+        followers = [group for (family, _), group in self.groups.items() if family is table.family and group.active]
+        changes = []
+        dirty = list(table.dirty)
+        table.dirty.clear()
+        for group in dirty:
+            old = group.selection
+            new = decide(tuple(group.paths.values()), prefer, None if old is None else old.best, metric).selection
+            group.incumbent = None if old is None else old.best
+            group.selection = new
+            if not group.paths:
+                table.empty[group] = None
+            if new is old or (new is not None and new.same(old)):
+                continue
+            table.version += 1
+            group.version, group.changed_ns = table.version, now_ns
+            changes.append(Change(group.keys, old, new))
+            if old is None or new is None or not old.best.same(new.best):
+                for follower in followers:
+                    follower.pending[group] = None
+        return changes
+
+    def _recheck(self, next_hops: Mapping[bytes, None], now_ns: int) -> None:
+        """Next hops came, went or moved: decide again about the routes that use them."""
+        if not next_hops:
+            return
+        for family in self.config.tracked_families:
+            table = self.table(family)
+            for group in table.groups:
+                if any(path.next_hop in next_hops for path in group.paths.values()):
+                    table.dirty[group] = None
+        self._touch(now_ns)
+
+    # Update groups
+
+    def _join(self, peer: Peer, session: Session, family: AddressFamily) -> None:
+        agreed = session.agreed
+        if agreed is None:
+            raise TypeError("no agreement to join by")
+        outbound = outbound_of(
+            peer.neighbor, family, peer.families[family], external=session.external, local_asn=session.local_asn,
+            self_bytes=len(peer.local_bytes), limit=agreed.limit, width=agreed.width,
+            graceful_shutdown=peer.graceful_shutdown, router_id=self.router_id, cluster_id=self.cluster_id,
+            default_local_pref=self.config.default_local_pref)
+        group = self.groups.get((family, outbound))
+        if group is None:
+            group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
+        if group.active and len(group.members) == 1:
+            # From now on the one that was alone is told its own routes too, as FRR does.
+            group.pending.update(dict.fromkeys(
+                one for one in group.table.groups
+                if one.selection is not None and one.selection.best.source.name in group.members))
+        group.members[peer.neighbor.name] = peer.local_bytes
+        peer.groups[family] = group
+
+    @staticmethod
+    def _leave(peer: Peer, family: AddressFamily) -> None:
+        group = peer.groups.pop(family)
+        group.members.pop(peer.neighbor.name, None)
+        group.synced.pop(peer.neighbor.name, None)
+        if group.active and not group.synced:
+            group.deactivate()
+
+    def _regroup(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
+        """The peer is to be told something else: move it to the group that is told so, and tell it the difference."""
+        session, old = peer.established, peer.groups[family]
+        if session is None:
+            return
+        was_synced = peer.neighbor.name in old.synced
+        before = {key: None for keys, *_ in self.adj_rib_out(peer.neighbor.name, family) for key in keys}
+        self._leave(peer, family)
+        self._join(peer, session, family)
+        if was_synced:
+            self._tell_all(peer, session, family, now_ns)
+            for keys, *_ in self.adj_rib_out(peer.neighbor.name, family):
+                for key in keys:
+                    before.pop(key, None)
+            if before:
+                batch = peer.groups[family].batch()
+                batch.withdraw(before)
+                self._send(peer, session, batch.encode(), batch.messages, now_ns)
+
+    def _sync(self, peer: Peer, now_ns: int) -> None:
+        """Send the whole table, then End-of-RIB; from now on the peer follows its update groups."""
+        session = peer.established
+        if session is None or session.agreed is None:
+            return
+        for family in session.agreed.families:
+            self._tell_all(peer, session, family, now_ns)
+            if session.agreed.peer.restart is not None:
+                session.traffic.sent.updates += 1
+                session.send(end_of_rib(family.id), now_ns)
+                peer.end_of_rib_sent[family] = now_ns
+
+    def _tell_all(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
+        group = peer.groups[family]
+        if not group.active:
+            group.activate()
+        self._flush(group, now_ns)
+        self._send_dump(peer, session, family, now_ns)
+        group.synced[peer.neighbor.name] = None
+
+    def _send_dump(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
+        pieces, messages = peer.groups[family].dump()
+        self._send(peer, session, pieces, messages, now_ns)
+
+    def _flush_all(self, now_ns: int) -> None:
+        wait_ns: int | None = None
+        for group in self.groups.values():
+            if not group.pending:
+                continue
+            if now_ns < group.next_send_ns:
+                wait_ns = group.next_send_ns if wait_ns is None else min(wait_ns, group.next_send_ns)
+            else:
+                self._flush(group, now_ns)
+        if wait_ns is not None:
+            self.timers.set(self._mrai_timer, wait_ns)
+        for table in self.tables.values():
+            table.sweep()
+
+    def _flush(self, group: UpdateGroup, now_ns: int) -> None:
+        batch = group.flush()
+        if not batch:
+            return
+        group.next_send_ns = now_ns + group.outbound.mrai_ns
+        pieces = batch.encode()
+        for name in group.synced:
+            peer = self.peers[name]
+            if peer.established is not None:
+                self._send(peer, peer.established, pieces, batch.messages, now_ns)
+
+    @staticmethod
+    def _send(peer: Peer, session: Session, pieces: tuple[bytes, ...], messages: int, now_ns: int) -> None:
+        data = pieces[0] if len(pieces) == 1 else peer.local_bytes.join(pieces)
+        if data:
+            session.traffic.sent.updates += messages
+            session.send(data, now_ns)
+
+    def _ask(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
+        session = peer.established
+        if session is not None and session.agreed is not None and session.agreed.refresh and family in peer.groups:
+            self._send_refresh(peer, session, family, RefreshSubtype.REQUEST, now_ns)
+
+    @staticmethod
+    def _send_refresh(_peer: Peer, session: Session, family: AddressFamily, subtype: int, now_ns: int) -> None:
+        session.traffic.sent.route_refreshes += 1
+        session.send(encode_refresh(RouteRefresh(family.afi, family.safi, subtype)), now_ns)
+
+    def _finish(self, now_ns: int) -> list[Action]:
+        """Run what is due at once, and hand the actions over."""
+        due_ns = self._decision_timer.deadline_ns
+        if due_ns is not None and due_ns <= now_ns:
+            self.timers.stop(self._decision_timer)
+            self._run_decisions(now_ns)
+        actions, self.actions = self.actions, []
+        return actions

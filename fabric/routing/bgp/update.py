@@ -1,8 +1,9 @@
 """UPDATE messages: bytes to routes and back (RFC 4271 section 4.3, RFC 4760, RFC 7606).
 
-A fabric sends the same bytes again and again: a route reaches a leaf through every spine, and one spine tells all leaves
-the same. So a `Decoder` remembers what bytes meant, at three grains: a whole message, an attribute list without its next
-hop, and an NLRI field. It is a pure function of its arguments with a memory, and may be shared by any number of speakers.
+A fabric sends the same bytes again and again: a route reaches a leaf through every spine, and one spine tells all
+leaves the same. So a `Decoder` remembers what bytes meant, at three grains: a whole message, an attribute list
+without its next hop, and an NLRI field. It is a pure function of its arguments with a memory, and may be shared by
+any number of speakers.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _UPDATE: Final = bytes([MessageType.UPDATE])
 _MP_FLAGS: Final = bytes([OPTIONAL | AttributeFlag.EXTENDED_LENGTH])
 _MEMORY_ENTRIES: Final = 1 << 17
 """Entries per memory; a full one is emptied. At some 200 bytes each: 26 MB."""
+_STREAM_MEMORY_BYTES: Final = 16 << 20
+"""Bytes of remembered pieces of streams; what they mean takes about five times as much."""
 
 
 class Reach(NamedTuple):
@@ -77,6 +80,8 @@ class Decoder:
         self.families = {family.id: family for family in (IPV4_UNICAST, *families)}
         self.width = width
         self.external = external
+        self._streams: dict[bytes, tuple[Update, ...]] = {}
+        self._streams_bytes = 0
         self._updates: dict[bytes, Update] = {}
         self._attributes: dict[bytes, Attributes] = {}
         self._nlri: dict[tuple[tuple[int, int], bool], dict[bytes, tuple[Block, ...]]] = {}
@@ -94,6 +99,31 @@ class Decoder:
             self._updates.clear()
         self._updates[body] = update
         return update
+
+    def stream(self, data: bytes, limit: int) -> tuple[Update, ...] | None:
+        """UPDATEs in `data` if it is a whole number of well-formed ones of at most `limit` bytes; None otherwise."""
+        found = self._streams.get(data)
+        if found is not None:
+            return found
+        updates = []
+        at, end = 0, len(data)
+        while at < end:
+            length = data[at + 16] << 8 | data[at + 17] if at + HEADER_BYTES <= end else 0
+            if not 23 <= length <= min(limit, end - at):
+                return None
+            if data[at + 18] != MessageType.UPDATE or data[at:at + 16] != MARKER:
+                return None
+            try:
+                updates.append(self.update(data[at + HEADER_BYTES:at + length]))
+            except UpdateError:
+                return None                                  # read again message by message, up to the bad one
+            at += length
+        self._streams_bytes += end
+        if self._streams_bytes > _STREAM_MEMORY_BYTES:
+            self._streams.clear()
+            self._streams_bytes = end
+        result = self._streams[data] = tuple(updates)
+        return result
 
     def _quick(self, body: bytes) -> Update | None:
         """IPv4 announcement whose attributes begin with ORIGIN, AS_PATH, NEXT_HOP in this order, all well.
@@ -207,6 +237,21 @@ class Decoder:
             fields.flaws.append(UpdateError(
                 UpdateErrorCode.MISSING_WELL_KNOWN, f"no {', '.join(missing)}", "withdraw",
                 bytes([AttributeType[missing[0]]])))
+
+
+class Memory:
+    """Decoders shared by any number of speakers of one fabric: what one has read, the others need not read again."""
+
+    def __init__(self, families: Iterable[AddressFamily] = ()) -> None:
+        self._families = tuple(families)
+        self._decoders: dict[tuple[int, bool], Decoder] = {}
+
+    def decoder(self, width: int, *, external: bool) -> Decoder:
+        """The decoder for sessions of this kind."""
+        found = self._decoders.get((width, external))
+        if found is None:
+            found = self._decoders[width, external] = Decoder(self._families, width=width, external=external)
+        return found
 
 
 def encode_update(update: Update, limit: int = 65535) -> bytes:

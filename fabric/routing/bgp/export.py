@@ -1,0 +1,263 @@
+"""From Loc-RIB to UPDATEs: update groups. Peers that must be told the same are told the same bytes, made once.
+
+What differs between peers of a group is at most the next hop ('self': this end's address of each session). It stays
+open in the encoded batch, and each peer's bytes are one ``join``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fabric.routing.bgp.afi import AddressFamily
+from fabric.routing.bgp.attributes import Attributes, prepend
+from fabric.routing.bgp.config import Neighbor, PeerFamily
+from fabric.routing.bgp.policy import evaluate, looks_at_prefixes
+from fabric.routing.bgp.rib import Group, Path, Sent, Table
+from fabric.routing.bgp.update import reach_messages, unreach_messages
+from fabric.wire.iana import Community
+
+_NOT_TO_EXTERNAL: Final = (Community.NO_EXPORT, Community.NO_EXPORT_SUBCONFED)
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """All that decides what a peer is told: peers with equal Outbound share an update group."""
+
+    external: bool
+    client: bool
+    """A client of this route reflector, RFC 4456."""
+    local_asn: int
+    config: PeerFamily
+    self_bytes: int
+    """Length of this end's address: 4, or 16 for IPv6 next hops (RFC 8950)."""
+    limit: int
+    width: int
+    mrai_ns: int
+    graceful_shutdown: bool
+    router_id: int
+    cluster_id: int
+    default_local_pref: int
+
+
+class Batch:
+    """UPDATEs for one update group: pieces between which each peer's own next hop goes."""
+
+    def __init__(self, family: AddressFamily, outbound: Outbound) -> None:
+        self._family = family
+        self._outbound = outbound
+        self._reach: dict[tuple[bytes, bytes, Hashable], tuple[Sent, list[bytes]]] = {}
+        self._gone: list[bytes] = []
+        self.messages = 0
+
+    def announce(self, sent: Sent, keys: Iterable[bytes]) -> None:
+        """Routes with equal attributes, next hop and payload share UPDATEs."""
+        where = (sent.attributes.wire, sent.next_hop, sent.payload)
+        entry = self._reach.get(where)
+        if entry is None:
+            entry = self._reach[where] = (sent, [])
+        entry[1].extend(keys)
+
+    def withdraw(self, keys: Iterable[bytes]) -> None:
+        """Routes to take back."""
+        self._gone.extend(keys)
+
+    def __bool__(self) -> bool:
+        return bool(self._reach or self._gone)
+
+    def encode(self) -> tuple[bytes, ...]:
+        """Pieces to be joined by the peer's next hop; one piece: the same for all. Withdrawals come first."""
+        family, out = self._family, self._outbound
+        pieces: list[bytes] = []
+        part: list[bytes] = []
+        if self._gone:
+            for message in unreach_messages(family, family.encode_nlri(self._gone, None, True), out.limit):
+                part.append(message)
+                self.messages += 1
+        for sent, keys in self._reach.values():
+            nlri = family.encode_nlri(keys, sent.payload, False)
+            size = len(sent.next_hop) or out.self_bytes
+            for before, behind in reach_messages(family, sent.attributes, size, nlri, out.limit, out.width):
+                self.messages += 1
+                part.append(before)
+                if sent.next_hop:
+                    part.append(sent.next_hop)
+                else:
+                    pieces.append(b"".join(part))
+                    part = []
+                part.append(behind)
+        pieces.append(b"".join(part))
+        return tuple(pieces)
+
+
+class UpdateGroup:
+    """Adj-RIB-Out of peers that are told the same in one family."""
+
+    def __init__(self, index: int, table: Table, outbound: Outbound) -> None:
+        self.index = index
+        self.table = table
+        self.outbound = outbound
+        self.members: dict[str, bytes] = {}
+        """Name -> this end's packed address; established, told or not yet."""
+        self.synced: dict[str, None] = {}
+        """Members that were sent the whole table and now follow its changes."""
+        self.pending: dict[Group, None] = {}
+        self.active = False
+        self.advertised = 0
+        """Routes in the Adj-RIB-Out."""
+        self.next_send_ns = 0
+        """MinRouteAdvertisementInterval: nothing before this time."""
+        self.version = 0
+        self._dump: tuple[int, tuple[bytes, ...], int] = (-1, (), 0)
+        self._memory: dict[tuple[bytes, bytes, bool, bool, int], tuple[Attributes, bytes] | None] = {}
+        self._per_key = looks_at_prefixes(outbound.config.export_policy)
+
+    def activate(self) -> None:
+        """Start to follow the table: everything is pending."""
+        self.active = True
+        self.pending.update(dict.fromkeys(self.table.groups))
+        self.table.queues.append(self.pending)
+
+    def deactivate(self) -> None:
+        """Nobody is left: forget what was told."""
+        self.active = False
+        self.pending.clear()
+        self.table.queues = [queue for queue in self.table.queues if queue is not self.pending]
+        for group in self.table.groups:
+            group.sent.pop(self.index, None)
+        self.advertised = 0
+        self.version += 1
+
+    def batch(self) -> Batch:
+        """An empty batch for this group's peers."""
+        return Batch(self.table.family, self.outbound)
+
+    def flush(self) -> Batch:
+        """Compare what is selected with what was told, for all pending routes: what `synced` must hear now."""
+        batch = self.batch()
+        index = self.index
+        queue = list(self.pending)
+        self.pending.clear()
+        for group in queue:
+            for part in self._parts(group):
+                old, new = part.sent.get(index), self.desired(part)
+                if new == old:
+                    continue
+                self.version += 1
+                if new is None:
+                    del part.sent[index]
+                    self.advertised -= len(part.members)
+                    batch.withdraw(part.keys)
+                else:
+                    part.sent[index] = new
+                    if old is None:
+                        self.advertised += len(part.members)
+                    batch.announce(new, part.keys)
+        return batch
+
+    def dump(self) -> tuple[tuple[bytes, ...], int]:
+        """(pieces, number of UPDATEs) of the whole Adj-RIB-Out; made once as long as it does not change."""
+        if self._dump[0] != self.version:
+            batch = self.batch()
+            for group in self.table.groups:
+                sent = group.sent.get(self.index)
+                if sent is not None:
+                    batch.announce(sent, group.keys)
+            pieces = batch.encode()
+            self._dump = (self.version, pieces, batch.messages)
+        return self._dump[1], self._dump[2]
+
+    def _parts(self, group: Group) -> Iterable[Group]:
+        """The group itself, or its parts where the export policy tells its routes apart."""
+        if not self._per_key or group.selection is None or len(group.members) == 1:
+            return (group,)
+        best = group.selection.best
+        outcomes: dict[Sent | None, list[bytes]] = {}
+        for key in group.keys:
+            outcomes.setdefault(self._judge(best, key), []).append(key)
+        parts = [self.table.part(group, keys) for keys in list(outcomes.values())[1:]]
+        for part in parts:
+            self.pending.pop(part, None)                     # dealt with here and now
+        return (group, *parts)
+
+    def desired(self, group: Group) -> Sent | None:
+        """What the peers should be told about a group; None: nothing."""
+        if group.selection is None:
+            return None
+        best = group.selection.best
+        if self._per_key:
+            return self._judge(best, next(iter(group.members)))
+        if len(self.members) == 1 and best.source.name in self.members:
+            return None                                      # FRR: alone in its group, it is not told its own routes
+        source = best.source
+        where = (best.attributes.wire, best.next_hop, source.external, source.client,
+                 0 if self.outbound.external else source.router_id)
+        if best.source.local:                                # its MED goes out, and there are few of them
+            return self._judge(best, None)
+        if where not in self._memory:
+            sent = self._judge(best, None)
+            self._memory[where] = None if sent is None else (sent.attributes, sent.next_hop)
+        found = self._memory[where]
+        return None if found is None else Sent(found[0], found[1], best.payload)
+
+    def _judge(self, best: Path, key: bytes | None) -> Sent | None:
+        out, family, its = self.outbound, self.table.family, best.attributes
+        source = best.source
+        if len(self.members) == 1 and source.name in self.members:
+            return None
+        if Community.NO_ADVERTISE in its.communities:
+            return None
+        if out.external and any(community in its.communities for community in _NOT_TO_EXTERNAL):
+            return None
+        reflected = not source.local and not source.external and not out.external
+        if reflected and not (source.client or out.client):
+            return None                                      # RFC 4456 section 6: non-client to non-client
+        verdict = evaluate(out.config.export_policy, family, key, self._outgoing(its, best, reflected=reflected))
+        if verdict is None:
+            return None
+        next_hop = self._next_hop(best) if verdict.next_hop is None else verdict.next_hop
+        attributes = verdict.attributes
+        if out.external:
+            attributes = replace(attributes, as_path=prepend(attributes.as_path, out.local_asn), local_pref=None)
+        if out.graceful_shutdown:
+            # RFC 8326 section 4.1; towards internal peers LOCAL_PREF 0 at once.
+            attributes = replace(
+                attributes, communities=tuple(sorted({*attributes.communities, int(Community.GRACEFUL_SHUTDOWN)})),
+                local_pref=None if out.external else 0)
+        return Sent(attributes, next_hop, best.payload)
+
+    def _outgoing(self, its: Attributes, best: Path, *, reflected: bool) -> Attributes:
+        """Attributes before export policy."""
+        out = self.outbound
+        if out.external:
+            # RFC 4271 section 5.1.4: MED is not passed on to other neighbouring AS; only its originator's own goes out.
+            return replace(its, med=its.med if best.source.local else None, originator_id=None, cluster_list=())
+        local_pref = out.default_local_pref if its.local_pref is None else its.local_pref
+        if not reflected:
+            return replace(its, local_pref=local_pref)
+        originator = best.source.router_id if its.originator_id is None else its.originator_id
+        return replace(its, local_pref=local_pref, originator_id=originator,
+                       cluster_list=(out.cluster_id, *its.cluster_list))                # RFC 4456 section 8
+
+    def _next_hop(self, best: Path) -> bytes:
+        """RFC 4271 section 5.1.3; b'' stands for this end's address."""
+        out, config, family = self.outbound, self.outbound.config, self.table.family
+        if not best.next_hop or config.next_hop_self:
+            return b""
+        if family.keeps_next_hop or config.next_hop_unchanged or not out.external:
+            return best.next_hop
+        return b""
+
+
+def outbound_of(neighbor: Neighbor, family: AddressFamily, config: PeerFamily, *, external: bool, local_asn: int,
+                self_bytes: int, limit: int, width: int, graceful_shutdown: bool, router_id: int, cluster_id: int,
+                default_local_pref: int) -> Outbound:
+    """The key of the update group of a neighbour; what import alone looks at is left out of it."""
+    bare = replace(config, import_policy=PeerFamily().import_policy, allowas_in=0, max_prefixes=None)
+    if family.keeps_next_hop:
+        bare = replace(bare, next_hop_unchanged=False)       # it is so anyway
+    return Outbound(external, config.route_reflector_client, local_asn, bare, self_bytes, limit, width,
+                    neighbor.mrai_ns, graceful_shutdown, router_id, cluster_id, default_local_pref)
+
+

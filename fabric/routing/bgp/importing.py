@@ -1,0 +1,92 @@
+"""From Adj-RIB-In to candidate path: loop checks, what external peers may not say, graceful shutdown, import policy.
+
+All of it is a function of the attributes (and of the prefix, if the policy looks at it), so it is done once per
+distinct attributes and remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Final
+
+from fabric.routing.bgp.afi import AddressFamily
+from fabric.routing.bgp.attributes import PARTIAL, Attributes, neighbor_asn, path_count
+from fabric.routing.bgp.config import PeerFamily
+from fabric.routing.bgp.policy import Verdict, evaluate, looks_at_prefixes
+from fabric.wire.iana import Community
+
+GRACEFUL_SHUTDOWN_LOCAL_PREF: Final = 0
+"""RFC 8326 section 4.2: lowest preference."""
+
+
+class Rejected(Enum):
+    """Why a received route is no candidate; value: where the rule stands."""
+
+    AS_LOOP = "RFC 4271 section 9.1.2: own AS in AS_PATH"
+    ORIGINATOR = "RFC 4456 section 8: own ORIGINATOR_ID"
+    CLUSTER_LOOP = "RFC 4456 section 8: own cluster in CLUSTER_LIST"
+    FIRST_AS = "RFC 4271 section 6.3: first AS is not the neighbour's"
+    OWN_NEXT_HOP = "RFC 4271 section 6.3: next hop is this router"
+    POLICY = "import policy"
+
+
+class Importer:
+    """Import side of one neighbour and family."""
+
+    def __init__(self, family: AddressFamily, config: PeerFamily, *, local_asn: int, remote_asn: int, external: bool,
+                 router_id: int, cluster_id: int, enforce_first_as: bool) -> None:
+        self.family = family
+        self.config = config
+        self.local_asn = local_asn
+        self.remote_asn = remote_asn
+        self.external = external
+        self.router_id = router_id
+        self.cluster_id = cluster_id
+        self.enforce_first_as = enforce_first_as
+        self._per_key = looks_at_prefixes(config.import_policy)
+        self._memory: dict[bytes, Verdict | Rejected] = {}
+
+    def __call__(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Iterator[tuple[tuple[bytes, ...],
+                                                                                        Verdict | Rejected]]:
+        """What becomes of `keys` under `attributes`: parts of the keys with their verdict."""
+        found = self._memory.get(attributes.wire)
+        if found is None:
+            if self._per_key:
+                yield from self._each(attributes, keys)
+                return
+            found = self._memory[attributes.wire] = self._judge(attributes, None)
+        yield keys, found
+
+    def _each(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Iterator[tuple[tuple[bytes, ...],
+                                                                                     Verdict | Rejected]]:
+        parts: dict[Verdict | Rejected, list[bytes]] = {}
+        for key in keys:
+            parts.setdefault(self._judge(attributes, key), []).append(key)
+        for verdict, taken in parts.items():
+            yield tuple(taken), verdict
+
+    def _judge(self, its: Attributes, key: bytes | None) -> Verdict | Rejected:
+        if path_count(its.as_path, self.local_asn) > self.config.allowas_in:
+            return Rejected.AS_LOOP
+        if its.originator_id == self.router_id:
+            return Rejected.ORIGINATOR
+        if self.cluster_id in its.cluster_list:
+            return Rejected.CLUSTER_LOOP
+        if self.external and self.enforce_first_as and neighbor_asn(its.as_path) != self.remote_asn:
+            return Rejected.FIRST_AS
+        local_pref = its.local_pref
+        if self.external and Community.GRACEFUL_SHUTDOWN in its.communities:
+            local_pref = GRACEFUL_SHUTDOWN_LOCAL_PREF
+        verdict = evaluate(self.config.import_policy, self.family, key, normalised(its, local_pref))
+        return Rejected.POLICY if verdict is None else verdict
+
+
+def normalised(its: Attributes, local_pref: int | None) -> Attributes:
+    """Communities sorted and unique, as FRR keeps them; foreign attributes marked partial (RFC 4271 section 5)."""
+    return replace(
+        its, local_pref=local_pref, communities=tuple(sorted(set(its.communities))),
+        ext_communities=tuple(sorted(set(its.ext_communities))),
+        large_communities=tuple(sorted(set(its.large_communities))),
+        unknown=tuple((flags | PARTIAL, code, value) for flags, code, value in its.unknown))

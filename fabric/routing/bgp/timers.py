@@ -1,0 +1,68 @@
+"""Timers as numbers: the owner of time asks when something is due, and says when it is.
+
+A timer that is pushed back (a hold timer, with every message) costs one assignment: its old place in the heap is
+found to be too early when it comes up, and only then moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+
+class Timer:
+    """One timer. `deadline_ns` None: stopped."""
+
+    __slots__ = ("deadline_ns", "expire", "queued_ns")
+
+    def __init__(self, expire: Callable[[int], None]) -> None:
+        self.expire = expire
+        self.deadline_ns: int | None = None
+        self.queued_ns: int | None = None
+        """Earliest entry in the heap."""
+
+
+class Timers:
+    """All timers of a speaker, in order of (deadline, order of setting)."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Timer]] = []
+        self._count = 0
+
+    def set(self, timer: Timer, deadline_ns: int) -> None:
+        """Start or restart."""
+        timer.deadline_ns = deadline_ns
+        if timer.queued_ns is None or deadline_ns < timer.queued_ns:
+            self._push(timer, deadline_ns)
+
+    @staticmethod
+    def stop(timer: Timer) -> None:
+        """Stop; harmless if it is not running."""
+        timer.deadline_ns = None
+
+    def _push(self, timer: Timer, deadline_ns: int) -> None:
+        timer.queued_ns = deadline_ns
+        self._count += 1
+        heappush(self._heap, (deadline_ns, self._count, timer))
+
+    def next_ns(self) -> int | None:
+        """Earliest deadline, None if no timer runs."""
+        heap = self._heap
+        while heap:
+            queued_ns, _, timer = heap[0]
+            if timer.deadline_ns == queued_ns:
+                return queued_ns
+            heappop(heap)
+            if timer.queued_ns == queued_ns:
+                timer.queued_ns = None
+                if timer.deadline_ns is not None:
+                    self._push(timer, timer.deadline_ns)
+        return None
+
+    def run(self, now_ns: int) -> None:
+        """Let every timer expire that is due; those they start anew and that are due too."""
+        while (due_ns := self.next_ns()) is not None and due_ns <= now_ns:
+            _, _, timer = heappop(self._heap)
+            timer.queued_ns = None
+            timer.deadline_ns = None
+            timer.expire(now_ns)
