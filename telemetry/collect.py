@@ -18,6 +18,7 @@ from fabric.engine.counters import Snapshot
 from fabric.errors import FabricError
 from fabric.units import PS_PER_S
 from telemetry.columns import SnapshotMetrics
+from telemetry.compat.model import Layer
 from telemetry.derive import RunInfo
 from telemetry.metrics import BY_NAME, CATALOGUE
 
@@ -37,13 +38,15 @@ class FabricCollector(Collector):
     source : callable      returns the Snapshot to show; may block, may raise FabricError
     info : RunInfo         what the Snapshot does not know
     clock : callable       wall clock in seconds, for the two metrics about the exporter itself
+    layer : Layer          another exporter's names (telemetry/compat); None: ours
     """
 
     def __init__(self, source: Callable[[], Snapshot], info: RunInfo,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic, layer: Layer | None = None) -> None:
         self._source = source
         self._metrics = SnapshotMetrics(info)
         self._clock = clock
+        self._layer = layer
         self._lock = threading.Lock()
         self._last: tuple[float, int] | None = None
 
@@ -56,7 +59,8 @@ class FabricCollector(Collector):
         with self._lock:
             snapshot = self._source()
             start_s = self._clock()
-            families = list(self._metrics.families(snapshot))
+            native = self._metrics.families(snapshot)
+            families = list(native if self._layer is None else self._layer.families(native))
             if self._last is not None and start_s > self._last[0]:
                 sim_s = (snapshot.time_ps - self._last[1]) / PS_PER_S
                 families.append(_single("fabric_sim_realtime_ratio", sim_s / (start_s - self._last[0])))

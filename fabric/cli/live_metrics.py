@@ -13,20 +13,23 @@ from fabric.cli.live_facts import observed
 from fabric.cli.run_info import of_plan
 from fabric.report.session import Plan
 from telemetry.collect import FabricCollector, SnapshotRelay
+from telemetry.compat.registry import LAYERS
 from telemetry.server import serve
 
 if TYPE_CHECKING:  # annotations only
     from fabric.engine.driver import Emulator
 
 
-def serve_metrics(listen: str, plan: Plan, stack: ExitStack) -> Callable[[Emulator], None]:
+def serve_metrics(listen: str, compat: str | None, plan: Plan, stack: ExitStack) -> Callable[[Emulator], None]:
     """Serve until the stack is closed; returns what to call with the engine, between two calls of it.
+
+    `compat` names the exporter whose names are served instead of ours.
 
     Raises: ListenError for an address that cannot be listened on.
     """
     relay = SnapshotRelay()
     registry = CollectorRegistry()
-    registry.register(FabricCollector(relay, of_plan(plan)))
+    registry.register(FabricCollector(relay, of_plan(plan), layer=LAYERS[compat] if compat else None))
     server = stack.enter_context(serve(listen, registry))
     print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:  # the engine and its compiler are loaded when there is someth
     from fabric.engine.driver import Emulator
     from fabric.report.session import Hooks, Plan
 
+COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
+"""Names in telemetry/compat/registry.py, which --help must not load."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -75,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metrics", metavar="ADDRESS:PORT", help="serve live metrics to Prometheus, such as 127.0.0.1:9464"
+    )
+    parser.add_argument(
+        "--compat",
+        choices=COMPAT,
+        help="with --metrics: the same values under the names of that exporter, for dashboards made for it; scrape "
+        "with honor_labels: true",
     )
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
     parser.add_argument("--json", action="store_true", help="print directory, status, digest and summary as JSON")
@@ -167,6 +176,8 @@ def _checked(args: argparse.Namespace) -> int | None:
         problems.append(
             Problem("--force", "has no effect without --out", "name the directory to replace, or leave it out")
         )
+    if args.compat is not None and args.metrics is None:
+        problems.append(Problem("--compat", "has no effect without --metrics", "add --metrics 127.0.0.1:9464"))
     if args.scheduler == "sequential" and args.threads > 1:
         problems.append(Problem("--threads", "the sequential scheduler has one", "leave out --threads or --scheduler"))
     if problems:
@@ -183,7 +194,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
     if args.metrics is not None:
         from fabric.cli.live_metrics import serve_metrics  # noqa: PLC0415  telemetry only where it is asked for
 
-        offer = serve_metrics(args.metrics, plan, stack)
+        offer = serve_metrics(args.metrics, args.compat, plan, stack)
 
     def on_pause(engine: Emulator) -> None:
         line.first_answer()

@@ -1,0 +1,1 @@
+"""The same values under the names of exporters that people have dashboards for."""

@@ -1,0 +1,94 @@
+"""Aliases: how a metric of another exporter is made of one of ours. Tables of them are in the files beside this one.
+
+Rules
+1. An alias takes the samples of one native name on hosts or on switches, scales them and writes them under another name
+   and other labels. Samples that get the same name and labels are added (XOFF and XON frames, where the other exporter
+   counts PFC frames).
+2. One answer holds every device of the fabric, where the other exporter runs on each of them. Its `instance`, which
+   Prometheus would add, is therefore a label here: scrape with `honor_labels: true`.
+3. The types and names are the other exporter's, also where they break Prometheus' own rules: dashboards depend on them.
+4. Metrics about the run itself (fabric_run_info, fabric_sim_*) stay: without the dilation no rate can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from prometheus_client.core import Metric
+from prometheus_client.samples import Sample
+
+from telemetry.metrics import SELF
+
+_KEPT: Final = frozenset(spec.family for spec in SELF
+                         if spec.name.startswith(("fabric_sim_", "fabric_run", "fabric_build", "fabric_scrape")))
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """One metric of another exporter."""
+
+    name: str
+    """Its sample name; '{priority}' stands for a native label's value."""
+    kind: str
+    """Its type: counter, gauge, info or unknown (untyped)."""
+    help: str
+    source: str
+    """Name of a native metric."""
+    on_hosts: bool
+    """Hosts or switches."""
+    labels: Mapping[str, str]
+    """Label -> text with native labels in braces; {index} is the number at the end of the port's name."""
+    factor: float = 1.0
+    """Seconds to microseconds, for one."""
+    only: Mapping[str, str] = field(default_factory=dict)
+    """Native labels that a sample must have."""
+
+    @property
+    def native(self) -> str:
+        """Family of the source."""
+        return self.source.removesuffix("_total").removesuffix("_info")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One exporter's names."""
+
+    name: str
+    about: str
+    aliases: tuple[Alias, ...]
+
+    def families(self, native: Iterable[Metric]) -> Iterator[Metric]:
+        """Native families -> what this exporter would answer."""
+        found = {family.name: family for family in native}
+        yield from (family for name, family in found.items() if name in _KEPT)
+        roles = found.get("fabric_device")
+        hosts = {it.labels["device"] for it in roles.samples if it.labels["role"] == "host"} if roles else set()
+        made: dict[str, tuple[Alias, dict[tuple[str, tuple[tuple[str, str], ...]], float]]] = {}
+        for alias in self.aliases:
+            if alias.native in found:
+                for sample in found[alias.native].samples:
+                    _take(alias, sample, hosts, made)
+        for name, (alias, values) in made.items():
+            family = Metric(_family(name, alias.kind), alias.help, "gauge" if alias.kind == "info" else alias.kind)
+            family.samples = [Sample(named, dict(labels), value) for (named, labels), value in values.items()]
+            yield family
+
+
+def _take(alias: Alias, sample: Sample, hosts: set[str],
+          made: dict[str, tuple[Alias, dict[tuple[str, tuple[tuple[str, str], ...]], float]]]) -> None:
+    native = sample.labels
+    if (native["device"] in hosts) != alias.on_hosts or any(native.get(key) != value for key, value in
+                                                            alias.only.items()):
+        return
+    port = native.get("port", "")
+    known = {**native, "index": port[len(port.rstrip("0123456789")):] or "0"}
+    name = alias.name.format_map(known)
+    labels = tuple((key, text.format_map(known)) for key, text in alias.labels.items())
+    values = made.setdefault(name, (alias, {}))[1]
+    values[name, labels] = values.get((name, labels), 0.0) + sample.value * alias.factor
+
+
+def _family(name: str, kind: str) -> str:
+    return name.removesuffix("_total") if kind == "counter" else name
