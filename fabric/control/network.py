@@ -21,10 +21,12 @@ from fabric.control.config import NS_PER_S, ControlConfig
 from fabric.control.happenings import happen
 from fabric.control.plan import Cable, ControlPlan
 from fabric.control.record import Recorder
+from fabric.control.speakers import families
 from fabric.control.switch import Switch
 from fabric.control.transport import RETRANSMIT_NS, SYN_RETRIES_NS, Transport
 from fabric.errors import FabricError
 from fabric.routing.bgp.actions import Action, Close, Connect, RoutesChanged, Send, SessionDown, SessionUp
+from fabric.routing.bgp.update import Memory
 
 QUIET_NS: Final = 3 * NS_PER_S
 """No route moved for this long, and nothing is on its way: converged."""
@@ -41,7 +43,8 @@ class Network:
         self.now_ns = 0
         self.epoch_ns = 0
         self.recorder = Recorder()
-        self.switches = [Switch(plan, router, config, self.recorder) for router in plan.routers]
+        memory = Memory(families(plan))
+        self.switches = [Switch(plan, router, config, self.recorder, memory) for router in plan.routers]
         self.transports = [self._transport(cable) for cable in plan.cables]
         self._seed = seed
         self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
@@ -158,7 +161,7 @@ class Network:
 
     def _send(self, switch: Switch, action: Send) -> None:
         transport, side = switch.links[action.peer]
-        self.recorder.sent(self.now_ns, switch.row, action.data)
+        self.recorder.sent(self.now_ns, action.data)
         generation = transport.open_at[side]
         if not generation or generation != transport.generation:
             return      # the other end is gone; TCP finds out when the hold timer or the next SYN does

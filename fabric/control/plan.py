@@ -173,7 +173,7 @@ def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
 
     Returns: ControlPlan; routers in the order of Fabric.switches.
     """
-    row_of = {switch.id: row for row, switch in enumerate(fabric.switches)}
+    row_of: dict[int, int] = {switch.id: row for row, switch in enumerate(fabric.switches)}
     asns = _asns(fabric, addresses, config)
     interfaces, cables = _wiring(fabric, addresses, row_of)
     endpoints = [_endpoint(fabric, addresses, host, tenant, row_of) for tenant in tenants for host in tenant.hosts]
@@ -210,8 +210,8 @@ def _wiring(fabric: Fabric, addresses: Addressing, row_of: Mapping[int, int]) ->
 
 def _asns(fabric: Fabric, addresses: Addressing, config: ControlConfig) -> dict[int, int]:
     if config.design is Design.IBGP_RR:
-        return {switch.id: IBGP_ASN for switch in fabric.switches}
-    asns = {switch.id: int(addresses.asn[switch.id]) for switch in fabric.switches}
+        return {int(switch.id): IBGP_ASN for switch in fabric.switches}
+    asns = {int(switch.id): int(addresses.asn[switch.id]) for switch in fabric.switches}
     if config.spine_asn is SpineAsn.DISTINCT:
         upper = [switch.id for switch in fabric.switches if switch.role is not Role.LEAF]
         fits = DISTINCT_ASN_BASE + len(upper) <= DISTINCT_ASN_LIMIT

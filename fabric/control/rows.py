@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from fabric.control.forwarding import Ports, prefix_key
@@ -92,7 +92,8 @@ class Rows:
 
     def changes(self) -> Iterator[RowChange]:
         """Every later change, in order of time. Consumes the rows: iterate once."""
-        for change in heapq.merge(self._run.routes, self._run.locations, key=lambda change: change.time_ns):
+        logs: tuple[Iterable[RouteChange | LocationChange], ...] = (self._run.routes, self._run.locations)
+        for change in heapq.merge(*logs, key=lambda change: change.time_ns):
             if isinstance(change, RouteChange):
                 yield from self._rerouted(change)
             else:

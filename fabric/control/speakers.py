@@ -17,6 +17,11 @@ PolicyKey = tuple[str, str | None, str]
 """(router, neighbour or None for all, direction)."""
 
 
+def families(plan: ControlPlan) -> tuple[AddressFamily, ...]:
+    """Address families of every session."""
+    return (IPV4_UNICAST, EVPN) if plan.overlay else (IPV4_UNICAST,)
+
+
 def address_text(address: int) -> str:
     """0x0A010101 -> '10.1.1.1'."""
     return str(IPv4Address(address))
@@ -41,10 +46,8 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
     policies : mapping      what is in force now; the configuration's own policies, or a later event's
     asns : mapping          row of a router -> the AS number it runs with now where that is not the plan's
     """
-    families: tuple[AddressFamily, ...] = (IPV4_UNICAST, EVPN) if plan.overlay else (IPV4_UNICAST,)
     asn = asns.get(router.row, router.asn)
-    neighbors = tuple(_neighbor(plan, router, plan.interfaces[row], config, policies, families)
-                      for row in router.interfaces)
+    neighbors = tuple(_neighbor(plan, router, plan.interfaces[row], config, policies) for row in router.interfaces)
     connected = tuple(f"{IPv4Address(plan.interfaces[row].address & ~1)}/31" for row in router.interfaces
                       if plan.interfaces[row].prefix_len == 31)
     return SpeakerConfig(
@@ -55,7 +58,7 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
 
 
 def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: ControlConfig,
-              policies: Mapping[PolicyKey, Policy], families: tuple[AddressFamily, ...]) -> Neighbor:
+              policies: Mapping[PolicyKey, Policy]) -> Neighbor:
     peer = plan.peer(interface.row)
     far = plan.interfaces[interface.peer]
     internal = config.design is Design.IBGP_RR
@@ -68,7 +71,7 @@ def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: C
                       route_reflector_client=plan.is_client(router, peer))
     settings = {family: replace(both, next_hop_self=internal and family is IPV4_UNICAST,
                                 next_hop_unchanged=family is not IPV4_UNICAST and not internal)
-                for family in families}
+                for family in families(plan)}
     ends = (link_local(interface), link_local(far)) if config.unnumbered else (
         address_text(interface.address), address_text(far.address))
     return Neighbor(

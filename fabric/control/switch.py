@@ -15,7 +15,7 @@ from fabric.control.config import ControlConfig
 from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
-from fabric.control.speakers import PolicyKey, address_text, peer_name, speaker_config
+from fabric.control.speakers import PolicyKey, address_text, families, peer_name, speaker_config
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
 from fabric.overlay.actions import Action as OverlayAction
@@ -30,6 +30,7 @@ from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.policy import Policy
 from fabric.routing.bgp.rib import Selection
 from fabric.routing.bgp.speaker import Speaker
+from fabric.routing.bgp.update import Memory
 
 NEVER_NS: Final = 1 << 62
 Install = Sequence[tuple[tuple[bytes, ...], Ports]]
@@ -39,7 +40,8 @@ Install = Sequence[tuple[tuple[bytes, ...], Ports]]
 class Switch:
     """One router of a network."""
 
-    def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder) -> None:
+    def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder,
+                 memory: Memory) -> None:
         self.plan = plan
         self.router = router
         self.row = router.row
@@ -58,6 +60,7 @@ class Switch:
         """When network.py has a tick in store for it."""
         self._config = config
         self._recorder = recorder
+        self._memory = memory
         self._asns: dict[int, int] = {}
         self._policies: dict[PolicyKey, Policy] = {
             (it.router, it.peer, it.direction): it.policy for it in config.policies}
@@ -86,7 +89,8 @@ class Switch:
         self.powered = self.speaking = True
         self.incarnation += 1
         self.wake_ns = NEVER_NS
-        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns))
+        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns),
+                               self._memory)
         self.vtep = Vtep(self._vtep_config()) if self.router.vnis else None
         actions = list(self.speaker.start(now_ns))
         lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_dark, ports))}
@@ -211,8 +215,13 @@ class Switch:
         self._policies[self.router.name, peer, direction] = policy
         if not self.speaking:
             return []
-        config = speaker_config(self.plan, self.router, self._config, self._policies, self._asns)
-        return self.speaker.reconfigure(config, now_ns)
+        actions: list[Action] = []
+        for row in self.router.interfaces:
+            if peer is None or self.plan.peer(row).name == peer:
+                for family in families(self.plan):
+                    actions += self.speaker.set_policy(self.name_of(self.plan.interfaces[row]), family, now_ns,
+                                                       **{f"{direction}_policy": policy})
+        return actions
 
     # ===== overlay =====
 

@@ -16,6 +16,7 @@ from fabric.faults.control_spec import (
     SwitchCrashSpec,
     WrongAsnSpec,
 )
+from fabric.ids import PortId
 from fabric.routing.bgp.policy import ACCEPT_ALL, Match, Policy, Rule, Set
 from fabric.topology.model import Node
 from fabric.topology.select import match_nodes
@@ -31,7 +32,7 @@ def crash(spec: SwitchCrashSpec, path: str, context: FaultContext) -> Injected:
     edits: list[Edit] = []
     control: list[e.ControlEvent] = []
     silent = spec.carrier == "kept"
-    for port in switch.ports if switch else ():
+    for port in map(PortId, switch.ports if switch else ()):
         link = context.fabric.ports[port].link
         edits += [DropEvery(spec.at, port, 1) if silent else LinkState(spec.at, link, up=False)]
         edits += [] if spec.until is None else [

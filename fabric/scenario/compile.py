@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.control.config import ControlConfig
+from fabric.control.plan import ControlPlan
+from fabric.control.run import ControlRun
 from fabric.engine.edits import Edit
 from fabric.errors import InputErrors, Problem
 from fabric.faults.base import FaultContext
 from fabric.faults.registry import build_faults
+from fabric.scenario.bgp import BgpSpec
 from fabric.scenario.card import run_card
 from fabric.scenario.endpoints import TransportSpec
 from fabric.scenario.expectations import Expectation
@@ -21,11 +25,13 @@ from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
+from fabric.scenario.routed import play_control, routed_edits
+from fabric.scenario.routing import control_plan
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
 from fabric.scenario.values import MIN_RATE_BPS
-from fabric.state.codes import TraceBit
+from fabric.state.codes import INFINITY_PS, TraceBit
 from fabric.state.params import EngineParams
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
@@ -64,6 +70,8 @@ class CompiledScenario:
     """Completion time of each message alone on an idle fabric."""
     card: Mapping[str, Any]
     """The model card with this run's own values."""
+    control: ControlRun | None = None
+    """The control plane, played to the end of the run; None with shortest-path routing."""
 
 
 def compile_scenario(scenario: Scenario) -> CompiledScenario:
@@ -89,21 +97,39 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         params, routes = _hpcc(scenario, fabric, path, problems)
     else:
         params, routes = _asic(scenario, fabric, path, problems)
-    faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems))
+    plan, config = _control_plan(scenario, fabric, path, problems)
+    faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems, plan,
+                                                        scenario.run.seed))
     _stage("placing the faults", problems)
+    control, edits = None, faults.edits
+    if plan is not None:
+        control = play_control(plan, config, faults, fabric, scenario.run.duration, scenario.run.seed)
+        edits = routed_edits(control, routes, faults.edits)
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress
     return CompiledScenario(
-        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=faults.edits, truth=faults.truth,
+        name=scenario.name, model=scenario.model, fabric=fabric, params=params, edits=edits, truth=faults.truth,
         seed=scenario.run.seed,
         duration_ps=scenario.run.duration, stop_when_done=scenario.run.stop == "done",
         no_progress_ps=no_progress if isinstance(no_progress, int) else 0, sampling_ps=scenario.telemetry.interval,
         record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
         expectations=scenario.expectations,
-        reroute_delay_ps=parse_time_ps(DEFAULT_REROUTE_DELAY) if delay is None else delay,
+        reroute_delay_ps=INFINITY_PS if control is not None
+        else parse_time_ps(DEFAULT_REROUTE_DELAY) if delay is None else delay,
         labels=params.messages.label, ideal_ps=ideal_fct_ps(fabric, params, routes),
-        card=run_card(scenario, fabric, params))
+        card=run_card(scenario, fabric, params), control=control)
+
+
+def _control_plan(scenario: Scenario, fabric: Fabric, path: str,
+                  problems: list[Problem]) -> tuple[ControlPlan | None, ControlConfig]:
+    """Who speaks BGP, and how; None with shortest-path routing."""
+    if scenario.routing != "bgp":
+        return None, ControlConfig()
+    tenants = None if scenario.vxlan is None else scenario.vxlan.tenants
+    plan, config = control_plan(scenario.bgp or BgpSpec(), tenants, fabric, path, problems)
+    _stage("placing the routers", problems)
+    return plan, config
 
 
 def _stage(name: str, problems: Sequence[Problem]) -> None:

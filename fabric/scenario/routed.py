@@ -60,7 +60,7 @@ def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit]) -> tu
     ----------
     built : EcmpTable    what the engine starts with: only rows that differ from it are written at time 0
     """
-    local = {key: tuple(int(port) for port in ports) for key, ports in built.delivery.items()}
+    local: dict[_Row, Ports] = {key: tuple(map(int, ports)) for key, ports in built.delivery.items()}
     rows = Rows(run, local)
     first: dict[_Row, Ports] = rows.at_start()
     start = [RowChange(0, switch, host, ports) for (switch, host), ports in first.items()
