@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 
 from fabric.configs.jsonfile import refuse
@@ -18,7 +18,6 @@ from fabric.configs.model import Place
 from fabric.errors import InputErrors, Problem
 
 Network = IPv4Network | IPv6Network
-Address = IPv4Address | IPv6Address
 _MAX_ROUTES: Final = 200_000
 _MAX_PROBLEMS: Final = 20
 _DROPS: Final = frozenset(("blackhole", "unreachable", "prohibit", "throw"))
@@ -27,9 +26,10 @@ _NOT_FORWARDING: Final = frozenset(("local", "broadcast", "multicast", "anycast"
 
 @dataclass(frozen=True, slots=True)
 class NextHop:
-    """Where a route sends a packet; '' and None where the route does not say."""
+    """Where a route sends a packet; '' where the route does not say."""
 
-    gateway: Address | None
+    gateway: str
+    """As it is printed: there are many, and few are ever looked up."""
     interface: str
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Route:
     @property
     def connected(self) -> bool:
         """Whether the destination is on the link itself."""
-        return any(hop.gateway is None and hop.interface for hop in self.hops)
+        return any(not hop.gateway and hop.interface for hop in self.hops)
 
 
 def parse_fib(value: Any, file: str) -> tuple[Route, ...]:  # noqa: ANN401
@@ -84,11 +84,8 @@ def _prefix(text: str) -> Network | None:
         return None
 
 
-def _address(text: Any) -> Address | None:  # noqa: ANN401
-    try:
-        return ip_address(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
+def _text(value: Any) -> str:  # noqa: ANN401
+    return value if isinstance(value, str) else ""
 
 
 def _bad(problems: list[Problem], place: Place, what: object) -> None:
@@ -113,7 +110,7 @@ def _iproute(rows: list[Any], place: Place, problems: list[Problem]) -> Iterator
         best[prefix] = metric
         hops = [hop for hop in row.get("nexthops") or [row] if isinstance(hop, dict)]
         yield Route(prefix, () if row.get("type") in _DROPS else tuple(
-            NextHop(_address(hop.get("gateway") or (hop.get("via") or {}).get("host")), str(hop.get("dev", "")))
+            NextHop(_text(hop.get("gateway") or (hop.get("via") or {}).get("host")), str(hop.get("dev", "")))
             for hop in hops if "linkdown" not in (hop.get("flags") or ()) and isinstance(hop.get("via") or {}, dict)),
             place)
 
@@ -128,8 +125,7 @@ def _frr(table: dict[str, Any], place: Place, problems: list[Problem]) -> Iterat
         for row in chosen[:1]:
             hops = [hop for hop in row.get("nexthops") or () if isinstance(hop, dict) and hop.get("fib")]
             yield Route(prefix, tuple(
-                NextHop(None if hop.get("directlyConnected") and not hop.get("ip") else _address(hop.get("ip")),
-                        str(hop.get("interfaceName", "")))
+                NextHop(_text(hop.get("ip")), str(hop.get("interfaceName", "")))
                 for hop in hops if not hop.get("blackhole") and hop.get("interfaceName")), place)
 
 
@@ -143,4 +139,4 @@ def _eos(vrfs: dict[str, Any], place: Place, problems: list[Problem]) -> Iterato
         vias = [via for via in row.get("vias") or () if isinstance(via, dict)]
         drops = str(row.get("routeAction", "forward")) == "drop"
         yield Route(prefix, () if drops else tuple(
-            NextHop(_address(via.get("nexthopAddr")), str(via.get("interface", ""))) for via in vias), place)
+            NextHop(_text(via.get("nexthopAddr")), str(via.get("interface", ""))) for via in vias), place)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from ipaddress import ip_address, ip_interface, ip_network
+from ipaddress import ip_interface, ip_network
 from typing import TYPE_CHECKING, Final
 
 from fabric.configs.model import Device, StaticRoute
 from fabric.configs.network import End
-from fabric.configs.routes import Address, Network, NextHop, Route
+from fabric.configs.routes import Network, NextHop, Route
 
 if TYPE_CHECKING:
     from fabric.validate.facts import Facts
@@ -109,13 +109,13 @@ class Addresses:
     def route_of(self, name: str, static: StaticRoute) -> Route:
         """A static route as a route."""
         device = self._facts.network.devices[name]
-        hops = tuple(NextHop(_address(gateway), interface) for gateway, interface in static.hops)
+        hops = tuple(NextHop(gateway, interface) for gateway, interface in static.hops)
         return Route(ip_network(static.prefix), hops, device.place(static.where))
 
     @cached_property
-    def _owners(self) -> dict[Address, End]:
+    def _owners(self) -> dict[str, End]:
         """Address to (switch, interface)."""
-        return {ip_interface(text).ip: (device.name, name) for device in self._facts.devices
+        return {str(ip_interface(text).ip): (device.name, name) for device in self._facts.devices
                 for name, texts in device.addresses.items() for text in texts}
 
     def ports(self, name: str, hop: NextHop) -> list[End]:
@@ -125,7 +125,7 @@ class Addresses:
             return [(name, hop.interface)]
         members = [(name, port.name) for port in device.ports.values()
                    if port.lag is not None and port.lag == hop.interface and port.admin_up]
-        if members or hop.gateway is None:
+        if members or not hop.gateway:
             return members
         owner = self._owners.get(hop.gateway)
         if owner is None:
@@ -137,13 +137,6 @@ class Addresses:
     def _lag(self, end: End) -> str:
         line = self._facts.line(end)
         return "" if line is None else line.port.lag or ""
-
-
-def _address(text: str) -> Address | None:
-    try:
-        return ip_address(text)
-    except ValueError:
-        return None
 
 
 def _covers(network: Network, prefix: Network) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 
 from fabric.configs.headroom import ROCE_FRAME_BYTES, bounds
 from fabric.configs.model import Device
+from fabric.configs.pgtable import HeadroomTable
 from fabric.configs.platforms import find_platform
 from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
 from fabric.validate.facts import Facts, Line
@@ -77,14 +78,24 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(device.name, "headroom", _not_judged(device, unknown),
                         (shows(device, ("DEVICE_METADATA", "localhost"), "hwsku", device.hwsku),), I)
         for line in facts.lossless_of(device):
-            if line.port.missing_row is None or table is None:
+            missing = line.port.missing_row or _stale_row(line, table)
+            if missing is None or table is None:
                 continue
-            speed, cable = line.port.missing_row
+            speed, cable = missing
             mild = line.end not in facts.peers and (device.name in facts.linked or speed <= _MANAGEMENT_MBPS)
             has = ", ".join(f"{length}m" for length in table.cables_m)
             yield Found(device.name, line.port.name, f"no row for {speed} Mb/s and {cable}m in {table.source} "
                         f"(cables: {has})", (shows(device, line.port.cable_where, "", f"{cable}m", "cable"),),
                         I if mild else E)
+
+
+def _stale_row(line: Line, table: HeadroomTable | None) -> tuple[int, int] | None:
+    """Speed and cable of a port whose group the switch made before, and could not make again: the table lacks them."""
+    speed, cable = line.port.speed_mbps, line.port.cable_m
+    made = any(_NAME.fullmatch(bound.profile or "") for bound in line.port.groups.values())
+    if line.device.dynamic_buffers or table is None or not made or speed is None or not cable:
+        return None
+    return (speed, cable) if table.get(speed, cable) is None else None
 
 
 def _not_judged(device: Device, lines: list[Line]) -> str:

@@ -83,9 +83,12 @@ def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
        remedy="none needed; know it", source="Zhu et al., SIGCOMM 2015, section 4, for headroom outside the pool")
 def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per switch."""
+    by_device: dict[str, list[tuple[Line, Wred, Curve]]] = {}
+    for line, _, _, wred, curve in marking(facts):
+        by_device.setdefault(line.device.name, []).append((line, wred, curve))
     for device in facts.devices:
         least, lines = facts.smallest_threshold(device), facts.lossless_of(device)
-        curves = [(line, wred, curve) for line, _, _, wred, curve in marking(facts) if line.device is device]
+        curves = by_device.get(device.name, [])
         if least is None or least[1].alpha is None or not curves:
             continue
         alpha, n, classes = least[1].alpha, len(lines), max(len(line.port.lossless) for line in lines)
@@ -176,6 +179,10 @@ def _profiles(facts: Facts) -> Iterator[tuple[str, Wred, Curve, Line]]:
             yield line.device.name, wred, curve, line
 
 
+def _shown(curve: Curve) -> str:
+    return f"{curve.min_bytes}/{curve.max_bytes} B, {100 if curve.pmax_percent is None else curve.pmax_percent} %"
+
+
 @check("E7", W, "marking differs where it should not",
        condition="switches of one role mark alike at one speed; Kmin per Gb/s towards hosts <= towards switches",
        consequence="marking happens at the wrong hop", remedy="use one curve per role and speed",
@@ -198,7 +205,7 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if count == len(devices):
             continue
         if 2 * count <= len(devices):                     # no curve is the usual one: say it once
-            shown = "; ".join(f"{name} {c.min_bytes}/{c.max_bytes} B" for name, (_, _, c) in list(devices.items())[:4])
+            shown = "; ".join(f"{name} {_shown(c)}" for name, (_, _, c) in list(devices.items())[:4])
             yield Found(next(iter(devices)), f"{role or 'switches'} at {speed // 1000}G", f"curves differ: {shown}",
                         tuple(
                 shows(line.device, wred.where, "", "") for line, wred, _ in list(devices.values())[:4]))
@@ -206,8 +213,7 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for name, (line, wred, curve) in devices.items():
             if curve != usual:
                 yield Found(name, f"WRED_PROFILE|{wred.name}",
-                            f"{curve.min_bytes}/{curve.max_bytes} B at {speed // 1000}G;"
-                            f" {usual.min_bytes}/{usual.max_bytes} B on {count} of {len(devices)} "
+                            f"{_shown(curve)} at {speed // 1000}G; {_shown(usual)} on {count} of {len(devices)} "
                             f"{role or 'switches'}", curve_evidence(line, wred, curve))
     for name, level in down.items():
         if name in up and level > up[name]:

@@ -82,8 +82,8 @@ def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """With all uplinks, and (info) with one failed."""
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
-        if not down or not up:
-            continue
+        if not down or not up or any(line.device is device and not line.port.speed_mbps for line in facts.used):
+            continue                                     # R7 names ports without a speed
         hosts, uplinks = (sum(line.port.speed_mbps or 0 for line in lines) for lines in (down, up))
         ratio = hosts / uplinks
         left = uplinks - max(line.port.speed_mbps or 0 for line in up)
