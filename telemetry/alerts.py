@@ -10,7 +10,7 @@ Texts hold fields in braces: {device} is a label, {value:percent} the expression
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -37,13 +37,7 @@ from telemetry.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
 
 STOPPED_RATIO: Final = 0.95
 """Above, a port stands still for good; below, it is slowed."""
-SLOW_RECEIVER_RATIO: Final = 0.1
 PAUSED_RATIO: Final = 0.05
-HEADROOM_RATIO: Final = 0.8
-FLAPS: Final = 5
-XOFFS_PER_MARK: Final = 1
-IMBALANCE_RATIO: Final = 1.75
-IGNORED_RATIO: Final = 0.5
 BUSY_RATIO: Final = 0.1
 """Uplinks below this mean utilisation are idle, and balance means nothing."""
 
@@ -62,7 +56,10 @@ class Alert:
     """One alert."""
 
     name: str
-    expr: Expr
+    build: Callable[[float], Expr]
+    """The expression for a threshold."""
+    limit: float
+    """The threshold; the bank of scenarios says between which values it may lie."""
     hold_s: int
     """`for`, in nominal seconds."""
     severity: Severity
@@ -73,7 +70,12 @@ class Alert:
     root: str = ""
     """The label whose value is the root device; '' where the alert cannot tell."""
     why: str = ""
-    """Where the threshold comes from."""
+    """What the threshold tells apart."""
+
+    @property
+    def expr(self) -> Expr:
+        """The expression as it is in force."""
+        return self.build(self.limit)
 
 
 def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
@@ -86,69 +88,94 @@ _HOSTS: Final = select("fabric_device_info", {"role": "host"})
 _MINUTE: Final = MINUTE_S
 _IGNORED: Final = increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE)
 _HANDLED: Final = increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE)
+_FLOODED: Final = increase(select("fabric_arp_requests_flooded_total"), _MINUTE)
+_SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _MINUTE)
+
+
+
+def _evpn_share() -> Expr:
+    """EVPN routes now over the most of the last ten minutes."""
+    return Binary(Symbol.DIVIDE, select("fabric_evpn_routes"),
+                  above(Over(Function.MAX, select("fabric_evpn_routes"), 10 * _MINUTE), 0))
+
+
+def _speed_share() -> Expr:
+    """Speed now over the highest of the last hour."""
+    return Binary(Symbol.DIVIDE, select("fabric_port_speed_bytes_per_second"),
+                  Over(Function.MAX, select("fabric_port_speed_bytes_per_second"), 60 * _MINUTE))
+
 
 ALERTS: Final = (
     Alert(
-        "FabricPfcStorm", _at_port(above(_PAUSED, STOPPED_RATIO), rules.TO_HOST, "peer_device"), 30, Severity.CRITICAL,
+        "FabricPfcStorm", lambda limit: _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device"), STOPPED_RATIO,
+        30, Severity.CRITICAL,
         "A host stops its switch port for good.",
         "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "peer_device",
         "A receiver that still takes 5 % of its line rate drains its queue; below that it stops the fabric as a broken "
         "NIC does."),
     Alert(
-        "FabricPfcDeadlock", Binary(Symbol.EQUAL, select("fabric_pfc_deadlock"), Number(1)), 30, Severity.CRITICAL,
+        "FabricPfcDeadlock", lambda limit: above(select("fabric_pfc_deadlock"), limit), 0, 30, Severity.CRITICAL,
         "Paused queues wait for each other in a circle.",
         "A circle of paused queues waits for itself; nothing in it will ever move by itself.",
         "fabric-pfc-storm", "",
         "A circle seen in one sample may be passing; one that stands for two more scrapes is not."),
     Alert(
-        "FabricLosslessDrop", both(above(increase(select("fabric_pg_dropped_packets_total"), 5 * _MINUTE), 0),
-                                   Binary(Symbol.EQUAL, select("fabric_pg_lossless"), Number(1)), *PORT_PRIORITY),
-        0, Severity.CRITICAL,
+        "FabricLosslessDrop",
+        lambda limit: both(above(increase(select("fabric_pg_dropped_packets_total"), 5 * _MINUTE), limit),
+                           Binary(Symbol.EQUAL, select("fabric_pg_lossless"), Number(1)), *PORT_PRIORITY),
+        0, 0, Severity.CRITICAL,
         "A lossless priority group dropped packets.",
         "{device}:{port} dropped {value:count} packets of lossless priority {priority} within five minutes.",
         "fabric-buffers", "device",
         "Lossless means none: one packet is too many."),
     Alert(
+        "FabricEvpnRouteLoss",
+        lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)), 0.9, 60, Severity.CRITICAL,
+        "A switch lost EVPN routes.",
+        "{device} holds {value:percent} of the type {route_type} routes that it held within the last ten minutes.",
+        "fabric-evpn-bgp", "device",
+        "Hosts come and go one by one; a tenth at once is a VTEP or a session that is gone."),
+    Alert(
         "FabricSlowReceiver",
-        _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, SLOW_RECEIVER_RATIO), Number(STOPPED_RATIO)), rules.TO_HOST,
-                 "peer_device"), 60, Severity.WARNING,
+        lambda limit: _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST,
+                               "peer_device"), 0.1, 60, Severity.WARNING,
         "A host takes less than its line rate and pauses its switch.",
         "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "peer_device",
-        "Healthy hosts never pause their switch: any share above rounding separates; 10 % is worth a person's time."),
+        "A healthy host never pauses its switch: any share above rounding separates; 10 % is worth a look."),
     Alert(
-        "FabricPfcPauseRatioHigh", above(_PAUSED, PAUSED_RATIO), 2 * _MINUTE, Severity.WARNING,
+        "FabricPfcPauseRatioHigh", lambda limit: above(_PAUSED, limit), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A port is kept from sending for much of its time.",
         "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "",
         "Bursts that ECN then slows pause for less, and for less than two minutes."),
     Alert(
         "FabricPfcwdFlapping",
-        _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), FLAPS), "fabric_port_info",
-                 "peer_device"), 0, Severity.WARNING,
+        lambda limit: _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
+                               "fabric_port_info", "peer_device"), 5, 0, Severity.WARNING,
         "The PFC watchdog detects storms at one queue again and again.",
         "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within ten minutes; {peer_device} "
         "is at the other end.",
         "fabric-pfc-storm", "peer_device",
-        "One storm is one detection; five in ten minutes is a NIC that comes and goes."),
+        "One storm is one detection; six in ten minutes is a NIC that comes and goes."),
     Alert(
-        "FabricHeadroomNearlyFull", above(recorded(rules.HEADROOM), HEADROOM_RATIO), 60, Severity.WARNING,
+        "FabricHeadroomNearlyFull", lambda limit: above(recorded(rules.HEADROOM), limit), 0.8, 60, Severity.WARNING,
         "Headroom is nearly used up; beyond it lossless packets are dropped.",
         "{device}:{port} used {value:percent} of the headroom of priority {priority}.",
         "fabric-buffers", "device",
         "Headroom sized by the book keeps a fifth in reserve."),
     Alert(
         "FabricEcnNeverMarks",
-        without(above(recorded(rules.XOFFS), 0), above(recorded(rules.MARKS), 0), "instance", "device"),
-        5 * _MINUTE, Severity.WARNING,
+        lambda limit: without(above(recorded(rules.XOFFS), limit), above(recorded(rules.MARKS), 0), "instance",
+                              "device"), 0, 5 * _MINUTE, Severity.WARNING,
         "A switch pauses its neighbours and marks nothing.",
         "{device} sent XOFF {value:count} times within a minute and marked no packet: DCQCN hears nothing of it.",
         "fabric-congestion", "device",
         "Where marking works, a queue that is deep enough for XOFF has marked long before."),
     Alert(
         "FabricPfcBeforeEcn",
-        above(Binary(Symbol.DIVIDE, recorded(rules.XOFFS), above(recorded(rules.MARKS), 0)), XOFFS_PER_MARK),
+        lambda limit: above(Binary(Symbol.DIVIDE, recorded(rules.XOFFS), above(recorded(rules.MARKS), 0)), limit), 1,
         5 * _MINUTE, Severity.WARNING,
         "A switch pauses before it marks.",
         "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
@@ -156,11 +183,10 @@ ALERTS: Final = (
         "Marks outnumber XOFFs by far where Kmin is below XOFF, also where somebody else's pause fills the queue."),
     Alert(
         "FabricVictimFlows",
-        both(_at_port(both(above(_PAUSED, PAUSED_RATIO), _HOSTS, "instance", "device"), "fabric_port_info",
-                      "peer_device"),
-             Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), PAUSED_RATIO), "peer_device", "device"),
-             "instance", "peer_device", "priority"),
-        2 * _MINUTE, Severity.WARNING,
+        lambda limit: both(_at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info",
+                                    "peer_device"),
+                           Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), limit), "peer_device", "device"),
+                           "instance", "peer_device", "priority"), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A host stands still for congestion beyond its own switch.",
         "{device} was paused for {value:percent} of the last minute by {peer_device}, which is paused itself: all its "
         "flows of priority {priority} wait, whatever their destination.",
@@ -168,59 +194,73 @@ ALERTS: Final = (
         "A switch that is congested itself is not paused; one that is hands on somebody else's congestion."),
     Alert(
         "FabricEcmpImbalance",
-        both(above(recorded(rules.IMBALANCE), IMBALANCE_RATIO),
-             above(Aggregate(Operator.AVG, recorded(rules.MEMBER), ("port",)), BUSY_RATIO), "instance", "device"),
-        5 * _MINUTE, Severity.WARNING,
+        lambda limit: both(above(recorded(rules.IMBALANCE), limit),
+                           above(Aggregate(Operator.AVG, recorded(rules.MEMBER), ("port",)), BUSY_RATIO),
+                           "instance", "device"), 1.75, 5 * _MINUTE, Severity.WARNING,
         "Equal-cost uplinks carry very different loads.",
         "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
         "fabric-ecmp", "device",
         "Many flows of like size stay well below; few large ones, or a polarised hash, do not."),
     Alert(
         "FabricRnicOutOfSequence",
-        above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), 0), 5 * _MINUTE, Severity.WARNING,
+        lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit), 0,
+        5 * _MINUTE, Severity.WARNING,
         "A host receives packets out of sequence.",
         "{device} received {value:count} packets out of sequence within a minute: some are lost on the way.",
         "fabric-hosts", "",
         "A healthy fabric keeps a queue pair on one path and loses nothing."),
     Alert(
         "FabricCnpIgnored",
-        above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), IGNORED_RATIO),
-        5 * _MINUTE, Severity.WARNING,
+        lambda limit: above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), limit),
+        0.5, 5 * _MINUTE, Severity.WARNING,
         "A host does not slow down for most congestion notifications.",
         "{device} ignored {value:percent} of the CNPs of the last minute.",
         "fabric-hosts", "device",
-        "A CNP that finds its queue pair idle is ignored: a few per cent are normal, most are not."),
+        "A CNP within the decrease interval of the last cut is ignored: some are normal, most are not."),
     Alert(
         "FabricFcsErrors",
-        _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), 0), "fabric_port_info",
-                 "peer_device", "peer_port"), 60, Severity.WARNING,
+        lambda limit: _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), limit),
+                               "fabric_port_info", "peer_device", "peer_port"), 0, 60, Severity.WARNING,
         "Frames arrive damaged.",
         "{device}:{port} received {value:count} damaged frames within five minutes from {peer_device}:{peer_port}.",
         "fabric-overview", "device",
         "FEC corrects what healthy optics produce."),
     Alert(
-        "FabricLinkDegraded",
-        Binary(Symbol.LESS, select("fabric_port_speed_bytes_per_second"),
-               Over(Function.MAX, select("fabric_port_speed_bytes_per_second"), 60 * _MINUTE), Matching(PORT)),
-        60, Severity.WARNING,
+        "FabricLinkDegraded", lambda limit: Binary(Symbol.LESS, _speed_share(), Number(limit)), 1, 60, Severity.WARNING,
         "A link is slower than it was.",
-        "{device}:{port} runs at {value:bytes}/s, less than within the last hour: it lost lanes.",
+        "{device}:{port} runs at {value:percent} of its speed of the last hour: it lost lanes.",
         "fabric-overview", "device",
         "Speed is negotiated; it does not fall by itself."),
     Alert(
-        "FabricLinkDown", Binary(Symbol.EQUAL, select("fabric_port_up"), Number(0)), 30, Severity.WARNING,
+        "FabricLinkDown", lambda limit: Binary(Symbol.LESS, select("fabric_port_up"), Number(limit)), 1, 30,
+        Severity.WARNING,
         "A link is down.",
         "{device}:{port} is down.",
         "fabric-overview", "device",
         "Redundant paths carry on, so this is no page; a flap shorter than two scrapes is left to the counters."),
+    Alert(
+        "FabricBgpPeerDown",
+        lambda limit: Binary(Symbol.LESS, select("fabric_bgp_peer_state", {"state": "established"}), Number(limit)), 1,
+        60, Severity.WARNING,
+        "A BGP session is not established.",
+        "{device} has no BGP session with {peer}.",
+        "fabric-evpn-bgp", "device",
+        "A session that restarts comes back within its hold time; one that is away for longer is down."),
+    Alert(
+        "FabricArpFloodHigh",
+        lambda limit: above(Binary(Symbol.DIVIDE, _FLOODED, above(Binary(Symbol.ADD, _FLOODED, _SUPPRESSED), 0)),
+                            limit), 0.5, 60, Severity.WARNING,
+        "A VTEP floods most ARP requests.",
+        "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last minute.",
+        "fabric-evpn-bgp", "device",
+        "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off."),
 )
 """In order of severity; docs/runbooks has a page for each."""
 
 BY_NAME: Final[Mapping[str, Alert]] = {alert.name: alert for alert in ALERTS}
 
 _FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
-_GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"',
-              "bytes": "humanize1024"}
+_GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"'}
 
 
 def fields(text: str) -> tuple[str, ...]:
@@ -251,11 +291,4 @@ def _shown(value: float, style: str) -> str:
         return f"{value * 100:.4g}%"
     if style == "count":
         return f"{value:.0f}"
-    if style == "ratio":
-        return f"{value:.3g}"
-    prefix = ""
-    for bigger in ("ki", "Mi", "Gi", "Ti"):
-        if abs(value) < 1024:
-            break
-        prefix, value = bigger, value / 1024
-    return f"{value:.4g}{prefix}"
+    return f"{value:.3g}"

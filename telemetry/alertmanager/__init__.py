@@ -1,0 +1,1 @@
+"""Alertmanager: who is told of what, once."""

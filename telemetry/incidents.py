@@ -1,0 +1,158 @@
+"""Incidents: alerts that speak of one thing, joined, with the device where it began.
+
+Two alerts belong together where
+1. they name the same root device and overlap in time, a quiet minute allowed,
+2. one explains the other (telemetry/inhibitions.py) while both fire, or
+3. they stand at the two ends of one cable.
+
+The root of an incident is that of its first alert which nothing else in it explains. An alert that names no root takes
+the device where most of the pauses at its port began meanwhile (fabric_pfc_pause_cause_info), if the run knows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from telemetry.alerts import ALERTS, Severity
+from telemetry.evaluate import NS_PER_MS, Firing
+from telemetry.inhibitions import INHIBITIONS
+from telemetry.rules import MINUTE_S, NOMINAL_DILATION, timing
+from telemetry.store import Store
+
+_RANK: Final = {alert.name: rank for rank, alert in enumerate(ALERTS)}
+
+
+@dataclass(frozen=True)
+class Incident:
+    """What a person would call one thing going wrong."""
+
+    root_device: str
+    """'' where nothing tells."""
+    headline: str
+    """Description of the alert that says most."""
+    severity: Severity
+    firings: Sequence[Firing]
+    """In order of firing."""
+    devices: Sequence[str]
+    """Every device that an alert speaks of, sorted."""
+
+    @property
+    def began_ns(self) -> int:
+        """When the first alert became pending."""
+        return min(it.pending_ns for it in self.firings)
+
+    @property
+    def fired_ns(self) -> int:
+        """When the first alert fired: the delay an operator sees."""
+        return self.firings[0].firing_ns
+
+    @property
+    def ended_ns(self) -> int | None:
+        """When the last alert was resolved; None: something still fires."""
+        ends = [it.resolved_ns for it in self.firings]
+        return None if None in ends else max(end for end in ends if end is not None)
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {"root_device": self.root_device or None, "headline": self.headline, "severity": self.severity.value,
+                "began_ns": self.began_ns, "fired_ns": self.fired_ns, "ended_ns": self.ended_ns,
+                "alerts": dict(Counter(it.alert.name for it in self.firings)), "devices": list(self.devices)}
+
+
+def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL_DILATION) -> list[Incident]:
+    """Alerts of a run, joined.
+
+    Parameters
+    ----------
+    firings : of Evaluation, in order of firing
+    store : the run's metrics: cables, and what pauses waited for
+    dilation : as given to evaluate_store
+
+    Returns: incidents in order of their first alert.
+    """
+    quiet_ns = round(timing(dilation).ms(MINUTE_S) * NS_PER_MS / dilation)
+    roots = [it.root_device or _pause_root(it, store) for it in firings]
+    cables = _cables(store)
+    explained = {(a, b) for a, one in enumerate(firings) for b, other in enumerate(firings)
+                 if _explains(one, other, quiet_ns)}
+    group = list(range(len(firings)))
+    for a, one in enumerate(firings):
+        for b, other in enumerate(firings[:a]):
+            if not _overlap(one, other, quiet_ns):
+                continue
+            together = bool(roots[a]) and roots[a] == roots[b]
+            if together or (a, b) in explained or (b, a) in explained or _ends(one, cables) & _ends(other, cables):
+                old, new = group[a], group[b]
+                group = [new if it == old else it for it in group]
+    found = []
+    for key in dict.fromkeys(group):
+        rows = [row for row, it in enumerate(group) if it == key]
+        own = [row for row in rows if not any((other, row) in explained for other in rows)] or rows
+        lead = min(own, key=lambda row: (not roots[row], _RANK[firings[row].alert.name], firings[row].firing_ns))
+        found.append(_incident([firings[row] for row in rows], firings[lead], roots[lead]))
+    return sorted(found, key=lambda it: it.fired_ns)
+
+
+def _incident(firings: list[Firing], lead: Firing, root: str) -> Incident:
+    critical = any(it.alert.severity is Severity.CRITICAL for it in firings)
+    devices = {it.labels[name] for it in firings for name in ("device", "peer_device") if name in it.labels}
+    return Incident(root, lead.description, Severity.CRITICAL if critical else Severity.WARNING, tuple(firings),
+                    tuple(sorted(devices)))
+
+
+def _end(it: Firing) -> float:
+    return np.inf if it.resolved_ns is None else it.resolved_ns
+
+
+def _overlap(one: Firing, other: Firing, quiet_ns: int) -> bool:
+    return one.pending_ns <= _end(other) + quiet_ns and other.pending_ns <= _end(one) + quiet_ns
+
+
+def _explains(one: Firing, other: Firing, quiet_ns: int) -> bool:
+    if not _overlap(one, other, quiet_ns):
+        return False
+    here, there = one.all_labels, other.all_labels
+    return any(rule.source == one.alert.name and other.alert.name in rule.targets
+               and all(here.get(name, "") == there.get(name, "") for name in rule.equal) for rule in INHIBITIONS)
+
+
+def _cables(store: Store) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
+    """(device, port) -> both ends of its cable."""
+    found = {}
+    for pairs, _ in store.iter_series("fabric_port_info"):
+        it = dict(pairs)
+        ends = frozenset({(it["device"], it["port"]), (it["peer_device"], it["peer_port"])})
+        found[it["device"], it["port"]] = ends
+    return found
+
+
+_OF_A_CABLE: Final = frozenset({"FabricFcsErrors", "FabricLinkDegraded", "FabricLinkDown"})
+
+
+def _ends(it: Firing, cables: Mapping[tuple[str, str], frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
+    if it.alert.name not in _OF_A_CABLE:
+        return frozenset()
+    return cables.get((it.labels["device"], it.labels["port"]), frozenset())
+
+
+def _pause_root(it: Firing, store: Store) -> str:
+    """The device at which most samples of a port's pauses began while the alert was there; '' if nobody knows."""
+    if "priority" not in it.labels:
+        return ""
+    counts = Counter(dict(_roots(it, store)))
+    return min(counts, key=lambda name: (-counts[name], name)) if counts else ""
+
+
+def _roots(it: Firing, store: Store) -> Iterator[tuple[str, int]]:
+    counts: Counter[str] = Counter()
+    match = {name: it.labels[name] for name in ("device", "port", "priority")}
+    for pairs, (times, _) in store.iter_series("fabric_pfc_pause_cause_info", **match):
+        seen = int(np.count_nonzero((times >= it.pending_ns) & (times <= _end(it))))
+        if seen:
+            counts[dict(pairs)["root_device"]] += seen
+    yield from counts.items()

@@ -1,0 +1,164 @@
+"""A real Prometheus and a real Alertmanager against a served storm: one page, and what the offline road finds, too.
+
+The world is played fifteen times faster than the committed rules expect, with rules and waiting times rendered for that
+dilation: one nominal scrape of 15 s takes 1 s here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from fabric.cli.recorded import store_of
+from fabric.report.rundir import RunDir
+from telemetry.alertmanager.config import alertmanager_yaml
+from telemetry.evaluate import evaluate_store
+from telemetry.render import rules_yaml
+from tests.telemetry.programs import PATIENCE_S, free_port, get, program, prometheus, running, wait_for
+
+DILATION: Final = 1000.0
+PLAYED_S: Final = 30.0
+"""Wall time of scenarios/alerts/storm.yml, 30 ms."""
+
+CONFIG: Final = """\
+global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s, external_labels: {{fabric: test}}}}
+rule_files: [rules.yml]
+alerting: {{alertmanagers: [{{static_configs: [{{targets: ['{alertmanager}']}}]}}]}}
+scrape_configs: [{{job_name: fabric, static_configs: [{{targets: ['{emulator}']}}]}}]
+"""
+
+
+class Inbox:
+    """A webhook receiver: notifications by receiver's path."""
+
+    def __init__(self) -> None:
+        self.received: dict[str, list[dict[str, Any]]] = {"/pager": [], "/tickets": []}
+        inbox = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                inbox.received[self.path].append(json.loads(body))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def firing(self, path: str) -> list[dict[str, Any]]:
+        return [it for it in self.received[path] if it["status"] == "firing"]
+
+    def resolved(self, path: str) -> list[dict[str, Any]]:
+        return [it for it in self.received[path] if it["status"] == "resolved"]
+
+
+@contextmanager
+def served(scenario: Path, out: Path, *options: str) -> Iterator[str]:
+    """host:port of `fabric serve`, once it answers."""
+    args = [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "serve", str(scenario), "--listen",
+            "127.0.0.1:0", "--json", "--quiet", "--dilation", str(DILATION), "--out", str(out), *options]
+    process = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        url = json.loads(process.stdout.readline())["url"]
+        wait_for(lambda: get(url.replace("/metrics", "/-/ready")), "the emulator to play")
+        yield url.removeprefix("http://").removesuffix("/metrics")
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE_S)
+
+
+class Seen(NamedTuple):
+    """What a storm left behind."""
+
+    inbox: Inbox
+    alerts: set[tuple[str, str, str]]
+    """(alert, device, port) that fired in Prometheus."""
+    muted: set[str]
+    """Names of alerts that Alertmanager muted."""
+    run: Path
+
+
+def _fired(url: str) -> set[tuple[str, str, str]]:
+    found = get(f"{url}/api/v1/series?match[]=ALERTS{{alertstate=%22firing%22}}")["data"]
+    return {(it["alertname"], it.get("device", ""), it.get("port", "")) for it in found}
+
+
+@pytest.fixture(scope="module")
+def storm(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Iterator[Seen]:
+    """scenarios/alerts/storm.yml, served, scraped and alerted on, until its page is resolved."""
+    alertmanager, folder = program("prometheus-alertmanager", "alertmanager"), tmp_path_factory.mktemp("storm")
+    program("prometheus")
+    (folder / "prom").mkdir()
+    (folder / "prom" / "rules.yml").write_text(rules_yaml(DILATION))
+    inbox = Inbox()
+    (folder / "am.yml").write_text(alertmanager_yaml(DILATION, f"{inbox.url}/pager", f"{inbox.url}/tickets"))
+    door = f"127.0.0.1:{free_port()}"
+    with ExitStack() as stack:
+        stack.callback(inbox.close)
+        stack.enter_context(running([alertmanager, f"--config.file={folder / 'am.yml'}", "--cluster.listen-address=",
+                                     f"--storage.path={folder / 'am'}", f"--web.listen-address={door}",
+                                     "--log.level=warn"], f"http://{door}/-/ready", folder / "am.log"))
+        target = stack.enter_context(served(repo_root / "scenarios/alerts/storm.yml", folder / "run"))
+        url = stack.enter_context(prometheus(folder / "prom", CONFIG.format(alertmanager=door, emulator=target),
+                                             "--rules.alert.resend-delay=2s"))
+        muted: set[str] = set()
+
+        def page_is_over() -> bool:
+            # Over: the scenario ended, simulated time stands still, and so no share of it is above any threshold.
+            muted.update(it["labels"]["alertname"] for it in get(f"http://{door}/api/v2/alerts")
+                         if it["status"]["inhibitedBy"])
+            return bool(inbox.resolved("/pager"))
+
+        wait_for(page_is_over, "the page to be resolved", PLAYED_S + 2 * PATIENCE_S)
+        yield Seen(inbox, _fired(url), muted, folder / "run")
+
+
+@pytest.mark.slow
+def test_one_storm_is_one_page_that_names_its_root(storm: Seen) -> None:
+    pages = storm.inbox.firing("/pager")
+    assert len(pages) == 1, [it["commonLabels"] for it in pages]
+    assert pages[0]["commonLabels"]["alertname"] == "FabricPfcStorm"
+    assert pages[0]["commonLabels"]["root_device"] == "host1"
+    assert pages[0]["commonLabels"]["fabric"] == "test"
+    assert len(storm.inbox.resolved("/pager")) == 1
+
+
+@pytest.mark.slow
+def test_symptoms_of_the_storm_fire_and_are_muted(storm: Seen) -> None:
+    fired = {name for name, _, _ in storm.alerts}
+    assert {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= fired
+    assert {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= storm.muted
+    told = {alert["labels"]["alertname"] for it in storm.inbox.firing("/tickets") for alert in it["alerts"]}
+    assert not told & {"FabricPfcPauseRatioHigh", "FabricVictimFlows"}
+
+
+@pytest.mark.slow
+def test_both_roads_find_the_same_alerts(storm: Seen) -> None:
+    run = RunDir.open(storm.run)
+    offline = evaluate_store(store_of(run), dilation=DILATION).firings
+    found = {(it.alert.name, it.labels.get("device", ""), it.labels.get("port", "")) for it in offline}
+    # The live road looks at other instants of the same counters: within two evaluations of the end it may miss one.
+    end_ns = max(it.firing_ns for it in offline) - 2 * 10**6
+    sure = {(it.alert.name, it.labels.get("device", ""), it.labels.get("port", ""))
+            for it in offline if it.firing_ns <= end_ns}
+    assert sure <= storm.alerts <= found
