@@ -124,6 +124,7 @@ class Menu(ModalScreen[str]):
 class FormScreen(ModalScreen[str]):
     """Fill in one fault or change and send it; problems are shown beside what was typed."""
 
+    AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss('')", "back")]
 
     def __init__(self, form: Form, defaults: Mapping[str, str], send: Callable[[Mapping[str, Any]], str]) -> None:
