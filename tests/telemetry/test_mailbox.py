@@ -1,0 +1,61 @@
+"""Requests from other threads to the one that plays."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from telemetry.live.mailbox import BusyError, Mailbox
+
+
+@pytest.fixture
+def served() -> Mailbox:
+    """A mailbox whose requests are done until the test is over."""
+    mailbox = Mailbox()
+    threading.Thread(target=lambda: [mailbox.work(0.05) for _ in range(400)], daemon=True).start()
+    return mailbox
+
+
+def test_work_is_done_by_the_playing_thread(served: Mailbox) -> None:
+    assert served.ask(threading.get_ident) != threading.get_ident()
+
+
+def test_what_work_raises_reaches_who_asked(served: Mailbox) -> None:
+    with pytest.raises(ZeroDivisionError):
+        served.ask(lambda: 1 // 0)
+    assert served.ask(lambda: 7) == 7
+
+
+def test_requests_are_done_in_the_order_of_asking() -> None:
+    mailbox, order = Mailbox(), []
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(mailbox.ask, lambda: order.append(1))
+        while not mailbox.work(0.01):
+            pass
+        first.result()
+        second = pool.submit(mailbox.ask, lambda: order.append(2))
+        while not mailbox.work(0.01):
+            pass
+        second.result()
+    assert order == [1, 2]
+
+
+def test_a_request_that_was_not_begun_in_time_is_never_done() -> None:
+    mailbox, done = Mailbox(), []
+    with pytest.raises(BusyError):
+        mailbox.ask(lambda: done.append(1), timeout_s=0.01)
+    assert not mailbox.work(0)
+    assert not done
+
+
+def test_no_request_is_lost_or_done_twice(served: Mailbox) -> None:
+    done: list[int] = []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: served.ask(lambda: done.append(number)), range(200)))
+    assert sorted(done) == list(range(200))
+
+
+def test_without_requests_work_returns_after_its_time() -> None:
+    assert not Mailbox().work(0)

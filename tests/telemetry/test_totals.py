@@ -1,0 +1,126 @@
+"""Counters of a looped run: totals over passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from fabric.engine.counters import Snapshot
+from fabric.topology.model import Fabric
+from telemetry.derive import RunInfo
+from telemetry.live.collector import LiveCollector
+from telemetry.live.mailbox import Mailbox
+from telemetry.live.pacing import Pacer
+from telemetry.live.player import Phase, Standing
+from telemetry.live.totals import Totals
+
+
+def families(number: float) -> list[Metric]:
+    counter = CounterMetricFamily("c", "", labels=["port"])
+    counter.add_metric(["p1"], number)
+    gauge = GaugeMetricFamily("g", "", value=number)
+    histogram = HistogramMetricFamily("h", "")
+    histogram.add_metric([], [("1.0", number), ("+Inf", 2 * number)], 3 * number)
+    return [counter, gauge, histogram]
+
+
+def values(found: list[Metric]) -> dict[str, float]:
+    return {sample.name + str(sample.labels.get("le", "")): sample.value
+            for family in found for sample in family.samples}
+
+
+def test_counters_and_histograms_add_up_and_gauges_do_not() -> None:
+    totals = Totals().plus(families(5)).plus(families(7))
+    assert values(list(totals.added_to(families(1)))) == {
+        "c_total": 13, "g": 1, "h_bucket1.0": 13, "h_bucket+Inf": 26, "h_count": 26, "h_sum": 39}
+
+
+def test_a_series_that_begins_late_begins_with_what_earlier_passes_counted() -> None:
+    late = CounterMetricFamily("c", "", labels=["port"])
+    late.add_metric(["p2"], 4)
+    totals = Totals().plus([late])
+    found = values(list(totals.plus(families(1)).added_to(families(0))))
+    assert found["c_total"] == 1
+    again = CounterMetricFamily("c", "", labels=["port"])
+    again.add_metric(["p2"], 0)
+    assert values(list(totals.added_to([again])))["c_total"] == 4
+
+
+class Player:
+    """As much of a player as a collector asks for; its run is a Snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.mailbox = Mailbox()
+        self.mailbox.ask = lambda work, timeout_s=0.0: work()   # type: ignore[method-assign,assignment]
+        self.pacer = Pacer(1000)
+        self.number, self.now = 1, snapshot
+        self.engine = self
+
+    def snapshot(self) -> Snapshot:
+        return self.now
+
+    def standing(self) -> Standing:
+        return Standing(Phase.PLAYING, self.number, self.number - 1, self.now.time_ps,
+                        (self.number - 1) * 10**12 + self.now.time_ps, 1000.0, 0.001, 0.25)
+
+
+@pytest.fixture
+def snapshots(tiny: Fabric, still: Callable[..., Snapshot]) -> Callable[[int, int], Snapshot]:
+    def make(time_ps: int, rx_bytes: int) -> Snapshot:
+        snapshot = still(tiny, time_ps=time_ps)
+        snapshot.ports["rx_bytes"] = np.int64(rx_bytes)
+        return snapshot
+    return make
+
+
+def read(collector: LiveCollector, name: str) -> float:
+    return next(sample.value for family in collector.collect() for sample in family.samples if sample.name == name)
+
+
+def test_a_counter_never_falls_from_one_pass_to_the_next(snapshots: Callable[[int, int], Snapshot],
+                                                         info: RunInfo) -> None:
+    player = Player(snapshots(0, 0))
+    collector = LiveCollector(info)
+    collector.watch(player)  # type: ignore[arg-type]
+    seen = []
+    for number in (1, 2, 3):
+        player.number = number
+        collector.begin(number)
+        for time_ps, rx_bytes in ((10**11, 10), (10**12, 50)):
+            player.now = snapshots(time_ps, rx_bytes)
+            seen.append(read(collector, "fabric_port_receive_bytes_total"))
+        collector.end("duration", player.now)
+    assert seen == [10, 50, 60, 100, 110, 150]
+    assert read(collector, "fabric_sim_elapsed_seconds_total") == 3.0
+    assert read(collector, "fabric_sim_time_seconds") == 1.0
+    assert read(collector, "fabric_sim_passes_total") == 2
+
+
+def test_a_look_from_before_the_end_of_a_pass_is_not_added_to_that_pass(snapshots: Callable[[int, int], Snapshot],
+                                                                        info: RunInfo) -> None:
+    player = Player(snapshots(10**12, 50))
+    collector = LiveCollector(info)
+    collector.watch(player)  # type: ignore[arg-type]
+    collector.begin(1)
+    collector.end("duration", player.now)
+    collector.begin(2)      # the scrape below looked while pass 1 lasted
+    assert read(collector, "fabric_port_receive_bytes_total") == 50
+
+
+def test_how_the_run_is_paced_is_said(snapshots: Callable[[int, int], Snapshot], info: RunInfo) -> None:
+    player = Player(snapshots(10**11, 10))
+    ticks = iter([0.0, 0.5, 100.0, 100.5])
+    collector = LiveCollector(info, clock=lambda: next(ticks))
+    collector.watch(player)  # type: ignore[arg-type]
+    collector.begin(1)
+    first = {family.name for family in collector.collect()}
+    assert "fabric_sim_realtime_ratio" not in first
+    player.now = snapshots(2 * 10**11, 10)
+    found = {sample.name: sample.value for family in collector.collect() for sample in family.samples}
+    assert found["fabric_sim_realtime_ratio"] == pytest.approx(0.001)
+    assert found["fabric_sim_dilation_ratio"] == 1000
+    assert found["fabric_sim_slipped_seconds_total"] == 0.25
+    assert found["fabric_sim_paused"] == 0
