@@ -107,7 +107,7 @@ class Diary(Observer):
 
 class World:
     def __init__(self, *, duration_ps: int = 10 * MS, loop: bool = False, stop_when_done: bool = False,
-                 dilation: float = 1000.0, **engine: int | float) -> None:
+                 dilation: float = 1000.0, **engine: float) -> None:
         self.clock = Clock()
         self.box = Box(self.clock)
         self.diary = Diary()
