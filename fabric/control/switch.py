@@ -65,10 +65,12 @@ class Switch:
         self._policies: dict[PolicyKey, Policy] = {
             (it.router, it.peer, it.direction): it.policy for it in config.policies}
         self._port_of: dict[str, int] = {}
+        self._interface_of: dict[str, str] = {}
         self._port_of_address: dict[bytes, int] = {}
         for row in router.interfaces:
             interface = plan.interfaces[row]
             self._port_of[self.name_of(interface)] = interface.port
+            self._interface_of[self.name_of(interface)] = interface.name
             self._port_of_address[plan.interfaces[interface.peer].address.to_bytes(4, "big")] = interface.port
         self._data_port = {name: port for endpoint in plan.endpoints
                            for row, name, port in endpoint.attachments if row == router.row}
@@ -80,6 +82,10 @@ class Switch:
     def name_of(self, interface: Interface) -> str:
         """What this switch calls the neighbour on one of its interfaces."""
         return peer_name(self.plan, interface, self._config)
+
+    def interface_of(self, peer: str) -> str:
+        """The interface on which a neighbour is."""
+        return self._interface_of[peer]
 
     # ===== starting and stopping =====
 

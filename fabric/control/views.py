@@ -1,0 +1,58 @@
+"""What one switch of a network would show: its routing table in FRR's JSON shape.
+
+BGP's own tables are the speaker's (fabric/report/frr_bgp.py prints them), MAC and ARP tables the VTEP's
+(fabric/overlay/views.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fabric.control.network import Network
+from fabric.control.switch import Switch
+from fabric.routing.bgp.afi import IPV4_UNICAST, address_text
+from fabric.routing.bgp.rib import Path, Selection
+
+Json = dict[str, Any]
+DISTANCE_EXTERNAL: Final = 20
+DISTANCE_INTERNAL: Final = 200
+"""Administrative distances of eBGP and iBGP, FRR's and everybody's."""
+
+
+def ip_route(network: Network, switch: Switch) -> Json:
+    """`show ip route json`: connected cables with light, the loopback, and what BGP installed. Without uptimes and ids."""
+    plan = network.plan
+    found: dict[tuple[int, int], Json] = {}
+    for row in switch.router.interfaces:
+        interface = plan.interfaces[row]
+        if network.transports[interface.cable].lit and interface.prefix_len == 31:
+            found[interface.address & ~1, 31] = _route(
+                interface.address & ~1, 31, "connected", 0, [{"directlyConnected": True,
+                                                              "interfaceName": interface.name}])
+    found[switch.router.loopback, 32] = _route(switch.router.loopback, 32, "connected", 0,
+                                               [{"directlyConnected": True, "interfaceName": "lo"}])
+    for keys, selection in switch.speaker.loc_rib(IPV4_UNICAST) if switch.speaking else ():
+        if selection.best.source.local:
+            continue
+        distance = DISTANCE_EXTERNAL if selection.best.source.external else DISTANCE_INTERNAL
+        for key in keys:
+            address = int.from_bytes(key[1:].ljust(4, b"\0"), "big")
+            found[address, key[0]] = _route(address, key[0], "bgp", distance, _next_hops(switch, selection))
+    return {route["prefix"]: [route] for _, route in sorted(found.items())}
+
+
+def _route(address: int, length: int, protocol: str, distance: int, next_hops: list[Json]) -> Json:
+    prefix = f"{address_text(address.to_bytes(4, 'big'))}/{length}"
+    return {"prefix": prefix, "prefixLen": length, "protocol": protocol, "vrfId": 0, "vrfName": "default",
+            "selected": True, "destSelected": True, "distance": distance, "metric": 0, "installed": True,
+            "nexthops": [{"fib": True, **it, "active": True} for it in next_hops]}
+
+
+def _next_hops(switch: Switch, selection: Selection) -> list[Json]:
+    hops = {_key(path): path for path in selection.multipath}
+    return [{"ip": address_text(hops[key].next_hop), "afi": "ipv4" if len(hops[key].next_hop) == 4 else "ipv6",
+             "interfaceName": switch.interface_of(hops[key].source.name)} for key in sorted(hops)]
+
+
+def _key(path: Path) -> tuple[bytes, str]:
+    return path.next_hop, path.source.name
