@@ -7,6 +7,7 @@
 4. A MAC+IP route with an older sequence number than its MAC's says where the MAC was, and is not followed.
 5. A route that goes leaves the best of the others; where none is left the entry goes, except for what local bindings
    name.
+6. The MAC of an anycast gateway is at home everywhere; what others announce of it is not followed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def import_routes(table: VniTable, keys: Sequence[EvpnKey], path: RemotePath, no
                   duplicates: DuplicateDetection) -> None:
     """Routes of other VTEPs, all of one path, become part of the VNI."""
     imports = table.imports
+    gateway_mac = table.config.gateway_mac
     singles: dict[bytes, Candidates] = {}        # one object per distinguisher serves thousands of rows
     for key in keys:
         single = singles.get(key.rd)
@@ -35,6 +37,8 @@ def import_routes(table: VniTable, keys: Sequence[EvpnKey], path: RemotePath, no
         before = imports.get(inner)
         after = imports[inner] = single if before is None else with_candidate(before, single)
         if kind == RouteType.MAC_IP:
+            if key.mac == gateway_mac:
+                continue                         # rule 6
             best = path if after is single else best_of(after)
             if before is not None and best_of(before) == best:
                 continue
@@ -66,7 +70,7 @@ def unimport_routes(table: VniTable, keys: Sequence[EvpnKey], now_ns: int, edits
             edits.floods[table] = None
         elif after:
             best = best_of(after)
-            if best == best_of(before):
+            if best == best_of(before) or key.mac == table.config.gateway_mac:
                 continue
             if key.ip:
                 install_binding(table, key.ip, key.mac, best, now_ns, edits, duplicates)

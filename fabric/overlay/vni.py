@@ -144,7 +144,7 @@ class VniTable:
         keys += [self.key(mac) for mac, entry in self.macs.items() if entry.announced]
         keys += [self.key(entry.mac, ip) for ip, entry in self.neighbors.items() if self.is_announced(entry)]
         if self.gateway is not None and self.config.advertise_gateway:
-            keys.append(self.key(self.config.gateway_mac, str(self.gateway.ip)))
+            keys += [self.key(self.config.gateway_mac), self.key(self.config.gateway_mac, str(self.gateway.ip))]
         return keys
 
     def is_announced(self, neighbor: Neighbor) -> bool:

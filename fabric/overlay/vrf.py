@@ -89,7 +89,7 @@ class VrfTable:
         said = Announcement(
             Attributes(ext_communities=communities(Facts(self.identity.exports, VXLAN, router_mac=self.router_mac))),
             Payload((self.config.l3_vni,)))
-        networks = [ip_network(prefix, strict=False) for prefix in dict.fromkeys(prefixes)]
+        networks = [ip_network(prefix) for prefix in dict.fromkeys(prefixes)]
         return [(prefix_key(self.identity.rd, str(network.network_address), network.prefixlen), said)
                 for network in networks]
 
