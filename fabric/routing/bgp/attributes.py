@@ -83,7 +83,10 @@ def path_length(path: AsPath) -> int:
 
 def path_count(path: AsPath, asn: int) -> int:
     """How often `asn` stands in the path: loop detection, RFC 4271 section 9.1.2."""
-    return sum(asns.count(asn) for _, asns in path)
+    count = 0
+    for _, asns in path:
+        count += asns.count(asn)
+    return count
 
 
 def neighbor_asn(path: AsPath) -> int:

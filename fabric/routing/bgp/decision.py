@@ -99,9 +99,12 @@ def decide(paths: Sequence[Path], prefer: Preferences, incumbent: Path | None,
     if len(left) == 1:
         return Decision(Selection(left[0], (left[0],)), Reason.NOTHING_ELSE, tuple(lost))
     unreachable = len(lost)
-    left = _by_rank(left, prefer, lost)
-    if len(left) > 1:
-        left = _by_med(left, prefer, lost)
+    its, weight = left[0].attributes, left[0].weight
+    # The usual case: every spine says the same, so no clause that looks at attributes can tell the paths apart.
+    if not all(path.attributes is its and path.weight == weight and not path.source.local for path in left):
+        left = _by_rank(left, prefer, lost)
+        if len(left) > 1:
+            left = _by_med(left, prefer, lost)
     if len(left) > 1:
         left = _keep_lowest(left, lambda path: not path.source.external, Reason.PEER_TYPE, lost)
     if len(left) > 1 and metrics:

@@ -13,7 +13,7 @@ from typing import Final
 from fabric.routing.bgp.afi import AddressFamily
 from fabric.routing.bgp.attributes import Attributes, prepend
 from fabric.routing.bgp.config import Neighbor, PeerFamily
-from fabric.routing.bgp.policy import evaluate, looks_at_prefixes
+from fabric.routing.bgp.policy import ACCEPT_ALL, evaluate, looks_at_prefixes
 from fabric.routing.bgp.rib import Group, Path, Sent, Table
 from fabric.routing.bgp.update import reach_messages, unreach_messages
 from fabric.wire.iana import Community
@@ -213,13 +213,16 @@ class UpdateGroup:
         reflected = not source.local and not source.external and not out.external
         if reflected and not (source.client or out.client):
             return None                                      # RFC 4456 section 6: non-client to non-client
-        verdict = evaluate(out.config.export_policy, family, key, self._outgoing(its, best, reflected=reflected))
-        if verdict is None:
-            return None
-        next_hop = self._next_hop(best) if verdict.next_hop is None else verdict.next_hop
-        attributes = verdict.attributes
-        if out.external:
-            attributes = replace(attributes, as_path=prepend(attributes.as_path, out.local_asn), local_pref=None)
+        if out.config.export_policy == ACCEPT_ALL:
+            attributes, next_hop = self._outgoing(its, best, reflected=reflected), self._next_hop(best)
+        else:
+            verdict = evaluate(out.config.export_policy, family, key, its)
+            if verdict is None:
+                return None
+            # Policy comes first, so that the own AS stands before what it prepends, and a MED it sets goes out.
+            attributes = self._outgoing(verdict.attributes, best, reflected=reflected,
+                                        med_is_ours=verdict.attributes.med != its.med)
+            next_hop = self._next_hop(best) if verdict.next_hop is None else verdict.next_hop
         if out.graceful_shutdown:
             # RFC 8326 section 4.1; towards internal peers LOCAL_PREF 0 at once.
             attributes = replace(
@@ -227,12 +230,13 @@ class UpdateGroup:
                 local_pref=None if out.external else 0)
         return Sent(attributes, next_hop, best.payload)
 
-    def _outgoing(self, its: Attributes, best: Path, *, reflected: bool) -> Attributes:
-        """Attributes before export policy."""
+    def _outgoing(self, its: Attributes, best: Path, *, reflected: bool, med_is_ours: bool = False) -> Attributes:
+        """Attributes as the peers are to see them."""
         out = self.outbound
         if out.external:
             # RFC 4271 section 5.1.4: MED is not passed on to other neighbouring AS; only its originator's own goes out.
-            return replace(its, med=its.med if best.source.local else None, originator_id=None, cluster_list=())
+            return replace(its, as_path=prepend(its.as_path, out.local_asn), local_pref=None, originator_id=None,
+                           cluster_list=(), med=its.med if best.source.local or med_is_ours else None)
         local_pref = out.default_local_pref if its.local_pref is None else its.local_pref
         if not reflected:
             return replace(its, local_pref=local_pref)

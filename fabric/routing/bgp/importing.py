@@ -6,7 +6,7 @@ distinct attributes and remembered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Final
@@ -32,49 +32,47 @@ class Rejected(Enum):
     POLICY = "import policy"
 
 
-class Importer:
-    """Import side of one neighbour and family."""
+Judged = tuple[tuple[bytes, ...], Verdict | Rejected]
+"""Routes, and what becomes of them."""
 
-    def __init__(self, family: AddressFamily, config: PeerFamily, *, local_asn: int, remote_asn: int, external: bool,
-                 router_id: int, cluster_id: int, enforce_first_as: bool) -> None:
+
+class Importer:
+    """Import side of all neighbours of a speaker that are treated alike in one family."""
+
+    def __init__(self, family: AddressFamily, config: PeerFamily, *, local_asn: int, external: bool, router_id: int,
+                 cluster_id: int, first_as: int = 0) -> None:
         self.family = family
         self.config = config
         self.local_asn = local_asn
-        self.remote_asn = remote_asn
         self.external = external
         self.router_id = router_id
         self.cluster_id = cluster_id
-        self.enforce_first_as = enforce_first_as
+        self.first_as = first_as
+        """AS that AS_PATH must begin with; 0: any."""
         self._per_key = looks_at_prefixes(config.import_policy)
         self._memory: dict[bytes, Verdict | Rejected] = {}
 
-    def __call__(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Iterator[tuple[tuple[bytes, ...],
-                                                                                        Verdict | Rejected]]:
+    def __call__(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Sequence[Judged]:
         """What becomes of `keys` under `attributes`: parts of the keys with their verdict."""
         found = self._memory.get(attributes.wire)
-        if found is None:
-            if self._per_key:
-                yield from self._each(attributes, keys)
-                return
+        if found is not None:
+            return ((keys, found),)
+        if path_count(attributes.as_path, self.local_asn) > self.config.allowas_in:
+            return ((keys, Rejected.AS_LOOP),)               # cheaper to find again than to remember
+        if not self._per_key:
             found = self._memory[attributes.wire] = self._judge(attributes, None)
-        yield keys, found
-
-    def _each(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Iterator[tuple[tuple[bytes, ...],
-                                                                                     Verdict | Rejected]]:
+            return ((keys, found),)
         parts: dict[Verdict | Rejected, list[bytes]] = {}
         for key in keys:
             parts.setdefault(self._judge(attributes, key), []).append(key)
-        for verdict, taken in parts.items():
-            yield tuple(taken), verdict
+        return [(tuple(taken), verdict) for verdict, taken in parts.items()]
 
     def _judge(self, its: Attributes, key: bytes | None) -> Verdict | Rejected:
-        if path_count(its.as_path, self.local_asn) > self.config.allowas_in:
-            return Rejected.AS_LOOP
         if its.originator_id == self.router_id:
             return Rejected.ORIGINATOR
         if self.cluster_id in its.cluster_list:
             return Rejected.CLUSTER_LOOP
-        if self.external and self.enforce_first_as and neighbor_asn(its.as_path) != self.remote_asn:
+        if self.external and self.first_as and neighbor_asn(its.as_path) != self.first_as:
             return Rejected.FIRST_AS
         local_pref = its.local_pref
         if self.external and Community.GRACEFUL_SHUTDOWN in its.communities:
@@ -85,6 +83,8 @@ class Importer:
 
 def normalised(its: Attributes, local_pref: int | None) -> Attributes:
     """Communities sorted and unique, as FRR keeps them; foreign attributes marked partial (RFC 4271 section 5)."""
+    if not (its.communities or its.ext_communities or its.large_communities or its.unknown):
+        return its if its.local_pref == local_pref else replace(its, local_pref=local_pref)
     return replace(
         its, local_pref=local_pref, communities=tuple(sorted(set(its.communities))),
         ext_communities=tuple(sorted(set(its.ext_communities))),

@@ -64,6 +64,7 @@ class Speaker:
         self._decision_timer = Timer(self._run_decisions)
         self._mrai_timer = Timer(self._flush_all)
         self._prefer: dict[AddressFamily, Preferences] = {}
+        self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int], Importer] = {}
 
     def table(self, family: AddressFamily) -> Table:
         """The table of a family; made if it is new."""
@@ -397,9 +398,15 @@ class Speaker:
         return list({id(session): session for session in (*peer.sessions.values(), peer.primary)}.values())
 
     def _importer(self, peer: Peer, session: Session, family: AddressFamily) -> Importer:
-        return Importer(family, peer.families[family], local_asn=session.local_asn, remote_asn=peer.neighbor.remote_asn,
-                        external=session.external, router_id=self.router_id, cluster_id=self.cluster_id,
-                        enforce_first_as=peer.neighbor.enforce_first_as)
+        """The importer of the peer; shared by all that are treated alike."""
+        config = peer.families[family]
+        first_as = peer.neighbor.remote_asn if peer.neighbor.enforce_first_as else 0
+        alike = (family, config, session.local_asn, session.external, first_as)
+        if alike not in self._importers:
+            self._importers[alike] = Importer(
+                family, config, local_asn=session.local_asn, external=session.external, first_as=first_as,
+                router_id=self.router_id, cluster_id=self.cluster_id)
+        return self._importers[alike]
 
     def _check_maximum(self, peer: Peer) -> None:
         for family, config in peer.families.items():
