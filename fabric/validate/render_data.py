@@ -6,13 +6,17 @@ Sources: SARIF 2.1.0 (OASIS) section 3.27 result, 3.52 reportingDescriptor; JUni
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from fabric import __version__
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.checks.registry import CHECKS
+from fabric.validate.render_text import many
 from fabric.validate.runner import Verdict
 
 _LEVEL: Final = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
@@ -43,7 +47,7 @@ def as_json(verdict: Verdict) -> str:
 
 def as_sarif(verdict: Verdict) -> str:
     """Static Analysis Results Interchange Format 2.1.0."""
-    rules = [{"id": check.id, "name": check.id, "shortDescription": {"text": check.title},
+    rules = [{"id": check.id, "name": _pascal(check.title), "shortDescription": {"text": check.title},
               "fullDescription": {"text": f"{check.condition}. Otherwise: {check.consequence}."},
               "help": {"text": f"{check.remedy}. Source: {check.source}."},
               "defaultConfiguration": {"level": _LEVEL[check.severity]}} for check in CHECKS.values()]
@@ -64,8 +68,16 @@ def as_sarif(verdict: Verdict) -> str:
                        "runs": [{"tool": {"driver": driver}, "results": results}]}, indent=1, ensure_ascii=False) + "\n"
 
 
+def _pascal(title: str) -> str:
+    """A rule's name as SARIF 3.49.7 wants it: 'dangling reference' -> 'DanglingReference'."""
+    return "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", title))
+
+
 def _location(file: str, line: int) -> dict[str, Any]:
-    return {"physicalLocation": {"artifactLocation": {"uri": file.replace("\\", "/")}, "region": {"startLine": line}}}
+    path = Path(file)
+    # SARIF 3.4.3: a URI reference, relative to the root of the repository where the file was named so.
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 
 def as_junit(verdict: Verdict, fail_on: Severity) -> str:
@@ -84,7 +96,7 @@ def as_junit(verdict: Verdict, fail_on: Severity) -> str:
         found = failed[check.id]
         text = "\n".join(f"{item.device} {item.object}: {item.text}" + (f" ({item.place})" if item.place else "")
                          for item in found)
-        failure = f"<failure message={quoteattr(f'{len(found)} findings')} type={quoteattr(found[0].severity.word)}>"
+        failure = f"<failure message={quoteattr(many(len(found), 'finding'))} type={quoteattr(found[0].severity.word)}>"
         lines += [head + ">", f"    {failure}{escape(_xml(text))}</failure>", "  </testcase>"]
     return "\n".join([*lines, "</testsuite>"]) + "\n"
 

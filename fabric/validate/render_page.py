@@ -5,19 +5,25 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from fabric.validate.checks.base import Severity
-from fabric.validate.render_text import grouped, names, summary
+from fabric.validate.checks.base import Finding, Severity
+from fabric.validate.render_text import grouped, many, names, summary
 from fabric.validate.runner import Verdict
 
-_STYLE: Final = """body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222;
-background:#fff}h1{font-size:1.4rem}section{border-left:.35rem solid #888;padding:.3rem 1rem;margin:1rem 0}
-.error{border-color:#b00020}.warn{border-color:#c77700}.info{border-color:#3a6ea5}code,pre{font-size:.9em}
-pre{background:#f5f5f5;padding:.5rem;overflow-x:auto}dt{font-weight:600}dd{margin:0 0 .4rem 1rem}
-@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#252525}}"""
+_STYLE: Final = """body{font:15px/1.45 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#222;
+background:#fff}h1{font-size:1.4rem}h2{font-size:1.05rem;margin:.2rem 0 .4rem}section{border-left:.35rem solid #888;
+padding:.2rem 1rem;margin:1.2rem 0}.error{border-color:#b00020}.warn{border-color:#c77700}.info{border-color:#3a6ea5}
+table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{text-align:left;vertical-align:top;padding:.25rem .6rem;
+border-bottom:1px solid #ddd;overflow-wrap:anywhere}th{font-weight:600;font-size:.9em}code,pre{font-size:.85em}
+pre{background:#f5f5f5;padding:.5rem;overflow-x:auto}p{margin:.3rem 0}b.error{color:#b00020}b.warn{color:#a86200}
+b.info{color:#3a6ea5}nav td{padding:.1rem .6rem}
+section table{table-layout:fixed}th:nth-child(1){width:11%}th:nth-child(2){width:27%}small{color:#666}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#252525}td,th{border-color:#444}
+a{color:#8ab4f8}small{color:#999}b.error{color:#ff6b6b}b.warn{color:#ffb347}b.info{color:#8ab4f8}}"""
+_EVIDENCE: Final = 6
 
 
 def as_html(verdict: Verdict) -> str:
-    """One self-contained page: errors first, notes folded away."""
+    """One self-contained page: an index, then a section per check with its findings; notes folded away."""
     parts = ["<!doctype html>", '<html lang="en"><head><meta charset="utf-8"><title>fabric validate</title>',
              '<meta name="viewport" content="width=device-width,initial-scale=1">',
              f"<style>{_STYLE}</style></head><body>",
@@ -25,29 +31,48 @@ def as_html(verdict: Verdict) -> str:
     parts += [f"<p>Paths: {escape(verdict.paths)}</p>"] if verdict.paths else []
     if verdict.changes:
         parts.append("<h2>Changes</h2><pre>" + escape("\n".join(verdict.changes)) + "</pre>")
-    for severity in reversed(Severity):
-        found = [item for item in grouped(verdict.findings) if item[0].severity is severity]
-        folded = severity is Severity.INFO and bool(found)
-        if folded:
-            parts.append(f"<details><summary>{len(found)} notes</summary>")
-        for finding, objects in found:
-            evidence = escape("\n".join(map(str, finding.evidence[:6])))
-            parts.append(
-                f'<section class="{severity.word}"><h2>{finding.check.id} {escape(finding.check.title)}</h2>'
-                f"<p><b>{escape(finding.device)}</b> {escape(names(objects, 12))}: {escape(finding.text)}</p>"
-                + (f"<pre>{evidence}</pre>" if evidence else "") + "<dl>"
-                f"<dt>What happens</dt><dd>{escape(finding.check.consequence)}</dd>"
-                f"<dt>Remedy</dt><dd>{escape(finding.check.remedy)}</dd>"
-                f"<dt>Source</dt><dd>{escape(finding.check.source)}</dd></dl></section>")
-        if folded:
-            parts.append("</details>")
+    groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]] = {}
+    for finding, objects in grouped(verdict.findings):
+        groups.setdefault((finding.severity, finding.check.id), []).append((finding, objects))
+    loud = {key: rows for key, rows in groups.items() if key[0] is not Severity.INFO}
+    parts += _index(loud)
+    parts += [_section(severity, rows) for (severity, _), rows in loud.items()]
+    quiet = [_section(severity, rows) for (severity, _), rows in groups.items() if severity is Severity.INFO]
+    if quiet:
+        shown = many(verdict.count(Severity.INFO), "note")
+        parts += [f"<details><summary>{shown}</summary>", *quiet, "</details>"]
     if verdict.fixed:
         rows = [f"<li>{item.check.id} {escape(item.device)} {escape(item.object)}</li>" for item in verdict.fixed]
         parts.append(f"<h2>Fixed</h2><ul>{''.join(rows)}</ul>")
+    if verdict.suppressed:
+        rows = [f"<li>{item.check.id} {escape(item.device)} {escape(item.object)}: {escape(rule.reason)} "
+                f"(until {rule.expires})</li>" for item, rule in verdict.suppressed]
+        parts.append(f"<details><summary>{len(rows)} suppressed</summary><ul>{''.join(rows)}</ul></details>")
     if verdict.unread:
-        parts.append(f"<details><summary>{len(verdict.unread)} places not understood</summary><pre>" + escape(
+        parts.append(f"<details><summary>{many(len(verdict.unread), 'place')} not understood</summary><pre>" + escape(
             "\n".join(f"{item.place}: {item.what}" for item in verdict.unread)) + "</pre></details>")
     return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _index(groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]]) -> list[str]:
+    rows = [f'<tr><td><b class="{severity.word}">{severity.word}</b></td><td><a href="#{id_}-{severity.word}">{id_}</a>'
+            f"</td><td>{escape(found[0][0].check.title)}</td><td>{sum(len(objects) for _, objects in found)} on "
+            f"{escape(names(list(dict.fromkeys(item.device for item, _ in found)), 8))}</td></tr>"
+            for (severity, id_), found in groups.items()]
+    return ["<nav><table>", *rows, "</table></nav>"] if rows else []
+
+
+def _section(severity: Severity, found: list[tuple[Finding, list[str]]]) -> str:
+    check = found[0][0].check
+    rows = [f"<tr><td><b>{escape(item.device)}</b></td><td>{escape(names(objects, 12))}</td><td>{escape(item.text)}"
+            + "".join(f"<br><code>{escape(str(one))}</code>" for one in item.evidence[:_EVIDENCE]) + "</td></tr>"
+            for item, objects in found]
+    head = "<tr><th>switch</th><th>where</th><th>finding and evidence</th></tr>"
+    return (f'<section class="{severity.word}" id="{check.id}-{severity.word}">'
+            f"<h2>{check.id} {escape(check.title)}</h2>"
+            f"<p>{escape(check.consequence)}</p><p><b>Remedy:</b> {escape(check.remedy)} "
+            f"<small>({escape(check.source)})</small></p>"
+            f"<table>{head}{''.join(rows)}</table></section>")
 
 
 def as_markdown(verdict: Verdict) -> str:
@@ -64,6 +89,8 @@ def as_markdown(verdict: Verdict) -> str:
                   f"{_cell(item.text)}{f' (`{_cell(str(item.place))}`)' if item.place else ''} | "
                   f"{_cell(item.check.remedy)} |" for item, objects in found]
         lines.append("")
+    lines += [f"Suppressed: {item.check.id} {_cell(item.device)} {_cell(item.object)}: {_cell(rule.reason)} (until "
+              f"{rule.expires})" for item, rule in verdict.suppressed]
     lines += [f"Fixed: {item.check.id} {_cell(item.device)} {_cell(item.object)}" for item in verdict.fixed]
     return "\n".join(lines) + "\n"
 

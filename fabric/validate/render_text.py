@@ -26,15 +26,21 @@ def names(objects: Sequence[str], most: int = _OBJECTS) -> str:
     return ", ".join(objects[:most]) + (f" and {len(objects) - most} more" if len(objects) > most else "")
 
 
+def many(count: int, word: str, plural: str = "") -> str:
+    """'1 link', '2 links'."""
+    return f"{count} {word if count == 1 else plural or word + 's'}"
+
+
 def summary(verdict: Verdict) -> str:
     """One line: what was looked at and what came of it."""
-    parts = [f"{verdict.count(severity)} {word}" for severity, word in (
-        (Severity.ERROR, "errors"), (Severity.WARN, "warnings"), (Severity.INFO, "notes"))]
+    parts = [many(verdict.count(severity), word) for severity, word in (
+        (Severity.ERROR, "error"), (Severity.WARN, "warning"), (Severity.INFO, "note"))]
     more = [f"{len(verdict.suppressed)} suppressed"] if verdict.suppressed else []
     more += [f"{verdict.known} known from the baseline, {len(verdict.fixed)} fixed"] if (
         verdict.known or verdict.fixed) else []
-    more += [f"{len(verdict.unread)} places not understood"] if verdict.unread else []
-    return (f"{verdict.devices} switches, {verdict.ports} ports, {verdict.links} links: " + ", ".join(parts)
+    more += [f"{many(len(verdict.unread), 'place')} not understood"] if verdict.unread else []
+    seen = (many(verdict.devices, "switch", "switches"), many(verdict.ports, "port"), many(verdict.links, "link"))
+    return (", ".join(seen) + ": " + ", ".join(parts)
             + (f" ({'; '.join(more)})" if more else ""))
 
 

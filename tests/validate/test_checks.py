@@ -205,6 +205,7 @@ def test_one_change_is_found_by_its_check(id_: str, severity: Severity, device: 
     found = [it for it in judge(fabric) if (it.check.id, it.device, it.object) == (id_, device, obj)]
     assert [it.severity for it in found] == [severity]
     assert found[0].text
+    assert found[0].place is not None                 # a code host shows nothing that has no line
 
 
 HOST_CASES = [("N1", {"trust": "pcp"}), ("N1", {"pfc_enable": ""}), ("L1", {"pfc_enable": "3,5"}),

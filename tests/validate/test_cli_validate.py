@@ -165,3 +165,74 @@ def test_headroom_judges_a_given_value_and_refuses_bad_input(argv: list[str], co
 def test_headroom_says_when_the_switch_would_make_no_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["headroom", "--speed", "400G", "--cable", "60m", "--platform", "sn4700"]) == 0
     assert "no row for this speed and cable" in capsys.readouterr().out
+
+
+KEYS = {
+    "": ({"$schema", "version", "runs"}, {"version", "runs"}),
+    "run": ({"tool", "results"}, {"tool"}), "tool": ({"driver"}, {"driver"}),
+    "driver": ({"name", "version", "rules"}, {"name"}),
+    "rule": ({"id", "name", "shortDescription", "fullDescription", "help", "defaultConfiguration"}, {"id"}),
+    "result": ({"ruleId", "ruleIndex", "level", "message", "partialFingerprints", "locations", "suppressions"},
+               {"message"}),
+    "location": ({"physicalLocation"}, set()), "physicalLocation": ({"artifactLocation", "region"}, set()),
+    "suppression": ({"kind", "justification"}, {"kind"}),
+}
+"""Object -> (properties of SARIF 2.1.0 that we use, those it requires). Every object forbids others."""
+
+
+def keyed(kind: str, value: Any) -> Any:  # noqa: ANN401
+    allowed, required = KEYS[kind]
+    assert required <= set(value) <= allowed, kind
+    return value
+
+
+def test_sarif_has_the_properties_and_values_that_its_schema_asks_for(folder: Path, tmp_path: Path,
+                                                                      capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, **BROKEN)
+    (tmp_path / "with space").mkdir()
+    folder.rename(tmp_path / "with space/new")
+    rules = tmp_path / "accept.yml"
+    rules.write_text("- {check: N1, reason: lab, expires: 2999-01-01}\n", encoding="utf-8")
+    main(["validate", str(tmp_path / "with space/new"), "--format", "sarif", "--suppress", str(rules)])
+    log = keyed("", json.loads(capsys.readouterr().out))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    driver = keyed("driver", keyed("tool", keyed("run", run)["tool"])["driver"])
+    ids = [keyed("rule", rule)["id"] for rule in driver["rules"]]
+    assert len(set(ids)) == len(ids)
+    assert all(rule["name"].isalnum() and not rule["name"][0].islower() and rule["name"] != rule["id"] and
+               rule["defaultConfiguration"]["level"] in {"error", "warning", "note"} for rule in driver["rules"])
+    assert any("suppressions" in result for result in run["results"])
+    for result in run["results"]:
+        keyed("result", result)
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["message"]["text"]
+        assert result["level"] in {"error", "warning", "note"}
+        assert [keyed("suppression", it)["kind"] for it in result.get("suppressions", [])] in ([], ["external"])
+        (location,) = result["locations"]
+        place = keyed("physicalLocation", keyed("location", location)["physicalLocation"])
+        assert place["artifactLocation"]["uri"].startswith("file:///")
+        assert "with%20space" in place["artifactLocation"]["uri"]
+        assert place["region"]["startLine"] >= 1
+
+
+def test_sarif_names_files_relative_to_where_it_was_called(folder: Path, monkeypatch: pytest.MonkeyPatch,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, **BROKEN)
+    monkeypatch.chdir(folder.parent)
+    main(["validate", folder.name, "--format", "sarif"])
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    assert {it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for it in run["results"]} <= {
+        f"{folder.name}/{name}.json" for name in ("leaf1", "leaf2", "spine1", "spine2", "hosts")}
+
+
+def test_the_page_lists_each_check_once_and_folds_notes_and_suppressions(folder: Path, tmp_path: Path) -> None:
+    write(folder, **BROKEN)
+    rules, page = tmp_path / "accept.yml", tmp_path / "out.html"
+    rules.write_text("- {check: N1, reason: in the <lab>, expires: 2999-01-01}\n", encoding="utf-8")
+    main(["validate", str(folder), "--format", "html", "--suppress", str(rules), "-o", str(page)])
+    text = page.read_text(encoding="utf-8")
+    assert text.count('id="M1-error"') == text.count('href="#M1-error"') == 1
+    assert "in the &lt;lab&gt;" in text
+    assert text.index("<details>") > text.index('id="L9-error"')
+    assert "Paths: shortest" in text

@@ -185,7 +185,7 @@ def bad_ends(facts: Facts) -> set[End]:
        consequence="a fraction of the flows loses packets, those that the hash sends over the bad hop",
        remedy="repair the hops named", source="a path is as lossless as its worst hop")
 def L9(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Shortest paths between switches with hosts; one finding per pair, with the share of its paths."""
+    """Paths between switches with hosts; one finding per pair, with the share of its paths."""
     bad = bad_ends(facts)
     if not bad:
         return
@@ -193,8 +193,8 @@ def L9(facts: Facts) -> Iterator[Found]:  # noqa: N802
         shown = ", ".join(f"{':'.join(hop.out)}→{':'.join(hop.into)}" for hop in hops[:4])
         more = f" and {len(hops) - 4} more" if len(hops) > 4 else ""
         evidence = []
-        for hop in hops[:4]:
-            line = facts.line(hop.out if hop.out in bad else hop.into)
+        for end in dict.fromkeys(end for hop in hops[:4] for end in (hop.out, hop.into)):
+            line = facts.line(end)
             if line is not None:
                 evidence.append(shows(line.device, line.port.qos_where or line.port.where, "pfc_enable",
                                       _list(line.port.lossless), f"{line} pfc_enable"))

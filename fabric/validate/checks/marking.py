@@ -192,12 +192,15 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     curves: dict[tuple[str, int], dict[str, tuple[Line, Wred, Curve]]] = {}
     down: dict[str, float] = {}
     up: dict[str, float] = {}
+    late: dict[str, tuple[Line, Wred, Curve]] = {}
     for line, _, _, wred, curve in marking(facts):
         speed = line.port.speed_mbps
         if speed:
             curves.setdefault((line.device.role, speed), {}).setdefault(line.device.name, (line, wred, curve))
             level = curve.min_bytes / speed
             to = down if facts.faces_host(line) else up
+            if to is down and level > down.get(line.device.name, 0.0):
+                late[line.device.name] = line, wred, curve
             to[line.device.name] = max(to.get(line.device.name, 0.0), level) if to is down else min(
                 to.get(line.device.name, level), level)
     for (role, speed), devices in curves.items():
@@ -218,7 +221,7 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for name, level in down.items():
         if name in up and level > up[name]:
             yield Found(name, "host ports", f"Kmin per Gb/s is {level * 1000:.0f} B towards hosts, "
-                        f"{up[name] * 1000:.0f} B towards switches", ())
+                        f"{up[name] * 1000:.0f} B towards switches", curve_evidence(*late[name]))
 
 
 @check("E8", W, "Kmax above what the queue may hold", condition="Kmax <= egress limit of the queue",

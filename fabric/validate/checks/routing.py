@@ -194,7 +194,9 @@ def _routes(facts: Facts, tree: Tree, names: list[str]) -> tuple[Evidence, ...]:
     found = []
     for name in names[:6]:
         hops = ", ".join(f"{hop.out[1]} to {hop.into[0]}" for hop in tree.next_hops.get(name, ())[:4])
-        place = facts.routes.place(name, tree.destination)
+        line = next((facts.line(hop.out) for hop in tree.next_hops.get(name, ())), None)
+        device = facts.network.devices[name]
+        place = facts.routes.place(name, tree.destination) or device.place(line.port.where if line else ())
         found.append(Evidence(f"{name} {tree.destination}", hops or "no route", place))
     return tuple(found)
 
