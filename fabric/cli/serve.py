@@ -23,12 +23,17 @@ if TYPE_CHECKING:  # loaded when there is something to serve
     from collections.abc import Iterator
     from types import FrameType
 
+    from fabric.cli.live_seen import Seen
+    from fabric.cli.live_world import LiveWorld
     from fabric.report.session import Plan
     from fabric.scenario.compile import CompiledScenario
     from telemetry.live.player import Observer, Player
 
 DEFAULT_DILATION = 1000.0
 DEFAULT_LISTEN = "127.0.0.1:9464"
+COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
+PROFILES = ("ideal", "sonic", "sonic-10s", "hft")
+"""Names in telemetry/compat/registry.py and telemetry/seen_by/profiles.py, which --help must not load."""
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -53,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"where to answer (default {DEFAULT_LISTEN}); port 0 takes any free one")
     parser.add_argument("--duration", metavar="TIME", help="end after this much wall clock time, such as 30s; without "
                                                            "it, serve until stopped, beyond the scenario's end too")
+    parser.add_argument("--compat", choices=COMPAT,
+                        help="serve the same values under the names of that exporter, for dashboards made for it; "
+                             "scrape with honor_labels: true")
+    parser.add_argument("--as-seen-by", choices=PROFILES, default="ideal",
+                        help="show what the polls of a real exporter would have caught of it by now, instead of every "
+                             "counter as it is (default ideal)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="write a run directory, as `fabric run` does")
     parser.add_argument("--force", action="store_true", help="replace the run in --out")
     parser.add_argument("--log", metavar="FILE", help="append events as JSON lines to FILE; '-' is standard output")
@@ -138,11 +149,13 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
     from fabric import __version__  # noqa: PLC0415
     from fabric.cli.live_changes import schemas  # noqa: PLC0415
     from fabric.cli.live_events import EventSink, FirstAnswer  # noqa: PLC0415
+    from fabric.cli.live_look import Truth  # noqa: PLC0415
     from fabric.cli.live_results import LiveResults  # noqa: PLC0415
     from fabric.cli.live_world import LiveWorld  # noqa: PLC0415
     from fabric.cli.progress import ProgressLine  # noqa: PLC0415
+    from fabric.cli.run_info import of_plan  # noqa: PLC0415
     from fabric.report.eventlines import Severity  # noqa: PLC0415
-    from telemetry.derive import RunInfo  # noqa: PLC0415
+    from telemetry.compat.registry import LAYERS  # noqa: PLC0415
     from telemetry.live.api import Api, serves  # noqa: PLC0415
     from telemetry.live.collector import LiveCollector  # noqa: PLC0415
     from telemetry.live.mailbox import Mailbox  # noqa: PLC0415
@@ -156,9 +169,9 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
         log = stack.enter_context(Path(args.log).open("a", encoding="utf-8"))  # noqa: SIM115  the stack closes it
     sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
     world = LiveWorld(compiled, args.threads, sink)
-    collector = LiveCollector(RunInfo(__version__, plan.name, plan.name, compiled.model, compiled.seed,
-                                      ideal_ps=plan.ideal_ps))
-    observers: list[Observer] = [world, sink, collector]
+    eyes = Truth(world) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
+    collector = LiveCollector(of_plan(plan), LAYERS[args.compat] if args.compat else None, eyes.only)
+    observers: list[Observer] = [world, sink, eyes, collector]
     if not args.quiet:
         line = stack.enter_context(ProgressLine(sys.stderr, quiet=False))   # explains a long wait for the compiler
         observers.append(FirstAnswer(line.first_answer))
@@ -167,7 +180,7 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
         observers.append(LiveResults(args.out, plan, world, stack, force=args.force, how=how))
     player = Player(Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),
                     world.make_engine, pacer, Mailbox(), observers)
-    collector.watch(player)
+    collector.watch(player, eyes.look)
     registry = CollectorRegistry()
     registry.register(collector)
     token, source = _token(args)
@@ -178,6 +191,13 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
     token_file = _kept_token(token, server.address[1], stack) if source is None else args.token_file
     _announce(args, compiled, server.url, token if source is None else None, token_file)
     return player
+
+
+def _seen(args: argparse.Namespace, compiled: CompiledScenario, world: LiveWorld) -> Seen:
+    from fabric.cli.live_seen import Seen  # noqa: PLC0415  only where it is asked for
+    from telemetry.seen_by.profiles import PROFILES as KNOWN  # noqa: PLC0415
+
+    return Seen(world, KNOWN[args.as_seen_by], compiled.fabric, args.dilation, compiled.seed)
 
 
 def _announce(args: argparse.Namespace, compiled: CompiledScenario, url: str, token: str | None,

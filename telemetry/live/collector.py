@@ -13,12 +13,12 @@ from prometheus_client.registry import Collector
 from fabric.engine.counters import Snapshot
 from fabric.units import PS_PER_S
 from telemetry.columns import SnapshotMetrics
+from telemetry.compat.model import Layer
 from telemetry.derive import RunInfo
 from telemetry.live.player import Observer, Phase, Player, Standing
 from telemetry.live.totals import Totals
 from telemetry.metrics import BY_NAME, CATALOGUE
 
-Look = tuple[Standing, Snapshot]
 _KEPT: Final = 2
 """Passes whose starting totals are remembered: a scrape may have looked just before the last pass ended."""
 
@@ -31,22 +31,27 @@ class LiveCollector(Collector, Observer):
     Parameters
     ----------
     info : RunInfo         what the Snapshot does not know
+    layer : Layer          another exporter's names (telemetry/compat); None: ours
+    only : iterable        names of the metrics that are shown; None: all
     clock : callable       wall clock in seconds
     """
 
-    def __init__(self, info: RunInfo, clock: Callable[[], float] = time.monotonic) -> None:
-        self._metrics = SnapshotMetrics(info)
+    def __init__(self, info: RunInfo, layer: Layer | None = None, only: Iterable[str] | None = None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._metrics = SnapshotMetrics(info, only)
+        self._layer = layer
         self._clock = clock
         self._player: Player | None = None
+        self._look: Callable[[], Snapshot] | None = None
         self._one_scrape = threading.Lock()
         self._own = threading.Lock()
         self._totals = {1: Totals()}
         self._ended: Snapshot | None = None
         self._last: tuple[float, int] | None = None
 
-    def watch(self, player: Player) -> None:
-        """Whom to ask; the player is made after its observers."""
-        self._player = player
+    def watch(self, player: Player, look: Callable[[], Snapshot]) -> None:
+        """Whom to ask, and what the playing thread does to look; the player is made after its observers."""
+        self._player, self._look = player, look
 
     # ===== observer =====
 
@@ -70,14 +75,15 @@ class LiveCollector(Collector, Observer):
 
     def collect(self) -> list[Metric]:
         """All families as the run stands now. Scrapes are answered one after the other. Raises: BusyError."""
-        if self._player is None:
+        if self._player is None or self._look is None:
             return []
-        player = self._player
+        player, look = self._player, self._look
         with self._one_scrape:
-            standing, snapshot = player.mailbox.ask(lambda: (player.standing(), player.engine.snapshot()))
+            standing, snapshot = player.mailbox.ask(lambda: (player.standing(), look()))
             start_s = self._clock()
             with self._own:
-                families = list(self._totals[standing.number].added_to(self._metrics.families(snapshot)))
+                native = self._totals[standing.number].added_to(self._metrics.families(snapshot))
+                families = list(native if self._layer is None else self._layer.families(native))
             families += self._pace(standing, start_s)
             families.append(_single("fabric_scrape_duration_seconds", self._clock() - start_s))
         return families
