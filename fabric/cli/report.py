@@ -7,6 +7,9 @@ import json
 import sys
 from pathlib import Path
 
+EXPORTERS = ("ideal", "sonic", "sonic-10s", "hft")
+"""Names in telemetry/seen_by/profiles.py, which --help must not load."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run directory and the three renderings."""
@@ -16,6 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="print it instead: tables and trees, no curves")
     form.add_argument("--json", action="store_true", help="print one JSON object instead, numbers in base units")
+    parser.add_argument("--as-seen-by", choices=EXPORTERS,
+                        help="a section that sets the truth beside what such monitoring would have shown")
+    parser.add_argument("--dilation", metavar="FACTOR", type=float,
+                        help="with --as-seen-by: seconds of the exporter's clock for one simulated second, so that a "
+                        "run of milliseconds is polled more than once (default 1: its real periods)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,8 +39,15 @@ def run(args: argparse.Namespace) -> int:
 
     if args.output is not None and (args.text or args.json):
         raise FabricError("--output has no effect with --text or --json", "redirect standard output instead")
+    if args.dilation is not None and args.as_seen_by is None:
+        raise FabricError("--dilation has no effect without --as-seen-by", f"name one of {', '.join(EXPORTERS)}")
     run_dir = RunDir.open(args.dir)
-    document = compose(Evidence(run_dir))
+    before = []
+    if args.as_seen_by is not None:
+        from fabric.cli.seen_section import seen_section  # noqa: PLC0415  telemetry only where it is asked for
+
+        before = [seen_section(run_dir, args.as_seen_by, 1.0 if args.dilation is None else args.dilation)]
+    document = compose(Evidence(run_dir), before=before)
     if args.text:
         print_document(document, console_for(sys.stdout))
     elif args.json:

@@ -1,0 +1,79 @@
+"""The report's section about monitoring: the truth beside what an exporter would have shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from fabric.report.model import Block, Chart, Column, Prose, Section, Series, Table, Unit
+from fabric.report.replay import snapshots
+from fabric.report.rundir import RunDir
+from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps
+from telemetry.seen_by.compare import Comparison, Place, compare, depth_curves
+from telemetry.seen_by.eye import Eye
+from telemetry.seen_by.profiles import PROFILES
+
+NS_PER_S: Final = PS_PER_S // PS_PER_NS
+
+
+def seen_section(run: RunDir, exporter: str, dilation: float) -> Section:
+    """The run as `exporter` (a name in PROFILES) would have seen it. Raises: RunDirError, FabricError."""
+    def eye() -> Eye:
+        return Eye(PROFILES[exporter], run.fabric, dilation, int(run.manifest["seed"]))
+
+    found = compare(snapshots(run), eye())
+    blocks: list[Block] = [Prose(_introduction(found))]
+    if found.queues:
+        blocks.append(_queues(found))
+        worst = found.queues[0]
+        curves = depth_curves(snapshots(run), eye(), worst)
+        blocks.append(Chart(
+            "as_seen_by_depth", f"Queue {worst.queue} of {worst.device}:{worst.port}", "time", Unit.NS, "waiting",
+            Unit.BYTES, tuple(Series(it.label, tuple(map(float, it.time_ns)), it.value) for it in curves)))
+    rates = _places(found.ports, "as_seen_by_rates", "Highest share of the line rate sent",
+                    Unit.RATIO, "ratio", lambda it: it)
+    pauses = _places(found.pauses, "as_seen_by_pauses", "Time paused", Unit.NS, "paused_ns",
+                     lambda it: round(it * NS_PER_S))
+    blocks += [rates, pauses, _totals(found)]
+    return Section("as_seen_by", f"As seen by {found.profile}", tuple(blocks))
+
+
+def _introduction(found: Comparison) -> str:
+    speed = ("at its real periods" if found.dilation == 1 else
+             f"with {found.dilation:g} seconds of its clock for one simulated second")
+    return (f"{found.profile}: {found.about}; {speed}. The truth is sampled every {_time(found.sample_ns)}. "
+            f"The run ends at {_time(found.end_ns)}; monitoring has read everything once more by "
+            f"{_time(found.last_ns)}.")
+
+
+def _time(time_ns: int) -> str:
+    return format_time_ps(time_ns * PS_PER_NS) if time_ns else "0"
+
+
+def _queues(found: Comparison) -> Table:
+    columns = (Column("device", "Device"), Column("port", "Port"), Column("queue", "Queue"),
+               Column("truth_bytes", "Deepest", Unit.BYTES), Column("truth_ns", "At", Unit.NS),
+               Column("polled_bytes", "Deepest poll", Unit.BYTES), Column("watermark_bytes", "Watermark", Unit.BYTES),
+               Column("watermark_ns", "Known at", Unit.NS))
+    rows = tuple((it.device, it.port, it.queue, int(it.truth), it.truth_ns, int(it.read), int(it.seen), it.seen_ns)
+                 for it in found.queues)
+    return Table("as_seen_by_queues", "Deepest queues", columns, rows,
+                 "A poll of the depth shows that moment only; a watermark keeps the highest since it was last read, "
+                 "and is known once it is read.")
+
+
+def _places(places: tuple[Place, ...], key: str, title: str, unit: Unit, quantity: str,
+            convert: Callable[[float], float]) -> Table:
+    columns = (Column("device", "Device"), Column("port", "Port"), Column("class", "Class"),
+               Column(f"truth_{quantity}", "True", unit), Column("truth_ns", "At", Unit.NS), Column(f"seen_{quantity}", "Seen", unit),
+               Column("seen_ns", "Known at", Unit.NS))
+    rows = tuple((it.device, it.port, it.queue, convert(it.truth), it.truth_ns, convert(it.seen), it.seen_ns)
+                 for it in places)
+    return Table(key, title, columns, rows)
+
+
+def _totals(found: Comparison) -> Table:
+    columns = (Column("what", "Counter, all switches"), Column("truth", "True", Unit.COUNT),
+               Column("during", "Known when the run ended", Unit.COUNT), Column("after", "Known later", Unit.COUNT))
+    rows = tuple((it.name, int(it.truth), int(it.during), int(it.after)) for it in found.totals)
+    return Table("as_seen_by_totals", "Counters", columns, rows)
