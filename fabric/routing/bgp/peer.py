@@ -41,6 +41,8 @@ class Peer:
         """Routes refused on import since start, by reason."""
         self.flaws = 0
         """UPDATEs with attributes that were discarded or treated as withdrawn (RFC 7606)."""
+        self.hostname = ""
+        """What the neighbour called itself when the session last came up."""
         self.connections_established = 0
         self.connections_dropped = 0
         self.last_reset: Reset | None = None

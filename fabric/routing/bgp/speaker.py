@@ -287,6 +287,7 @@ class Speaker:
                 self.timers.stop(timer)
             peer.primary = session
         peer.established = session
+        peer.hostname = agreed.peer.hostname
         peer.connections_established += 1
         peer.end_of_rib_sent.clear()
         peer.end_of_rib_received.clear()
