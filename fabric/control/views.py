@@ -20,7 +20,7 @@ DISTANCE_INTERNAL: Final = 200
 
 
 def ip_route(network: Network, switch: Switch) -> Json:
-    """`show ip route json`: connected cables with light, the loopback, and what BGP installed. Without uptimes and ids."""
+    """`show ip route json`: connected cables with light, the loopback, what BGP installed. Without uptimes and ids."""
     plan = network.plan
     found: dict[tuple[int, int], Json] = {}
     for row in switch.router.interfaces:

@@ -31,7 +31,7 @@ from fabric.report.model import (
 )
 from fabric.report.page import measured
 from fabric.state.codes import EventKind
-from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps
+from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps, format_time_ps
 
 TOP: Final = 6
 """Lines of a chart."""
@@ -64,6 +64,7 @@ def compose(evidence: Evidence, title: str = "", before: Sequence[Section] = ())
         Section("expectations", "Expectations", _expectations(expectations)),
         Section("pauses", "Pauses", tuple(_pauses(evidence))),
         Section("curves", "Over time", tuple(_curves(evidence, marks))),
+        Section("routing", "Routing", tuple(_routing(evidence))),
         Section("messages", "Messages", tuple(_messages(evidence))),
         Section("drops", "Drops", explain_drops(evidence).sections[0].blocks),
         Section("faults", "What was done to the fabric", tuple(_faults(evidence))),
@@ -287,6 +288,24 @@ def _faults(evidence: Evidence) -> Iterable[Block]:
         yield Table("faults", "", columns, tuple(
             (str(row.get("kind")), _words(row.get("objects")), row.get("start_ns"), row.get("end_ns"),
              _words(row.get("expect"))) for row in rows))
+
+
+def _routing(evidence: Evidence) -> Iterable[Block]:
+    section = evidence.run.summary.get("routing")
+    if section is None:
+        return
+    yield Prose(f"{section['routers']} switches, {section['sessions']} BGP sessions ({section['design']}); converged "
+                f"{format_time_ps(section['converged_ns'] * PS_PER_NS)} after the start of all of them, before time 0.")
+    units = (("event", "Event", Unit.TEXT), ("time_ns", "At", Unit.NS), ("reaction_ns", "First reaction", Unit.NS),
+             ("convergence_ns", "Converged after", Unit.NS), ("sessions_lost", "Session ends lost", Unit.COUNT),
+             ("updates", "Updates", Unit.COUNT), ("fib_changes", "Forwarding changes", Unit.COUNT),
+             ("packets_lost", "Packets lost", Unit.COUNT), ("messages_under_way", "Messages under way", Unit.COUNT),
+             ("messages_failed", "of them failed", Unit.COUNT), ("slowdown_p50", "Median slowdown", Unit.TIMES),
+             ("others_slowdown_p50", "that of the others", Unit.TIMES))
+    left = section["n_events"] - len(section["events"])
+    yield Table("routing", "", tuple(Column(key, title, unit) for key, title, unit in units),
+                tuple(tuple(row[key] for key, _, _ in units) for row in section["events"]),
+                f"{left:,} more events" if left else "")
 
 
 def _words(value: object) -> str:

@@ -20,10 +20,12 @@ from fabric import __version__
 from fabric.errors import RunDirError
 from fabric.report import checkpoint, endstate, files, messages
 from fabric.report.checkpoint import Checkpoint
+from fabric.report.convergence import losses_over_time, routing_section
 from fabric.report.recorder import Recorder, write_table
 from fabric.report.rundir import FORMAT, RunDir
 from fabric.report.summary import Ending, summarise
 from fabric.report.topology_file import fabric_to_json
+from fabric.units import PS_PER_NS
 
 if TYPE_CHECKING:
     from fabric.engine.counters import Snapshot
@@ -108,7 +110,10 @@ class RunFolder:
             paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
         write_table(self.path / files.MESSAGES, messages.table(now, plan.ideal_ps, plan.labels, paths))
         endstate.write(self.path, now, plan.ideal_ps)
-        summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded)
+        routing = None if plan.control is None else routing_section(
+            plan.control, now, plan.ideal_ps, losses_over_time(self.path), plan.sampling_ps // PS_PER_NS)
+        summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded,
+                            routing)
         files.write_json(self.path / files.SUMMARY, summary)
         return summary
 

@@ -7,12 +7,13 @@ Every metric that fabric/scenario/expectations.py declares is here under its nam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import messages
+from fabric.report.convergence import routing_metrics
 from fabric.state.codes import N_CLASSES, DropReason
 from fabric.units import PS_PER_S
 
@@ -71,7 +72,8 @@ def jain(now: Snapshot) -> float | None:
     return float(rate.sum() ** 2 / (rate.size * (rate**2).sum()))
 
 
-def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[str, Number]:
+def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int,
+            routing: Mapping[str, Any] | None = None) -> dict[str, Number]:
     """All metrics of a snapshot.
 
     Parameters
@@ -79,6 +81,7 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
     now : Snapshot              the fabric at the end of the run
     ideal_ps : (n,) int64       per message
     deadlocks : int             cyclic waits found
+    routing : mapping           section of the control plane; None with shortest-path routing
     """
     state = messages.states(now)
     done = state == messages.DONE
@@ -120,6 +123,7 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int) -> dict[
         "watchdog.storms": int(queues["wd_detected"].sum()),
         "watchdog.restored": int(queues["wd_restored"].sum()),
         "deadlock.cycles": deadlocks,
+        **routing_metrics(routing),
         "simulated.time": now.time_ps,
     }
     return found

@@ -60,6 +60,9 @@ _WORST: Final = (
         {"port": "text", "class": "text", "storms": "storms", "restored": "storms", "dropped_pkts": "packets"},
     ),
 )
+_ROUTING: Final = {"event": "text", "time_ns": "ns", "reaction_ns": "ns", "convergence_ns": "ns", "updates": "updates",
+                   "sessions_lost": "ends", "packets_lost": "packets", "messages_under_way": "messages",
+                   "slowdown_p50": "factor", "slowdown_max": "factor"}
 _ROWS: Final = 5
 
 
@@ -95,6 +98,8 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
     console.print()
     _expectations(console.print, summary["expectations"])
     _sizes(console.print, summary["messages"]["by_size"])
+    if summary.get("routing"):
+        _worst(console.print, "Routing", summary["routing"]["events"][:_ROWS], _ROUTING)
     for title, keys, units in _WORST:
         rows: Any = summary
         for key in keys:

@@ -89,6 +89,7 @@ def prepare(
         truth=compiled.truth,
         expectations=compiled.expectations,
         about=about,
+        control=compiled.control,
         identity=_identity(compiled, resolved, duration_ps),
     )
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.control.run import ControlRun
 from fabric.errors import InvariantError
 from fabric.report import checkpoint, eventlog, folder, messages
 from fabric.report.checkpoint import Checkpoint
@@ -90,6 +91,8 @@ class Plan:
     expectations: Sequence[Expectation]
     about: Mapping[str, Any]
     """What manifest.json tells of the scenario: verbatim, resolved, seed, model card, options."""
+    control: ControlRun | None
+    """The control plane, played beforehand; None with shortest-path routing."""
     identity: str
     """Equal for two runs exactly if they must have equal results; guards --resume."""
 

@@ -2,7 +2,7 @@
 at any pace; what depends on the machine (wall time, versions) is in manifest.json.
 
 Sections: verdict (sentences), stop, metrics (measures.py), expectations, messages, drops, pfc, ecn, buffers, hosts,
-watchdog, deadlock, events. Times in sections are nanoseconds, as in the tables; metrics are in base units.
+watchdog, routing, deadlock, events. Times in sections are nanoseconds, as in the tables; metrics are in base units.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def summarise(
     ending: Ending,
     recorded: Mapping[str, int],
     unrecorded: Mapping[str, int],
+    routing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The content of summary.json.
 
@@ -55,9 +56,10 @@ def summarise(
     expectations                    of the scenario
     ending : Ending                 why the run stopped
     recorded, unrecorded            event rows by category, written and beyond the cap
+    routing                         section of the control plane (convergence.py); None with shortest-path routing
     """
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
-    metrics = measures.measure(now, ideal_ps, deadlocks)
+    metrics = measures.measure(now, ideal_ps, deadlocks, routing)
     summary: dict[str, Any] = {
         "stop": {
             "reason": ending.reason,
@@ -78,6 +80,7 @@ def summarise(
         "buffers": {"queues": _queues(now), "pools": _pools(now), "headroom": _headroom(now)},
         "hosts": _hosts(now),
         "watchdog": _watchdog(now),
+        "routing": routing,
         "deadlock": [_port_class(now, port, c) for port, c in ending.cycle],
         "events": {"recorded": dict(recorded), "unrecorded": dict(unrecorded)},
     }

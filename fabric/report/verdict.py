@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from fabric.report import convergence
 from fabric.report.measures import Number, count_by_reason, paused_hosts
 from fabric.state.codes import DropReason
 from fabric.units import format_rate_bps, format_time_ps
@@ -54,6 +55,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> li
         *_watchdog(metrics),
         *_congestion(metrics),
         *_recovery(metrics),
+        *convergence.sentences(summary["routing"]),
         *_links(now),
         *_events(summary),
     ]

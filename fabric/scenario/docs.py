@@ -10,6 +10,7 @@ from fabric.scenario.card import dcqcn_card, ecn_card
 from fabric.scenario.expectations import METRICS, OPERATORS
 from fabric.scenario.models import MODELS
 from fabric.scenario.schema import json_schema
+from fabric.topology.quantities import exact_time
 from fabric.units import format_size_bytes
 
 _KINDS: Final = ("topology", "workload", "faults")
@@ -121,10 +122,16 @@ def _table(model: Mapping[str, Any], schema: Mapping[str, Any], section: str, de
         elif path in defaults:
             default = f"`{defaults[path].value}`"
         else:
-            default = f"`{field['default']}`" if field.get("default") else ""
+            default = f"`{_written(field)}`" if field.get("default") else ""
         meaning = _first(field.get("description", ""))
         rows.append(f"| `{name}` | {_kind(field, schema)} | {default} | {meaning} |")
     return rows
+
+
+def _written(field: Mapping[str, Any]) -> object:
+    """A default as a user would write it: pydantic keeps times in picoseconds."""
+    value = field["default"]
+    return exact_time(value) if isinstance(value, int) and field.get("examples", ())[:1] == ["500ns"] else value
 
 
 def _kind(field: Mapping[str, Any], schema: Mapping[str, Any]) -> str:

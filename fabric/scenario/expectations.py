@@ -54,6 +54,11 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "watchdog.storms": ("count", "storms detected"),
     "watchdog.restored": ("count", "storms ended"),
     "deadlock.cycles": ("count", "cyclic waits found"),
+    "convergence.events": ("count", "dated events that routers heard of (routing: bgp)"),
+    "convergence.max": ("time", "longest time from an event to the last change of forwarding"),
+    "convergence.lost": ("count", "packets lost between an event and the last change of forwarding"),
+    "bgp.updates": ("count", "UPDATE messages sent after the start of the run, all routers"),
+    "bgp.sessions_lost": ("count", "ends of BGP sessions that went down"),
     "simulated.time": ("time", "simulated time at the end"),
 }
 """Metric path -> kind and meaning. summary.json carries every one of them at this path, in base units (ps, bytes,

@@ -1,0 +1,143 @@
+"""How routing got over each dated event, and what that cost: the `routing` section of summary.json.
+
+Convergence is the control plane's own record. What was lost is counted in the data plane: packets without a route,
+towards a dead link, or gone in a silent one, from the sample before the event to the sample after the last change of
+forwarding (to the next event where forwarding never changed). Messages under way are those posted before that window's
+end and not done at its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from fabric.control.describe import describe
+from fabric.control.record import Convergence
+from fabric.control.run import ControlRun
+from fabric.report import files, messages
+from fabric.state.codes import DropReason
+from fabric.units import PS_PER_NS, format_time_ps
+
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
+    from fabric.engine.counters import Snapshot
+
+REASONS: Final = (DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.INJECTED, DropReason.TTL)
+"""How packets end that routing sent astray, or not yet elsewhere."""
+MAX_EVENTS: Final = 200
+"""Events listed one by one; churn makes thousands, which are counted."""
+
+Losses = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""(sample times in ns, packets lost since the start until then), ascending."""
+
+
+def losses_over_time(folder: Path) -> Losses:
+    """Packets lost for REASONS over a run's samples, all ports together."""
+    names = [f"drop_{reason.name.lower()}_pkts" for reason in REASONS]
+    table = pq.read_table(folder / files.TIMESERIES, filters=[("observable", "in", names)],
+                          columns=["time_ns", "observable", "device", "port", "class", "value"])
+    last: dict[tuple[object, ...], int] = {}
+    by_time: dict[int, int] = {}
+    for row in table.to_pylist():
+        place = (row["observable"], row["device"], row["port"], row["class"])
+        value = int(row["value"] or 0)
+        by_time[row["time_ns"]] = by_time.get(row["time_ns"], 0) + value - last.get(place, 0)
+        last[place] = value
+    times = np.array(sorted(by_time), np.int64)
+    return times, np.cumsum([by_time[int(time)] for time in times], dtype=np.int64)
+
+
+def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int64], losses: Losses,
+                    sampling_ns: int) -> dict[str, Any]:
+    """The section; see the module's docstring for how it counts."""
+    end_ns = now.time_ps // PS_PER_NS
+    records = [record for record in control.convergence if record.time_ns < end_ns]
+    bounds = [record.time_ns for record in records[1:]] + [end_ns]
+    rows = [_row(control, record, min(bound, end_ns), now, ideal_ps, losses, sampling_ns)
+            for record, bound in zip(records[:MAX_EVENTS], bounds, strict=False)]
+    return {
+        "design": str(control.config.design), "routers": len(control.plan.routers),
+        "sessions": len(control.plan.cables), "converged_ns": control.converged_ns,
+        "start_messages": control.start_messages, "updates": sum(record.updates for record in records),
+        "sessions_lost": sum(record.sessions_lost for record in records), "n_events": len(records), "events": rows}
+
+
+def _row(control: ControlRun, record: Convergence, bound_ns: int, now: Snapshot, ideal_ps: NDArray[np.int64],
+         losses: Losses, sampling_ns: int) -> dict[str, Any]:
+    last_ns = record.last_fib_ns
+    open_ns = bound_ns if last_ns is None else min(last_ns, bound_ns)
+    under_way, others = _slowdowns(now, ideal_ps, record.time_ns, open_ns)
+    return {
+        "event": describe(record.event, control.plan), "time_ns": record.time_ns,
+        "reaction_ns": None if record.first_reaction_ns is None else record.first_reaction_ns - record.time_ns,
+        "convergence_ns": record.convergence_ns, "sessions_lost": record.sessions_lost,
+        "sessions_gained": record.sessions_gained, "updates": record.updates, "messages": record.messages,
+        "message_bytes": record.message_bytes, "fib_changes": record.fib_changes, "switches": len(record.routers),
+        "packets_lost": _lost(losses, record.time_ns, open_ns, sampling_ns), **under_way,
+        "others_slowdown_p50": others}
+
+
+def _lost(losses: Losses, from_ns: int, until_ns: int, sampling_ns: int) -> int:
+    """Packets lost from the last sample not after `from_ns` to the first not before `until_ns`."""
+    times, totals = losses
+    first = from_ns // sampling_ns * sampling_ns
+    last = -(-until_ns // sampling_ns) * sampling_ns
+    before, after = np.searchsorted(times, first, "right"), np.searchsorted(times, last, "right")
+    counted = np.concatenate([np.zeros(1, np.int64), totals])
+    return int(counted[after] - counted[before])
+
+
+def _slowdowns(now: Snapshot, ideal_ps: NDArray[np.int64], from_ns: int,
+               until_ns: int) -> tuple[dict[str, Any], float | None]:
+    rows, state = now.messages, messages.states(now)
+    posted = (rows["start_ps"] >= 0) & (rows["start_ps"] <= until_ns * PS_PER_NS)
+    ended = (state == messages.DONE) & (rows["end_ps"] < from_ns * PS_PER_NS)
+    hit = posted & ~ended
+    done = state == messages.DONE
+    slowdown = np.where(done, messages.fct_ps(now) / np.maximum(ideal_ps, 1), np.nan)
+    return ({"messages_under_way": int(hit.sum()), "messages_failed": int((hit & (state == messages.FAILED)).sum()),
+             "slowdown_p50": _median(slowdown[hit & done]),
+             "slowdown_max": float(slowdown[hit & done].max()) if (hit & done).any() else None},
+            _median(slowdown[done & ~hit]))
+
+
+def _median(values: NDArray[np.float64]) -> float | None:
+    return float(np.median(values)) if values.size else None
+
+
+def routing_metrics(section: Mapping[str, Any] | None) -> dict[str, int | None]:
+    """The metrics that expectations may name, in base units; None without a control plane."""
+    if section is None:
+        return dict.fromkeys(("convergence.max", "convergence.lost", "convergence.events", "bgp.updates",
+                              "bgp.sessions_lost"))
+    times = [row["convergence_ns"] for row in section["events"] if row["convergence_ns"] is not None]
+    return {"convergence.max": max(times) * PS_PER_NS if times else None,
+            "convergence.lost": sum(row["packets_lost"] for row in section["events"]),
+            "convergence.events": section["n_events"], "bgp.updates": section["updates"],
+            "bgp.sessions_lost": section["sessions_lost"]}
+
+
+def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    """(level, text) for the verdict: the events that cost most, in order of time."""
+    if section is None:
+        return
+    rows: Sequence[Mapping[str, Any]] = section["events"]
+    told = sorted(rows, key=lambda row: (-row["packets_lost"], -(row["convergence_ns"] or 0)))[:3]
+    for row in sorted(told, key=lambda row: row["time_ns"]):
+        at = format_time_ps(row["time_ns"] * PS_PER_NS)
+        if row["convergence_ns"] is None:
+            lost = f", {row['packets_lost']:,} packets lost" if row["packets_lost"] else ""
+            yield ("warning" if lost else "note"), f"{row['event']} at {at}: no route changed by the end{lost}"
+            continue
+        took = format_time_ps(row["convergence_ns"] * PS_PER_NS)
+        cost = f"{row['packets_lost']:,} packets lost" if row["packets_lost"] else "no packet lost"
+        hit = ""
+        if row["slowdown_p50"] is not None:
+            hit = (f"; {row['messages_under_way']:,} messages under way, median slowdown {row['slowdown_p50']:.2f}"
+                   f" (worst {row['slowdown_max']:.1f})")
+        yield ("warning" if row["packets_lost"] else "note",
+               f"{row['event']} at {at}: converged in {took}, {row['updates']:,} BGP updates, {cost}{hit}")
