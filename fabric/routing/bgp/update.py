@@ -180,7 +180,8 @@ class Decoder:
             if end_of_rib is not None:
                 return Update(None, end_of_rib=end_of_rib)
         if reach:
-            self._check_mandatory(fields, reach)
+            if fields.severity != "withdraw":
+                self._check_mandatory(fields, reach)
             # RFC 7606 section 5.2: flawed attributes without any NLRI have nothing to withdraw and are not an error.
             if fields.severity == "withdraw":
                 taken = tuple(Unreach(one.family, keys) for one in reach
