@@ -65,8 +65,8 @@ def _queues(found: Comparison) -> Table:
 def _places(places: tuple[Place, ...], key: str, title: str, unit: Unit, quantity: str,
             convert: Callable[[float], float]) -> Table:
     columns = (Column("device", "Device"), Column("port", "Port"), Column("class", "Class"),
-               Column(f"truth_{quantity}", "True", unit), Column("truth_ns", "At", Unit.NS), Column(f"seen_{quantity}", "Seen", unit),
-               Column("seen_ns", "Known at", Unit.NS))
+               Column(f"truth_{quantity}", "True", unit), Column("truth_ns", "At", Unit.NS),
+               Column(f"seen_{quantity}", "Seen", unit), Column("seen_ns", "Known at", Unit.NS))
     rows = tuple((it.device, it.port, it.queue, convert(it.truth), it.truth_ns, convert(it.seen), it.seen_ns)
                  for it in places)
     return Table(key, title, columns, rows)
