@@ -52,13 +52,15 @@ def parse_nvue(source: JsonText | YamlText, file: str) -> Device:
     reader = Reader(source, file)
     device, roce = reader.device, reader.at("qos", "roce")
     device.name = str(reader.at("system").get("hostname") or device.name)[:253]
-    on = roce.get("enable") in {"on", True} or roce.get("state") in {"enabled", "enable"} or (
+    on = roce.get("enable") in ("on", True) or roce.get("state") in ("enabled", "enable") or (
         bool(roce) and not {"enable", "state"} & roce.keys())
     for where, first, second in source.duplicates:
         reader.bad(where[len(reader.base):], f"is given twice, on lines {first} and {second}", "R8")
     mapping = _maps(reader, macro=on)
+    mode = reader.choice(("qos", "roce", "mode"), roce.get("mode", "lossless"),
+                         ("lossless", "lossy", "lossless-single-ipool"))
     profiles = _Profiles(
-        _pfc(reader, macro=on and roce.get("mode", "lossless") == "lossless"), mapping, _remark(reader),
+        _pfc(reader, macro=on and mode != "lossy"), mapping, _remark(reader),
         _schedulers(reader, macro=on), _marking(reader, macro=on),
         frozenset(str(name) for name in reader.at("qos", "link-pause")))
     _ports(reader, profiles, _watchdog(reader))
@@ -253,7 +255,8 @@ def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles,
     for queue, (wred, bound) in (_chosen(reader, path, "congestion-control", profiles.marking) or {}).items():
         port.queues[queue] = replace(port.queues.get(queue, bound), wred=wred, where=bound.where)
     dog = reader.at(*path, "qos").get("pfc-watchdog", False)
-    if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in {"enable", "enabled"}:
+    if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in (
+            "enable", "enabled"):
         port.watchdog, port.watched = watchdog, port.lossless
     port.global_pause = bool(profiles.pause) and reader.at(*path, "qos", "link-pause").get(
         "profile", _DEFAULT) in profiles.pause
@@ -272,7 +275,7 @@ def _chosen(reader: Reader, path: tuple[str, ...], family: str, known: Mapping[s
 def _tunnel(reader: Reader) -> None:
     row, path = reader.at("nve", "vxlan"), ("nve", "vxlan")
     reader.only(("nve",), ("vxlan",))
-    if not row or row.get("enable") in {"off", False} or row.get("state") == "disabled":
+    if not row or row.get("enable") in ("off", False) or row.get("state") == "disabled":
         return
     action = reader.at(*path, "encapsulation", "dscp").get("action", "derive")
     mode = reader.choice((*path, "encapsulation", "dscp", "action"), action, ("copy", "set", "derive"))

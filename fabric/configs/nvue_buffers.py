@@ -135,7 +135,8 @@ def _service_pools(reader: Reader, percents: dict[int, tuple[Where, int]]) -> tu
                     where = reader.where(*path, "memory-percent")
                 mode = reader.choice((*path, "mode"), row.get("mode", mode), ("static", "dynamic")) or mode
                 pools[number] = where, percent, mode
-        total = sum(percent for _, percent, _ in pools.values())
+        default = reader.where("qos", "roce")             # what the macro gives a pool yields to what is stated
+        total = sum(percent for where, percent, _ in pools.values() if where != default)
         if total > 100:
             where = max((it[0] for it in pools.values()), key=reader.source.line)
             reader.device.defects.append(Defect("R5", where, f"{direction} pools",

@@ -92,6 +92,15 @@ def _bad(problems: list[Problem], place: Place, what: object) -> None:
     problems.append(Problem(place.file, f"{str(what)[:80]!r} is no route", "export the table again, as JSON"))
 
 
+def _hops(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401
+    """A list of next hops; None where it is something else."""
+    return value if isinstance(value, list) and all(isinstance(hop, dict) for hop in value) else None
+
+
+def _words(value: Any) -> list[Any]:  # noqa: ANN401
+    return value if isinstance(value, list) else []
+
+
 def _iproute(rows: list[Any], place: Place, problems: list[Problem]) -> Iterator[Route]:
     if len(rows) > _MAX_ROUTES:
         raise refuse(place.file, f"{len(rows)} routes are more than {_MAX_ROUTES}", "leave out external routes", "FIB")
@@ -100,43 +109,47 @@ def _iproute(rows: list[Any], place: Place, problems: list[Problem]) -> Iterator
         text = str(row.get("dst", "")) if isinstance(row, dict) else ""
         six = isinstance(row, dict) and ":" in str(row.get("gateway", row.get("via", "")))
         prefix = _prefix({"default": "::/0" if six else "0.0.0.0/0"}.get(text, text))
-        if prefix is None or not isinstance(row, dict):
+        hops = _hops(row.get("nexthops", [row])) if isinstance(row, dict) else None
+        if prefix is None or hops is None:
             _bad(problems, place, row)
             continue
         metric = row.get("metric", 0) if isinstance(row.get("metric", 0), int) else 0
-        if row.get("type") in _NOT_FORWARDING or "linkdown" in (row.get("flags") or ()) or (
-                best.get(prefix, metric) < metric):
+        kind = _text(row.get("type"))
+        if kind in _NOT_FORWARDING or "linkdown" in _words(row.get("flags")) or best.get(prefix, metric) < metric:
             continue
         best[prefix] = metric
-        hops = [hop for hop in row.get("nexthops") or [row] if isinstance(hop, dict)]
-        yield Route(prefix, () if row.get("type") in _DROPS else tuple(
-            NextHop(_text(hop.get("gateway") or (hop.get("via") or {}).get("host")), str(hop.get("dev", "")))
-            for hop in hops if "linkdown" not in (hop.get("flags") or ()) and isinstance(hop.get("via") or {}, dict)),
-            place)
+        yield Route(prefix, () if kind in _DROPS else tuple(
+            NextHop(_gateway(hop), _text(hop.get("dev"))) for hop in hops
+            if "linkdown" not in _words(hop.get("flags"))), place)
+
+
+def _gateway(hop: dict[str, Any]) -> str:
+    """RFC 8950: an IPv4 route may go via an IPv6 neighbour, which iproute2 prints as {family, host}."""
+    via = hop.get("via")
+    return _text(hop.get("gateway")) or (_text(via.get("host")) if isinstance(via, dict) else "")
 
 
 def _frr(table: dict[str, Any], place: Place, problems: list[Problem]) -> Iterator[Route]:
     for text, rows in table.items():
         prefix = _prefix(text)
-        chosen = [row for row in rows if isinstance(row, dict) and row.get("selected")]
-        if prefix is None or not all(isinstance(row, dict) for row in rows):
+        chosen = next((row for row in rows if isinstance(row, dict) and row.get("selected")), None)
+        hops = [] if chosen is None else _hops(chosen.get("nexthops", []))
+        if prefix is None or hops is None or not all(isinstance(row, dict) for row in rows):
             _bad(problems, place, text)
-            continue
-        for row in chosen[:1]:
-            hops = [hop for hop in row.get("nexthops") or () if isinstance(hop, dict) and hop.get("fib")]
-            yield Route(prefix, tuple(
-                NextHop(_text(hop.get("ip")), str(hop.get("interfaceName", "")))
-                for hop in hops if not hop.get("blackhole") and hop.get("interfaceName")), place)
+        elif chosen is not None:
+            yield Route(prefix, tuple(NextHop(_text(hop.get("ip")), _text(hop.get("interfaceName"))) for hop in hops
+                                      if hop.get("fib") and not hop.get("blackhole") and hop.get("interfaceName")),
+                        place)
 
 
 def _eos(vrfs: dict[str, Any], place: Place, problems: list[Problem]) -> Iterator[Route]:
-    routes = (vrfs.get("default") or {}).get("routes", {}) if isinstance(vrfs.get("default"), dict) else {}
+    vrf = vrfs.get("default")
+    routes = vrf.get("routes") if isinstance(vrf, dict) else None
     for text, row in routes.items() if isinstance(routes, dict) else ():
         prefix = _prefix(text)
-        if prefix is None or not isinstance(row, dict):
+        vias = _hops(row.get("vias", [])) if isinstance(row, dict) else None
+        if prefix is None or vias is None:
             _bad(problems, place, text)
             continue
-        vias = [via for via in row.get("vias") or () if isinstance(via, dict)]
-        drops = str(row.get("routeAction", "forward")) == "drop"
-        yield Route(prefix, () if drops else tuple(
-            NextHop(_text(via.get("nexthopAddr")), str(via.get("interface", ""))) for via in vias), place)
+        yield Route(prefix, () if row.get("routeAction") == "drop" else tuple(
+            NextHop(_text(via.get("nexthopAddr")), _text(via.get("interface"))) for via in vias), place)

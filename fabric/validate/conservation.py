@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.state.codes import N_CLASSES, N_DROP_REASONS, PacketKind
+from fabric.state.codes import LINE, N_CLASSES, N_DROP_REASONS, PacketKind, Shared
 from fabric.state.types import State
 from fabric.topology.model import Fabric
 from fabric.validate import holdings
@@ -53,7 +53,7 @@ def _count(held: Held, size: int, keep: NDArray[np.bool_] | None = None, weights
 def _rows(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
     """(1) Every packet row is in exactly one list."""
     everywhere = np.concatenate([held.packets for held in vars(places).values()])
-    given_out = int(state.config[0]["spare_packet"]) - 1
+    given_out = int(state.shared[Shared.SPARE_PACKET * LINE]) - 1
     if len(everywhere) != given_out or len(np.unique(everywhere)) != len(everywhere):
         yield (f"(1) {given_out} packet rows, {len(everywhere)} found in lists, "
                f"{len(np.unique(everywhere))} of them distinct")

@@ -40,7 +40,7 @@ class Findings:
 
     no_route: tuple[Fault, ...]
     dead_link: tuple[Fault, ...]
-    """A next hop whose cable is down: packets are lost there."""
+    """A next hop by which nothing arrives: packets are lost there."""
     loops: tuple[Fault, ...]
     """The way ends with the switches of the loop, the first of them again at the end."""
     valleys: tuple[Fault, ...]
@@ -63,7 +63,7 @@ def check_routes(fabric: Fabric, next_ports: NextPorts, classes: Iterable[Sequen
     fabric : Fabric
     next_ports : (switch, host) -> ports
     classes : iterable of sequences of int    hosts (NodeId) with the same routes but for the last hop
-    down : frozenset of int    ports whose cable is down
+    down : frozenset of int    ports by which nothing arrives
 
     Returns: Findings. Raises: nothing.
     """
