@@ -71,6 +71,8 @@ class Alert:
     """The label whose value is the root device; '' where the alert cannot tell."""
     why: str = ""
     """What the threshold tells apart."""
+    style: str = ""
+    """How the threshold is written; '' where the alert is about a state and no other threshold would make sense."""
 
     @property
     def expr(self) -> Expr:
@@ -113,7 +115,7 @@ ALERTS: Final = (
         "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "peer_device",
         "A receiver that still takes 5 % of its line rate drains its queue; below that it stops the fabric as a broken "
-        "NIC does."),
+        "NIC does.", "percent"),
     Alert(
         "FabricPfcDeadlock", lambda limit: above(select("fabric_pfc_deadlock"), limit), 0, 30, Severity.CRITICAL,
         "Paused queues wait for each other in a circle.",
@@ -143,13 +145,13 @@ ALERTS: Final = (
         "A host takes less than its line rate and pauses its switch.",
         "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "peer_device",
-        "A healthy host never pauses its switch: any share above rounding separates; 10 % is worth a look."),
+        "A healthy host never pauses its switch: any share above rounding separates; 10 % is worth a look.", "percent"),
     Alert(
         "FabricPfcPauseRatioHigh", lambda limit: above(_PAUSED, limit), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A port is kept from sending for much of its time.",
         "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last minute.",
         "fabric-pfc-storm", "",
-        "Bursts that ECN then slows pause for less, and for less than two minutes."),
+        "Bursts that ECN then slows pause for less, and for less than two minutes.", "percent"),
     Alert(
         "FabricPfcwdFlapping",
         lambda limit: _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
@@ -158,13 +160,13 @@ ALERTS: Final = (
         "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within ten minutes; {peer_device} "
         "is at the other end.",
         "fabric-pfc-storm", "peer_device",
-        "One storm is one detection; six in ten minutes is a NIC that comes and goes."),
+        "One storm is one detection; six in ten minutes is a NIC that comes and goes.", "count"),
     Alert(
         "FabricHeadroomNearlyFull", lambda limit: above(recorded(rules.HEADROOM), limit), 0.8, 60, Severity.WARNING,
         "Headroom is nearly used up; beyond it lossless packets are dropped.",
         "{device}:{port} used {value:percent} of the headroom of priority {priority}.",
         "fabric-buffers", "device",
-        "Headroom sized by the book keeps a fifth in reserve."),
+        "Headroom sized by the book keeps a fifth in reserve.", "percent"),
     Alert(
         "FabricEcnNeverMarks",
         lambda limit: without(above(recorded(rules.XOFFS), limit), above(recorded(rules.MARKS), 0), "instance",
@@ -180,7 +182,8 @@ ALERTS: Final = (
         "A switch pauses before it marks.",
         "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
         "fabric-congestion", "device",
-        "Marks outnumber XOFFs by far where Kmin is below XOFF, also where somebody else's pause fills the queue."),
+        "Marks outnumber XOFFs by far where Kmin is below XOFF, also where somebody else's pause fills the queue.",
+        "ratio"),
     Alert(
         "FabricVictimFlows",
         lambda limit: both(_at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info",
@@ -191,7 +194,7 @@ ALERTS: Final = (
         "{device} was paused for {value:percent} of the last minute by {peer_device}, which is paused itself: all its "
         "flows of priority {priority} wait, whatever their destination.",
         "fabric-congestion", "",
-        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion."),
+        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent"),
     Alert(
         "FabricEcmpImbalance",
         lambda limit: both(above(recorded(rules.IMBALANCE), limit),
@@ -200,7 +203,7 @@ ALERTS: Final = (
         "Equal-cost uplinks carry very different loads.",
         "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
         "fabric-ecmp", "device",
-        "Many flows of like size stay well below; few large ones, or a polarised hash, do not."),
+        "Many flows of like size stay well below; few large ones, or a polarised hash, do not.", "ratio"),
     Alert(
         "FabricRnicOutOfSequence",
         lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit), 0,
@@ -216,7 +219,7 @@ ALERTS: Final = (
         "A host does not slow down for most congestion notifications.",
         "{device} ignored {value:percent} of the CNPs of the last minute.",
         "fabric-hosts", "device",
-        "A CNP within the decrease interval of the last cut is ignored: some are normal, most are not."),
+        "A CNP within the decrease interval of the last cut is ignored: some are normal, most are not.", "percent"),
     Alert(
         "FabricFcsErrors",
         lambda limit: _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), limit),
@@ -282,11 +285,12 @@ def filled(text: str, labels: Mapping[str, str], value: float) -> str:
     """A text as Prometheus would fill it in."""
     def put(found: re.Match[str]) -> str:
         name, style = found.groups()
-        return labels.get(name, "") if name != "value" else _shown(value, style)
+        return labels.get(name, "") if name != "value" else shown(value, style)
     return _FIELD.sub(put, text)
 
 
-def _shown(value: float, style: str) -> str:
+def shown(value: float, style: str) -> str:
+    """A value in a style, as Prometheus' templates write it."""
     if style == "percent":  # template_expansion.go humanizePercentage
         return f"{value * 100:.4g}%"
     if style == "count":

@@ -29,6 +29,8 @@ from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, t
 from telemetry.store import Store
 
 NS_PER_MS: Final = PS_PER_MS // PS_PER_NS
+TARGET: Final = {"job": "fabric", "instance": "run"}
+"""What a scrape would add; the rules join by `instance`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,36 +125,42 @@ class Evaluation:
     """In order of firing."""
 
 
-TARGET: Final = {"job": "fabric", "instance": "run"}
-
-
-def evaluate_store(store: Store, *, dilation: float = NOMINAL_DILATION, alerts: Sequence[Alert] = ALERTS,
-                   target: Mapping[str, str] = TARGET) -> Evaluation:
-    """All recording rules and alerts over a run.
+class Offline:
+    """The recording rules over a run, evaluated once; alerts are then asked one by one.
 
     Parameters
     ----------
     store : Store         the run's metrics
     dilation : float      decides how often the rules look and how long windows are in simulated time
-    alerts : sequence     which alerts
     target : mapping      labels that a scrape would add
-
-    Returns: Evaluation.
     """
-    scaled = timing(dilation)
-    database = StoreDatabase(store, dilation, target)
-    times = store.times_ns
-    step_ms = scaled.ms(SCRAPE_S)
-    end_ms = int(database.wall_ms(times[-1:])[0]) if len(times) else 0
-    grid = np.arange(0, end_ms + 1, step_ms, dtype=np.int64)
-    recorded: dict[str, Vector] = {}
-    for rule in RECORDINGS:
-        rows = recorded[rule.name] = evaluate(rule.expr, database, grid, scaled)
-        database.record(rule, rows, grid)
-    grid_ns = np.rint(grid * (NS_PER_MS / dilation)).astype(np.int64)
-    firings = [firing for alert in alerts for row in evaluate(alert.expr, database, grid, scaled)
-               for firing in _firings(alert, row, grid, grid_ns, scaled)]
-    return Evaluation(grid_ns, recorded, sorted(firings, key=lambda it: (it.firing_ns, it.alert.name, it.description)))
+
+    def __init__(self, store: Store, dilation: float = NOMINAL_DILATION, target: Mapping[str, str] = TARGET) -> None:
+        self._timing = timing(dilation)
+        self._database = StoreDatabase(store, dilation, target)
+        times = store.times_ns
+        end_ms = int(self._database.wall_ms(times[-1:])[0]) if len(times) else 0
+        self._grid = np.arange(0, end_ms + 1, self._timing.ms(SCRAPE_S), dtype=np.int64)
+        self.grid_ns: NDArray[np.int64] = np.rint(self._grid * (NS_PER_MS / dilation)).astype(np.int64)
+        """Moments of evaluation, simulated time."""
+        self.recorded: dict[str, Vector] = {}
+        """By name of recording rule; values on the grid."""
+        for rule in RECORDINGS:
+            rows = self.recorded[rule.name] = evaluate(rule.expr, self._database, self._grid, self._timing)
+            self._database.record(rule, rows, self._grid)
+
+    def firings(self, alert: Alert) -> list[Firing]:
+        """Every time that an alert fired."""
+        rows = evaluate(alert.expr, self._database, self._grid, self._timing)
+        return [it for row in rows for it in _firings(alert, row, self._grid, self.grid_ns, self._timing)]
+
+
+def evaluate_store(store: Store, *, dilation: float = NOMINAL_DILATION, alerts: Sequence[Alert] = ALERTS) -> Evaluation:
+    """All recording rules and alerts over a run; parameters as for Offline."""
+    offline = Offline(store, dilation)
+    firings = [it for alert in alerts for it in offline.firings(alert)]
+    return Evaluation(offline.grid_ns, offline.recorded,
+                      sorted(firings, key=lambda it: (it.firing_ns, it.alert.name, it.description)))
 
 
 def _firings(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], scaled: Timing) -> Iterator[Firing]:

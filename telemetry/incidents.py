@@ -5,8 +5,9 @@ Two alerts belong together where
 2. one explains the other (telemetry/inhibitions.py) while both fire, or
 3. they stand at the two ends of one cable.
 
-The root of an incident is that of its first alert which nothing else in it explains. An alert that names no root takes
-the device where most of the pauses at its port began meanwhile (fabric_pfc_pause_cause_info), if the run knows.
+The root of an incident is that of the gravest alert in it which names one and which nothing else in it explains, or
+else the one that most of its alerts name. An alert that names no root takes the device where most of the pauses at its
+port began meanwhile (fabric_pfc_pause_cause_info), if the run knows.
 """
 
 from __future__ import annotations
@@ -93,8 +94,11 @@ def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL
     for key in dict.fromkeys(group):
         rows = [row for row, it in enumerate(group) if it == key]
         own = [row for row in rows if not any((other, row) in explained for other in rows)] or rows
-        lead = min(own, key=lambda row: (not roots[row], _RANK[firings[row].alert.name], firings[row].firing_ns))
-        found.append(_incident([firings[row] for row in rows], firings[lead], roots[lead]))
+        lead = min(own, key=lambda row: (not firings[row].root_device, not roots[row],
+                                             _RANK[firings[row].alert.name], firings[row].firing_ns))
+        named = Counter(roots[row] for row in rows if roots[row])
+        root = roots[lead] or min(named, key=lambda name: (-named[name], name), default="")
+        found.append(_incident([firings[row] for row in rows], firings[lead], root))
     return sorted(found, key=lambda it: it.fired_ns)
 
 

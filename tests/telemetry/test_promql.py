@@ -46,7 +46,8 @@ REAL_TIME: Final = Timing()
 
 VALUES: Final = {"device": ("leaf1", "leaf2", "leaf3", "leaf4", "host1", "host2", "host3"),
                  "port": ("e0", "e1"), "priority": ("3",), "queue": ("3",),
-                 "group": ("0", "1"), "peer_device": ("leaf1", "host1"), "role": ("leaf", "host"), "state": ("established", "idle")}
+                 "group": ("0", "1"), "peer_device": ("leaf1", "host1"), "role": ("leaf", "host"),
+                 "state": ("established", "idle")}
 """What labels are in the made-up world; others have one value."""
 
 

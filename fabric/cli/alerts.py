@@ -1,0 +1,190 @@
+"""``fabric alerts show|list|rules|bank``: what would have paged, the rules for Prometheus, and what they are worth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fabric.errors import InputErrors, Problem
+
+if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from telemetry.evaluate import Firing
+    from telemetry.incidents import Incident
+
+DEFAULT_DILATION = 15_000.0
+DEFAULT_BANK = Path("scenarios/alerts/bank.yml")
+RULES_FILE = "rules.yml"
+ALERTMANAGER_FILE = "alertmanager.yml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    showing = actions.add_parser("show", help="alerts that a run would have fired, incidents, and how true they were")
+    showing.add_argument("directory", metavar="DIR", type=Path, help="run directory")
+    showing.add_argument("--all", action="store_true", help="every alert by port, not only the incidents")
+    listing = actions.add_parser("list", help="the alerts and what they mean")
+    ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
+    ruling.add_argument("--out", metavar="DIR", type=Path,
+                        help=f"write {RULES_FILE} and {ALERTMANAGER_FILE} there; without it the rules are printed")
+    ruling.add_argument("--runbooks", metavar="URL", help="where docs/runbooks is served (default: the relative path)")
+    ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
+    ruling.add_argument("--pager", metavar="URL", help="webhook for critical alerts; needs --out")
+    ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")
+    for action in (showing, ruling):
+        action.add_argument("--dilation", metavar="RATIO", type=float, default=DEFAULT_DILATION,
+                            help="seconds of wall clock per simulated second, as given to `fabric serve`; windows, "
+                                 "`for` and scrapes scale with it (default 15000: 1 ms is seen as 15 s)")
+    bank = actions.add_parser("bank", help="play the bank of labelled scenarios; precision and recall of every alert")
+    bank.add_argument("--bank", metavar="FILE", type=Path, default=DEFAULT_BANK, dest="file",
+                      help=f"the bank (default {DEFAULT_BANK})")
+    bank.add_argument("--write", metavar="FILE", type=Path, help="write the page about alerts (docs/alerts.md)")
+    for action in (showing, listing, ruling, bank):
+        action.add_argument("--json", action="store_true", help="print one JSON value")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do one action; `bank` exits 1 where an alert was wrong."""
+    return {"show": _show, "list": _list, "rules": _rules, "bank": _bank}[args.action](args)
+
+
+def _checked_dilation(args: argparse.Namespace) -> None:
+    if not 0 < args.dilation < float("inf"):
+        raise InputErrors("options", [Problem("--dilation", f"{args.dilation:g} is no dilation",
+                                              "give seconds of wall clock per simulated second, such as 15000")])
+
+
+def _show(args: argparse.Namespace) -> int:
+    _checked_dilation(args)
+    from fabric.cli.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from telemetry.evaluate import evaluate_store  # noqa: PLC0415
+    from telemetry.incidents import incidents  # noqa: PLC0415
+    from telemetry.score import score  # noqa: PLC0415
+
+    found = RunDir.open(args.directory)
+    store = store_of(found)
+    firings = evaluate_store(store, dilation=args.dilation).firings
+    joined = incidents(firings, store, args.dilation)
+    judged = score(joined, found.truth().to_pylist())
+    if args.json:
+        print(json.dumps({"dilation": args.dilation, "incidents": [it.as_json() for it in joined],
+                          "alerts": [_alert_json(it) for it in firings], "score": judged.as_json()}, indent=2))
+        return 0
+    if not firings:
+        seen = "no fault was injected" if not judged.faults else f"{len(judged.faults)} injected fault(s) stayed unseen"
+        print(f"no alert fired; {seen}")
+        return 0
+    tables = [_incident_table(joined)] + ([_firing_table(firings)] if args.all else [])
+    from rich.console import Console  # noqa: PLC0415  for people only
+
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+    for table in tables:
+        console.print(table)
+    if judged.faults:
+        hits = sum(it.delay_ns is not None for it in judged.faults)
+        print(f"against the injected faults: {hits} of {len(judged.faults)} found, {judged.true_incidents} of "
+              f"{judged.incidents} incidents name the root of one")
+    return 0
+
+
+def _alert_json(it: Firing) -> dict[str, object]:
+    return {"labels": it.all_labels, "description": it.description, "pending_ns": it.pending_ns,
+            "firing_ns": it.firing_ns, "resolved_ns": it.resolved_ns, "value": it.value}
+
+
+def _incident_table(joined: list[Incident]) -> Table:
+    from rich.table import Table  # noqa: PLC0415
+
+    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
+
+    table = Table("Fired", "Until", "Severity", "Root", "What", "Alerts", title="Incidents", title_justify="left",
+                  box=None, pad_edge=False)
+    for it in joined:
+        names: dict[str, int] = it.as_json()["alerts"]
+        until = "end" if it.ended_ns is None else format_time_ps(it.ended_ns * PS_PER_NS)
+        table.add_row(format_time_ps(it.fired_ns * PS_PER_NS), until, it.severity.value, it.root_device or "?",
+                      it.headline, "\n".join(f"{name} ×{count}" for name, count in names.items()))
+    return table
+
+
+def _firing_table(firings: Sequence[Firing]) -> Table:
+    from rich.table import Table  # noqa: PLC0415
+
+    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
+
+    table = Table("Fired", "Until", "Alert", "What", title="Alerts", title_justify="left", box=None, pad_edge=False)
+    for it in firings:
+        until = "end" if it.resolved_ns is None else format_time_ps(it.resolved_ns * PS_PER_NS)
+        table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)
+    return table
+
+
+def _list(args: argparse.Namespace) -> int:
+    from telemetry.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
+    from telemetry.promql.text import duration, promql  # noqa: PLC0415
+    from telemetry.rules import timing  # noqa: PLC0415
+
+    nominal = timing(DEFAULT_DILATION)
+    if args.json:
+        print(json.dumps([{"alert": it.name, "severity": it.severity.value, "for": duration(nominal.ms(it.hold_s)),
+                           "expr": promql(it.expr, nominal), "summary": it.summary, "why": it.why} for it in ALERTS],
+                         indent=2))
+        return 0
+    width = max(len(it.name) for it in ALERTS)
+    for it in ALERTS:
+        print(f"{it.name:<{width}}  {it.severity.value:<8}  {duration(nominal.ms(it.hold_s)):>4}  {it.summary}")
+    return 0
+
+
+def _rules(args: argparse.Namespace) -> int:
+    _checked_dilation(args)
+    lost = [Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
+            for name, value in (("--pager", args.pager), ("--tickets", args.tickets)) if value and args.out is None]
+    if lost:
+        raise InputErrors("options", lost)
+    from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
+    from telemetry.render import DASHBOARDS, RUNBOOKS, rules_yaml  # noqa: PLC0415
+
+    rules = rules_yaml(args.dilation, args.runbooks or RUNBOOKS, args.dashboards or DASHBOARDS)
+    if args.out is None:
+        print(json.dumps({RULES_FILE: rules}, indent=2) if args.json else rules, end="\n" if args.json else "")
+        return 0
+    args.out.mkdir(parents=True, exist_ok=True)
+    config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, args.tickets or TICKETS_URL)
+    for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config)):
+        (args.out / name).write_text(text, encoding="utf-8")
+    paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE)]
+    print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
+    return 0
+
+
+def _bank(args: argparse.Namespace) -> int:
+    from fabric.cli.alert_bank import load_bank, play_bank  # noqa: PLC0415  the engine
+    from telemetry.alerts import ALERTS  # noqa: PLC0415
+    from telemetry.bank import measure, total  # noqa: PLC0415
+    from telemetry.bank_page import markdown  # noqa: PLC0415
+
+    bank = load_bank(args.file)
+    told, played = [], []
+    for case, one in play_bank(args.file, bank):
+        print(f"{one.case} seed {one.seed}: {len(one.first_ns)} alerts", file=sys.stderr)
+        told.append(case)
+        played.append(one)
+    measured = [measure(alert, played) for alert in ALERTS]
+    page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)), bank.seeds, measured,
+                    total(played))
+    if args.write is not None:
+        args.write.write_text(page, encoding="utf-8")
+    if args.json:
+        print(json.dumps({"alerts": [it.as_json() for it in measured], "incidents": total(played).as_json()}, indent=2))
+    elif args.write is None:
+        print(page, end="")
+    return 1 if any(it.false or it.missed for it in measured) else 0

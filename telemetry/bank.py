@@ -1,0 +1,155 @@
+"""The bank of scenarios: what the alerts are worth, measured.
+
+Each case is a scenario with labels by hand: which alerts must fire, and which may (a consequence that another seed may
+not have); all others must be silent. A case is played with several seeds, and each (case, seed, alert) counts once:
+
+    precision   fired where it must, over fired (where it may: not counted)
+    recall      fired where it must, over must
+
+A threshold is justified by the gap between the cases: the highest threshold at which an alert would still have fired in
+a case that must be silent, and the lowest one among the cases that must fire. It belongs in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any, Final
+
+from telemetry.alerts import ALERTS, Alert
+from telemetry.evaluate import Firing, Offline
+from telemetry.incidents import incidents
+from telemetry.rules import MINUTE_S, NOMINAL_DILATION, timing
+from telemetry.score import Score, score
+from telemetry.store import Store
+
+STEPS_PER_OCTAVE: Final = 4
+OCTAVES: Final = 6
+"""Thresholds from 1/64 to 64 times the one in force are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a case means for the alerts; those it does not name must be silent."""
+
+    fires: frozenset[str]
+    may: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Played:
+    """One case with one seed."""
+
+    case: str
+    seed: int
+    label: Label
+    fault_ns: int
+    """When the first fault began; 0 where the workload itself is the matter."""
+    first_ns: Mapping[str, int]
+    """Alert -> when it first fired."""
+    highest: Mapping[str, float | None]
+    """Alert with a threshold -> highest threshold tried at which it would have fired; None: at none."""
+    found: Score
+    """Incidents against the truth."""
+
+
+def judge(case: str, seed: int, label: Label, store: Store, truth: Sequence[Mapping[str, Any]]) -> Played:
+    """Evaluate one run of a case."""
+    offline = Offline(store)
+    firings = sorted((it for alert in ALERTS for it in offline.firings(alert)), key=lambda it: it.firing_ns)
+    first: dict[str, int] = {}
+    for it in firings:
+        first.setdefault(it.alert.name, it.firing_ns)
+    highest = {alert.name: highest_limit(alert, offline.firings) for alert in ALERTS if alert.style}
+    grace_ns = round(timing(NOMINAL_DILATION).ms(MINUTE_S) * 1e6 / NOMINAL_DILATION)
+    return Played(case, seed, label, min((it["start_ns"] for it in truth), default=0), first, highest,
+                  score(incidents(firings, store), truth, grace_ns=grace_ns))
+
+
+def highest_limit(alert: Alert, fire: Callable[[Alert], Sequence[Firing]]) -> float | None:
+    """The highest threshold on a ladder of quarter octaves around the one in force at which an alert fires."""
+    low, high = -OCTAVES * STEPS_PER_OCTAVE - 1, OCTAVES * STEPS_PER_OCTAVE  # low: fires, or nothing does
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fire(replace(alert, limit=_step(alert, middle))):
+            low = middle
+        else:
+            high = middle - 1
+    return None if low < -OCTAVES * STEPS_PER_OCTAVE else _step(alert, low)
+
+
+def _step(alert: Alert, step: int) -> float:
+    return float(alert.limit * 2 ** (step / STEPS_PER_OCTAVE))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One alert over the whole bank."""
+
+    alert: Alert
+    true: int
+    false: int
+    missed: int
+    delay_ns: float | None
+    """Median from the fault to firing, simulated time."""
+    silent_limit: float | None
+    """Highest threshold at which a case that must be silent would have fired; None: none would."""
+    firing_limit: float | None
+    """Lowest over the cases that must fire, each of the highest threshold at which it does."""
+
+    @property
+    def precision(self) -> float | None:
+        """None where it never fired."""
+        return self.true / (self.true + self.false) if self.true + self.false else None
+
+    @property
+    def recall(self) -> float | None:
+        """None where no case must fire it."""
+        return self.true / (self.true + self.missed) if self.true + self.missed else None
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {"alert": self.alert.name, "precision": self.precision, "recall": self.recall, "true": self.true,
+                "false": self.false, "missed": self.missed, "delay_ns": self.delay_ns, "threshold": self.alert.limit,
+                "highest_threshold_of_silent_cases": self.silent_limit,
+                "lowest_threshold_of_firing_cases": self.firing_limit}
+
+
+def measure(alert: Alert, played: Sequence[Played]) -> Measured:
+    """One alert over all cases and seeds."""
+    name = alert.name
+    must = [it for it in played if name in it.label.fires]
+    silent = [it for it in played if name not in it.label.fires | it.label.may]
+    hits = [it for it in must if name in it.first_ns]
+    delays = [it.first_ns[name] - it.fault_ns for it in hits]
+    return Measured(
+        alert, len(hits), sum(name in it.first_ns for it in silent), len(must) - len(hits),
+        median(delays) if delays else None,
+        max((limit for it in silent if (limit := it.highest.get(name)) is not None), default=None),
+        min((it.highest[name] or 0.0 for it in must), default=None) if alert.style else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Incidents over the whole bank."""
+
+    incidents: int
+    true: int
+    """Incidents that name the root of a real fault."""
+    faults: int
+    found: int
+    delay_ns: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {"incidents": self.incidents, "true": self.true, "faults": self.faults, "found": self.found,
+                "delay_ns": self.delay_ns}
+
+
+def total(played: Sequence[Played]) -> Total:
+    """Incidents against truth, over the cases with a fault; in the others there is no truth to name."""
+    scores = [it.found for it in played if it.found.faults]
+    delays = [fault.delay_ns for it in scores for fault in it.faults if fault.delay_ns is not None]
+    return Total(sum(it.incidents for it in scores), sum(it.true_incidents for it in scores),
+                 sum(len(it.faults) for it in scores), len(delays), median(delays) if delays else None)
