@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fabric.configs.platforms import Platform
 
 EXIT_FINDING: Final = 1
+_LARGEST_IN_ANNEX: Final = 400_000
 _PATTERN_PERCENT: Final = 50
 """Small packets in SONiC's stock LOSSLESS_TRAFFIC_PATTERN."""
 _MEANING: Final = {
@@ -104,7 +105,7 @@ def _print(args: argparse.Namespace, chip: tuple[str, Asic | None], levels: dict
             ("cable, both ways", cable_bytes(args.speed, args.cable), "2 x length x 5 ns/m x rate"),
             ("frame", args.mtu + FRAME_OVERHEAD_BYTES, "MTU + 42 of headers, preamble and gap; one at each end"),
             ("pause frame", PFC_FRAME_BYTES, "64 + 20"),
-            ("peer response", quanta_bytes(args.speed), "802.3 annex 31B.3.7 quanta x 64 B")):
+            ("peer response", quanta_bytes(args.speed), _quanta_rule(args.speed))):
         print(f"  {name:20} {value:>9}  {rule}")
     print("bounds:")
     for name, value in levels.items():
@@ -123,6 +124,14 @@ def _print(args: argparse.Namespace, chip: tuple[str, Asic | None], levels: dict
               f"threshold {shipped.threshold}")
     elif source:
         print(f"{source} has no row for this speed and cable: the switch would make no lossless group")
+
+
+def _quanta_rule(speed_mbps: int) -> str:
+    from fabric.configs.headroom import QUANTA  # noqa: PLC0415
+
+    if speed_mbps in QUANTA and speed_mbps <= _LARGEST_IN_ANNEX:
+        return "802.3 annex 31B.3.7 quanta x 64 B"
+    return "802.3 annex 31B.3.7 quanta x 64 B of the nearest speed it has, as SONiC takes them"
 
 
 def _speed(text: str) -> int:

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the configurations as they are; report what is new")
     parser.add_argument("--suppress", type=Path, metavar="FILE",
                         help="accepted findings, each with a reason and a date")
-    parser.add_argument("--only", metavar="IDS", help="only these checks, such as M1,E2")
+    parser.add_argument("--only", metavar="IDS", help="only these checks or families, such as M1,E2 or M,L")
     parser.add_argument("--fail-on", choices=("error", "warn", "info", "never"), default="error",
                         help="exit code 1 from this severity on (default error)")
     parser.add_argument("--format", choices=_FORMATS, help="default text")
@@ -144,11 +144,14 @@ def _only(text: str | None) -> set[str] | None:
     if text is None:
         return None
     from fabric.topology.select import nearest  # noqa: PLC0415
-    from fabric.validate.checks.registry import CHECKS  # noqa: PLC0415
+    from fabric.validate.checks.registry import CHECKS, FAMILIES  # noqa: PLC0415
 
-    wanted = [part.strip() for part in text.split(",") if part.strip()]
-    problems = [Problem("--only", f"'{word}' is no check", nearest(word, list(CHECKS))) for word in wanted
-                if word not in CHECKS]
+    names = {name.upper(): name for name in CHECKS}
+    families = {letter: [check.id for check in checks] for letter, _, checks in FAMILIES}
+    words = [part.strip().upper() for part in text.split(",") if part.strip()]
+    wanted = [id_ for word in words for id_ in families.get(word, [names.get(word, word)])]
+    problems = [Problem("--only", f"'{word}' is no check and no family", nearest(word, [*names, *families]))
+                for word in wanted if word not in CHECKS]
     if problems or not wanted:
         raise InputErrors("options", problems or [Problem("--only", "names no check", "such as M1,E2")])
     return set(wanted)
@@ -161,6 +164,8 @@ def _catalogue(explain: str | None, style: str) -> str:
     from fabric.validate import render_text  # noqa: PLC0415
     from fabric.validate.checks.registry import CHECKS  # noqa: PLC0415
 
+    if explain is not None:
+        explain = next((name for name in CHECKS if name.upper() == explain.strip().upper()), explain)
     if explain is not None and explain not in CHECKS:
         raise InputErrors("options", [Problem("--explain", f"'{explain}' is no check", nearest(explain, list(CHECKS)))])
     if style == "json":

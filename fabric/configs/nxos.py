@@ -1,7 +1,8 @@
 """Cisco NX-OS (Nexus 9000) running-config -> the neutral model: class maps, policies, PFC, watchdog, interfaces.
 
 qos-group N is traffic class and queue N; a class of a network-qos policy that pauses pfc-cos N makes priority N
-lossless on ports whose PFC mode is on. Source: Cisco Nexus 9000 NX-OS Quality of Service Configuration Guide.
+lossless on ports whose PFC mode is on. An input queuing policy may state a no-drop class's buffer: headroom is what
+lies above the pause threshold in it. Source: Cisco Nexus 9000 NX-OS Quality of Service Configuration Guide.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import re
 from pathlib import Path
 from typing import Final
 
-from fabric.configs.model import Binding, Curve, Device, Scheduler, Watchdog, Wred
+from fabric.configs.model import Binding, BufferProfile, Curve, Device, Pool, Scheduler, Watchdog, Wred
 from fabric.configs.textconfig import Line, TextReader, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _ECN: Final = (r"random-detect minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+) drop-probability (\d+)"
                r"(?: weight \d+)?( ecn)?(?: .*)?")
+_PAUSE: Final = r"pause buffer-size (\d+) pause-threshold (\d+) resume-threshold (\d+)"
+_INPUT: Final = re.compile(r"(?:\d+p\d+q\d+t-)?(?:c-)?in-(?:\w+-)?q(\d)")
+_POOL: Final = "no-drop"
 _QUEUE: Final = re.compile(r"(?:\d+p\d+q\d+t-)?(?:c-)?out-(?:\w+-)?q(\d)")
 _POLL_MS: Final = 100
 """Fixed poll of the watchdog; its action is to shut the queue, that is, drop."""
@@ -39,11 +43,13 @@ def parse_nxos(text: str, file: str) -> Device:
                         reader.note(row, *where, str(value))
         reader.map_("dscp_to_tc", match[1], where, dscp)
     pausing = _network_qos(reader)
-    queuing = {match[1]: _queues(reader, line, match[1])
-               for line, match in root.find(r"policy-map type queuing (?:\S+ )??(\S+)")}
+    policies = [(match[1], line) for line, match in root.find(r"policy-map type queuing (?:\S+ )??(\S+)")]
+    inputs = {name: _pauses(reader, line, name) for name, line in policies}
+    queuing = {name: _queues(reader, line, name) for name, line in policies}
     system = [line for line, _ in root.find(r"system qos")]
     lossless: frozenset[int] = frozenset()
     queues: dict[int, Binding] = {}
+    groups_in: dict[int, Binding] = {}
     for line in system:
         for row, match in line.find(r"service-policy type network-qos (\S+)"):
             lossless = pausing.get(match[1], frozenset())
@@ -51,9 +57,12 @@ def parse_nxos(text: str, file: str) -> Device:
         for row, match in line.find(r"service-policy type queuing output (\S+)"):
             queues = queuing.get(match[1], {})
             _known(reader, row, match[1], queuing)
+        for row, match in line.find(r"service-policy type queuing input (\S+)"):
+            groups_in = inputs.get(match[1], {})
+            _known(reader, row, match[1], inputs)
     reader.common()
     watchdog = root.has(r"priority-flow-control watch-dog-interval on")
-    _interfaces(reader, lossless, queues, queuing, watchdog=watchdog)
+    _interfaces(reader, lossless, (groups_in, inputs), (queues, queuing), watchdog=watchdog)
     return reader.finish()
 
 
@@ -89,7 +98,7 @@ def _queues(reader: TextReader, policy: Line, name: str) -> dict[int, Binding]:
         number = _QUEUE.fullmatch(match[1])
         queue = int(number[1]) if number else queue
         if queue is None:
-            line.used = False
+            line.used = _INPUT.fullmatch(match[1]) is not None
             continue
         where = reader.note(line, "policy-map", name, match[1])
         bound = found.setdefault(queue, Binding(where))
@@ -114,12 +123,38 @@ def _queues(reader: TextReader, policy: Line, name: str) -> dict[int, Binding]:
     return found
 
 
-def _interfaces(reader: TextReader, lossless: frozenset[int], queues: dict[int, Binding],
-                queuing: dict[str, dict[int, Binding]], *, watchdog: bool) -> None:
+def _pauses(reader: TextReader, policy: Line, name: str) -> dict[int, Binding]:
+    """No-drop classes of an input policy that state their buffer. The threshold is Cisco's: where the pause is sent."""
+    found: dict[int, Binding] = {}
+    for line, match in policy.find(r"class type queuing (\S+)"):
+        number = _INPUT.fullmatch(match[1])
+        if number is None:
+            line.used = False
+            continue
+        for row, word in line.find(_PAUSE):
+            size, pause, resume = (reader.number(row, word[i], 0, 10**9, "pause") or 0 for i in (1, 2, 3))
+            where = reader.note(row, "policy-map", name, match[1])
+            if not resume <= pause < size:
+                reader.defect(row, match[1], f"resume {resume} <= pause {pause} < buffer {size} does not hold")
+                continue
+            key = f"{name} {match[1]}"
+            reader.device.pools.setdefault(_POOL, Pool(_POOL, where, "ingress", "dynamic", None))
+            reader.device.profiles[key] = BufferProfile(key, where, _POOL, size, xon_bytes=resume,
+                                                        xoff_bytes=size - pause)
+            found[int(number[1])] = Binding(where, key, where)
+        list(line.find(r"bandwidth (?:remaining )?percent \d+|priority level \d"))
+    return found
+
+
+def _interfaces(reader: TextReader, lossless: frozenset[int],
+                inputs: tuple[dict[int, Binding], dict[str, dict[int, Binding]]],
+                outputs: tuple[dict[int, Binding], dict[str, dict[int, Binding]]], *, watchdog: bool) -> None:
+    """`inputs` and `outputs` are what holds for the whole switch, and the policies that an interface may name."""
     for line, match in reader.root.find(r"interface (Ethernet[\d/,-]+)"):
         modes = [(row, word[1]) for row, word in line.find(r"priority-flow-control mode (on|off|auto)(?: .*)?")]
         policies = [(row, word[1]) for row, word in line.find(r"service-policy type qos input (\S+)")]
-        outputs = [word[1] for _, word in line.find(r"service-policy type queuing output (\S+)")]
+        named_out = [word[1] for _, word in line.find(r"service-policy type queuing output (\S+)")]
+        named_in = [(row, word[1]) for row, word in line.find(r"service-policy type queuing input (\S+)")]
         mtus = [reader.number(row, word[1], 68, 9216, "mtu") for row, word in line.find(r"mtu (\d+)")]
         speeds = [reader.number(row, word[1], 1, 1_600_000, "speed") for row, word in line.find(r"speed (\d+)")]
         own = line.has(r"priority-flow-control watch-dog-interval on")
@@ -137,7 +172,11 @@ def _interfaces(reader: TextReader, lossless: frozenset[int], queues: dict[int, 
             for row, name in policies:
                 port.maps["dscp_to_tc"] = name
                 _known(reader, row, name, reader.device.maps.get("dscp_to_tc", {}))
-            port.queues = dict(queuing.get(outputs[-1], queues) if outputs else queues)
+            port.queues = dict(outputs[1].get(named_out[-1], outputs[0]) if named_out else outputs[0])
+            for row, name in named_in:
+                _known(reader, row, name, inputs[1])
+            groups = inputs[1].get(named_in[-1][1], inputs[0]) if named_in else inputs[0]
+            port.groups = {group: bound for group, bound in groups.items() if group in port.lossless}
             if own and watchdog:
                 port.watched = port.lossless
                 port.watchdog = Watchdog(reader.note(line, "interface", port.name), "drop", _POLL_MS, _POLL_MS)

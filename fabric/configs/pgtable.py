@@ -18,6 +18,7 @@ from fabric.errors import InputErrors, Problem
 
 _CABLE = re.compile(r"([0-9]{1,7})m")
 _COLUMNS = 6
+_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ def parse_table(text: str, file: str) -> HeadroomTable:
     if not table.rows and not problems:
         problems.append(Problem(file, "no row of a headroom table in it", "give the switch's pg_profile_lookup.ini"))
     if problems:
-        raise InputErrors("headroom table", problems)
+        more = [Problem(file, f"and {len(problems) - _SHOWN} more lines like these", "is this a headroom table?")]
+        raise InputErrors("headroom table", problems[:_SHOWN] + (more if len(problems) > _SHOWN else []))
     return table
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fabric.configs.load import parse_device
+from fabric.configs.load import load_network, parse_device
 from fabric.configs.model import Curve, Device
 from fabric.errors import InputErrors
+from fabric.validate.checks.base import Severity
+from fabric.validate.runner import validate
 
 EOS = """hostname leaf1
 qos map dscp 26 to traffic-class 3
@@ -139,3 +141,50 @@ def test_ageing_times_vlans_and_the_width_of_ecmp_are_read_in_both_languages() -
         assert (device.mac_age_s, device.multipath) == (300, 2)
         assert device.vlans["switched"].members == ("Ethernet9/1",)
         assert any("neighbor" in item.what for item in device.unread)
+
+
+NXOS_BUFFER = """system qos
+  service-policy type network-qos N
+  service-policy type queuing input IN
+policy-map type network-qos N
+  class type network-qos c-8q-nq3
+    pause pfc-cos 3
+policy-map type queuing IN
+  class type queuing c-in-q3
+    pause buffer-size 200000 pause-threshold 80000 resume-threshold 60000
+policy-map type queuing SMALL
+  class type queuing c-in-q3
+    pause buffer-size 45000 pause-threshold 40000 resume-threshold 30000
+interface Ethernet1/1
+  priority-flow-control mode on
+interface Ethernet1/2
+  priority-flow-control mode on
+  service-policy type queuing input SMALL
+"""
+
+
+def test_nxos_headroom_is_what_lies_above_the_pause_threshold_and_an_interface_may_have_its_own() -> None:
+    device = read(NXOS_BUFFER)
+    assert not device.unread
+    assert not device.defects
+    found = {name: device.profile_of(port.groups[3]) for name, port in device.ports.items()}
+    assert {name: profile.xoff_bytes for name, profile in found.items() if profile} == {
+        "Ethernet1/1": 120_000, "Ethernet1/2": 5000}
+
+
+def test_nxos_thresholds_in_the_wrong_order_are_a_defect() -> None:
+    device = read(NXOS_BUFFER.replace("pause-threshold 80000", "pause-threshold 300000"))
+    assert [(item.check, "does not hold" in item.text) for item in device.defects] == [("R5", True)]
+
+
+@pytest.mark.parametrize(("text", "length", "ids"), [
+    (NXOS_BUFFER, 40, {("H1", "Ethernet1/2|SMALL c-in-q3")}), (NXOS, 40, set()), (NXOS, 300, {("H10", "Ethernet1/1")})])
+def test_nxos_headroom_is_judged_for_the_cables_of_the_links_file(text: str, length: int, ids: set[tuple[str, str]],
+                                                                  tmp_path: Path) -> None:
+    for name in ("n1", "n2"):
+        (tmp_path / f"{name}.cfg").write_text(text.replace("mode on", "mode on\n  speed 100000"), encoding="utf-8")
+    (tmp_path / "links.yml").write_text("".join(
+        f"- {{a: [n1, Ethernet1/{n}], b: [n2, Ethernet1/{n}], length_m: {length}}}\n" for n in (1, 2)
+        if f"Ethernet1/{n}" in text), encoding="utf-8")
+    found = validate(load_network([tmp_path]), only={"H1", "H10"}).findings
+    assert {(it.check.id, it.object) for it in found if it.severity > Severity.INFO and it.device == "n1"} == ids

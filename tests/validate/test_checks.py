@@ -266,7 +266,7 @@ def test_an_uplink_to_a_switch_that_was_not_given_is_no_port_to_a_host(judge: Ju
 
 def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
     elsewhere = {"R8", "D1", "L10", "L11", "H8", "W6", "W9", "E10", "T5", "N1", "N2", "N3", "N4", "N5", "N6",
-                 "D9", "D10"}
+                 "D9", "D10", "H10"}
     assert {case[0] for case in CASES} | elsewhere == set(CHECKS)
 
 

@@ -236,3 +236,20 @@ def test_the_page_lists_each_check_once_and_folds_notes_and_suppressions(folder:
     assert "in the &lt;lab&gt;" in text
     assert text.index("<details>") > text.index('id="L9-error"')
     assert "Paths: shortest" in text
+
+
+def test_checks_are_named_in_any_case_and_by_family(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, **BROKEN)
+    assert main(["validate", "--explain", "e2B"]) == 0
+    assert capsys.readouterr().out.startswith("E2b ")
+    main(["validate", str(folder), "--only", "m,l9", "--json"])
+    ids = {it["id"] for it in json.loads(capsys.readouterr().out)["findings"]}
+    assert {"M1", "M2", "L9"} <= ids
+    assert all(it.startswith("M") or it == "L9" for it in ids)
+
+
+def test_a_file_that_is_no_table_is_not_refused_line_by_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(folder), "--pg-profile-lookup", str(folder / "leaf1.json")]) == 2
+    err = capsys.readouterr().err
+    assert "more lines like these" in err
+    assert err.count("is no row of a headroom table") == 20

@@ -16,6 +16,7 @@ from fabric.validate.facts import Facts, Line
 _NAME: Final = re.compile(r"pg_lossless_(\d+)_(\d+)m.*_profile")
 _JUMBO_MTU: Final = 4200
 _ROCE_4096: Final = 4096
+_NXOS_DEFAULT_M: Final = 100
 _MANAGEMENT_MBPS: Final = 10_000
 _RACK_M: Final = 5
 _ROCE_HEADERS_BYTES: Final = 78
@@ -260,4 +261,17 @@ def H9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                             (shows(line.device, line.port.where, "fec", line.port.fec),), Severity.INFO)
 
 
-CHECKS: Final[tuple[Check, ...]] = (H1, H2, H3, H4, H5, H6, H7, H8, H9)
+@check("H10", W, "a long cable with the switch's default headroom",
+       condition="NX-OS: beyond 100 m the no-drop class states its pause buffer-size",
+       consequence="the default headroom is for less than 100 m: the rest of the pause's round trip is lost",
+       remedy="`pause buffer-size ... pause-threshold ... resume-threshold ...` in an input queuing policy",
+       source="Cisco Nexus 9000 NX-OS QoS guide, Configuring Priority Flow Control")
+def H10(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Lengths are those of the links file; a running-config has none."""
+    for line in facts.lossless:
+        if line.device.language == "nxos" and (line.port.cable_m or 0) > _NXOS_DEFAULT_M and not line.port.groups:
+            yield Found(line.device.name, line.port.name, f"{line.port.cable_m} m and no pause buffer-size",
+                        (shows(line.device, line.port.where, "", ""),))
+
+
+CHECKS: Final[tuple[Check, ...]] = (H1, H2, H3, H4, H5, H6, H7, H8, H9, H10)
