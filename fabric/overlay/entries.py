@@ -52,11 +52,24 @@ def deactivate(table: VniTable, ip: str, edits: Edits) -> None:
 
 
 def release(table: VniTable, mac: str, ip: str, edits: Edits) -> None:
-    """A binding no longer names `mac`; an AUTO MAC that nothing names goes."""
+    """A binding no longer names `mac`; a MAC that lives by its bindings may go."""
     entry = table.macs.get(mac)
     if entry is None:
         return
     entry.neighbors = tuple(other for other in entry.neighbors if other != ip)
-    if entry.kind is MacKind.AUTO and not entry.neighbors:
+    if entry.kind is MacKind.AUTO or entry.only_by_neighbor:
+        hold_by_bindings(table, mac, entry, edits)
+
+
+def hold_by_bindings(table: VniTable, mac: str, entry: MacEntry, edits: Edits) -> None:
+    """A MAC that nothing says anything about but bindings: it is where a received one says; else AUTO; else it goes."""
+    holder = next((table.neighbors[ip] for ip in entry.neighbors
+                   if table.neighbors[ip].kind is NeighborKind.REMOTE), None)
+    edits.macs[table, mac] = None
+    entry.sticky, entry.only_by_neighbor = False, holder is not None
+    if holder is not None:
+        entry.kind, entry.vtep, entry.remote_sequence = MacKind.REMOTE, holder.vtep, holder.remote_sequence
+    elif entry.neighbors:
+        entry.kind, entry.vtep = MacKind.AUTO, ""
+    else:
         del table.macs[mac]
-        edits.macs[table, mac] = None

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from fabric.overlay.config import DuplicateDetection
 from fabric.overlay.edits import Edits
-from fabric.overlay.entries import count_move, deactivate, release
+from fabric.overlay.entries import count_move, deactivate, hold_by_bindings, release
 from fabric.overlay.evpn_nlri import EvpnKey, RouteType
 from fabric.overlay.mac import MacEntry, MacKind, Neighbor, NeighborKind
 from fabric.overlay.remote import Candidates, RemotePath, best_of, mobility_order, with_candidate, without_candidate
@@ -77,7 +77,7 @@ def unimport_routes(table: VniTable, keys: Sequence[EvpnKey], now_ns: int, edits
             else:
                 install_mac(table, key.mac, best, now_ns, edits, duplicates)
         elif key.ip:
-            _remove_binding(table, key.ip, key.mac, edits)
+            _remove_binding(table, key.ip, key.mac, now_ns, edits, duplicates)
         else:
             _remove_mac(table, key.mac, edits)
 
@@ -127,11 +127,14 @@ def install_binding(table: VniTable, ip: str, mac: str, path: RemotePath, now_ns
     kind = None if entry is None else entry.kind
     if entry is not None and kind is MacKind.REMOTE:
         if path.facts.sequence < entry.remote_sequence and path.vtep != entry.vtep:         # rule 4
+            table.note_rivals(ip, mac)
             return
     elif entry is not None and kind is MacKind.LOCAL and path.facts.sequence < entry.local_sequence:
+        table.note_rivals(ip, mac)
         return
     if entry is None or kind is not MacKind.REMOTE or entry.only_by_neighbor:               # rule 3
         if not install_mac(table, mac, path, now_ns, edits, duplicates, only_by_neighbor=True):
+            table.note_rivals(ip, mac)
             return
         entry = table.macs[mac]
     _bind(table, ip, mac, entry, path, now_ns, edits)
@@ -148,6 +151,7 @@ def _bind(table: VniTable, ip: str, mac: str, entry: MacEntry, path: RemotePath,
     if neighbor.kind is NeighborKind.LOCAL:
         deactivate(table, ip, edits)
     if neighbor.mac != mac:
+        table.note_rivals(ip, neighbor.mac, mac)
         release(table, neighbor.mac, ip, edits)
         neighbor.mac = mac
     if ip not in entry.neighbors:
@@ -157,7 +161,8 @@ def _bind(table: VniTable, ip: str, mac: str, entry: MacEntry, path: RemotePath,
     edits.neighbors[table, ip] = mac
 
 
-def _remove_binding(table: VniTable, ip: str, mac: str, edits: Edits) -> None:
+def _remove_binding(table: VniTable, ip: str, mac: str, now_ns: int, edits: Edits, duplicates: DuplicateDetection,
+                    ) -> None:
     """No other VTEP announces the binding any more."""
     neighbor = table.neighbors.get(ip)
     if neighbor is None or neighbor.kind is not NeighborKind.REMOTE or neighbor.mac != mac:
@@ -165,9 +170,23 @@ def _remove_binding(table: VniTable, ip: str, mac: str, edits: Edits) -> None:
     del table.neighbors[ip]
     edits.neighbors[table, ip] = mac
     release(table, mac, ip, edits)
-    entry = table.macs.get(mac)
-    if entry is not None and entry.kind is MacKind.REMOTE and entry.only_by_neighbor:
-        _remove_mac(table, mac, edits)
+    if ip in table.rivals:
+        restore_binding(table, ip, (), now_ns, edits, duplicates)
+
+
+def restore_binding(table: VniTable, ip: str, macs: tuple[str, ...], now_ns: int, edits: Edits,
+                    duplicates: DuplicateDetection) -> None:
+    """An address is free: of what others still claim (`macs`, and its rivals) the best counts (rule 5)."""
+    claims: dict[str, RemotePath] = {}
+    for mac in (*macs, *table.rivals.pop(ip, ())):
+        path = table.best_import(table.key(mac, ip).inner)
+        if path is not None:
+            claims[mac] = path
+    if claims:
+        mac = min(claims, key=lambda claimant: claims[claimant].mobility)
+        if len(claims) > 1:
+            table.note_rivals(ip, *claims)
+        install_binding(table, ip, mac, claims[mac], now_ns, edits, duplicates)
 
 
 def _remove_mac(table: VniTable, mac: str, edits: Edits) -> None:
@@ -175,13 +194,4 @@ def _remove_mac(table: VniTable, mac: str, edits: Edits) -> None:
     entry = table.macs.get(mac)
     if entry is None or entry.kind is not MacKind.REMOTE:
         return
-    edits.macs[table, mac] = None
-    holder = next((table.neighbors[ip] for ip in entry.neighbors
-                   if table.neighbors[ip].kind is NeighborKind.REMOTE), None)
-    if holder is not None:                                                                  # rule 3
-        entry.vtep, entry.remote_sequence, entry.only_by_neighbor = holder.vtep, holder.remote_sequence, True
-        entry.sticky = False
-    elif entry.neighbors:                                                                   # rule 5
-        entry.kind, entry.vtep, entry.sticky, entry.only_by_neighbor = MacKind.AUTO, "", False, False
-    else:
-        del table.macs[mac]
+    hold_by_bindings(table, mac, entry, edits)                                              # rules 3 and 5

@@ -18,7 +18,7 @@ from fabric.overlay.actions import StickyMacMoved
 from fabric.overlay.config import DuplicateDetection
 from fabric.overlay.edits import Edits
 from fabric.overlay.entries import activate_bindings, announce_binding, announce_mac, count_move, deactivate, release
-from fabric.overlay.imports import install_binding, install_mac
+from fabric.overlay.imports import install_mac, restore_binding
 from fabric.overlay.mac import MacEntry, MacKind, Neighbor, NeighborKind
 from fabric.overlay.vni import VniTable
 
@@ -84,6 +84,7 @@ def learn_binding(table: VniTable, ip: str, mac: str, now_ns: int, edits: Edits,
                                                   since_ns=now_ns, seen_ns=now_ns)
     elif neighbor.mac != mac:
         sequence = max(sequence, _sequence_after(table, neighbor.mac))                      # rule 7
+        table.note_rivals(ip, neighbor.mac, mac)
         _unbind(table, ip, neighbor, edits)
         neighbor.mac, neighbor.router, neighbor.active, neighbor.seen_ns = mac, router, False, now_ns
     else:
@@ -159,9 +160,7 @@ def _fall_back(table: VniTable, mac: str, ips: tuple[str, ...], now_ns: int, edi
     if path is not None:
         install_mac(table, mac, path, now_ns, edits, duplicates)
     for ip in ips:
-        path = table.best_import(table.key(mac, ip).inner)
-        if path is not None:
-            install_binding(table, ip, mac, path, now_ns, edits, duplicates)
+        restore_binding(table, ip, (mac,), now_ns, edits, duplicates)
 
 
 def thaw(table: VniTable, mac: str, now_ns: int, edits: Edits, duplicates: DuplicateDetection) -> bool:

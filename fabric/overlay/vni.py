@@ -74,6 +74,8 @@ class VniTable:
     neighbors: dict[str, Neighbor] = field(default_factory=dict)
     imports: dict[bytes, Candidates] = field(default_factory=dict)
     """Route without distinguisher (EvpnKey.inner) -> imported paths: BGP's own table of the VNI."""
+    rivals: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Address -> MACs that claimed it, where there was more than one or a claim was not followed."""
     multicast: dict[bytes, None] = field(default_factory=dict)
     """Which of the imports are Type-3 routes."""
     arp: ArpCounters = field(default_factory=ArpCounters)
@@ -105,6 +107,10 @@ class VniTable:
     def remote_mac_count(self, vtep: str) -> int:
         """How many MACs are behind a VTEP."""
         return sum(entry.kind is MacKind.REMOTE and entry.vtep == vtep for entry in self.macs.values())
+
+    def note_rivals(self, ip: str, *macs: str) -> None:
+        """Remember who claimed an address."""
+        self.rivals.setdefault(ip, {}).update(dict.fromkeys(macs))
 
     def best_import(self, inner: bytes) -> RemotePath | None:
         """The imported path that counts for a route."""

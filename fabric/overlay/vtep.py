@@ -179,7 +179,7 @@ class Vtep:
         edits.neighbors.update({(table, ip): entry.mac for ip, entry in table.neighbors.items()})
         if table.multicast:
             edits.floods[table] = None
-        for content in (table.macs, table.neighbors, table.imports, table.multicast, table.ports):
+        for content in (table.macs, table.neighbors, table.imports, table.rivals, table.multicast, table.ports):
             content.clear()
         self._find_targets()
         del now_ns
