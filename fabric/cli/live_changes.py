@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
+from fabric.control.events import ControlEvent
 from fabric.engine.edits import Edit, LinkRate, LinkState, QueueEcn, WatchdogSet
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.faults.base import FaultContext
@@ -136,17 +137,22 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
     elif spec.at >= compiled.duration_ps:
         problems.append(Problem("fault.at", f"{format_time_ps(spec.at)} is after the end of the pass, "
                                             f"{format_time_ps(compiled.duration_ps)}", "give an earlier time"))
-    if spec.kind not in FAULTS:
-        raise InputErrors("placing the fault", [*problems, Problem(
-            "fault.kind", f"'{spec.kind}' acts on the control plane, which is computed before a pass begins",
-            "put it into the scenario; while it plays there are: " + ", ".join(FAULTS))])
-    context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems)
+    plan = None if compiled.control is None else compiled.control.plan
+    context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems, plan, compiled.seed)
     injected = FAULTS[spec.kind](spec, "fault", context)
+    _check_routing([*injected.edits, *injected.control], compiled, "fault.kind", problems)
     _check_rates(injected.edits, compiled, problems)
     if problems:
         raise InputErrors("placing the fault", problems)
     return Change(spec.kind, spec.at, injected.edits, injected.objects,
                   injected.record(spec.name or name, spec.kind, compiled.duration_ps))
+
+
+def _check_routing(doings: Sequence[object], compiled: CompiledScenario, path: str, problems: list[Problem]) -> None:
+    """BGP has played its part before a pass begins: nothing would route round a cable that goes down now."""
+    if compiled.control is not None and any(isinstance(it, LinkState | ControlEvent) for it in doings):
+        problems.append(Problem(path, "routers would have to notice it, and BGP is computed before a pass begins",
+                                "put it under `faults:` of the scenario, or play with routing: shortest-path"))
 
 
 def _check_rates(edits: Sequence[Edit], compiled: CompiledScenario, problems: list[Problem]) -> None:
@@ -179,6 +185,7 @@ def config_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenari
     else:
         # An act asks what marks, never what is configured now: the scenario's own settings answer.
         edits = edits_of(cast("ActSpec", spec), now_ps, replace(initial, edits=compiled.edits), "request", problems)
+    _check_routing(edits, compiled, "change.kind", problems)
     if problems:
         raise InputErrors("placing the change", [
             Problem(it.path.replace("request.do", "change"), it.text, it.hint) for it in problems])
