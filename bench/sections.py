@@ -158,6 +158,23 @@ def _profile_table(it: Result) -> Table:
                  f"{it['reading_ns']:.0f} ns each, are taken off; what they hide of overlap between events is not.")
 
 
+def _bgp(quick: bool) -> Result:
+    from bench.bgp import bgp  # noqa: PLC0415  as above
+
+    return bgp(quick=quick)
+
+
+def _bgp_table(it: Result) -> Table:
+    rows = [(f"{row['leaves']} x {row['spines']}", count(row["hosts"]), count(row["sessions"]),
+             count(row["evpn_routes"]), count(row["routes_heard"]), seconds(row["wall_s"]), seconds(row["cpu_s"]),
+             megabytes(row["rss_peak_bytes"]), seconds(row["failure_s"]), count(row["failure_updates"]),
+             f"{row['failure_convergence_ns'] / 1e6:.0f} ms") for row in it["rows"]]
+    return Table("BGP and EVPN from cold start to convergence, then one cable lost, one process", (
+        "leaves x spines", "hosts", "sessions", "EVPN routes", "routes held, all speakers", "wall", "CPU",
+        "peak memory", "cable lost: wall", "updates", "simulated convergence"), rows,
+        "Every message is encoded, sent and decoded. The loss is played for one simulated second, keepalives included.")
+
+
 SECTIONS: Final[Mapping[str, Section]] = {
     **{name: _case(name) for name in cases.NAMES},
     "threads": Section("P256 with 1 and 2 threads, a core left alone or kept busy", _threads, _threads_table),
@@ -165,6 +182,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "profile": Section("P256 by kind of event", _profile, _profile_table),
     "memory": Section("bytes per port, queue pair and packet", _memory, _memory_table),
     "startup": Section("`fabric run` of a small incast, cold and warm", _startup, _startup_table),
+    "bgp": Section("BGP/EVPN of 16x8 to 128x32 switches: convergence, and one cable lost", _bgp, _bgp_table),
     "control": Section("building, writing, listing", _control, _control_table),
 }
 """What `--only` takes, in the order in which they run."""

@@ -42,6 +42,10 @@ def main(what: str, arguments: dict[str, Any]) -> dict[str, Any]:
         from bench.control import write_results  # noqa: PLC0415  as above
 
         return write_results(**arguments)
+    if what == "bgp":
+        from bench.bgp import converge  # noqa: PLC0415  as above
+
+        return converge(**arguments)
     raise KeyError(what)
 
 

@@ -11,8 +11,10 @@ are RFC 4271 bytes from speaker to speaker; they cross cables in the cables' tim
 
 from __future__ import annotations
 
+import gc
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -32,6 +34,20 @@ QUIET_NS: Final = 3 * NS_PER_S
 """No route moved for this long, and nothing is on its way: converged."""
 LONGEST_START_NS: Final = 120 * NS_PER_S
 """A network that is not quiet by then oscillates (RFC 3345 describes how)."""
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without Python's cyclic collector: tables hold millions of live objects and make no cycles, and looking through
+    them again and again took half of the time (128 leaves, 32 spines, 4,096 hosts: 84 s with it, 47 s without).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Network:
@@ -80,6 +96,10 @@ class Network:
 
         Raises: FabricError where routes still move after LONGEST_START_NS.
         """
+        with _no_collection():
+            return self._converge()
+
+    def _converge(self) -> int:
         while True:
             quiet_ns = self.recorder.last_change_ns + QUIET_NS + self.config.update_delay_ns
             if quiet_ns > LONGEST_START_NS:
@@ -100,8 +120,9 @@ class Network:
     def advance(self, until_ns: int) -> None:
         """Play everything before `until_ns`, counted from the epoch."""
         bound_ns = self.epoch_ns + until_ns
-        while self._heap and self._heap[0][0] < bound_ns:
-            self._step()
+        with _no_collection():
+            while self._heap and self._heap[0][0] < bound_ns:
+                self._step()
         self.now_ns = max(self.now_ns, bound_ns)
 
     def _step(self) -> None:
