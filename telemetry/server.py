@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
+from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import CollectorRegistry
 
 from fabric.errors import FabricError
+from telemetry.exposition import Writer
 
 log = logging.getLogger(__name__)
 
@@ -65,16 +66,12 @@ class Beside:
 
 
 def _app(registry: CollectorRegistry, beside: Beside | None) -> Callable[..., Iterable[bytes]]:
-    metrics = make_wsgi_app(registry)
+    writer = Writer()
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
         if path == "/metrics":
-            try:
-                body: Iterable[bytes] = metrics(environ, start_response)
-            except FabricError as error:
-                return _plain(start_response, "503 Service Unavailable", str(error.args[0]))
-            return body
+            return _scrape(registry, writer, environ, start_response)
         if beside is not None and beside.serves(path):
             return beside.app(environ, start_response)
         if path == "/":
@@ -84,8 +81,23 @@ def _app(registry: CollectorRegistry, beside: Beside | None) -> Callable[..., It
     return answer
 
 
-def _plain(start_response: Callable[..., Any], status: str, text: str) -> Iterable[bytes]:
-    start_response(status, [("Content-Type", "text/plain; charset=utf-8")])
+def _scrape(registry: CollectorRegistry, writer: Writer, environ: dict[str, Any],
+            start_response: Callable[..., Any]) -> Iterable[bytes]:
+    if environ["REQUEST_METHOD"] != "GET":
+        return _plain(start_response, "405 Method Not Allowed", "use GET", ("Allow", "GET"))
+    names = parse_qs(environ.get("QUERY_STRING", "")).get("name[]")
+    asked = registry.restricted_registry(names) if names else registry
+    try:
+        headers, body = writer.answer(asked.collect(), environ.get("HTTP_ACCEPT", ""),
+                                      environ.get("HTTP_ACCEPT_ENCODING", ""))
+    except FabricError as error:
+        return _plain(start_response, "503 Service Unavailable", str(error.args[0]))
+    start_response("200 OK", headers)
+    return [body]
+
+
+def _plain(start_response: Callable[..., Any], status: str, text: str, *more: tuple[str, str]) -> Iterable[bytes]:
+    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), *more])
     return [f"{text}\n".encode()]
 
 

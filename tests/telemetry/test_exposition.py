@@ -9,16 +9,20 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
+from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from fabric.engine.counters import Snapshot
 from fabric.topology.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from telemetry.columns import SnapshotMetrics
 from telemetry.derive import RunInfo
-from telemetry.exposition import render
+from telemetry.exposition import Writer, render
 
 Still = Callable[..., Snapshot]
 GOLDEN: Final = Path(__file__).with_name("golden.prom")
@@ -78,3 +82,40 @@ def test_any_device_name_survives_the_round_trip(still: Still, info: RunInfo, na
         families = list(parse(render(snapshot, info, openmetrics=openmetrics)))
         up = next(family for family in families if family.name == "fabric_port_up")
         assert {sample.labels["device"] for sample in up.samples} == {f"a{name}", f"b{name}"}
+
+
+def theirs(families: list[Metric], *, openmetrics: bool) -> str:
+    """The text by prometheus_client's own writers."""
+    class Once(Collector):
+        def collect(self) -> list[Metric]:
+            return families
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Once())
+    return (generate_openmetrics if openmetrics else generate_latest)(registry).decode()
+
+
+@pytest.mark.parametrize("openmetrics", [False, True])
+def test_our_writer_gives_the_bytes_of_prometheus_client(busy: Snapshot, info: RunInfo, *, openmetrics: bool) -> None:
+    metrics, writer = SnapshotMetrics(info), Writer()
+    for _ in range(2):     # the second time from known labels
+        families = list(metrics.families(busy))
+        assert writer.text(families, openmetrics=openmetrics) == theirs(families, openmetrics=openmetrics)
+
+
+@given(values=st.lists(st.floats(), min_size=1, max_size=8), kind=st.sampled_from(["counter", "gauge", "unknown"]),
+       text=st.text(st.characters(exclude_categories=["Cs"])), openmetrics=st.booleans())
+@settings(max_examples=300)
+def test_any_number_and_text_is_written_as_prometheus_client_writes_it(
+        values: list[float], kind: str, text: str, *, openmetrics: bool) -> None:
+    family = Metric("it", text, kind)
+    name = "it_total" if kind == "counter" else "it"
+    family.samples = [Sample(name, {"b": text, "a": str(n)}, value) for n, value in enumerate(values)]
+    assert Writer().text([family], openmetrics=openmetrics) == theirs([family], openmetrics=openmetrics)
+
+
+def test_labels_that_are_gone_are_forgotten(tiny: Fabric, still: Still, info: RunInfo) -> None:
+    writer = Writer()
+    writer.text(SnapshotMetrics(info).families(still(tiny, qps=1)), openmetrics=True)
+    writer.text([], openmetrics=True)
+    assert not writer._known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -50,6 +51,29 @@ def test_a_client_that_prefers_openmetrics_gets_it(registry: CollectorRegistry) 
         _, kind, text = get(server.url, Accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
     assert kind.startswith("application/openmetrics-text; version=1.0.0")
     assert text.endswith("# EOF\n")
+
+
+def test_a_client_may_ask_for_some_metrics_only(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        _, _, text = get(f"{server.url}?name[]=fabric_port_up")
+    assert {line.split("{")[0] for line in text.splitlines() if not line.startswith("#")} == {"fabric_port_up"}
+
+
+def test_a_client_that_takes_gzip_gets_it(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        request = urllib.request.Request(server.url, headers={"Accept-Encoding": "gzip"})  # noqa: S310  as above
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            text = gzip.decompress(answer.read()).decode()
+    assert "\nfabric_sim_time_seconds 7e-06\n" in text
+
+
+def test_metrics_are_only_read(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        request = urllib.request.Request(server.url, method="POST", data=b"")  # noqa: S310  as above
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(request, timeout=30)  # noqa: S310
+    assert (caught.value.code, caught.value.headers["Allow"]) == (405, "GET")
+    caught.value.close()
 
 
 def test_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) -> None:
