@@ -17,9 +17,10 @@ import numpy as np
 
 from bench import cases
 from bench.play import emulator
-from bench.ticks import calibrate, ticks
+from bench.ticks import calibrate
 from fabric.engine.dispatch import handle
 from fabric.engine.loop import shortage, take_over
+from fabric.engine.waiting import ticks
 from fabric.errors import FabricError
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux, Stop
@@ -74,7 +75,7 @@ def _play(state: State, until_ps: int) -> int:
     """As loop.play with one thread."""
     lookahead_ps = i64(state.config[0]["lookahead_ps"])
     while True:
-        take_over(state, 0)
+        take_over(state)
         earliest_ps = INFINITY_PS
         for device in range(state.devices.shape[0]):
             earliest_ps = min(earliest_ps, i64(state.next_ps[device]))

@@ -1,28 +1,12 @@
-"""The processor's cycle counter, for kernels: some ten nanoseconds a reading where a clock call costs a hundred."""
+"""What a reading of the cycle counter is worth, and what it costs."""
 
-# ruff: noqa: ANN401  Numba's compiler interface has no types
 from __future__ import annotations
 
 import time
-from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
+from fabric.engine.waiting import ticks
 from fabric.state.jit import entry, i64
 from fabric.state.types import State
-
-
-@intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-def ticks(typingctx: Any) -> Any:  # noqa: ARG001  Numba asks for this signature
-    """Cycles since the processor started (LLVM readcyclecounter: TSC on x86, CNTVCT on AArch64)."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001  as above
-        counter = builder.module.declare_intrinsic("llvm.readcyclecounter", fnty=ir.FunctionType(ir.IntType(64), []))
-        return builder.call(counter, [])
-
-    return types.int64(), codegen
 
 
 @entry

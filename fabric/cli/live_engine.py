@@ -1,8 +1,8 @@
-"""An emulator to which dated edits can be added while it plays, and the settings that they leave behind."""
+"""The emulator of a live run, and the settings that edits leave behind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,17 +14,11 @@ from fabric.topology.model import Fabric
 
 
 class LiveEmulator(Emulator):
-    """The emulator of `fabric run`, with `schedule`. Without a call of it the two cannot be told apart."""
+    """The emulator of `fabric run`, built from a compiled scenario."""
 
     def __init__(self, compiled: CompiledScenario, **options: Any) -> None:  # noqa: ANN401  the base's own options
         super().__init__(compiled.fabric, compiled.params, compiled.edits, record=compiled.record,
                          reroute_delay_ps=compiled.reroute_delay_ps, **options)
-        self._reroute_delay_ps = compiled.reroute_delay_ps
-
-    def schedule(self, edits: Sequence[e.Edit]) -> None:
-        """Add edits, none of them before what has been played; at one moment they come after what was known before."""
-        pending = [*self._edits[self._applied:], *self._with_reroutes(edits, self._reroute_delay_ps)]
-        self._edits[self._applied:] = sorted(pending, key=lambda edit: edit.time_ps)
 
 
 def settings_after(fabric: Fabric, params: EngineParams, edits: Iterable[e.Edit]) -> EngineParams:

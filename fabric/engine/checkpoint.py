@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.errors import FabricError
+from fabric.state.codes import LINE, Shared
 from fabric.state.jit import source_digest
 from fabric.state.types import State, rows
 
@@ -24,6 +25,9 @@ def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any])
     text = json.dumps({**facts, "kernels": source_digest()})
     arrays: dict[str, Any] = {name: array.view(np.uint8) if array.dtype.names else array
                               for name, array in state._asdict().items()}
+    # Rows that are nobody's yet are not worth their bytes.
+    used = int(state.shared[Shared.SPARE_PACKET * LINE])
+    arrays["packets"] = state.packets[:used].view(np.uint8)
     arrays |= {_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)}
     with temporary.open("wb") as file:
         np.savez(file, **arrays)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,17 +16,17 @@ from numpy.typing import NDArray
 
 from fabric.engine import checkpoint, counters
 from fabric.engine.apply import Rates, apply, log_row
+from fabric.engine.crew import Crew
 from fabric.engine.edits import Edit, FibRoute, LinkState
 from fabric.engine.fib import FibWriter
 from fabric.engine.kernels import level_packets
-from fabric.engine.loop import play
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
 from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.digest import digest
 from fabric.state.params import EngineParams
-from fabric.state.share import FIRST_PACKETS_PER_PORT, give_rows
+from fabric.state.share import FIRST_PACKETS_PER_PORT, rows_at_start
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State, rows
 from fabric.topology.model import Fabric
@@ -37,6 +36,7 @@ log = logging.getLogger(__name__)
 
 ALL_EVENTS = TraceBit.PAUSE | TraceBit.DROP | TraceBit.MARK | TraceBit.RATE | TraceBit.TRANSPORT
 _NO_BUDGET = 1 << 62
+_PORTION = 1024
 
 
 class Emulator:
@@ -56,12 +56,13 @@ class Emulator:
         self.now_ps = 0
         self._threads = min(threads, len(fabric.nodes))
         self._sequential = scheduler == "sequential"
-        self._edits = sorted(self._with_reroutes(edits, reroute_delay_ps), key=lambda edit: edit.time_ps)
+        self._reroute_delay_ps = reroute_delay_ps
+        self._edits = sorted(self._with_reroutes(edits), key=lambda edit: edit.time_ps)
         self._applied = 0
         self._events: list[NDArray[Any]] = []
         self._rates = Rates(fabric, params)
         self._fib = FibWriter(fabric, descending=params.ecmp_descending)
-        self._workers = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
+        self._crew = Crew(self._threads)
         self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential,
                                   trace_mask=int(record),
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)
@@ -114,12 +115,9 @@ class Emulator:
         return int(self.state.next_ps.min())
 
     def _play(self, bound_ps: int, budget: int) -> Stop:
+        play = play_sequential if self._sequential else self._crew.play
         while True:
-            if self._sequential:
-                code = play_sequential(self.state, bound_ps, budget)
-            else:
-                code = self._play_windows(bound_ps, budget)
-            stop = Stop(code)
+            stop = Stop(play(self.state, bound_ps, budget))
             if stop is Stop.PACKETS:
                 self._supply_packets()
             elif stop is Stop.TRACE:
@@ -129,36 +127,20 @@ class Emulator:
             else:
                 raise InvariantError(f"{stop.name} at {self.now_ps} ps", "please report this with the scenario")
 
-    def _play_windows(self, bound_ps: int, budget: int) -> int:
-        if self._workers is None:
-            return int(play(self.state, 0, bound_ps, budget))
-        others = [self._workers.submit(play, self.state, thread, bound_ps, budget) for thread in range(1,
-                                                                                                       self._threads)]
-        code = int(play(self.state, 0, bound_ps, budget))
-        for other in others:
-            other.result()
-        return code
-
     def _supply_packets(self) -> None:
         """Level free packet rows, and grow the table if that does not help; nothing is lost (architecture, D8)."""
         stopped = self.state.threads
         needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
-            # In small portions: rows that are never touched cost no cache, rows that go round do.
-            wanted = 2 * FIRST_PACKETS_PER_PORT * int(self.state.devices[device]["n_ports"])
-            moved = int(level_packets(self.state, device, wanted, 2 * FIRST_PACKETS_PER_PORT))
-            if moved < wanted:
-                self._grow_packets(wanted - moved)
-                spare = int(self.state.config[0]["spare_packet"])
-                give_rows(self.state, device, spare, wanted - moved)
-                self.state.config[0]["spare_packet"] = spare + wanted - moved
+            n_ports = int(self.state.devices[device]["n_ports"])
+            wanted = max(_PORTION, FIRST_PACKETS_PER_PORT * n_ports)
+            if int(level_packets(self.state, device, wanted, FIRST_PACKETS_PER_PORT)) < rows_at_start(n_ports):
+                self._grow_packets()
 
-    def _grow_packets(self, wanted: int) -> None:
-        """See to it that `wanted` rows are spare; the table grows by at least a quarter."""
-        old, spare = self.state.packets, int(self.state.config[0]["spare_packet"])
-        if spare + wanted <= len(old):
-            return
-        packets = rows(max(spare + wanted, len(old) * 5 // 4), PACKET)
+    def _grow_packets(self) -> None:
+        """Twice the table; devices take what they need of it."""
+        old = self.state.packets
+        packets = rows(2 * len(old), PACKET)
         packets[: len(old)] = old
         self.state = self.state._replace(packets=packets)
         log.debug("packet table grown", extra={"rows": len(packets)})
@@ -168,8 +150,20 @@ class Emulator:
     def _next_edit_ps(self) -> int:
         return self._edits[self._applied].time_ps if self._applied < len(self._edits) else INFINITY_PS
 
-    def _with_reroutes(self, edits: Sequence[Edit], delay_ps: int) -> list[Edit]:
-        moments = {edit.time_ps + delay_ps for edit in edits if isinstance(edit, LinkState)}
+    def schedule(self, edits: Sequence[Edit]) -> None:
+        """Add dated edits to those to come; called between two advances.
+
+        Raises: FabricError if one lies in the past.
+        """
+        late = [edit for edit in edits if edit.time_ps < self.now_ps]
+        if late:
+            raise FabricError(f"an edit at {late[0].time_ps} ps comes too late at {self.now_ps} ps",
+                              "date it now or later")
+        to_come = [*self._edits[self._applied :], *self._with_reroutes(edits)]
+        self._edits[self._applied :] = sorted(to_come, key=lambda edit: edit.time_ps)
+
+    def _with_reroutes(self, edits: Sequence[Edit]) -> list[Edit]:
+        moments = {edit.time_ps + self._reroute_delay_ps for edit in edits if isinstance(edit, LinkState)}
         return [*edits, *(_Reroute(moment) for moment in sorted(moments))]
 
     def _apply_due(self) -> None:
@@ -230,9 +224,9 @@ class Emulator:
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
         self._collect_events()
-        rows = np.concatenate(self._events, dtype=TRACE) if self._events else np.zeros(0, TRACE)
-        self._events = []
-        return rows[np.lexsort((rows["device"], rows["time_ps"]))]
+        parts, self._events = self._events, []
+        rows = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, TRACE), *parts], dtype=TRACE)
+        return rows.take(np.lexsort((rows["device"], rows["time_ps"])))
 
     def digest(self) -> str:
         """SHA-256 over the observable tables."""

@@ -29,8 +29,7 @@ def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
 @entry
 def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
     """A cable is dead: what flies towards this port and what waits in it for the cable is lost; pauses end."""
-    for thread in range(state.threads.shape[0]):
-        take_over(state, thread)    # other edits of this very moment may have sent frames
+    take_over(state)    # other edits of this very moment may have sent frames
     row = state.ports[port]
     first_source, index = i64(state.devices[device]["n_ports"]), i64(row["index"])
     pkts, size_bytes = 0, 0

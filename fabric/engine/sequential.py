@@ -37,7 +37,7 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
     first_timer = i64(state.config[0]["first_timer_leaf"])
     leaf, events = 0, 0
     while True:
-        take_over(state, 0)
+        take_over(state)
         if insertion:
             leaf = i64(state.global_tree[1])
             now_ps = i64(state.global_time[leaf])

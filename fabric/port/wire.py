@@ -4,7 +4,7 @@ Rules
 1. A frame put on a wire at the end of its serialisation takes effect at the peer `arrival_delay_ps` later (PFC:
    `pause_delay_ps`), both at least the lookahead: nothing appended in a window matters to the peer within it.
 2. The sender's port row holds the frames appended in this window (out_first..out_last); the receiver's port row the
-   published ones (in_head..in_tail). publish() moves them, between windows, by the receiver's thread.
+   published ones (in_head..in_tail). publish() moves them, between windows.
 3. Frames never overtake each other, so only the head of a wire is an event.
 """
 
@@ -25,13 +25,10 @@ COUNT_STRIDE = 8
 
 @hot
 def _announce(state: State, device: int, port: int, is_pause: int) -> None:
-    config = state.config[0]
-    n_threads, n_ports = i64(config["n_threads"]), i64(config["n_ports"])
-    peer = state.devices[state.ports[port]["peer_node"]]
-    box = i64(state.devices[device]["thread"]) * n_threads + i64(peer["thread"])
-    count = i64(state.outbox_count[box * COUNT_STRIDE])
-    state.outbox[box * 2 * n_ports + count] = 2 * port + is_pause
-    state.outbox_count[box * COUNT_STRIDE] = count + 1
+    player = i64(state.devices[device]["player"])
+    count = i64(state.outbox_count[player * COUNT_STRIDE])
+    state.outbox[player * 2 * i64(state.config[0]["n_ports"]) + count] = 2 * port + is_pause
+    state.outbox_count[player * COUNT_STRIDE] = count + 1
 
 
 @hot
@@ -86,6 +83,7 @@ def publish(state: State, wire: int) -> int:
     else:
         first, last = row["out_first"], row["out_last"]
         row["out_first"] = row["out_last"] = 0
+        prefetch(state.packets, state.packets[first]["next"])
         if peer["in_tail"] == 0:
             peer["in_head"] = first
             calendar.schedule(state, device, i64(peer["index"]), i64(state.packets[first]["time_ps"]),

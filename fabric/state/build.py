@@ -15,10 +15,12 @@ from fabric.errors import InvariantError
 from fabric.state import types as t
 from fabric.state.codes import (
     INFINITY_PS,
+    LINE,
     N_AUX,
     N_CLASSES,
     N_DROP_REASONS,
     N_RANDOM_USES,
+    N_SHARED,
     CongestionControl,
     LoadBalance,
     Order,
@@ -27,14 +29,13 @@ from fabric.state.codes import (
 from fabric.state.fill_hosts import fill_hosts, fill_messages, fill_queue_pairs
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.params import EngineParams
-from fabric.state.share import partition, rows_at_start, share_out_packets
+from fabric.state.share import packet_capacity, partition, share_out_packets
 from fabric.state.streams import stream_key
 from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 16
 OUTBOX_STRIDE = 8
-SYNC_STRIDE = 16
 QP_TIMERS = 3
 
 
@@ -58,7 +59,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0])
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
-    capacity = 1 + sum(rows_at_start(node.n_ports) for node in fabric.nodes)
+    capacity = packet_capacity(fabric)
     state = t.State(
         config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2),
         devices=devices, next_ps=np.full(n_nodes, INFINITY_PS, np.int64), tree=tree,
@@ -78,10 +79,9 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
-        outbox=t.rows(threads * threads * 2 * n_ports,
-                      np.uint32), outbox_count=t.rows(threads * threads * OUTBOX_STRIDE, np.int64),
-        threads=t.rows(threads, t.THREAD), roster=t.rows(n_nodes, np.uint32), sync=t.rows(threads * SYNC_STRIDE,
-                                                                                          np.int64),
+        outbox=t.rows(threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * OUTBOX_STRIDE, np.int64),
+        threads=t.rows(threads, t.THREAD), tasks=t.rows(n_nodes, t.TASK), roster=t.rows(n_nodes, np.uint32),
+        shared=t.rows(LINE * (N_SHARED + threads), np.int64),
         global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
                                                                                        INFINITY_PS, np.int64),
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,

@@ -35,6 +35,24 @@ class Stop(IntEnum):
     UNKNOWN_PACKET = 18
 
 
+class Shared(IntEnum):
+    """Words of State.shared that several threads write, each on a cache line of its own."""
+
+    SPARE_PACKET = 0
+    """Packet rows from here on are nobody's yet."""
+    DONE = 1
+    """Tasks of the open window that have been played."""
+    HORIZON = 2
+    """The open window's end, ps."""
+    GENERATION = 3
+    """Number of the State that helpers may play; 0: none."""
+
+
+N_SHARED: Final = 4
+LINE: Final = 8
+"""Words of a cache line."""
+
+
 class Order(IntEnum):
     """Which of several events at one instant goes first (the tie rule)."""
 

@@ -32,7 +32,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "packets": t.PACKET, "drops": t.DROP, "switches": t.SWITCH, "hosts": t.HOST, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
-    "threads": t.THREAD, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32), "outbox": np.dtype(np.uint32),
+    "threads": t.THREAD, "tasks": t.TASK, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
+    "outbox": np.dtype(np.uint32),
     "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
     "cells": np.dtype(np.uint16),
 }

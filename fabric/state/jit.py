@@ -23,6 +23,8 @@ import numba
 import numpy as np
 from numba.core import config
 
+from fabric.state.parts import as_part
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
@@ -37,15 +39,23 @@ else:
     i64 = np.int64
 
 _PACKAGES: Final = ("state", "port", "transport", "switch", "host", "engine")
+_MARKS: Final = (b"fabric.state.jit", b"numba")
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
 
+@functools.cache
 def source_digest() -> str:
-    """SHA-256 of every kernel source and of the compiler's version, first 16 hex digits."""
+    """SHA-256 of every kernel source and of the compiler's version, first 16 hex digits.
+
+    Kernels take constants from fabric/state and from each other; what only Python runs (the driver, results) is left
+    out, so that a change there compiles nothing anew.
+    """
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for package in _PACKAGES:
         for path in sorted((_ROOT / package).glob("*.py")):
-            digest.update(path.read_bytes())
+            text = path.read_bytes()
+            if package == "state" or any(mark in text for mark in _MARKS):
+                digest.update(text)
     return digest.hexdigest()[:16]
 
 
@@ -94,7 +104,8 @@ def _compile_once(function: F, **options: Any) -> F:
 
     def compile_annotated(_: Any) -> Any:
         if not dispatcher.overloads:
-            compile_any(signature_of(function))
+            with as_part():
+                compile_any(signature_of(function))
         return None
 
     dispatcher.compile = compile_annotated
@@ -107,7 +118,7 @@ def kernel(function: F) -> F:
 
 
 def hot(function: F) -> F:
-    """As kernel, and always inlined: for what runs for every packet and is small or called from one place."""
+    """As kernel; marks what runs for every packet. The compiler decides what it inlines (docs/performance.md)."""
     return _compile_once(function)
 
 
@@ -130,7 +141,10 @@ def entry(function: F) -> F:
 
     @functools.wraps(function)
     def call(state: Any, *arguments: Any) -> Any:
-        tables = directory(state)
-        return compiled(tables.ctypes.data, *arguments)
+        kept = state.__dict__
+        if "directory" not in kept:
+            kept["directory"] = directory(state)
+            kept["address"] = kept["directory"].ctypes.data
+        return compiled(kept["address"], *arguments)
 
     return call  # type: ignore[return-value]

@@ -1,18 +1,25 @@
 """Packet rows: every device holds a list of free ones.
 
-A row is taken where a frame is made and given back where it ends. Data rows come home as their own ACK, so the lists
-stay balanced; what drifts (CNPs, drops) is levelled by the driver, which also grows the table (Stop.PACKETS). A
-device is never entered with fewer than `reserve` rows, so taking cannot fail inside a handler.
+A row is taken where a frame is made and given back where it ends; the row freed last is taken first, so that few rows
+go round. A device is never entered with fewer than `reserve` rows, so taking cannot fail inside a handler: before, it
+takes a portion of those that are nobody's yet, and when these have run out the driver levels what has drifted (CNPs,
+drops) and grows the table (Stop.PACKETS).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fabric.state.jit import hot
+from fabric.state.atomic import fetch_add
+from fabric.state.codes import LINE, Shared
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
+ROWS_PER_PORT, ROWS_BESIDE = 2, 8
+"""Rows that one event of a device may need: a PFC frame and a data packet per port, a CNP."""
+
+_SPARE = int(Shared.SPARE_PACKET) * LINE
 u = np.uint32
 
 
@@ -39,5 +46,22 @@ def give(state: State, device: int, packet: np.uint32) -> None:
 
 @hot
 def reserve(n_ports: int) -> int:
-    """Rows that one event of a device may need: a PFC frame per port, a data packet per port, a CNP."""
-    return 2 * n_ports + 8
+    """Rows that a device must have free before one of its events."""
+    return ROWS_PER_PORT * n_ports + ROWS_BESIDE
+
+
+@kernel
+def refill(state: State, device: int) -> bool:
+    """Take a portion of the rows that are nobody's yet; False if too few are left (then nothing has changed)."""
+    row = state.devices[device]
+    wanted = 2 * reserve(i64(row["n_ports"]))
+    first = fetch_add(state.shared, _SPARE, wanted)
+    if first + wanted > state.packets.shape[0]:
+        fetch_add(state.shared, _SPARE, -wanted)
+        return False
+    for packet in range(first, first + wanted - 1):
+        state.packets[u(packet)]["next"] = packet + 1
+    state.packets[u(first + wanted - 1)]["next"] = row["free_head"]
+    row["free_head"] = first
+    row["free_count"] += wanted
+    return True

@@ -19,9 +19,10 @@ NO_QP = 0xFFFFFFFF
 @kernel
 def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio: int, reason: int, qp: int,
             a: int, b: int, c: int, d: int) -> None:
-    thread = state.threads[i64(state.devices[device]["thread"])]
+    player = i64(state.devices[device]["player"])
+    thread = state.threads[player]
     count = i64(thread["trace_count"])
-    row = state.trace[i64(state.devices[device]["thread"]) * i64(state.config[0]["trace_rows"]) + count]
+    row = state.trace[player * i64(state.config[0]["trace_rows"]) + count]
     row["time_ps"], row["device"], row["port"], row["kind"] = time_ps, device, port, kind
     row["prio"], row["reason"] = prio, reason
     row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d

@@ -49,7 +49,6 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("order", I8),               # codes.Order
     ("sequential", I8),          # 1: one event at a time; wires are published at once
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
-    ("spare_packet", I8),        # packet rows from here on are nobody's yet               writer: driver
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("law", I8), ("cc", I8), ("recovery", I8),
     ("seed", I8),
@@ -77,7 +76,7 @@ DEVICE = _table(  # (n_nodes,)
     ("first_port", U4), ("n_ports", U4),
     ("tree", U4),                # first row of this device's calendar in State.tree
     ("leaves", U4),              # a power of two
-    ("thread", U4),              # partition that plays this device                       writer: driver
+    ("player", U4),              # thread that played it last                             writer: loop
     ("free_head", U4),           # free packet rows                                       writer: pool
     ("free_count", I8),
     ("is_host", U1),
@@ -263,10 +262,15 @@ MEMBER = _table(("port", U4), ("pkts", I8), ("bytes", I8))     # ECMP group memb
 GROUP = _table(("first", U4), ("count", U4), ("next", U4))     # next: spraying
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
-THREAD = _table(  # (n_threads,)  padded so that no two share a cache line
-    ("first", U4), ("count", U4),            # its devices: a slice of State.roster        writer: driver
-    ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8), ("windows", I8), ("pad", I8, (9,)),
+THREAD = _table(  # (n_threads,)  two cache lines: no two threads share one
+    ("first", U4), ("count", U4),            # its tasks, a slice of State.tasks           writer: driver
+    ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
+    ("windows", I8),                         # the coordinator's, all of them
+    ("shared_windows", I8),                  # those it offered to helpers
+    ("own_ticks", I8), ("waited_ticks", I8),  # in shared windows: playing, waiting for helpers
+    ("stalled", I8), ("pad", I8, (6,)),
 )
+TASK = _table(("first", U4), ("count", U4))  # what a thread claims at once: a slice of State.roster
 TRACE = _table(  # (n_threads * capacity,)
     ("time_ps", I8), ("device", U4), ("port", U4), ("kind", U1), ("prio", U1), ("reason", U1), ("qp", U4),
     ("a", I8), ("b", I8), ("c", I8), ("d", I8),
@@ -278,9 +282,7 @@ Heap = NDArray[np.void]
 """A table of HEAP rows."""
 
 
-class State(NamedTuple):
-    """Every table. Arrays only: a checkpoint is these arrays on disk, and digest() is a hash of the observable ones."""
-
+class _Tables(NamedTuple):
     config: NDArray[np.void]     # CONFIG (1,)
     devices: NDArray[np.void]    # DEVICE (n_nodes,)
     next_ps: NDArray[np.int64]   # (n_nodes,) earliest event of each device
@@ -311,15 +313,23 @@ class State(NamedTuple):
     flowlets: NDArray[np.void]   # FLOWLET
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
-    outbox: NDArray[np.uint32]   # (n_threads * n_threads * 2 * n_ports) wires written in this window
-    outbox_count: NDArray[np.int64]  # (n_threads * n_threads * 8) padded
+    outbox: NDArray[np.uint32]   # (n_threads * 2 * n_ports) wires written in this window
+    outbox_count: NDArray[np.int64]  # (n_threads * 8) padded
     threads: NDArray[np.void]    # THREAD
-    roster: NDArray[np.uint32]   # (n_nodes,) devices grouped by thread
-    sync: NDArray[np.int64]      # (n_threads * 16,) per thread: [0] barrier epoch, [8] earliest event
+    tasks: NDArray[np.void]      # TASK, grouped by thread
+    roster: NDArray[np.uint32]   # (n_nodes,) devices grouped by task
+    shared: NDArray[np.int64]    # (8 * (codes.N_SHARED + n_threads),) a word a cache line: codes.Shared, then cursors
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
     leaf_device: NDArray[np.uint32]  # insertion order: (n_leaves,) owner of a leaf
+
+
+class State(_Tables):
+    """Every table. Arrays only: a checkpoint is these arrays on disk, and digest() is a hash of the observable ones.
+
+    Immutable but for the tables' contents, so what is derived from their addresses may be kept with it (jit.entry).
+    """
 
 
 TX_SIZES: Final = 16384

@@ -1,0 +1,102 @@
+"""Helpers of the window loop: threads that come when there is work, and are sent away when they cost more than they do.
+
+A helper that shares its processor with somebody else is stopped in the middle of a task sooner or later, and everybody
+waits for it. So every stretch of windows is measured: the share of the tasks that helpers played against the time the
+coordinator waited for them. Whoever does not pay stays away for a while, twice as long each time, until a stretch pays
+again. Results do not depend on who plays what (architecture, D5).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from queue import SimpleQueue
+from typing import Final
+
+import numpy as np
+
+from fabric.engine.loop import assist, play
+from fabric.state.codes import Stop
+from fabric.state.types import State
+
+_STRETCH: Final = 1024
+"""Windows between two looks at whether helpers pay."""
+_PATIENCE: Final = 4096
+"""Times a helper looks for work before it goes to sleep."""
+_SHORTEST_LEAVE_S: Final = 0.02
+_LONGEST_LEAVE_S: Final = 2.0
+
+
+
+class Crew:
+    """The calling thread and its helpers."""
+
+    def __init__(self, threads: int) -> None:
+        self._generation = 0
+        self._state: State | None = None
+        self._leave_s = _SHORTEST_LEAVE_S
+        self._away_until = 0.0
+        self._helpers = [_Helper(thread) for thread in range(1, threads)]
+        for helper in self._helpers:
+            weakref.finalize(self, helper.jobs.put, None)
+
+    def play(self, state: State, until_ps: int, max_windows: int) -> int:
+        """As engine.loop.play, with whoever is there and pays."""
+        if not self._helpers:
+            return int(play(state, 0, until_ps, max_windows))
+        row = state.threads[0]
+        while True:
+            before = int(row["windows"])
+            code = self._stretch(state, until_ps, min(max_windows, _STRETCH))
+            max_windows -= int(row["windows"]) - before
+            if code != Stop.BUDGET or max_windows <= 0:
+                return code
+
+    def _stretch(self, state: State, until_ps: int, windows: int) -> int:
+        if time.monotonic() < self._away_until:
+            return int(play(state, 0, until_ps, windows))
+        if state is not self._state:
+            # Helpers that still look at the old tables must not take it for theirs.
+            self._state, self._generation = state, self._generation + 1
+        for helper in self._helpers:
+            helper.invite(state, self._generation)
+        for counter in ("shared_windows", "own_ticks", "waited_ticks", "stalled"):
+            state.threads[0][counter] = 0
+        before = state.threads["events"].copy()
+        code = int(play(state, self._generation, until_ps, windows))
+        self._judge(state, state.threads["events"] - before)
+        return code
+
+    def _judge(self, state: State, events: np.ndarray) -> None:
+        """Alone, the coordinator would have needed own / its share; with helpers it took own + waited."""
+        row, total = state.threads[0], int(events.sum())
+        if row["shared_windows"] == 0 or total == 0:
+            return
+        alone_ticks = int(row["own_ticks"]) * total / max(int(events[0]), 1)
+        if row["stalled"] == 0 and int(row["own_ticks"]) + int(row["waited_ticks"]) <= alone_ticks:
+            self._leave_s = _SHORTEST_LEAVE_S
+            return
+        self._away_until = time.monotonic() + self._leave_s
+        self._leave_s = min(2 * self._leave_s, _LONGEST_LEAVE_S)
+
+
+class _Helper:
+    """One thread: asleep, or inside assist()."""
+
+    def __init__(self, thread: int) -> None:
+        self.jobs: SimpleQueue[tuple[State, int] | None] = SimpleQueue()
+        self._playing = 0
+        threading.Thread(target=self._run, args=(thread,), name=f"helper-{thread}", daemon=True).start()
+
+    def invite(self, state: State, generation: int) -> None:
+        """Wake it, unless it is at work on this State already."""
+        if self._playing != generation:
+            self._playing = generation
+            self.jobs.put((state, generation))
+
+    def _run(self, thread: int) -> None:
+        while (job := self.jobs.get()) is not None:
+            assist(job[0], thread, job[1], _PATIENCE)
+            self._playing = 0
+            del job
