@@ -1,4 +1,4 @@
-"""Whatever hosts do and however late routes arrive: once all are there, all switches agree; no table contradicts itself."""
+"""Whatever hosts do and however late routes arrive: at the end all switches agree; no table contradicts itself."""
 
 from __future__ import annotations
 
