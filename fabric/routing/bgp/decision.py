@@ -87,7 +87,7 @@ def decide(paths: Sequence[Path], prefer: Preferences, incumbent: Path | None,
         left = list(paths)
     else:
         for path in paths:
-            distance = metric(path.next_hop)
+            distance = 0 if path.source.local else metric(path.next_hop)
             if distance is None:
                 lost.append((path, Reason.UNREACHABLE))
             else:

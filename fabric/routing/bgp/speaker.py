@@ -380,6 +380,7 @@ class Speaker:
                 table.mark_stale(name)
             else:
                 table.remove_source(name)
+        self.timers.stop(peer.stale_timer)
         if graceful and agreed is not None and agreed.peer.restart is not None:
             self.timers.set(peer.stale_timer, now_ns + agreed.peer.restart[1] * NS_PER_S)
         peer.importers.clear()

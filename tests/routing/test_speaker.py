@@ -1,0 +1,431 @@
+"""What a router does beyond exchanging routes: restarts, refreshes, reflection, policy, drain, limits, next hops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from fabric.overlay.evpn_nlri import EVPN, mac_ip_key
+from fabric.routing.bgp.actions import Close, Send, SessionDown
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, prefix_key
+from fabric.routing.bgp.attributes import Attributes, path_text, sequence
+from fabric.routing.bgp.capabilities import Capabilities, write_capabilities
+from fabric.routing.bgp.config import Neighbor, PeerFamily, SpeakerConfig
+from fabric.routing.bgp.importing import Rejected
+from fabric.routing.bgp.message import KEEPALIVE_BYTES, Open, encode_open
+from fabric.routing.bgp.policy import DENY_ALL, Match, Policy, Rule, Set
+from fabric.routing.bgp.rib import Path
+from fabric.routing.bgp.speaker import Speaker
+from fabric.routing.bgp.update import Decoder, end_of_rib, reach_messages, unreach_messages
+from fabric.wire.iana import Cease, Community, ErrorCode
+from tests.routing.wiring import MS, S, Wiring, leaf_spine, originate_loopbacks
+
+NET = prefix_key("192.0.2.0/24")
+OTHER = prefix_key("198.51.100.0/24")
+
+
+def line(*asns: int, families: Mapping[AddressFamily, PeerFamily] | None = None, **changes: object) -> Wiring:
+    """Routers r1 - r2 - r3 ..., one AS each; r<n> dials r<n+1>."""
+    wiring = Wiring()
+    families = families or {IPV4_UNICAST: PeerFamily()}
+    for n, asn in enumerate(asns, 1):
+        neighbors = []
+        if n > 1:
+            neighbors.append(Neighbor(f"10.0.{n - 1}.1", asns[n - 2], f"10.0.{n - 1}.2", f"10.0.{n - 1}.1", families,
+                                      passive=True))
+        if n < len(asns):
+            neighbors.append(Neighbor(f"10.0.{n}.2", asns[n], f"10.0.{n}.1", f"10.0.{n}.2", families))
+            wiring.far[f"r{n}", f"10.0.{n}.2"] = (f"r{n + 1}", f"10.0.{n}.1")
+            wiring.far[f"r{n + 1}", f"10.0.{n}.1"] = (f"r{n}", f"10.0.{n}.2")
+        config = SpeakerConfig(asn, f"10.255.0.{n}", f"r{n}", tuple(neighbors), announce_delay_ns=0)
+        wiring.speakers[f"r{n}"] = Speaker(replace(config, **changes))  # type: ignore[arg-type]
+    return wiring
+
+
+PLAIN = Attributes(med=0)
+
+
+def announce(wiring: Wiring, name: str, *keys: bytes, its: Attributes = PLAIN) -> None:
+    wiring.act(name, wiring.speakers[name].originate(IPV4_UNICAST, keys, its, wiring.now_ns))
+
+
+def best(wiring: Wiring, name: str, key: bytes = NET, family: AddressFamily = IPV4_UNICAST) -> Path | None:
+    selection = wiring.speakers[name].selection(family, key)
+    return None if selection is None else selection.best
+
+
+def test_each_hop_prepends_its_as_and_sets_itself_as_next_hop_and_med_goes_one_hop() -> None:
+    wiring = line(65001, 65002, 65003)
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    near, far = best(wiring, "r2"), best(wiring, "r3")
+    assert near is not None
+    assert far is not None
+    assert (path_text(near.attributes.as_path), near.attributes.med) == ("65001", 0)
+    assert near.next_hop == bytes([10, 0, 1, 1])
+    assert (path_text(far.attributes.as_path), far.attributes.med, far.next_hop) == (
+        "65002 65001", None, bytes([10, 0, 2, 1]))
+
+
+def test_a_withdrawal_travels_as_far_as_the_route_did() -> None:
+    wiring = line(65001, 65002, 65003)
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    wiring.act("r1", wiring.speakers["r1"].withdraw(IPV4_UNICAST, (NET,), wiring.now_ns))
+    wiring.settle()
+    assert [best(wiring, name) for name in ("r1", "r2", "r3")] == [None] * 3
+    assert not wiring.speakers["r3"].tables[IPV4_UNICAST].groups
+
+
+def test_internal_routes_are_not_passed_to_internal_peers_without_a_reflector() -> None:
+    wiring = line(65001, 65001, 65001)
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    assert best(wiring, "r2") is not None
+    assert best(wiring, "r3") is None
+
+
+def test_a_reflector_passes_them_on_with_originator_and_cluster_and_nothing_else_changed_rfc4456() -> None:
+    wiring = line(65001, 65001, 65001, families={IPV4_UNICAST: PeerFamily(route_reflector_client=True)})
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    far = best(wiring, "r3")
+    assert far is not None
+    assert (far.attributes.originator_id, far.attributes.cluster_list) == (0x0AFF0001, (0x0AFF0002,))
+    assert (far.attributes.as_path, far.attributes.local_pref, far.next_hop) == ((), 100, bytes([10, 0, 1, 1]))
+    # What comes back to the originator is refused.
+    assert sum(wiring.speakers["r1"].peers["10.0.1.2"].rejected.values()) == 1
+    assert [path.source.local for path in wiring.speakers["r1"].candidates(IPV4_UNICAST, NET)] == [True]
+
+
+def test_a_cluster_loop_is_refused_rfc4456() -> None:
+    wiring = line(65001, 65001, 65001, families={IPV4_UNICAST: PeerFamily(route_reflector_client=True)},
+                  cluster_id="9.9.9.9")
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    assert best(wiring, "r3") is None
+    assert wiring.speakers["r3"].peers["10.0.2.1"].rejected == {Rejected.CLUSTER_LOOP: 1}
+
+
+@pytest.mark.parametrize(("times", "heard"), [(0, False), (1, True)])
+def test_the_own_as_in_the_path_is_refused_unless_allowed(times: int, heard: bool) -> None:
+    wiring = line(65001, 65002, 65001, families={IPV4_UNICAST: PeerFamily(allowas_in=times)})
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    assert (best(wiring, "r3") is not None) == heard
+
+
+@pytest.mark.parametrize(("community", "second", "third"), [
+    (Community.NO_ADVERTISE, False, False), (Community.NO_EXPORT, False, False), (0x00010002, True, True)])
+def test_well_known_communities_stop_routes_rfc1997(community: int, second: bool, third: bool) -> None:
+    wiring = line(65001, 65002, 65003)
+    announce(wiring, "r1", NET, its=Attributes(communities=(community,)))
+    wiring.start()
+    wiring.settle()
+    assert ((best(wiring, "r2") is not None), (best(wiring, "r3") is not None)) == (second, third)
+
+
+def test_evpn_next_hops_stay_those_of_the_vtep() -> None:
+    wiring = line(65001, 65002, 65003, families={EVPN: PeerFamily()})
+    key, vtep = mac_ip_key(bytes(8), "02:00:00:00:00:01"), bytes([10, 255, 0, 1])
+    wiring.act("r1", wiring.speakers["r1"].originate(EVPN, (key,), Attributes(), 0, next_hop=vtep))
+    wiring.start()
+    wiring.settle()
+    assert [getattr(best(wiring, name, key, EVPN), "next_hop", None) for name in ("r2", "r3")] == [vtep, vtep]
+
+
+def test_routes_over_next_hops_that_do_not_resolve_wait_until_they_do() -> None:
+    wiring = line(65001, 65002, families={IPV4_UNICAST: PeerFamily(), EVPN: PeerFamily()}, tracked_families=(EVPN,))
+    key, vtep = mac_ip_key(bytes(8), "02:00:00:00:00:01"), bytes([10, 255, 0, 1])
+    r1, r2 = wiring.speakers["r1"], wiring.speakers["r2"]
+    wiring.act("r1", r1.originate(EVPN, (key,), Attributes(), 0, next_hop=vtep))
+    wiring.start()
+    wiring.settle()
+    assert best(wiring, "r2", key, EVPN) is None
+    loopback = prefix_key("10.255.0.1/32")
+    announce(wiring, "r1", loopback)
+    wiring.settle()
+    assert best(wiring, "r2", key, EVPN) is not None
+    wiring.act("r1", r1.withdraw(IPV4_UNICAST, (loopback,), wiring.now_ns))
+    wiring.settle()
+    assert best(wiring, "r2", key, EVPN) is None
+    wiring.act("r2", r2.interior_routes({"10.255.0.0/24": 20}, wiring.now_ns))
+    wiring.settle()
+    assert best(wiring, "r2", key, EVPN) is not None
+    wiring.act("r2", r2.interior_routes({"10.255.0.0/24": None}, wiring.now_ns))
+    wiring.settle()
+    assert best(wiring, "r2", key, EVPN) is None
+
+
+def test_graceful_shutdown_moves_traffic_before_the_router_goes_rfc8326() -> None:
+    wiring = leaf_spine(2, 2)
+    originate_loopbacks(wiring)
+    wiring.start()
+    wiring.settle()
+    loopback = prefix_key("10.255.1.2/32")
+    leaf = wiring.speakers["leaf1"]
+    before = leaf.selection(IPV4_UNICAST, loopback)
+    assert before is not None
+    assert len(before.multipath) == 2
+    wiring.act("spine1", wiring.speakers["spine1"].graceful_shutdown(wiring.now_ns, on=True))
+    wiring.settle()
+    drained = leaf.selection(IPV4_UNICAST, loopback)
+    assert drained is not None
+    assert drained.next_hops == (bytes([10, 2, 1, 0]),)
+    assert wiring.established() == 8
+    assert any(path.attributes.local_pref == 0 for path in leaf.candidates(IPV4_UNICAST, loopback))
+    wiring.act("spine1", wiring.speakers["spine1"].graceful_shutdown(wiring.now_ns, on=False))
+    wiring.settle()
+    after = leaf.selection(IPV4_UNICAST, loopback)
+    assert after is not None
+    assert len(after.multipath) == 2
+
+
+def test_export_policy_changes_what_is_told_while_the_session_is_up() -> None:
+    wiring = line(65001, 65002)
+    announce(wiring, "r1", NET, OTHER)
+    wiring.start()
+    wiring.settle()
+    only = Policy((Rule(Match(prefixes=(("192.0.2.0/24", 24, 24),)), set=Set(prepend=(65001, 65001), med=9)),),
+                  default_accept=False)
+    wiring.act("r1", wiring.speakers["r1"].set_policy("10.0.1.2", IPV4_UNICAST, wiring.now_ns, export_policy=only))
+    wiring.settle()
+    kept = best(wiring, "r2")
+    assert kept is not None
+    assert (path_text(kept.attributes.as_path), kept.attributes.med) == ("65001 65001 65001", 9)
+    assert best(wiring, "r2", OTHER) is None
+
+
+def test_import_policy_takes_effect_by_route_refresh() -> None:
+    wiring = line(65001, 65002)
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    r2 = wiring.speakers["r2"]
+    prefer = Policy((Rule(set=Set(local_pref=300, add_communities=(7,))),))
+    wiring.act("r2", r2.set_policy("10.0.1.1", IPV4_UNICAST, wiring.now_ns, import_policy=prefer))
+    wiring.settle()
+    chosen = best(wiring, "r2")
+    assert chosen is not None
+    assert (chosen.attributes.local_pref, chosen.attributes.communities) == (300, (7,))
+    wiring.act("r2", r2.set_policy("10.0.1.1", IPV4_UNICAST, wiring.now_ns, import_policy=DENY_ALL))
+    wiring.settle()
+    assert best(wiring, "r2") is None
+    assert r2.peers["10.0.1.1"].rejected[Rejected.POLICY] == 1
+
+
+def test_the_first_matching_rule_decides() -> None:
+    policy = Policy((Rule(Match(as_path_contains=(65001,)), accept=False), Rule(set=Set(local_pref=5))))
+    wiring = line(65001, 65002, families={IPV4_UNICAST: PeerFamily(import_policy=policy)})
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    assert best(wiring, "r2") is None
+
+
+def test_too_many_routes_end_the_session_with_cease_rfc4486() -> None:
+    wiring = line(65001, 65002, families={IPV4_UNICAST: PeerFamily(max_prefixes=1)})
+    wiring.keep_log = True
+    announce(wiring, "r1", NET, OTHER)
+    wiring.start()
+    wiring.run(S // 2)
+    notes = [data for _, name, _, data in wiring.log if name == "r2" and data[18] == 3]
+    assert [(data[19], data[20], data[21:]) for data in notes] == [
+        (ErrorCode.CEASE, Cease.MAXIMUM_PREFIXES, b"\0\1\1\0\0\0\1")]
+
+
+def test_updates_of_one_change_keep_the_minimum_interval() -> None:
+    wiring = line(65001, 65002, update_delay_ns=0)
+    for name, speaker in wiring.speakers.items():
+        neighbors = tuple(replace(neighbor, mrai_ns=5 * S) for neighbor in speaker.config.neighbors)
+        wiring.speakers[name] = Speaker(replace(speaker.config, neighbors=neighbors))
+    wiring.keep_log = True
+    wiring.start()
+    wiring.settle(1)
+    for med in range(4):
+        announce(wiring, "r1", NET, its=Attributes(med=med))
+        wiring.run(wiring.now_ns + 100 * MS)
+    wiring.settle(20)
+    times = [time_ns for time_ns, name, _, data in wiring.log if name == "r1" and data[18] == 2 and len(data) > 30]
+    assert len(times) == 2
+    assert times[1] - times[0] == 5 * S
+    last = best(wiring, "r2")
+    assert last is not None
+    assert last.attributes.med == 3
+
+
+def test_a_two_byte_neighbour_gets_as_trans_and_as4_path_rfc6793() -> None:
+    speaker, actions = by_hand(4_200_000_001, Capabilities(families=((1, 1),)), [(NET, Attributes())])
+    opened = next(action.data for action in actions if isinstance(action, Send))
+    assert opened[20:22] == (23456).to_bytes(2)
+    message = next(action.data for action in actions if isinstance(action, Send) and action.data[18] == 2
+                   and len(action.data) > 30)
+    update = Decoder((), width=2).update(message[19:])
+    assert update.attributes is not None
+    assert update.attributes.as_path == sequence(4_200_000_001)
+    assert b"\x5b\xa0" in message
+    assert speaker.peers["10.0.0.2"].established is not None
+
+
+def by_hand(asn: int, theirs: Capabilities, routes: list[tuple[bytes, Attributes]],
+            neighbor: Neighbor | None = None) -> tuple[Speaker, list[object]]:
+    """A speaker with one neighbour, played by the test, up to the first table sent."""
+    neighbor = neighbor or Neighbor("10.0.0.2", 65002, "10.0.0.1", "10.0.0.2")
+    speaker = Speaker(SpeakerConfig(asn, "10.255.0.1", "r1", (neighbor,), announce_delay_ns=0, update_delay_ns=0))
+    actions: list[object] = []
+    for key, its in routes:
+        actions += speaker.originate(IPV4_UNICAST, (key,), its, 0)
+    actions += speaker.start(0)
+    actions += speaker.connected(neighbor.name, 0)
+    actions += speaker.received(neighbor.name, encode_open(Open(65002, 9, 7, write_capabilities(theirs))), 0)
+    actions += speaker.received(neighbor.name, KEEPALIVE_BYTES, 0)
+    actions += speaker.tick(0)
+    return speaker, actions
+
+
+FULL = Capabilities(families=((1, 1),), route_refresh=True, enhanced_refresh=True, asn4=65002, restart=(0, 60),
+                    restart_families=((1, 1, 0x80),))
+
+
+def their_route(key: bytes, *asns: int) -> bytes:
+    (before, behind), = reach_messages(IPV4_UNICAST, Attributes(as_path=sequence(*asns)), 4, [key], 4096, 4)
+    return before + bytes([10, 0, 0, 2]) + behind
+
+
+def their_withdrawal(key: bytes) -> bytes:
+    return next(unreach_messages(IPV4_UNICAST, [key], 4096))
+
+
+def test_the_first_table_ends_with_end_of_rib_if_the_peer_can_restart() -> None:
+    _, actions = by_hand(65001, FULL, [(NET, Attributes())])
+    updates = [action.data for action in actions if isinstance(action, Send) and action.data[18] == 2]
+    assert updates[-1] == end_of_rib((1, 1))
+    _, actions = by_hand(65001, replace(FULL, restart=None, restart_families=()), [])
+    assert not [action for action in actions if isinstance(action, Send) and action.data[18] == 2]
+
+
+def test_routes_of_a_peer_that_restarts_stay_until_end_of_rib_rfc4724() -> None:
+    speaker, _ = by_hand(65001, FULL, [])
+    peer = "10.0.0.2"
+    speaker.received(peer, their_route(NET, 65002) + their_route(OTHER, 65002), 1)
+    assert SessionDown(peer, "Peer closed the session") in speaker.closed(peer, 2)
+    assert [path.stale for _, path in speaker.adj_rib_in(peer, IPV4_UNICAST)] == [True, True]
+    assert speaker.selection(IPV4_UNICAST, NET) is not None
+    speaker.tick(2 * S)
+    speaker.connected(peer, 3 * S)
+    speaker.received(peer, encode_open(Open(65002, 9, 7, write_capabilities(FULL))) + KEEPALIVE_BYTES, 3 * S)
+    speaker.received(peer, their_route(NET, 65002), 4 * S)
+    assert speaker.selection(IPV4_UNICAST, OTHER) is not None
+    speaker.received(peer, end_of_rib((1, 1)), 5 * S)
+    assert speaker.selection(IPV4_UNICAST, OTHER) is None
+    assert speaker.selection(IPV4_UNICAST, NET) is not None
+    assert [path.stale for _, path in speaker.adj_rib_in(peer, IPV4_UNICAST)] == [False]
+
+
+def test_stale_routes_go_when_the_restart_takes_too_long_or_forwarding_was_lost_rfc4724() -> None:
+    peer = "10.0.0.2"
+    speaker, _ = by_hand(65001, FULL, [])
+    speaker.received(peer, their_route(NET, 65002), 1)
+    speaker.closed(peer, 2)
+    speaker.tick(60 * S + 1)
+    assert speaker.selection(IPV4_UNICAST, NET) is not None
+    speaker.tick(60 * S + 2)
+    assert speaker.selection(IPV4_UNICAST, NET) is None
+
+    speaker, _ = by_hand(65001, FULL, [])
+    speaker.received(peer, their_route(NET, 65002), 1)
+    speaker.closed(peer, 2)
+    speaker.tick(2 * S)
+    speaker.connected(peer, 3 * S)
+    lost = replace(FULL, restart_families=((1, 1, 0),))
+    speaker.received(peer, encode_open(Open(65002, 9, 7, write_capabilities(lost))) + KEEPALIVE_BYTES, 3 * S)
+    assert speaker.selection(IPV4_UNICAST, NET) is None
+
+
+@pytest.mark.parametrize("how", ["link", "bfd", "hold"])
+def test_only_a_closed_transport_makes_routes_stale(how: str) -> None:
+    peer = "10.0.0.2"
+    speaker, _ = by_hand(65001, FULL, [])
+    speaker.received(peer, their_route(NET, 65002), 1)
+    if how == "link":
+        speaker.link_down(peer, 2)
+    elif how == "bfd":
+        actions = speaker.bfd_down(peer, 2)
+        sent = next(action.data for action in actions if isinstance(action, Send))
+        assert (sent[19], sent[20]) == (ErrorCode.CEASE, Cease.BFD_DOWN)
+    else:
+        speaker.tick(9 * S + 1)
+    assert speaker.selection(IPV4_UNICAST, NET) is None
+
+
+def test_an_enhanced_refresh_drops_what_is_not_said_again_rfc7313() -> None:
+    peer, begin, end = "10.0.0.2", refresh(1), refresh(2)
+    speaker, _ = by_hand(65001, FULL, [])
+    speaker.received(peer, their_route(NET, 65002) + their_route(OTHER, 65002), 1)
+    speaker.received(peer, begin + their_route(NET, 65002), 2)
+    assert speaker.selection(IPV4_UNICAST, OTHER) is not None
+    speaker.received(peer, end, 3)
+    assert speaker.selection(IPV4_UNICAST, OTHER) is None
+    assert speaker.selection(IPV4_UNICAST, NET) is not None
+
+
+def refresh(subtype: int) -> bytes:
+    return b"\xff" * 16 + b"\x00\x17\x05\x00\x01" + bytes([subtype]) + b"\x01"
+
+
+def test_a_refresh_request_is_answered_between_its_marks_rfc7313() -> None:
+    speaker, _ = by_hand(65001, FULL, [(NET, Attributes())])
+    sent = [action.data for action in speaker.received("10.0.0.2", refresh(0), 1) if isinstance(action, Send)]
+    assert (sent[0], sent[-1], len(sent)) == (refresh(1), refresh(2), 3)
+    assert Decoder(()).update(sent[1][19:]).reach[0].blocks[0].keys == (NET,)
+
+
+def test_an_unnumbered_neighbour_gets_ipv4_routes_over_its_link_local_address_rfc8950() -> None:
+    neighbor = Neighbor("swp1", 65002, "fe80::1", "fe80::2")
+    theirs = replace(FULL, extended_next_hop=((1, 1, 2),))
+    speaker, actions = by_hand(65001, theirs, [(NET, Attributes())], neighbor)
+    update = next(action.data for action in actions if isinstance(action, Send) and action.data[18] == 2)
+    reach = Decoder(()).update(update[19:]).reach[0]
+    assert (reach.family, reach.next_hop[:2], len(reach.next_hop)) == (IPV4_UNICAST, b"\xfe\x80", 16)
+    assert speaker.peers["swp1"].session.own_capabilities().extended_next_hop == ((1, 1, 2),)
+
+
+def test_a_lone_peer_is_not_told_its_own_routes_and_two_peers_are_as_in_frr() -> None:
+    wiring = line(65001, 65002)
+    announce(wiring, "r1", NET)
+    wiring.start()
+    wiring.settle()
+    assert list(wiring.speakers["r2"].adj_rib_out("10.0.1.1", IPV4_UNICAST)) == []
+    two = leaf_spine(2, 2)
+    originate_loopbacks(two)
+    two.start()
+    two.settle()
+    told = {key for keys, *_ in two.speakers["leaf1"].adj_rib_out("10.1.1.0", IPV4_UNICAST) for key in keys}
+    assert prefix_key("10.255.0.1/32") in told
+    assert len(told) == 4
+
+
+def test_stopping_says_cease_and_closes() -> None:
+    speaker, _ = by_hand(65001, FULL, [])
+    actions = speaker.stop(1)
+    sent = next(action.data for action in actions if isinstance(action, Send))
+    assert (sent[18], sent[19], sent[20]) == (3, ErrorCode.CEASE, Cease.ADMINISTRATIVE_SHUTDOWN)
+    assert any(isinstance(action, Close) for action in actions)
+    assert speaker.next_deadline_ns() is None
+
+
+def test_a_route_said_twice_changes_nothing() -> None:
+    speaker, _ = by_hand(65001, FULL, [])
+    first = speaker.received("10.0.0.2", their_route(NET, 65002), 1)
+    assert first
+    assert speaker.received("10.0.0.2", their_route(NET, 65002), 2) == []
+    assert speaker.received("10.0.0.2", their_withdrawal(OTHER), 3) == []
+    assert [path.received_ns for path in speaker.candidates(IPV4_UNICAST, NET)] == [1]
