@@ -26,6 +26,8 @@ ENCAPSULATION_VXLAN: Final = b"\x03\x0c" + bytes(4) + VXLAN.to_bytes(2, "big")
 DEFAULT_GATEWAY: Final = b"\x03\x0d" + bytes(6)
 INGRESS_REPLICATION: Final = 6
 """PMSI tunnel type, RFC 6514 section 5."""
+MAX_SEQUENCE: Final = 0xFFFF_FFFF
+"""Of MAC mobility; no standard says what follows, so it stays, and the lower VTEP address decides."""
 ND_ROUTER: Final = 1
 ND_OVERRIDE: Final = 2
 _TARGETS: Final = frozenset({b"\x00\x02", b"\x01\x02", b"\x02\x02"})

@@ -18,6 +18,7 @@ from fabric.overlay.actions import StickyMacMoved
 from fabric.overlay.config import DuplicateDetection
 from fabric.overlay.edits import Edits
 from fabric.overlay.entries import activate_bindings, announce_binding, announce_mac, count_move, deactivate, release
+from fabric.overlay.evpn_attributes import MAX_SEQUENCE
 from fabric.overlay.imports import install_mac, restore_binding
 from fabric.overlay.mac import MacEntry, MacKind, Neighbor, NeighborKind
 from fabric.overlay.vni import VniTable
@@ -39,7 +40,7 @@ def learn_mac(table: VniTable, mac: str, port: str, now_ns: int, edits: Edits, d
         return False
     moved = entry.kind is MacKind.REMOTE
     if moved:                                                                               # rule 1
-        entry.local_sequence = max(entry.remote_sequence + 1, entry.local_sequence)
+        entry.local_sequence = max(successor(entry.remote_sequence), entry.local_sequence)
         entry.left_in_tunnel = entry.vtep
     entry.kind, entry.port, entry.vtep = MacKind.LOCAL, port, ""
     entry.sticky, entry.only_by_neighbor, entry.seen_ns = sticky, False, now_ns
@@ -78,7 +79,7 @@ def learn_binding(table: VniTable, ip: str, mac: str, now_ns: int, edits: Edits,
         entry = table.macs[mac] = MacEntry(MacKind.AUTO, since_ns=now_ns)
     sequence = entry.local_sequence
     if entry.kind is MacKind.REMOTE:
-        sequence = max(sequence, entry.remote_sequence + 1)
+        sequence = max(sequence, successor(entry.remote_sequence))
     if neighbor is None:
         neighbor = table.neighbors[ip] = Neighbor(NeighborKind.LOCAL, mac, active=False, router=router,
                                                   since_ns=now_ns, seen_ns=now_ns)
@@ -112,7 +113,12 @@ def _sequence_after(table: VniTable, mac: str) -> int:
     entry = table.macs.get(mac)
     if entry is None:
         return 0
-    return (entry.remote_sequence if entry.kind is MacKind.REMOTE else entry.local_sequence) + 1
+    return successor(entry.remote_sequence if entry.kind is MacKind.REMOTE else entry.local_sequence)
+
+
+def successor(sequence: int) -> int:
+    """The next sequence number, as far as 32 bits go."""
+    return min(sequence + 1, MAX_SEQUENCE)
 
 
 def _unbind(table: VniTable, ip: str, neighbor: Neighbor, edits: Edits) -> None:

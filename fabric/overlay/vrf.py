@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_address, ip_network
@@ -127,52 +127,66 @@ class VrfTable:
         return TenantLookup(HopKind.UNREACHABLE)
 
     def take(self, keys: Iterable[EvpnKey], path: RemotePath, edits: Edits) -> None:
-        """Routes of other VTEPs, all of one path, become part of the tenant (rules 1 and 2)."""
+        """Routes of other VTEPs, all of one path, become part of the tenant, or stay what they were (rules 1 and 2)."""
         for key in keys:
-            prefix = _prefix_of(key, path)
+            prefix = _prefix_of(key)
             if prefix is not None:
-                self._note(prefix, key, path, edits)
+                self._note(prefix, key, path if _is_wanted(key, path) else None, edits)
 
-    def drop(self, keys: Sequence[EvpnKey], edits: Edits) -> None:
+    def drop(self, keys: Iterable[EvpnKey], edits: Edits) -> None:
         """Routes of other VTEPs leave the tenant."""
         for key in keys:
-            prefix = _name(key)
-            if prefix is not None and key in self.imports.get(prefix, ()):
+            prefix = _prefix_of(key)
+            if prefix is not None:
                 self._note(prefix, key, None, edits)
 
-    def _note(self, prefix: str, key: EvpnKey, path: RemotePath | None, edits: Edits) -> None:
-        before = self.hops(prefix)
-        routes = self.imports.setdefault(prefix, {})
+    def _note(self, prefix: _Prefix, key: EvpnKey, path: RemotePath | None, edits: Edits) -> None:
+        """One route for a prefix is now `path`, or nothing."""
+        routes = self.imports.get(prefix.text)
+        if path is None and (routes is None or key not in routes):
+            return
+        before = () if routes is None else self.hops(prefix.text)
+        if routes is None:
+            routes = self.imports[prefix.text] = {}
+            self.by_length.setdefault((prefix.bits, prefix.length), {})[prefix.number] = prefix.text
         if path is None:
             del routes[key]
         else:
             routes[key] = path
-        network = ip_network(prefix)
-        length = network.max_prefixlen, network.prefixlen
-        number = int(network.network_address) >> (network.max_prefixlen - network.prefixlen)
-        if routes:
-            self.by_length.setdefault(length, {})[number] = prefix
-        else:
-            del self.imports[prefix], self.by_length[length][number]
-        if self.hops(prefix) != before:
-            edits.prefixes.setdefault(self.config.name, {})[prefix] = None
+        if not routes:
+            del self.imports[prefix.text], self.by_length[prefix.bits, prefix.length][prefix.number]
+        if not before or not routes or self.hops(prefix.text) != before:
+            edits.prefixes.setdefault(self.config.name, {})[prefix.text] = None
 
 
-def _name(key: EvpnKey) -> str | None:
-    """The prefix a route is about."""
+class _Prefix(NamedTuple):
+    """What a route makes reachable."""
+
+    text: str
+    bits: int
+    """Of an address: 32 or 128."""
+    length: int
+    number: int
+    """The network, without its host bits."""
+
+
+def _prefix_of(key: EvpnKey) -> _Prefix | None:
+    """The prefix of a Type-5 route, or the host of a MAC+IP route; None for other routes."""
     if key.type == RouteType.IP_PREFIX:
-        return f"{key.ip}/{key.prefix_len}"
+        bits = (len(key) - 14) * 8
+        return _Prefix(f"{key.ip}/{key.prefix_len}", bits, key.prefix_len,
+                       int.from_bytes(key[14:], "big") >> (bits - key.prefix_len))
     if key.type == RouteType.MAC_IP and key.ip:
-        return f"{key.ip}/{32 if '.' in key.ip else 128}"
+        bits = (len(key) - 21) * 8
+        return _Prefix(f"{key.ip}/{bits}", bits, bits, int.from_bytes(key[21:], "big"))
     return None
 
 
-def _prefix_of(key: EvpnKey, path: RemotePath) -> str | None:
-    """The prefix that a route makes reachable; None where rules 1 and 2 do not take it."""
+def _is_wanted(key: EvpnKey, path: RemotePath) -> bool:
+    """Rules 1 and 2."""
     payload = path.payload
     if not path.facts.router_mac:
-        return None
+        return False
     if key.type == RouteType.MAC_IP:
-        return _name(key) if len(payload.labels) == 2 else None
-    overlay_index = payload.gateway or payload.esi != ZERO_ESI
-    return _name(key) if key.type == RouteType.IP_PREFIX and payload.labels and not overlay_index else None
+        return len(payload.labels) == 2
+    return bool(payload.labels) and not payload.gateway and payload.esi == ZERO_ESI

@@ -110,6 +110,7 @@ class Vtep:
         self._targets = _Imports()
         self._read = Reader(self.address)
         self._timers: list[tuple[int, int, _Timer, int, str]] = []
+        self._due: dict[tuple[_Timer, int, str], int] = {}
         self._order = 0
         for vrf in config.vrfs:
             self.vrfs[vrf.name] = VrfTable(vrf, Identity(b"", 0, (), ()), config.router_mac)
@@ -280,6 +281,9 @@ class Vtep:
         while self._timers and self._timers[0][0] <= now_ns:
             due_ns, _, timer, vni, name = heapq.heappop(self._timers)
             table = self.vnis.get(vni)
+            if self._due.get((timer, vni, name)) != due_ns:
+                continue                         # set anew since
+            del self._due[timer, vni, name]
             if table is None:
                 continue
             if timer is _Timer.MAC_AGE:
@@ -341,6 +345,7 @@ class Vtep:
 
     def _at(self, due_ns: int, timer: _Timer, table: VniTable, name: str) -> None:
         self._order += 1                         # equal deadlines in the order in which they were set
+        self._due[timer, table.vni, name] = due_ns
         heapq.heappush(self._timers, (due_ns, self._order, timer, table.vni, name))
 
     def _import(self, changes: Iterable[Change], now_ns: int, edits: Edits, only: VniTable | None = None) -> None:
@@ -367,7 +372,6 @@ class Vtep:
                     for alarm in edits.alarms[alarms:]:
                         self._freeze(table, alarm.mac, now_ns)
             for vrf in after.vrfs if only is None else ():
-                vrf.drop(keys, edits)
                 vrf.take(keys, new, edits)
 
     def _wanted(self, path: RemotePath | None) -> _Wanted:

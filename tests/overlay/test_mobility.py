@@ -283,3 +283,57 @@ def test_all_problems_of_a_configuration_are_reported_together() -> None:
     assert places == ["vnis", "vnis", "vnis.0", "vnis.5.gateway", "vnis.5.rd", "vnis.5.import_targets",
                       "vnis.5.export_targets"]
     assert all(problem.hint for problem in raised.value.problems)
+
+
+def test_the_last_sequence_number_has_no_successor_and_breaks_nothing() -> None:
+    mesh = _mesh(2)
+    table = mesh.vteps[0].vnis[VNI]
+    said = table.announcement(0xFFFF_FFFF)
+    mesh.note(0, [Originate((table.key(MAC),), said.attributes, table.address_packed, said.payload)])
+    mesh.deliver(S)
+    mesh.note(1, mesh.vteps[1].host_seen(VNI, MAC, IP, "p1", S))
+    assert _sequence_in(mesh.log[-1][1]) == 0xFFFF_FFFF
+
+
+def _sequence_in(action: object) -> int:
+    assert isinstance(action, Originate)
+    return read(action.attributes.ext_communities).sequence
+
+
+def test_ageing_runs_one_clock_per_mac_however_often_it_moves() -> None:
+    mesh = _mesh(2, ageing_ns=100 * S, duplicates=DuplicateDetection(enabled=False))
+    _flap(mesh, 20)
+    for number in (1, 2):
+        vtep, ticks = mesh.vteps[number - 1], 0
+        while (due := vtep.next_deadline_ns()) is not None:
+            mesh.note(number - 1, vtep.tick(due))
+            mesh.deliver(due)
+            ticks += 1
+        assert ticks <= 12                               # one for each time it came, and one that aged it out
+        assert MAC not in vtep.vnis[VNI].macs or vtep.vnis[VNI].macs[MAC].kind is MacKind.REMOTE
+
+
+def test_a_binding_without_a_mac_route_places_its_mac_until_it_goes() -> None:
+    mesh = _mesh(2)
+    table = mesh.vteps[0].vnis[VNI]
+    said = table.announcement(0, with_ip=True)
+    key = table.key(MAC, IP)
+    mesh.note(0, [Originate((key,), said.attributes, table.address_packed, said.payload)])
+    mesh.deliver(S)
+    where = mesh.vteps[1].vnis[VNI].where(MAC)
+    assert where is not None
+    assert (where.vtep, where.only_by_neighbor) == ("10.255.1.1", True)
+    mesh.note(0, [Withdraw((key,))])
+    mesh.deliver(2 * S)
+    assert MAC not in mesh.vteps[1].vnis[VNI].macs
+
+
+def test_a_binding_with_an_older_sequence_number_is_not_followed() -> None:
+    mesh = _mesh(3)
+    old, new = mesh.vteps[0].vnis[VNI], mesh.vteps[1].vnis[VNI]
+    for index, table, sequence, ip in ((1, new, 3, ""), (0, old, 1, IP)):
+        said = table.announcement(sequence, with_ip=bool(ip))
+        mesh.note(index, [Originate((table.key(MAC, ip),), said.attributes, table.address_packed, said.payload)])
+        mesh.deliver(S)
+    assert mesh.vteps[2].vnis[VNI].macs[MAC].vtep == "10.255.1.2"
+    assert IP not in mesh.vteps[2].vnis[VNI].neighbors
