@@ -30,8 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                      "  fabric validate new/ --baseline old/\n  fabric validate --explain E2")
     parser.add_argument("configs", nargs="*", type=Path, metavar="CONFIGS",
                         help="files, or folders of them, one per switch")
-    parser.add_argument("--links", type=Path, metavar="FILE", help="links, containerlab or netlab file (default: the "
-                        "switches' neighbour tables, or topology.* in the folder)")
+    parser.add_argument("--links", type=Path, metavar="FILE", help="links, containerlab or netlab file, or a "
+                        "folder of LLDP dumps named SWITCH.json (default: the switches' neighbour tables, or "
+                        "topology.* in the folder)")
     parser.add_argument("--hosts", type=Path, metavar="FILE",
                         help="hosts' RoCE settings, or a folder of mlnx_qos outputs (default: hosts.* in the folder)")
     parser.add_argument("--fib", type=Path, action="append", default=[], metavar="FILE|DIR", help="the switches' "

@@ -13,10 +13,11 @@ from typing import Any, Final
 from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
 from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, read_text, refuse
-from fabric.configs.model import Device
-from fabric.configs.network import Host, Network, join, links_of_neighbors, parse_hosts, parse_links
+from fabric.configs.lldp import merge, parse_lldp
+from fabric.configs.model import Device, Place, Unread
+from fabric.configs.network import Cable, Host, Network, join, links_of_neighbors, parse_hosts, parse_links
 from fabric.configs.pgtable import HeadroomTables
-from fabric.configs.registry import parser_of
+from fabric.configs.registry import is_frr, parser_of
 from fabric.configs.routes import Route, is_fib_map, parse_fib
 from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
 from fabric.configs.yamlfile import YamlText
@@ -41,19 +42,25 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     links, hosts = links or found.get("links"), hosts or found.get("hosts")
     problems: list[Problem] = []
     devices = []
+    others: list[Unread] = []
     for path in files:
         try:
-            devices.append(parse_device(read_text(path.read_bytes(), str(path)), str(path)))
+            text = read_text(path.read_bytes(), str(path))
+            if is_frr(text):
+                others.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
+            else:
+                devices.append(parse_device(text, str(path)))
         except InputErrors as error:
             problems += error.problems
     named, doubles = join(devices)
     problems += doubles
-    network = Network(named, tables=tables or HeadroomTables())
+    if others and not named and not problems:
+        problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
+    network = Network(named, tables=tables or HeadroomTables(), unread=tuple(others))
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
-            value, lines = read_data(links)
-            cables = parse_links(value, lines, str(links))
+            cables = _links(links, named)
     except InputErrors as error:
         problems += error.problems
     try:
@@ -77,6 +84,30 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
         network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))
     return network
+
+
+def _links(path: Path, known: dict[str, Device]) -> tuple[Cable, ...]:
+    """A links file; or a folder with an LLDP dump per switch, named SWITCH.json.
+
+    A port that a peer names otherwise than the port's own configuration is taken from the other switch's dump.
+    """
+    if not path.is_dir():
+        value, lines = read_data(path)
+        return parse_links(value, lines, str(path))
+    seen: list[Cable] = []
+    problems: list[Problem] = []
+    for item in sorted(it for it in path.iterdir() if it.suffix.lower() == ".json" and it.is_file()):
+        try:
+            value, lines = read_data(item)
+            seen += parse_lldp(value, lines, str(item), item.name.split(".")[0])
+        except InputErrors as error:
+            problems += error.problems
+    if not seen and not problems:
+        problems.append(Problem(str(path), "no .json file in this folder", "one LLDP dump per switch: SWITCH.json"))
+    if problems:
+        raise InputErrors("links", problems)
+    return merge([cable for cable in seen if cable.b[0] not in known or cable.b[1] in known[cable.b[0]].ports
+                  or not any(other.a[0] == cable.b[0] and other.b[0] == cable.a[0] for other in seen)])
 
 
 def _cables_of_links(network: Network) -> None:

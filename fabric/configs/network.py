@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from fabric.configs.model import Device, Place, Port
+from fabric.configs.model import Device, Place, Port, Unread
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.routes import Route
 from fabric.errors import InputErrors, Problem
@@ -74,6 +74,8 @@ class Network:
     tables: HeadroomTables = field(default_factory=HeadroomTables)
     fibs: dict[str, tuple[Route, ...]] = field(default_factory=dict)
     """Switch to its forwarding table, where one was given."""
+    unread: tuple[Unread, ...] = ()
+    """Files that were given and are no switch's."""
     max_oversubscription: float = 3.0
     """Above this a leaf's oversubscription is an error, above 1 a warning."""
 

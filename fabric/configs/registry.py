@@ -21,6 +21,7 @@ _NXOS: Final = re.compile(r"^(?:policy-map type |class-map type |system qos|feat
 _EOS: Final = re.compile(r"^(?:qos (?:map|profile) |\s+service-profile |transceiver qsfp|service routing protocols|"
                          r"spanning-tree mode mstp|priority-flow-control |platform trident |! device: .*EOS)",
                          re.MULTILINE)
+_FRR: Final = re.compile(r"^frr (?:version|defaults) ", re.MULTILINE)
 _YAML: Final = re.compile(r"^(?:- |---|\w+:)", re.MULTILINE)
 
 
@@ -34,6 +35,11 @@ def _nvue(text: str, file: str) -> Device:
 
 
 LANGUAGES: Final[dict[str, Parser]] = {"sonic": _sonic, "nvue": _nvue, "eos": parse_eos, "nxos": parse_nxos}
+
+
+def is_frr(text: str) -> bool:
+    """Whether this is FRR's own configuration: of a host, or of a router whose QoS is elsewhere."""
+    return _FRR.search(text) is not None
 
 
 def parser_of(text: str, file: str) -> Parser:

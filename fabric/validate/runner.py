@@ -55,7 +55,8 @@ def validate(network: Network, *, suppressions: Sequence[Suppression] = (),
             kept.append(finding)
         else:
             hidden.append((finding, match))
-    return Verdict(tuple(kept), tuple(hidden), tuple(item for it in network.devices.values() for item in it.unread),
+    return Verdict(tuple(kept), tuple(hidden), (
+        *network.unread, *(item for it in network.devices.values() for item in it.unread)),
                    len(network.devices), sum(len(it.ports) for it in network.devices.values()), len(network.links),
                    paths=facts.routes.said if facts.wires else "")
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from fabric.configs.load import _hosts
+from fabric.configs.load import _hosts, load_network
 from fabric.configs.network import parse_hosts, parse_links
 from fabric.configs.yamlfile import YamlText
 from fabric.errors import InputErrors
+from fabric.validate.runner import validate
 
 ENDS = (("leaf1", "Ethernet0"), ("spine1", "Ethernet8"))
 
@@ -97,3 +98,16 @@ def test_a_dump_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     (tmp_path / "host1.txt").write_text(DUMP[:DUMP.index("\tenabled")], encoding="utf-8")
     with pytest.raises(InputErrors, match="eight priorities"):
         _hosts(tmp_path)
+
+
+FRR = "!\nfrr version 8.4\nfrr defaults datacenter\nhostname host1\nrouter bgp 65201\n neighbor 10.0.0.1 remote-as 65101\n"
+
+
+def test_a_host_that_runs_frr_is_no_switch_and_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "host1.conf").write_text(FRR, encoding="utf-8")
+    with pytest.raises(InputErrors, match="only FRR configurations"):
+        load_network([tmp_path])
+    (tmp_path / "leaf1.json").write_text('{"PORT": {"Ethernet0": {"speed": "100000"}}}', encoding="utf-8")
+    network = load_network([tmp_path])
+    assert list(network.devices) == ["leaf1"]
+    assert [item.place.file for item in validate(network).unread] == [str(tmp_path / "host1.conf")]
