@@ -131,6 +131,28 @@ def _control_table(it: Result) -> Table:
         ("`fabric show DIR messages --format csv`, all rows", seconds(it["csv_s"]))))
 
 
+def _telemetry(quick: bool) -> Result:
+    return {"scrape": measure("scrape", hosts=256 if quick else 512, repeats=2 if quick else 5),
+            "sampling": measure("sampling", raw=cases.named("P256"))}
+
+
+def _telemetry_table(it: Result) -> Table:
+    scrape, sampling = it["scrape"], it["sampling"]
+    per = 100_000 / scrape["series"]
+    what = f"{count(scrape['series'])} series of {count(scrape['hosts'])} hosts, {count(scrape['ports'])} ports"
+    return Table("Watching a run", ("what", "measured", "per 100,000 series, or share of the run"), (
+        (f"scrape, {what}: the first", seconds(scrape["first_s"]), seconds(per * scrape["first_s"])),
+        ("every other, median", seconds(scrape["again_s"]), seconds(per * scrape["again_s"])),
+        ("every other, worst", seconds(scrape["worst_s"]), seconds(per * scrape["worst_s"])),
+        (f"one sample of every metric, {count(sampling['hosts'])} hosts sending", seconds(sampling["metrics_sample_s"]),
+         f"{100 * sampling['metrics_share_ratio']:.2f} %"),
+        ("one sample of the run's own time series", seconds(sampling["run_sample_s"]),
+         f"{100 * sampling['run_share_ratio']:.2f} %")),
+        f"Scrapes are OpenMetrics, compressed, over loopback ({megabytes(scrape['text_bytes'])} of text), from the "
+        "copy of the counters to the last byte. Shares are of a run that is sampled every simulated millisecond, of "
+        f"which it plays one in {seconds(sampling['playing_s_per_ms'])}.")
+
+
 def _curve(quick: bool) -> Result:
     hosts = [n for n in cases.CURVE_HOSTS if n <= 256 or not quick]
     return {"rows": [measure("play", raw=cases.permutation(n, "250KB" if quick else "1MB", "curve"),
@@ -184,5 +206,6 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "startup": Section("`fabric run` of a small incast, cold and warm", _startup, _startup_table),
     "bgp": Section("BGP/EVPN of 16x8 to 128x32 switches: convergence, and one cable lost", _bgp, _bgp_table),
     "control": Section("building, writing, listing", _control, _control_table),
+    "telemetry": Section("a scrape of many series, sampling while packets move", _telemetry, _telemetry_table),
 }
 """What `--only` takes, in the order in which they run."""

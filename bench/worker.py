@@ -46,6 +46,14 @@ def main(what: str, arguments: dict[str, Any]) -> dict[str, Any]:
         from bench.bgp import converge  # noqa: PLC0415  as above
 
         return converge(**arguments)
+    if what == "scrape":
+        from bench.telemetry import scrape  # noqa: PLC0415  as above
+
+        return scrape(**arguments)
+    if what == "sampling":
+        from bench.telemetry import sampling  # noqa: PLC0415  as above
+
+        return sampling(**arguments)
     raise KeyError(what)
 
 
