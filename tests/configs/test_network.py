@@ -100,7 +100,7 @@ def test_a_dump_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         _hosts(tmp_path)
 
 
-FRR = "!\nfrr version 8.4\nfrr defaults datacenter\nhostname host1\nrouter bgp 65201\n neighbor 10.0.0.1 remote-as 65101\n"
+FRR = "!\nfrr version 8.4\nfrr defaults datacenter\nhostname host1\nrouter bgp 65201\n neighbor 10.0.0.1 remote-as 1\n"
 
 
 def test_a_host_that_runs_frr_is_no_switch_and_is_listed(tmp_path: Path) -> None:
