@@ -155,12 +155,13 @@ ALERTS: Final = (
     Alert(
         "FabricPfcwdFlapping",
         lambda limit: _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
-                               "fabric_port_info", "peer_device"), 5, 0, Severity.WARNING,
+                               "fabric_port_info", "peer_device"), 5.5, 0, Severity.WARNING,
         "The PFC watchdog detects storms at one queue again and again.",
         "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within ten minutes; {peer_device} "
         "is at the other end.",
         "fabric-pfc-storm", "peer_device",
-        "One storm is one detection; six in ten minutes is a NIC that comes and goes.", "count"),
+        "One storm is one detection; six in ten minutes is a NIC that comes and goes (the half: increase() stretches).",
+        "ratio"),
     Alert(
         "FabricHeadroomNearlyFull", lambda limit: above(recorded(rules.HEADROOM), limit), 0.8, 60, Severity.WARNING,
         "Headroom is nearly used up; beyond it lossless packets are dropped.",

@@ -41,7 +41,9 @@ class Bank(Strict):
     """One bank file."""
 
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)] = Field(
-        description="Seeds that every case is played with.")
+        description="Seeds that every case is played with; thresholds are chosen by them.")
+    held_out: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1)] = Field(
+        description="Further seeds, for figures that no choice has seen.")
     cases: Annotated[tuple[Case, ...], Field(strict=False, min_length=1)] = Field(description="The cases.")
 
 
@@ -61,7 +63,8 @@ def load_bank(file: Path) -> Bank:
         bank = Bank.model_validate(raw)
     except ValidationError as error:
         raise InputErrors("checking the bank", explain(error, raw, file.name)) from error
-    problems = []
+    problems = [Problem(f"{file.name}: held_out", f"seed {seed} is one of seeds, too", "hold another seed out")
+                for seed in bank.held_out if seed in bank.seeds]
     for number, case in enumerate(bank.cases):
         for key, names in (("fires", case.fires), ("may", case.may)):
             problems += [Problem(f"{file.name}: cases[{number}].{key}", f"there is no alert '{name}'",
@@ -85,7 +88,7 @@ def play_bank(file: Path, bank: Bank) -> Iterator[tuple[Told, Played]]:
     """Every case with every seed, judged as soon as it is played."""
     for case in bank.cases:
         label = Label(frozenset(case.fires), frozenset(case.may))
-        for seed in bank.seeds:
+        for seed in (*bank.seeds, *bank.held_out):
             store, truth, told = _play(file.parent / case.scenario, seed)
             yield Told(told[0], told[1], label), judge(told[0], seed, label, store, truth)
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action; `bank` exits 1 where an alert was wrong."""
+    """Do one action; `bank` exits 1 where an alert is wrong with a seed that it was fitted to."""
     return {"show": _show, "list": _list, "rules": _rules, "bank": _bank}[args.action](args)
 
 
@@ -178,13 +178,16 @@ def _bank(args: argparse.Namespace) -> int:
         print(f"{one.case} seed {one.seed}: {len(one.first_ns)} alerts", file=sys.stderr)
         told.append(case)
         played.append(one)
-    measured = [measure(alert, played) for alert in ALERTS]
-    page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)), bank.seeds, measured,
-                    total(played))
+    fitted = [measure(alert, [it for it in played if it.seed in bank.seeds]) for alert in ALERTS]
+    fresh = [measure(alert, [it for it in played if it.seed in bank.held_out]) for alert in ALERTS]
+    incidents = total([it for it in played if it.seed in bank.held_out])
+    page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)),
+                    (bank.seeds, bank.held_out), list(zip(fitted, fresh, strict=True)), incidents)
     if args.write is not None:
         args.write.write_text(page, encoding="utf-8")
     if args.json:
-        print(json.dumps({"alerts": [it.as_json() for it in measured], "incidents": total(played).as_json()}, indent=2))
+        print(json.dumps({"fitted": [it.as_json() for it in fitted], "held_out": [it.as_json() for it in fresh],
+                          "incidents": incidents.as_json()}, indent=2))
     elif args.write is None:
         print(page, end="")
-    return 1 if any(it.false or it.missed for it in measured) else 0
+    return 1 if any(it.false or it.missed for it in fitted) else 0

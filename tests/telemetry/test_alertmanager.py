@@ -1,0 +1,46 @@
+"""Alertmanager's configuration: rendered as committed, accepted by amtool, and routing every alert where it belongs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from telemetry.alertmanager.config import alertmanager_yaml, receiver_of
+from telemetry.alerts import ALERTS, Severity
+from telemetry.inhibitions import INHIBITIONS
+from tests.telemetry.programs import program, run_tool
+
+
+def test_the_committed_configuration_is_the_rendered_one(repo_root: Path) -> None:
+    committed = (repo_root / "telemetry/alertmanager/alertmanager.yml").read_text(encoding="utf-8")
+    assert committed == alertmanager_yaml(), "run: fabric alerts rules --out DIR, and copy alertmanager.yml"
+
+
+@pytest.mark.parametrize("dilation", [1000, 15_000])
+def test_amtool_accepts_the_configuration(dilation: float, tmp_path: Path) -> None:
+    (tmp_path / "am.yml").write_text(alertmanager_yaml(dilation, "http://127.0.0.1:1/p", "http://127.0.0.1:1/t"))
+    assert f"{len(INHIBITIONS)} inhibit rules" in run_tool(program("amtool"), "check-config", str(tmp_path / "am.yml"))
+
+
+@pytest.mark.parametrize("name", [alert.name for alert in ALERTS])
+def test_amtool_routes_an_alert_to_whom_it_belongs(name: str, repo_root: Path) -> None:
+    alert = next(it for it in ALERTS if it.name == name)
+    said = run_tool(program("amtool"), "config", "routes", "test",
+                    f"--config.file={repo_root / 'telemetry/alertmanager/alertmanager.yml'}",
+                    f"--verify.receivers={'pager' if alert.severity is Severity.CRITICAL else 'tickets'}",
+                    f"alertname={name}", f"severity={alert.severity.value}", "fabric=f")
+    assert receiver_of(name) in said
+
+
+def test_ports_that_one_root_stops_are_one_page() -> None:
+    route = yaml.safe_load(alertmanager_yaml())["route"]["routes"][0]
+    assert route["receiver"] == "pager"
+    assert route["group_by"] == ["fabric", "root_device"]
+
+
+def test_waiting_times_scale_with_the_dilation() -> None:
+    nominal, fast = (yaml.safe_load(alertmanager_yaml(dilation))["route"] for dilation in (15_000, 1000))
+    assert [nominal[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["30s", "5m", "4h"]
+    assert [fast[key] for key in ("group_wait", "group_interval", "repeat_interval")] == ["2s", "20s", "16m"]

@@ -1,0 +1,173 @@
+"""Rules: rendered as committed, every name in the catalogue, conventions kept, every alert tested twice by promtool."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from fabric.cli.main import VERBS
+from telemetry.alerts import ALERTS, Alert, fields, filled, go_template
+from telemetry.inhibitions import INHIBITIONS
+from telemetry.metrics import BY_NAME
+from telemetry.promql.labels import TARGET, labels_of
+from telemetry.promql.model import Aggregate, Select, Symbol, metrics, walk
+from telemetry.render import rules_yaml
+from telemetry.rules import MINUTE_S, RECORDINGS, SCRAPE_S, Recording, known_labels
+from tests.telemetry.programs import program, run_tool
+
+FOLDER: Final = Path("telemetry/prometheus")
+
+
+def by_name(alert: Alert) -> str:
+    return alert.name
+
+
+def test_the_committed_rules_are_the_rendered_ones(repo_root: Path) -> None:
+    committed = (repo_root / FOLDER / "rules.yml").read_text(encoding="utf-8")
+    assert committed == rules_yaml(), "run: fabric alerts rules > telemetry/prometheus/rules.yml"
+
+
+@pytest.mark.parametrize("dilation", [50, 1000, 15_000, 60_000])
+def test_promtool_accepts_the_rules_of_any_dilation(dilation: float, tmp_path: Path) -> None:
+    (tmp_path / "rules.yml").write_text(rules_yaml(dilation))
+    said = run_tool(program("promtool"), "check", "rules", str(tmp_path / "rules.yml"))
+    assert f"SUCCESS: {len(RECORDINGS) + len(ALERTS)} rules found" in said
+
+
+def test_a_dilation_scales_every_window_and_every_for() -> None:
+    nominal, fast = (yaml.safe_load(rules_yaml(dilation))["groups"][0] for dilation in (15_000, 1000))
+    assert (nominal["interval"], fast["interval"]) == ("15s", "1s")
+    windows = [re.findall(r"\[(\w+)\]", str(group)) for group in (nominal, fast)]
+    short = {"1m": "4s", "5m": "20s", "10m": "40s", "1h": "4m"}
+    assert windows[1] == [short[window] for window in windows[0]]
+    holds = [[rule.get("for") for rule in group["rules"]] for group in (nominal, fast)]
+    assert holds[1] == [{**short, "30s": "2s", "2m": "8s"}.get(hold, hold) for hold in holds[0]]
+
+
+@pytest.mark.parametrize("rule", RECORDINGS, ids=lambda rule: rule.name)
+def test_a_recorded_name_is_level_metric_operations(rule: Recording) -> None:
+    level, metric, operations = rule.name.split(":")
+    labels = labels_of(rule.expr, known_labels()) - TARGET
+    named = set(level.split("_"))
+    assert named <= labels | {"instance"}, "the level names labels that the rows have"
+    assert not metric.endswith("_total")
+    assert re.fullmatch(r"(ratio_)?(rate|increase|max)1m|info", operations)
+    read = [name for name in metrics(rule.expr) if name in BY_NAME]
+    assert read or any(name in {it.name for it in RECORDINGS} for name in metrics(rule.expr))
+
+
+def test_recorded_rows_never_lose_a_label_that_a_scrape_added() -> None:
+    for rule in (*RECORDINGS, *ALERTS):
+        for part in walk(rule.expr):
+            if isinstance(part, Aggregate):
+                assert not set(part.without) & TARGET
+        if not any(isinstance(part, Select) and part.metric == "fabric_pfc_deadlock" for part in walk(rule.expr)):
+            assert "instance" in labels_of(rule.expr, known_labels())
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=by_name)
+def test_an_alert_names_metrics_and_labels_that_exist(alert: Alert) -> None:
+    labels = labels_of(alert.expr, known_labels())
+    assert set(fields(alert.description)) <= labels
+    assert not alert.root or alert.root in labels
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=by_name)
+def test_an_alert_says_what_an_operator_needs(alert: Alert, repo_root: Path) -> None:
+    assert re.fullmatch(r"Fabric([A-Z][a-z0-9]+)+", alert.name)
+    assert alert.summary.endswith(".")
+    assert "{" not in alert.summary, "a summary is a fixed sentence"
+    assert alert.description.endswith(".")
+    assert alert.why.endswith(".")
+    assert alert.hold_s % SCRAPE_S == 0
+    assert "|" not in alert.summary + alert.why, "they stand in a table"
+    page = (repo_root / "docs" / "runbooks" / f"{alert.name}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {alert.name}\n")
+    assert re.findall(r"^## (\w+)$", page, re.MULTILINE) == ["Meaning", "Impact", "Diagnosis", "Mitigation"]
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=by_name)
+def test_a_runbook_names_metrics_commands_and_pages_that_exist(alert: Alert, repo_root: Path) -> None:
+    home = repo_root / "docs" / "runbooks"
+    page = (home / f"{alert.name}.md").read_text(encoding="utf-8")
+    known = set(known_labels())
+    for name in re.findall(r"\b(?:\w+:)?fabric_\w+(?::\w+)?", page):
+        bare = re.sub(r"_(bucket|sum|count)$", "", name)
+        assert name in known or bare in known, name
+    for link in re.findall(r"\]\(([^)#]+)\)", page):
+        assert (home / link).resolve().exists(), link
+    for verb in re.findall(r"`fabric (\w+)", page):
+        assert verb in {it.name for it in VERBS}, verb
+    for other in re.findall(r"\bFabric[A-Z]\w+", page):
+        assert other in {it.name for it in ALERTS}, other
+
+
+def test_no_runbook_is_without_an_alert(repo_root: Path) -> None:
+    pages = {page.stem for page in (repo_root / "docs" / "runbooks").glob("*.md")}
+    assert pages == {alert.name for alert in ALERTS}
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=by_name)
+def test_promtool_sees_every_alert_fire_and_a_near_miss_stay_silent(alert: Alert, repo_root: Path) -> None:
+    file = repo_root / FOLDER / "tests" / f"{alert.name}.yml"
+    cases = [one for test in yaml.safe_load(file.read_text())["tests"] for one in test["alert_rule_test"]]
+    assert {one["alertname"] for one in cases} == {alert.name}
+    assert [bool(one["exp_alerts"]) for one in cases] == [True, False]
+    run_tool(program("promtool"), "test", "rules", str(file))
+
+
+def test_a_rate_is_never_per_second_of_wall_time_without_saying_so() -> None:
+    """A rate of seconds or bytes is divided by the pace of simulated time, or by another rate."""
+    pace = "instance:fabric_sim_elapsed_seconds:rate1m"
+    for rule in RECORDINGS:
+        text = rules_yaml().split(f"record: {rule.name}\n")[1].split("- record:")[0].split("- alert:")[0]
+        if rule.name != pace and re.search(r"rate\(\w+_(seconds|bytes)_total", text):
+            assert pace in text, rule.name
+
+
+@pytest.mark.parametrize(("text", "labels", "value", "template", "shown"), [
+    ("{device} at {value:percent}.", {"device": "leaf1"}, 0.12345,
+     "{{ $labels.device }} at {{ $value | humanizePercentage }}.", "leaf1 at 12.35%."),
+    ("{value:count} of {port}", {"port": "e0"}, 3.6, '{{ $value | printf "%.0f" }} of {{ $labels.port }}', "4 of e0"),
+    ("{value:ratio} {gone}", {}, 11.117, '{{ $value | printf "%.3g" }} {{ $labels.gone }}', "11.1 "),
+])
+def test_a_text_is_filled_as_prometheus_fills_it(text: str, labels: dict[str, str], value: float, template: str,
+                                                  shown: str) -> None:
+    assert go_template(text) == template
+    assert filled(text, labels, value) == shown
+
+
+def test_an_inhibition_joins_alerts_that_have_its_labels() -> None:
+    known = known_labels()
+    by_alert = {alert.name: alert for alert in ALERTS}
+    for rule in INHIBITIONS:
+        for name in (rule.source, *rule.targets):
+            alert = by_alert[name]
+            has = labels_of(alert.expr, known) | {"fabric"} | ({"root_device"} if alert.root else set())
+            assert set(rule.equal) <= has, f"{rule.source} -> {name}: a label missing on both sides counts as equal"
+        assert rule.source not in rule.targets
+
+
+def test_no_two_alerts_silence_each_other() -> None:
+    edges = {(rule.source, target) for rule in INHIBITIONS for target in rule.targets}
+    assert not [edge for edge in edges if edge[::-1] in edges]
+
+
+def test_what_explains_an_alert_fires_no_later_than_it() -> None:
+    """Else the inhibitor arrives when the ticket is written. Both begin to look back when the trouble begins."""
+    hold = {alert.name: alert.hold_s for alert in ALERTS}
+    slow = {("FabricPfcStorm", "FabricSlowReceiver")}   # 30 s and 60 s: the storm is faster, too
+    late = [(rule.source, target) for rule in INHIBITIONS for target in rule.targets
+            if hold[rule.source] > hold[target] + MINUTE_S and (rule.source, target) not in slow]
+    assert not late
+
+
+def test_thresholds_that_are_swept_are_strict_lower_bounds() -> None:
+    for alert in ALERTS:
+        if alert.style:
+            assert any(getattr(part, "symbol", None) is Symbol.GREATER for part in walk(alert.expr))
+            assert alert.limit > 0
