@@ -128,7 +128,7 @@ def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Doc
         raise InputErrors("options", problems)
     at = subject.at(time_ps)
     walked = check_routes(subject.fabric, at.next_ports,
-                          [[host.id for host in hosts] for hosts in at.classes().values()], at.down)
+                          [[host.id for host in hosts] for hosts in at.classes().values()], at.dead)
     found = survey(at, _ROCE_PORT if args.dport is None else args.dport)
     return explain_routes(at, f"Routes of {subject.compiled.name}", _when(subject, time_ps), walked, found,
                           group_loads(at), expected_max_over_mean, chance_of_max)

@@ -6,9 +6,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fabric.errors import InputErrors, Problem
+
+if TYPE_CHECKING:  # loaded when there is something to show
+    from fabric.report.model import Block
+    from fabric.report.route_table import Route
+    from fabric.report.subject import Subject
+    from fabric.topology.model import Node
 
 _ROWS: Final = 64
 """Rows of a table on the terminal; `--json` has them all."""
@@ -48,10 +54,25 @@ def run(args: argparse.Namespace) -> int:
         raise InputErrors("command line", problems)
     at = subject.at(time_ps)
     rows = route_table.routes(at, switch)
+    if subject.compiled.control is not None:
+        rows += route_table.underlay_routes(at, switch, subject.underlay(switch, time_ps), rows)
+        rows.sort(key=lambda row: row.network)
     target = route_table.longest_match(rows, words[0], at) if len(words) == 2 else None
     if args.json:
         print(json.dumps(route_table.frr_json(at, rows if target is None else [target]), indent=2))
     else:
         title = f"{subject.compiled.name} {moment_text(time_ps)}"
-        print_document(route_table.route_document(at, switch, rows, title, target), console_for(sys.stdout), _ROWS)
+        document = route_table.route_document(at, switch, rows, title, target,
+                                              _behind(subject, switch, target, time_ps))
+        print_document(document, console_for(sys.stdout), _ROWS)
     return 0
+
+
+def _behind(subject: Subject, switch: Node, target: Route | None, time_ps: int) -> tuple[Block, ...]:
+    """What BGP and EVPN say of one route; nothing where there is no control plane, or the host hangs here."""
+    if target is None or target.protocol == "connected" or subject.compiled.control is None:
+        return ()
+    from fabric.report.behind_route import behind_route  # noqa: PLC0415  only for one route of a control plane
+
+    return behind_route(subject.network(time_ps), switch.id, str(target.network),
+                        target.hosts[0] if target.hosts else None)

@@ -53,14 +53,14 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
     steps = walk(at.tables, flows)
     shares = Counter(tuple(port for port in row if port >= 0) for row in steps.egress.tolist())
     stuck = [it for it in dependences(at, flows, steps) if it.polarised]
-    status, verdict = _verdict(at.fabric, paths, taken, whole=whole)
+    status, verdict = _verdict(at, paths, taken, whole=whole)
     words = _polarised(at, stuck, taken)
     if words and status is Status.GOOD:
         status = Status.WARNING
     return Document(
         f"{asked.src.name} → {asked.dst.name}", title, status, verdict,
         (Prose(_flow_text(at, asked, taken)), *words),
-        (Section("paths", "Paths", (_path_table(at.fabric, paths, taken, shares, ports=ports),)),
+        (Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
          Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),))))
 
 
@@ -90,13 +90,13 @@ def _flow_text(at: Forwarding, asked: Asked, taken: FlowPath) -> str:
     return text
 
 
-def _verdict(fabric: Fabric, paths: list[Path], taken: FlowPath, *, whole: bool) -> tuple[Status, str]:
-    path = taken.path
+def _verdict(at: Forwarding, paths: list[Path], taken: FlowPath, *, whole: bool) -> tuple[Status, str]:
+    path, fabric = taken.path, at.fabric
     where = path_text(fabric, path.ports)
     count = f"{len(paths)}" if whole else f"at least {len(paths)}"
     if path.dead is not None:
-        return Status.BAD, (f"Lost at {fabric.port_name(path.dead)}: its cable is down and the route still leads there "
-                            f"({where}).")
+        return Status.BAD, (f"Lost at {fabric.port_name(path.dead)}: its {at.loss(path.dead)} and the route still "
+                            f"leads there ({where}).")
     match path.end:
         case End.NO_ROUTE:
             last = fabric.peer_of(path.ports[-1]).name
@@ -111,8 +111,9 @@ def _verdict(fabric: Fabric, paths: list[Path], taken: FlowPath, *, whole: bool)
                          f"{format_time_ps(path.delay_ps)} of propagation.")
 
 
-def _path_table(fabric: Fabric, paths: list[Path], taken: FlowPath, shares: Counter[tuple[int, ...]], *,
+def _path_table(at: Forwarding, paths: list[Path], taken: FlowPath, shares: Counter[tuple[int, ...]], *,
                 ports: bool) -> Table:
+    fabric = at.fabric
     columns = (Column("number", "#", Unit.COUNT), Column("taken", "Taken"), Column("path", "Path"),
                Column("hops", "Hops", Unit.COUNT), Column("rate_bps", "Rate", Unit.BPS),
                Column("delay_ns", "Propagation", Unit.NS), Column("source_ports", "Source ports", Unit.COUNT),
@@ -123,7 +124,7 @@ def _path_table(fabric: Fabric, paths: list[Path], taken: FlowPath, shares: Coun
     for number, path in sorted(numbered, key=lambda it: (it[1].ports != taken.path.ports, -shares[it[1].ports])):
         mine = path.ports == taken.path.ports
         where = path_text(fabric, path.ports) if ports else _devices_text(fabric, path.ports)
-        state = _ENDS[path.end] if path.dead is None else f"{fabric.port_name(path.dead)} is down"
+        state = _ENDS[path.end] if path.dead is None else f"{fabric.port_name(path.dead)}: {at.loss(path.dead)}"
         rows.append((number, mine, where, path.hops, path.rate_bps, path.delay_ps / PS_PER_NS, shares[path.ports],
                      state or "up"))
         statuses.append(Status.BAD if state else Status.GOOD if mine else Status.NEUTRAL)

@@ -82,7 +82,7 @@ def explain_routes(at: Forwarding, title: str, subtitle: str, walked: Walked, fo
 
 _KINDS: Final = (
     ("no_route", "black hole", "has no route"),
-    ("dead_link", "dead next hop", "is sent into a cable that is down"),
+    ("dead_link", "dead next hop", "is sent where nothing arrives"),
     ("loops", "loop", "goes round until its time to live ends"),
     ("valleys", "valley", "goes down and up again"),
 )

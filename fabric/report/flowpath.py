@@ -38,7 +38,7 @@ class Path:
     delay_ps: int
     """Propagation, one way."""
     dead: int | None
-    """First egress port whose cable is down."""
+    """First egress port by which nothing arrives: its cable is down, or its other end loses every frame."""
 
     @property
     def hops(self) -> int:
@@ -136,7 +136,7 @@ def make_path(at: Forwarding, rates: LinkRates, ports: tuple[int, ...], end: End
     """Sum up the cables of a path."""
     links = [at.fabric.links[at.fabric.ports[port].link] for port in ports]
     return Path(ports, end, min(rates.of(port) for port in ports), sum(link.delay_ps for link in links),
-                next((port for port in ports if port in at.down), None))
+                next((port for port in ports if port in at.dead), None))
 
 
 def one_flow(at: Forwarding, src: Node, dst: Node, src_port: int, dst_port: int, nic: int) -> Flows:

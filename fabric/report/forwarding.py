@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState
 from fabric.report.walk import Flows, Ints, Tables
 from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric, Node
@@ -38,13 +38,12 @@ class Change:
     cause: Cause
     cables: tuple[tuple[int, bool], ...] = ()
     """(LinkId, up)."""
+    silent: tuple[tuple[int, bool], ...] = ()
+    """(PortId, whether every frame that arrives there is lost from now on): a hung switch, a cable cut unnoticed."""
     routes: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
-    """(switch, host, ports); with SHORTEST_PATH none: all are computed anew."""
-
-    @property
-    def moves_routes(self) -> bool:
-        """Whether any FIB row is written."""
-        return bool(self.routes) or (self.cause is Cause.SHORTEST_PATH and not self.cables)
+    """(switch, host, ports)."""
+    computed: bool = False
+    """All shortest paths are computed anew."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,21 @@ class Forwarding:
     tables: Tables
     down: frozenset[int]
     """Ports whose cable is down."""
+    silent: frozenset[int]
+    """Ports whose cable has light and loses every frame that they send."""
     cause: NDArray[np.int8]
     """(n_switches, n_hosts) Cause of the route."""
     since_ps: Ints
     """(n_switches, n_hosts) when it was written; 0: before the run."""
+
+    @property
+    def dead(self) -> frozenset[int]:
+        """Ports by which nothing arrives."""
+        return self.down | self.silent
+
+    def loss(self, port: int) -> str:
+        """Why nothing arrives by a port; '' where something does."""
+        return "cable is down" if port in self.down else "other end loses every frame" if port in self.silent else ""
 
     def next_ports(self, switch: int, host: int) -> tuple[int, ...]:
         """Egress ports of a switch (NodeId) towards a host; () without a route."""
@@ -104,19 +114,24 @@ def changes(edits: Sequence[Edit], reroute_delay_ps: int | None) -> list[Change]
     edits : sequence of Edit
     reroute_delay_ps : int or None    from a cable's change to shortest paths anew; None: a control plane writes routes
     """
-    found = [Change(edit.time_ps, Cause.SHORTEST_PATH if reroute_delay_ps is not None else Cause.CONTROL_PLANE,
-                    cables=((edit.link, edit.up),)) if isinstance(edit, LinkState) else
-             Change(edit.time_ps, Cause.EDIT if reroute_delay_ps is not None else Cause.CONTROL_PLANE,
-                    routes=((edit.switch, edit.host, edit.ports),))
-             for edit in edits if isinstance(edit, LinkState | FibRoute)]
+    cable, route = ((Cause.CONTROL_PLANE, Cause.CONTROL_PLANE) if reroute_delay_ps is None else
+                    (Cause.SHORTEST_PATH, Cause.EDIT))
+    found = []
+    for edit in edits:
+        if isinstance(edit, LinkState):
+            found.append(Change(edit.time_ps, cable, cables=((edit.link, edit.up),)))
+        elif isinstance(edit, FibRoute):
+            found.append(Change(edit.time_ps, route, routes=((edit.switch, edit.host, edit.ports),)))
+        elif isinstance(edit, DropEvery) and edit.every in {0, 1}:
+            found.append(Change(edit.time_ps, cable, silent=((edit.port, edit.every == 1),)))
     if reroute_delay_ps is not None:
         moments = sorted({change.time_ps + reroute_delay_ps for change in found if change.cables})
-        found += [Change(moment, Cause.SHORTEST_PATH) for moment in moments]
+        found += [Change(moment, Cause.SHORTEST_PATH, computed=True) for moment in moments]
     return sorted(found, key=lambda change: change.time_ps)
 
 
 def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Change], time_ps: int,
-                  start: Sequence[tuple[int, int, tuple[int, ...]]] | None = None) -> Forwarding:
+                  start: Cause = Cause.SHORTEST_PATH) -> Forwarding:
     """The tables just after everything at `time_ps` has been applied.
 
     Parameters
@@ -124,23 +139,22 @@ def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Chang
     fabric, params : what the engine is built from
     timeline : iterable of Change    as changes() orders them
     time_ps : int
-    start : (switch, host, ports) rows, optional    a control plane's routes at time 0; None: shortest paths
+    start : Cause    who has written the routes at time 0; a control plane's are shortest paths, changed at time 0 where
+        it found others
 
     Returns: Forwarding. Raises: nothing.
     """
     builder = _Builder(fabric, params)
-    if start is None:
-        builder.shortest(0)
-    else:
-        builder.write(start, Cause.CONTROL_PLANE, 0)
+    builder.shortest(0, start)
     for change in timeline:
         if change.time_ps > time_ps:
             break
         for link, up in change.cables:
             builder.cable(link, up=up)
-        if change.routes:
-            builder.write(change.routes, change.cause, change.time_ps)
-        elif change.moves_routes:
+        for port, lost in change.silent:
+            builder.hear(port, lost=lost)
+        builder.write(change.routes, change.cause, change.time_ps)
+        if change.computed:
             builder.shortest(change.time_ps)
     return builder.done(time_ps)
 
@@ -152,6 +166,7 @@ class _Builder:
         shape = (len(fabric.switches), len(fabric.hosts))
         self._fabric, self._params, self._n_hosts = fabric, params, len(fabric.hosts)
         self._down: set[int] = set()
+        self._silent: set[int] = set()
         self._groups: dict[tuple[int, ...], int] = {}
         self._fib = np.zeros(shape, np.int64)
         self._cause = np.zeros(shape, np.int8)
@@ -162,6 +177,11 @@ class _Builder:
         ends = {int(self._fabric.links[link].a), int(self._fabric.links[link].b)}
         self._down = self._down - ends if up else self._down | ends
 
+    def hear(self, port: int, *, lost: bool) -> None:
+        """A port loses all that arrives, or hears again: what its peer sends."""
+        sender = {int(self._fabric.ports[port].peer)}
+        self._silent = self._silent | sender if lost else self._silent - sender
+
     def write(self, routes: Iterable[tuple[int, int, tuple[int, ...]]], cause: Cause, time_ps: int) -> None:
         """Single routes."""
         for switch, host, ports in routes:
@@ -169,7 +189,7 @@ class _Builder:
             self._fib[row, host] = self._group(ports)
             self._cause[row, host], self._since[row, host] = cause, time_ps
 
-    def shortest(self, time_ps: int) -> None:
+    def shortest(self, time_ps: int, cause: Cause = Cause.SHORTEST_PATH) -> None:
         """All routes, over the cables that are up. A route that stays as it was keeps its date."""
         fabric = self._fabric
         table = equal_cost_ports(fabric, frozenset(self._down))
@@ -179,9 +199,9 @@ class _Builder:
         fib = of_group[table.group_of[switches][:, table.class_of_host[: self._n_hosts]]]
         for (switch, host), ports in sorted(table.delivery.items()):
             fib[switch - self._n_hosts, host] = self._group(ports)
-        changed = (fib != self._fib) | (self._cause != Cause.SHORTEST_PATH)
+        changed = (fib != self._fib) | (self._cause != cause)
         self._since[changed] = time_ps
-        self._fib, self._cause = fib, np.full_like(self._cause, Cause.SHORTEST_PATH)
+        self._fib, self._cause = fib, np.full_like(self._cause, cause)
 
     def done(self, time_ps: int) -> Forwarding:
         fabric, params = self._fabric, self._params
@@ -206,7 +226,7 @@ class _Builder:
                 host_ip=params.host_ip[: self._n_hosts].astype(np.int64),
                 leaf=np.array([fabric.peer_of(host.first_port).id - self._n_hosts for host in fabric.hosts],
                               np.int64)),
-            frozenset(self._down), self._cause, self._since)
+            frozenset(self._down), frozenset(self._silent), self._cause, self._since)
 
     def _group(self, ports: Sequence[int]) -> int:
         """FIB value of a next-hop set; 0 for the empty one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any, Final
@@ -11,7 +11,7 @@ import numpy as np
 
 from fabric.errors import InputErrors, Problem
 from fabric.report.forwarding import Cause, Forwarding
-from fabric.report.model import Column, Document, Prose, Section, Status, Table, Unit, Value
+from fabric.report.model import Block, Column, Document, Prose, Section, Status, Table, Unit, Value
 from fabric.topology.addressing import Addressing, addressing, ipv4_text
 from fabric.topology.model import Node
 from fabric.topology.paths import equal_cost_ports
@@ -29,7 +29,7 @@ class Route:
 
     network: IPv4Network
     hosts: tuple[int, ...]
-    """NodeIds that it covers."""
+    """NodeIds that it covers; none for the address of a switch."""
     ports: tuple[int, ...]
     """Egress ports; () is a black hole."""
     protocol: str
@@ -52,6 +52,20 @@ def routes(at: Forwarding, switch: Node) -> list[Route]:
             else:
                 found += [Route(IPv4Network((int(at.tables.host_ip[host]), 32)), (host,), ports, protocol, since_ps)
                           for host in mine]
+    return sorted(found, key=lambda route: route.network)
+
+
+def underlay_routes(at: Forwarding, switch: Node, known: Mapping[bytes, tuple[tuple[int, ...], int]],
+                    rows: Sequence[Route]) -> list[Route]:
+    """What a control plane adds to routes(): cables between switches, and BGP's routes to addresses of switches."""
+    plan, fabric = addressing(at.fabric), at.fabric
+    found = [Route(IPv4Network((int(plan.port_ip[port.id]) & ~1, 31)), (), (int(port.id),), "connected", 0)
+             for port, peer in fabric.neighbours(switch.id) if not peer.is_host and port.id not in at.down]
+    covered = {row.network for row in rows}
+    for key, (ports, since_ps) in known.items():
+        network = IPv4Network((int.from_bytes(key[1:].ljust(4, b"\0"), "big"), key[0]))
+        if not any(network.supernet_of(it) or network.subnet_of(it) for it in covered):
+            found.append(Route(network, (), ports, "bgp", since_ps))
     return sorted(found, key=lambda route: route.network)
 
 
@@ -99,15 +113,16 @@ def next_hop_ip(plan: Addressing, at: Forwarding, port: int) -> str:
     return ipv4_text(int(at.tables.host_ip[node.id]) if node.is_host else int(plan.port_ip[peer]))
 
 
-def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: str, target: Route | None) -> Document:
-    """A switch's table, or one row of it with its reasons."""
+def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: str, target: Route | None,
+                   behind: tuple[Block, ...] = ()) -> Document:
+    """A switch's table, or one row of it with its reasons; `behind`: what the control plane says of it."""
     shown = list(rows) if target is None else [target]
     holes = sum(len(row.hosts) for row in rows if not row.ports)
-    dead = {port for row in rows for port in row.ports if port in at.down}
+    dead = {port for row in rows for port in row.ports if port in at.dead}
     if target is None:
         status = Status.BAD if holes or dead else Status.GOOD
         verdict = f"{len(rows)} routes" + (f", {holes} hosts without a route" if holes else "")
-        verdict += f", next hops on cables that are down: {_ports(at, sorted(dead))}" if dead else ""
+        verdict += f", next hops by which nothing arrives: {_ports(at, sorted(dead))}" if dead else ""
         reasons: tuple[Prose, ...] = ()
     else:
         reasons = tuple(_reasons(at, switch, target))
@@ -116,7 +131,8 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
         verdict = f"{target.network}: {target.protocol}, " + (
             f"{len(target.ports)} next hop{'' if len(target.ports) == 1 else 's'}" if target.ports else "black hole")
     return Document(f"Routes of {switch.name}", title, status, f"{verdict}.", reasons,
-                    (Section("routes", "Routes", (_table(at, shown),)),))
+                    (Section("routes", "Routes", (_table(at, shown),)),
+                     *([Section("control", "Behind it", behind)] if behind else [])))
 
 
 def _ports(at: Forwarding, ports: Sequence[int]) -> str:
@@ -131,12 +147,12 @@ def _table(at: Forwarding, rows: Sequence[Route]) -> Table:
     lines: list[tuple[Value, ...]] = []
     statuses = []
     for row in rows:
-        head: tuple[Value, ...] = (str(row.network), len(row.hosts), row.protocol)
+        head: tuple[Value, ...] = (str(row.network), len(row.hosts) or None, row.protocol)
         for port in row.ports:
-            down = port in at.down
+            loss = at.loss(port)
             lines.append((*head, next_hop_ip(plan, at, port), at.fabric.ports[port].name, at.fabric.peer_of(port).name,
-                          "down" if down else "up", row.since_ps // PS_PER_NS))
-            statuses.append(Status.BAD if down else Status.NEUTRAL)
+                          loss or "up", row.since_ps // PS_PER_NS))
+            statuses.append(Status.BAD if loss else Status.NEUTRAL)
             head = ("", None, "")
         if not row.ports:
             lines.append((*head, "-", "-", "-", "no route", row.since_ps // PS_PER_NS))
@@ -146,6 +162,29 @@ def _table(at: Forwarding, rows: Sequence[Route]) -> Table:
 
 def _reasons(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
     """Why the row is as it is, and what is wrong with it."""
+    found = _why(at, switch, row) if row.hosts else [_why_switch(at, row)]
+    for loss in dict.fromkeys(filter(None, map(at.loss, row.ports))):
+        ports = [port for port in row.ports if at.loss(port) == loss]
+        found.append(Prose(f"{_ports(at, ports)}: {loss}, and the route still leads there: packets of the flows that "
+                           "hash to it are lost until routes change.", Status.BAD))
+    if not row.ports:
+        found.append(Prose("Black hole: packets for it are dropped here (drop reason no_route).", Status.BAD))
+    return found
+
+
+def _why_switch(at: Forwarding, row: Route) -> Prose:
+    since = f" since {format_time_ps(row.since_ps)}" if row.since_ps else ""
+    if row.protocol == "connected":
+        return Prose(f"The cable to {at.fabric.peer_of(row.ports[0]).name}.")
+    return Prose(f"Written by BGP{since}.")
+
+
+def _divided(row: Route) -> str:
+    return f"; flows are divided over {len(row.ports)} next hops by hash" if len(row.ports) > 1 else ""
+
+
+def _why(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
+    """Of a route to hosts."""
     fabric, host = at.fabric, row.hosts[0]
     names = ", ".join(fabric.nodes[it].name for it in row.hosts[:3]) + (
         f" and {len(row.hosts) - 3} more" if len(row.hosts) > 3 else "")
@@ -160,22 +199,16 @@ def _reasons(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
         same = set(row.ports) == set(best)
         found.append(Prose(f"Shortest path{since}: {names} {'is' if len(row.hosts) == 1 else 'are'} "
                            f"{cables} cables away with every cable up"
-                           f"{'' if same else ', and these are the shortest ways over those that are up now'}; "
-                           f"flows are divided over {len(row.ports)} next hops by hash."))
+                           f"{'' if same else ', and these are the shortest ways over those that are up now'}"
+                           f"{_divided(row)}."))
     elif row.protocol == "static":
         found.append(Prose(f"A route fault of the scenario wrote it{since}; shortest paths would leave by "
                            f"{_ports(at, best) or 'nowhere'}.", Status.WARNING))
-    elif row.protocol == "bgp":
-        found.append(Prose(f"Written by BGP{since}: `fabric bgp routes` shows the paths behind it."))
+    elif row.protocol == "bgp" and row.ports:
+        found.append(Prose(f"Written by BGP{since}{_divided(row)}."))
     missing = [port for port in best if port not in row.ports and port in at.down]
     if missing:
         found.append(Prose(f"Left out: {_ports(at, missing)}, whose cable is down."))
-    dead = [port for port in row.ports if port in at.down]
-    if dead:
-        found.append(Prose(f"{_ports(at, dead)} is down and the route still leads there: packets of the flows that "
-                           "hash to it are lost until routes change.", Status.BAD))
-    if not row.ports:
-        found.append(Prose(f"Black hole: packets for {names} are dropped here (drop reason no_route).", Status.BAD))
     return found
 
 
@@ -186,14 +219,14 @@ def frr_json(at: Forwarding, rows: Sequence[Route]) -> dict[str, Any]:
         "prefix": str(row.network), "prefixLen": row.network.prefixlen, "protocol": row.protocol, "vrfId": 0,
         "vrfName": "default", "selected": True, "destSelected": True, "distance": _DISTANCE[row.protocol], "metric": 0,
         "installed": bool(row.ports), "table": 254, "internalNextHopNum": len(row.ports),
-        "internalNextHopActiveNum": sum(port not in at.down for port in row.ports),
+        "internalNextHopActiveNum": sum(port not in at.dead for port in row.ports),
         "uptime": _uptime(at.time_ps - row.since_ps),
         "nexthops": [_next_hop(at, plan, port, direct=row.protocol == "connected") for port in row.ports],
     }] for row in rows}
 
 
 def _next_hop(at: Forwarding, plan: Addressing, port: int, *, direct: bool) -> dict[str, Any]:
-    up = port not in at.down
+    up = port not in at.down      # a silent cable looks up to the switch
     where = {"directlyConnected": True} if direct else {"ip": next_hop_ip(plan, at, port), "afi": "ipv4"}
     return {"flags": 3 if up else 0, "fib": up, **where, "interfaceIndex": at.fabric.ports[port].index + 2,
             "interfaceName": at.fabric.ports[port].name, "active": up, **({} if direct else {"weight": 1})}

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from fabric.control.network import Network
 from fabric.engine.edits import Edit, LinkState
-from fabric.errors import InputErrors, Problem, RunDirError, UnitError
+from fabric.errors import FabricError, InputErrors, Problem, RunDirError, UnitError
+from fabric.faults.spec import RouteSpec
 from fabric.report.flowpath import LinkRates
-from fabric.report.forwarding import Change, Forwarding, changes, forwarding_at
+from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
 from fabric.report.rundir import RunDir
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
 from fabric.scenario.schema import Scenario
 from fabric.scenario.yaml_input import parse_yaml
 from fabric.topology.model import Fabric, Node
-from fabric.topology.select import nearest
+from fabric.topology.select import match_hosts, match_nodes, nearest
 from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
 
 
@@ -43,11 +45,23 @@ class Subject:
     @cached_property
     def timeline(self) -> list[Change]:
         """Everything that moves routes, in order."""
-        return changes(self.edits, self.compiled.reroute_delay_ps)
+        if self.compiled.control is None:
+            return changes(self.edits, self.compiled.reroute_delay_ps)
+        static = self._static_routes()
+        return [replace(change, cause=Cause.EDIT) if (change.time_ps, change.routes[0][:2] if change.routes else ())
+                in static else change for change in changes(self.edits, None)]
+
+    def _static_routes(self) -> set[tuple[int, tuple[int, ...]]]:
+        """(time in ps, (switch, host)) of rows that `route` faults write; the rest is the control plane's."""
+        fabric, unknown = self.fabric, list[Problem]()      # compiled without problems: every name is known
+        return {(spec.at, (switch.id, host.id)) for spec in self.scenario.faults if isinstance(spec, RouteSpec)
+                for switch in match_nodes(fabric, spec.switches, fabric.switches, "", "switch", unknown)
+                for host in match_hosts(fabric, spec.hosts, "", unknown)}
 
     def at(self, time_ps: int) -> Forwarding:
         """All forwarding tables just after that moment."""
-        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps)
+        start = Cause.SHORTEST_PATH if self.compiled.control is None else Cause.CONTROL_PLANE
+        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps, start)
 
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same moment."""
@@ -56,6 +70,26 @@ class Subject:
     def next_change(self, time_ps: int) -> Change | None:
         """The first change of a route or cable after a moment."""
         return next((change for change in self.timeline if change.time_ps > time_ps), None)
+
+    def network(self, time_ps: int) -> Network:
+        """The control plane as it was at a moment: speakers, RIBs, VTEPs. Raises: FabricError where there is none."""
+        if self.compiled.control is None:
+            raise FabricError(f"{self.compiled.name} has no control plane: its routing is shortest-path",
+                              "`routing: bgp` in the scenario, or --set routing=bgp, gives it one; `fabric route` and "
+                              "`fabric path` show its routes as they are")
+        return self.compiled.control.at(time_ps // PS_PER_NS)
+
+    def underlay(self, switch: Node, time_ps: int) -> dict[bytes, tuple[tuple[int, ...], int]]:
+        """Route key (rib.py) -> (ports, since when in ps): what BGP installed in a switch besides routes to hosts."""
+        run = self.compiled.control
+        if run is None:
+            return {}
+        row = next(router.row for router in run.plan.routers if router.node == switch.id)
+        found = {key: (ports, 0) for key, ports in run.routes_at_start[row].items()}
+        for change in run.routes:
+            if change.router == row and change.time_ns * PS_PER_NS <= time_ps:
+                found[change.key] = (change.ports, change.time_ns * PS_PER_NS)
+        return {key: known for key, known in found.items() if known[0]}
 
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""

@@ -73,7 +73,7 @@ def test_a_failure_shows_before_it_between_and_after(capsys: pytest.CaptureFixtu
     for moment in ("0", "300us", "800us", "3ms"):
         _, found = answer(capsys, *flow, "--at", moment)
         dead[moment] = [path["state"] for path in found["paths"]["paths"] if path["state"] != "up"]
-    assert dead == {"0": [], "300us": ["leaf1:Ethernet16 is down"], "800us": [], "3ms": []}
+    assert dead == {"0": [], "300us": ["leaf1:Ethernet16: cable is down"], "800us": [], "3ms": []}
     code, found = answer(capsys, FAILURE, "--at", "300us")
     assert code == 1
     assert found["routes"]["dead_link"] == 4

@@ -12,8 +12,9 @@ from fabric.engine.driver import Emulator
 from fabric.report import walk as walks
 from fabric.report.forwarding import Cause, changes, forwarding_at
 from fabric.report.paths import tables_of
+from fabric.report.subject import load_subject
 from fabric.scenario.compile import CompiledScenario, compile_scenario
-from fabric.scenario.load import build_scenario
+from fabric.scenario.load import build_scenario, load_scenario
 
 US = 10**6
 
@@ -77,3 +78,16 @@ def test_hosts_of_one_class_share_every_route_but_the_last_hop() -> None:
     edited = compiled(FAULTS[1])
     later = forwarding_at(edited.fabric, edited.params, changes(edited.edits, 0), 30 * US)
     assert sorted(len(hosts) for hosts in later.classes().values()) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("at_us", [0, 999, 1000, 3000, 4600, 4860, 4870, 5300, 9000])
+def test_tables_of_a_control_plane_are_those_of_the_engine_at_any_moment(at_us: int) -> None:
+    path = Path(__file__).parents[2] / "scenarios" / "bgp-spine-failure.yml"
+    case = compile_scenario(load_scenario(path, ["workload[0].size=4KB", "run.stop=duration"]))
+    engine = Emulator(case.fabric, case.params, case.edits, reroute_delay_ps=case.reroute_delay_ps)
+    engine.advance(at_us * US + 1)
+    ours = load_subject(path, ["workload[0].size=4KB", "run.stop=duration"]).at(at_us * US)
+    assert members(ours.tables) == members(tables_of(engine.state))
+    lost = engine.state.ports["drop_every"] == 1
+    assert ours.silent == frozenset(int(port) for port in engine.state.ports["peer"][lost])
+    assert set(ours.cause.reshape(-1).tolist()) == {int(Cause.CONTROL_PLANE)}

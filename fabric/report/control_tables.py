@@ -1,0 +1,215 @@
+"""Tables of a control plane for people: the facts of frr_bgp.py and overlay/views.py in the columns that FRR prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from fabric.overlay.isolation import Isolation
+from fabric.report import frr_bgp
+from fabric.report.model import Column, Document, Fact, Facts, Prose, Section, Status, Table, Unit, Value
+from fabric.routing.bgp.afi import address_text
+from fabric.routing.bgp.attributes import path_text
+from fabric.routing.bgp.rib import Path
+
+Json = Mapping[str, Any]
+ByNode = Mapping[str, Json]
+"""One switch's table under its name."""
+
+_FAMILIES: Final = {"ipv4Unicast": "IPv4 unicast", "l2VpnEvpn": "L2VPN EVPN"}
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    """Titles; those that begin with '>' are numbers and stand to the right."""
+    return tuple(Column(name.lstrip(">").lower().replace("/", "_").replace(" ", "_"), name.lstrip(">"),
+                        Unit.COUNT if name.startswith(">") else Unit.TEXT) for name in names)
+
+
+def _document(title: str, when: str, status: Status, verdict: str, sections: Sequence[Section],
+              reasons: tuple[Prose, ...] = ()) -> Document:
+    return Document(title, when, status, verdict, reasons, tuple(sections))
+
+
+def summary(by_node: ByNode, when: str) -> Document:
+    """`show bgp summary`, all sessions in one table per family."""
+    columns = _columns("Switch", "Neighbor", "Address", ">AS", ">MsgRcvd", ">MsgSent", "Up/Down", "State", ">PfxRcd",
+                       ">PfxSnt")
+    sections = []
+    ends: dict[tuple[str, str], bool] = {}
+    for family, title in _FAMILIES.items():
+        rows: list[tuple[Value, ...]] = []
+        statuses = []
+        for node, table in by_node.items():
+            for address, peer in table.get(family, {"peers": {}})["peers"].items():
+                up = peer["state"] == "Established"
+                ends[node, address] = up
+                rows.append((node, peer.get("hostname", "-"), address, str(peer["remoteAs"]), peer["msgRcvd"],
+                             peer["msgSent"], peer["peerUptime"], peer["state"], peer["pfxRcd"], peer["pfxSnt"]))
+                statuses.append(Status.NEUTRAL if up else Status.BAD)
+        if rows:
+            sections.append(Section(family, title, (Table("peers", "", columns, tuple(rows), "", tuple(statuses)),)))
+    lost = sum(not up for up in ends.values())
+    verdict = (f"{lost} of {len(ends)} neighbours are not established." if lost else
+               f"All {len(ends)} neighbours are established.")
+    return _document("BGP summary", when, Status.BAD if lost else Status.GOOD, verdict, sections)
+
+
+_SHOWN: Final = (
+    ("bgpState", "State"), ("bgpTimerUpString", "Up for"), ("remoteAs", "Remote AS"), ("localAs", "Local AS"),
+    ("remoteRouterId", "Remote router ID"), ("hostname", "Hostname"), ("bgpTimerHoldTimeMsecs", "Hold time, ms"),
+    ("bgpTimerKeepAliveIntervalMsecs", "Keepalive, ms"), ("bgpTimerLastRead", "Last read, ms"),
+    ("connectionsEstablished", "Established"), ("connectionsDropped", "Dropped"), ("lastResetDueTo", "Last reset"),
+)
+
+
+def neighbors(by_node: ByNode, when: str) -> Document:
+    """`show bgp neighbors`: one column of facts per session, without the capabilities (`--json` has them)."""
+    sections = []
+    for node, table in by_node.items():
+        rows: list[tuple[Value, ...]] = []
+        for address, peer in table.items():
+            rows += [(address, title, str(peer[key])) for key, title in _SHOWN if key in peer]
+            stats = peer["messageStats"]
+            messages = f"{stats['totalSent']}/{stats['totalRecv']}"
+            updates = f"{stats['updatesSent']}/{stats['updatesRecv']}"
+            rows += [(address, "Messages sent/received", messages), (address, "UPDATEs sent/received", updates)]
+            for family, info in peer["addressFamilyInfo"].items():
+                counts = f"accepted {info['acceptedPrefixCounter']}, sent {info.get('sentPrefixCounter', 0)}"
+                rows.append((address, f"{_FAMILIES.get(family, family)} prefixes", counts))
+        sections.append(Section(node, node, (Table("neighbors", "", _columns("Neighbor", "Fact", "Value"),
+                                                   tuple(rows)),)))
+    return _document("BGP neighbours", when, Status.NEUTRAL, f"{sum(map(len, by_node.values()))} sessions.", sections)
+
+
+def _mark(path: Json) -> str:
+    """FRR's status codes: '*' valid, '>' best, '=' multipath."""
+    best = ">" if path.get("bestpath") else "=" if path.get("multipath") else " "
+    return ("*" if path.get("valid") else " ") + best
+
+
+def _path_row(name: str, path: Json) -> tuple[Value, ...]:
+    hop = path["nexthops"][0]
+    as_path = " ".join(part for part in (path["path"], path["origin"][0].lower().replace("n", "?")) if part)
+    return (_mark(path), name, f"{hop['ip']}({hop['hostname']})" if hop["hostname"] else hop["ip"],
+            path.get("metric"), path.get("locPrf"), path["weight"], as_path,
+            path.get("selectionReason", ""))
+
+
+_ROUTE_COLUMNS: Final = ("St", "Network", "Next hop", ">Metric", ">LocPrf", ">Weight", "Path", "Chosen by")
+_LEGEND: Final = "* valid, > best, = multipath; path ends with its origin: i IGP, e EGP, ? incomplete."
+
+
+def routes(by_node: ByNode, when: str) -> Document:
+    """`show ip bgp`."""
+    sections = []
+    for node, table in by_node.items():
+        rows = [_path_row(name if first else "", path) for name, paths in table["routes"].items()
+                for first, path in _firsts(paths)]
+        title = f"{node}  router ID {table['routerId']}, AS {table['localAS']}, table version {table['tableVersion']}"
+        sections.append(Section(node, title, (Table("routes", "", _columns(*_ROUTE_COLUMNS), tuple(rows), _LEGEND),)))
+    count = sum(len(table["routes"]) for table in by_node.values())
+    return _document("BGP routes, IPv4 unicast", when, Status.NEUTRAL, f"{count} routes.", sections)
+
+
+def _firsts(paths: Iterable[Json]) -> Iterable[tuple[bool, Json]]:
+    return ((number == 0, path) for number, path in enumerate(paths))
+
+
+def evpn_routes(by_node: ByNode, when: str) -> Document:
+    """`show bgp l2vpn evpn`."""
+    sections = []
+    columns = _columns("St", "Route", "Next hop", "Weight", "Path", "Extended communities", "Chosen by")
+    for node, table in by_node.items():
+        blocks = []
+        for distinguisher, by_route in frr_bgp.by_distinguisher(table).items():
+            rows: list[tuple[Value, ...]] = []
+            for name, route in by_route.items():
+                if name == "rd":
+                    continue
+                for first, path in _firsts(route["paths"]):
+                    status, _, hop, _, _, weight, as_path, chosen = _path_row(name, path)
+                    rows.append((status, name if first else "", hop, str(weight), as_path,
+                                 path.get("extendedCommunity", {}).get("string", ""), chosen))
+            blocks.append(Table(distinguisher, f"Route distinguisher {distinguisher}", columns, tuple(rows)))
+        sections.append(Section(node, f"{node}  {table['numPrefix']} routes, {table['totalPrefix']} paths",
+                                tuple(blocks)))
+    count = sum(table["numPrefix"] for table in by_node.values())
+    return _document("EVPN routes", when, Status.NEUTRAL, f"{count} routes. {_LEGEND}", sections)
+
+
+_REASON_COLUMNS: Final = ("From", "Next hop", "AS path", "Verdict", "Rule")
+Reasons = Sequence[tuple[Path, str, str]]
+"""(path, why it won or lost, the rule): frr_bgp.reasons()."""
+
+
+def _reason_row(path: Path, why: str, rule: str) -> tuple[Value, ...]:
+    return (path.source.name or "this switch", address_text(path.next_hop), path_text(path.attributes.as_path) or "-",
+            why, rule)
+
+
+def path_table(reasons: Reasons, prefix: str) -> Table:
+    """Every path of one route at one switch."""
+    return Table("paths", f"BGP paths of {prefix}", _columns(*_REASON_COLUMNS),
+                 tuple(_reason_row(*it) for it in reasons), "" if reasons else "BGP knows no path.")
+
+
+def route_reasons(by_node: Mapping[str, Reasons], prefix: str, when: str) -> Document:
+    """Every path of one route at several switches, why it won or lost, and the rule."""
+    rows = [(node if number == 0 else "", *_reason_row(*it)) for node, paths in by_node.items()
+            for number, it in enumerate(paths)]
+    known = sum(bool(paths) for paths in by_node.values())
+    return _document(f"BGP paths of {prefix}", when, Status.NEUTRAL if known else Status.WARNING,
+                     f"{known} of {len(by_node)} switches know a path.",
+                     [Section("paths", "Paths", (Table("paths", "", _columns("Switch", *_REASON_COLUMNS),
+                                                       tuple(rows)),))])
+
+
+def isolation(found: Isolation, when: str) -> Document:
+    """Whether tenants are apart, with the evidence where they are not."""
+    columns = _columns("Breach", "Tenant", "Switch", "VNI", "Other tenant", "Other switch", "Other VNI", "Evidence")
+    rows = tuple((str(it.kind), it.here.domain, it.here.switch, str(it.here.vni), it.there.domain, it.there.switch,
+                  str(it.there.vni), it.evidence) for it in found.breaches)
+    verdict = (f"Proved apart: {', '.join(found.domains)}. They share no VNI, distinguisher, route target or route."
+               if found.proved else f"Not apart: {len(rows)} breach{'' if len(rows) == 1 else 'es'}.")
+    return _document("Isolation of tenants", when, Status.GOOD if found.proved else Status.BAD, verdict, [
+        Section("scope", "Looked at", (Facts((Fact("tenants", "tenants", len(found.domains), Unit.COUNT),
+                                              Fact("tables", "tables", found.tables, Unit.COUNT),
+                                              Fact("routes", "imported routes", found.routes, Unit.COUNT),
+                                              Fact("proved", "proved", found.proved))),)),
+        Section("breaches", "Breaches", (Table("breaches", "", columns, rows),))])
+
+
+def evpn_vni(by_node: ByNode, when: str) -> Document:
+    """`show evpn vni`."""
+    rows = tuple((node, str(vni["vni"]), vni["type"], vni["vxlanIf"], vni["numMacs"], vni["numArpNd"],
+                  ", ".join(vni.get("remoteVteps", ())) or "-", vni["tenantVrf"])
+                 for node, table in by_node.items() for vni in table.values())
+    columns = _columns("Switch", "VNI", "Type", "VxLAN interface", ">MACs", ">ARPs", "Remote VTEPs", "Tenant")
+    return _document("EVPN VNIs", when, Status.NEUTRAL, f"{len(rows)} VNIs on {len(by_node)} switches.",
+                     [Section("vnis", "VNIs", (Table("vnis", "", columns, rows),))])
+
+
+def evpn_macs(by_node: ByNode, when: str) -> Document:
+    """`show evpn mac vni all`."""
+    rows = tuple((node, vni, mac, entry["type"], entry.get("intf") or entry.get("remoteVtep", "-"),
+                  f"{entry['localSequence']}/{entry['remoteSequence']}",
+                  " ".join([*(["sticky"] if entry.get("stickyMac") else []),
+                            *([f"{entry['detectionCount']} moves"] if entry["detectionCount"] else []),
+                            *(["duplicate"] if entry["isDuplicate"] else [])]))
+                 for node, table in by_node.items() for vni, part in table.items()
+                 for mac, entry in part["macs"].items())
+    columns = _columns("Switch", "VNI", "MAC", "Type", "Interface/Remote VTEP", "Seq local/remote", "Flags")
+    return _document("EVPN MAC tables", when, Status.NEUTRAL, f"{len(rows)} entries on {len(by_node)} switches.",
+                     [Section("macs", "MACs", (Table("macs", "", columns, rows),))])
+
+
+def evpn_arp(by_node: ByNode, when: str) -> Document:
+    """`show evpn arp-cache vni all`."""
+    rows = tuple((node, vni, ip, entry["type"], entry["state"], entry["mac"], entry.get("remoteVtep", "-"),
+                  f"{entry['localSequence']}/{entry['remoteSequence']}")
+                 for node, table in by_node.items() for vni, part in table.items()
+                 for ip, entry in part.items() if isinstance(entry, dict))
+    columns = _columns("Switch", "VNI", "Neighbor", "Type", "State", "MAC", "Remote VTEP", "Seq local/remote")
+    return _document("EVPN ARP and ND caches", when, Status.NEUTRAL,
+                     f"{len(rows)} entries on {len(by_node)} switches.",
+                     [Section("neighbors", "Neighbours", (Table("neighbors", "", columns, rows),))])
