@@ -227,7 +227,12 @@ class Speaker:
     def candidates(self, family: AddressFamily, key: bytes) -> tuple[Path, ...]:
         """All paths known for one route, the newest first."""
         group = self.table(family).group_of.get(key)
-        return () if group is None else tuple(sorted(group.paths.values(), key=lambda path: -path.received_ns))
+        if group is None:
+            return ()
+        paths = list(group.paths.values())
+        paths.reverse()
+        paths.sort(key=lambda path: -path.received_ns)       # stable: of one moment, the later in the stream first
+        return tuple(paths)
 
     def explain(self, family: AddressFamily, key: bytes) -> Decision:
         """The last decision about one route: what was selected, and by which clause every other path lost."""

@@ -1,0 +1,157 @@
+"""The recorded FRR laboratory, stage by stage: IPv4 tables, next-hop sets, counters, and the JSON they are shown in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.routing.bgp.afi import IPV4_UNICAST, address_text, prefix_key
+from fabric.routing.bgp.attributes import path_text
+from fabric.routing.bgp.views import neighbors_json, summary_json, table_detail_json, table_json
+from tests.routing.wiring import Wiring, leaf_spine, originate_loopbacks
+
+SWITCHES = ("spine1", "spine2", "leaf1", "leaf2")
+STAGES = ("0-initial", "1-link-down", "2-link-restored", "6-spine1-down")
+
+
+def laboratory(stage: str) -> Wiring:
+    """Two spines and two leaves, taken as far as `stage`."""
+    wiring = leaf_spine(2, 2)
+    originate_loopbacks(wiring)
+    wiring.start()
+    wiring.settle()
+    if stage == STAGES[0]:
+        return wiring
+    wiring.cut("spine1", "10.1.1.1")
+    wiring.settle()
+    if stage == STAGES[1]:
+        return wiring
+    wiring.mend("spine1", "10.1.1.1")
+    wiring.settle()
+    if stage == STAGES[2]:
+        return wiring
+    for leaf in ("10.1.1.1", "10.1.2.1"):
+        wiring.cut("spine1", leaf)
+    wiring.settle()
+    return wiring
+
+
+@pytest.fixture(scope="session")
+def distilled(frr: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((frr / "2x2" / "distilled.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ipv4_tables_are_those_of_frr(distilled: dict[str, Any], stage: str) -> None:
+    wiring = laboratory(stage)
+    compared = 0
+    for switch in SWITCHES:
+        if switch not in distilled[stage]:
+            continue
+        speaker = wiring.speakers[switch]
+        mine = {}
+        for key in speaker.table(IPV4_UNICAST).group_of:
+            selection = speaker.selection(IPV4_UNICAST, key)
+            assert selection is not None
+            mine[IPV4_UNICAST.text(key)] = sorted((
+                path.source.name or "self", address_text(path.next_hop), path_text(path.attributes.as_path),
+                path.attributes.med, path.weight, path in selection.multipath)
+                for path in speaker.candidates(IPV4_UNICAST, key))
+        theirs = {prefix: sorted((path["peer"], path["nexthop"], path["path"], path["med"], path["weight"],
+                                  path["best"] or path["multipath"]) for path in paths)
+                  for prefix, paths in distilled[stage][switch]["bgp_ipv4"].items()}
+        assert mine == theirs, switch
+        compared += len(theirs)
+    assert compared >= 8
+
+
+def shape(value: Any, depth: int = 9) -> Any:  # noqa: ANN401  any JSON
+    """Keys all the way down; of lists the first element."""
+    if isinstance(value, dict):
+        return {name: shape(inner, depth - 1) for name, inner in value.items()} if depth else {}
+    return [shape(value[0], depth - 1)] if isinstance(value, list) and value else type(value).__name__
+
+
+def raw(frr: Path, switch: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((frr / "2x2" / "0-initial" / f"{switch}.json").read_text(encoding="utf-8"))
+    return found["frr"]  # type: ignore[no-any-return]
+
+
+VOLATILE = {"version", "tableVersion", "bestpath", "multipath", "selectionReason", "lastUpdate"}
+
+
+def settled(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Paths without what depends on the order of arrival."""
+    return sorted(({name: value for name, value in path.items() if name not in VOLATILE} for path in paths),
+                  key=lambda path: str(path.get("peerId", path.get("peer"))))
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_the_table_in_json_is_frrs(frr: Path, switch: str) -> None:
+    theirs, mine = raw(frr, switch)["bgp_ipv4"], table_json(laboratory("0-initial").speakers[switch], IPV4_UNICAST)
+    assert set(theirs) == set(mine)
+    assert set(theirs["routes"]) == set(mine["routes"])
+    for prefix, paths in theirs["routes"].items():
+        assert settled(mine["routes"][prefix]) == settled(paths), prefix
+        assert sum(path.get("bestpath", False) for path in mine["routes"][prefix]) == 1
+        assert {path["selectionReason"] for path in mine["routes"][prefix] if "bestpath" in path} <= {
+            "First path received", "Router ID", "Older Path"}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_the_detail_in_json_is_frrs(frr: Path, switch: str) -> None:
+    mine = table_detail_json(laboratory("0-initial").speakers[switch], IPV4_UNICAST)
+    for prefix, (head, *paths) in raw(frr, switch)["bgp_ipv4_detail"]["routes"].items():
+        my_head, *my_paths = mine["routes"][prefix]
+        assert {name: value for name, value in my_head.items() if name not in VOLATILE} == {
+            name: value for name, value in head.items() if name not in VOLATILE}
+        assert settled(my_paths) == settled(paths), prefix
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_prefix_counters_are_frrs_also_for_routes_sent_back(frr: Path, switch: str) -> None:
+    wiring = laboratory("0-initial")
+    mine = summary_json(wiring.speakers[switch], wiring.now_ns)["ipv4Unicast"]
+    theirs = raw(frr, switch)["bgp_summary"]["ipv4Unicast"]
+    for name, row in theirs["peers"].items():
+        for field in ("pfxRcd", "pfxSnt", "state", "hostname", "remoteAs"):
+            assert mine["peers"][name][field] == row[field], field
+    assert mine["bestPath"] == theirs["bestPath"]
+
+
+NOT_OURS = {"localRole", "remoteRole", "extendedOptionalParametersLength", "portLocal", "portForeign", "nexthopGlobal",
+            "nexthopLocal", "estimatedRttInMsecs", "readThread", "writeThread", "lastResetTimerMsecs", "lastResetDueTo",
+            "lastResetCode", "externalBgpNbrMaxHopsAway", "bgpTimerConfiguredConditionalAdvertisementsSec"}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_neighbours_in_json_have_frrs_fields(frr: Path, switch: str) -> None:
+    wiring = laboratory("0-initial")
+    mine = neighbors_json(wiring.speakers[switch], wiring.now_ns)
+    for name, theirs in raw(frr, switch)["bgp_neighbors"].items():
+        assert set(theirs) - set(mine[name]) <= NOT_OURS
+        for field in ("remoteAs", "localAs", "nbrExternalLink", "hostname", "remoteRouterId", "bgpState", "hostLocal",
+                      "hostForeign", "bgpTimerHoldTimeMsecs", "bgpTimerKeepAliveIntervalMsecs", "connectRetryTimer"):
+            assert mine[name][field] == theirs[field], field
+        absent = {"addPath", "longLivedGracefulRestart", "longLivedGracefulRestartByPeer"}
+        assert set(theirs["neighborCapabilities"]) - set(mine[name]["neighborCapabilities"]) == absent
+        assert mine[name]["messageStats"].keys() == theirs["messageStats"].keys()
+        ipv4 = mine[name]["addressFamilyInfo"]["ipv4Unicast"]
+        assert shape(ipv4) == shape(theirs["addressFamilyInfo"]["ipv4Unicast"])
+        for field in ("acceptedPrefixCounter", "sentPrefixCounter"):
+            assert ipv4[field] == theirs["addressFamilyInfo"]["ipv4Unicast"][field], field
+
+
+def test_spines_of_different_as_open_valleys_as_measured() -> None:
+    """With distinct spine AS numbers spine1 reaches spine2's loopback through both leaves."""
+    wiring = leaf_spine(2, 2, distinct_spines=True)
+    originate_loopbacks(wiring)
+    wiring.start()
+    wiring.settle()
+    selection = wiring.speakers["spine1"].selection(IPV4_UNICAST, prefix_key("10.255.0.2/32"))
+    assert selection is not None
+    assert sorted(path_text(path.attributes.as_path) for path in selection.multipath) == ["65101 65001", "65102 65001"]
