@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from ipaddress import IPv4Address
+from typing import Final
 
 from fabric.control.config import NS_PER_S, ControlConfig, Design
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.overlay.evpn_nlri import EVPN
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.config import Neighbor, PeerFamily, SpeakerConfig
-from fabric.routing.bgp.policy import ACCEPT_ALL, Policy
+from fabric.routing.bgp.policy import ACCEPT_ALL, Policy, Rule, Set
 
+CLIENT_WEIGHT: Final = 100
 PolicyKey = tuple[str, str | None, str]
 """(router, neighbour or None for all, direction)."""
 
@@ -57,6 +59,19 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
         update_delay_ns=config.update_delay_ns, announce_delay_ns=config.announce_delay_ns)
 
 
+def prefer_clients(policy: Policy) -> Policy:
+    """Import policy of a reflector towards a client: what comes from below wins over what comes back from above.
+
+    Paths through the reflectors' own reflectors have the same AS_PATH, LOCAL_PREF and metric (with next hop self all
+    next hops are neighbours), and multipath does not look at the cluster list; without this a spine would send a part
+    of its leaf's traffic up again. Weight is local to a router, so nothing of it is announced.
+    """
+    rules = tuple(replace(rule, set=replace(rule.set, weight=CLIENT_WEIGHT)) if rule.accept and rule.set.weight is None
+                  else rule for rule in policy.rules)
+    rest = (Rule(set=Set(weight=CLIENT_WEIGHT)),) if policy.default_accept else ()
+    return replace(policy, rules=rules + rest)
+
+
 def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: ControlConfig,
               policies: Mapping[PolicyKey, Policy]) -> Neighbor:
     peer = plan.peer(interface.row)
@@ -67,8 +82,9 @@ def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: C
         return policies.get((router.name, peer.name, direction), policies.get((router.name, None, direction),
                                                                              ACCEPT_ALL))
 
-    both = PeerFamily(import_policy=policy("import"), export_policy=policy("export"),
-                      route_reflector_client=plan.is_client(router, peer))
+    client = plan.is_client(router, peer)
+    both = PeerFamily(import_policy=prefer_clients(policy("import")) if client else policy("import"),
+                      export_policy=policy("export"), route_reflector_client=client)
     settings = {family: replace(both, next_hop_self=internal and family is IPV4_UNICAST,
                                 next_hop_unchanged=family is not IPV4_UNICAST and not internal)
                 for family in families(plan)}

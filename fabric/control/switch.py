@@ -15,7 +15,7 @@ from fabric.control.config import ControlConfig
 from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
-from fabric.control.speakers import PolicyKey, address_text, families, peer_name, speaker_config
+from fabric.control.speakers import PolicyKey, address_text, families, peer_name, prefer_clients, speaker_config
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
 from fabric.overlay.actions import Action as OverlayAction
@@ -224,9 +224,11 @@ class Switch:
         actions: list[Action] = []
         for row in self.router.interfaces:
             if peer is None or self.plan.peer(row).name == peer:
+                client = self.plan.is_client(self.router, self.plan.peer(row))
+                chosen = prefer_clients(policy) if client and direction == "import" else policy
                 for family in families(self.plan):
                     actions += self.speaker.set_policy(self.name_of(self.plan.interfaces[row]), family, now_ns,
-                                                       **{f"{direction}_policy": policy})
+                                                       **{f"{direction}_policy": chosen})
         return actions
 
     # ===== overlay =====
