@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from fabric.cli.run_info import of_run
+from fabric.engine.counters import Snapshot
 from fabric.report.replay import snapshots
 from fabric.report.rundir import RunDir
+from fabric.units import PS_PER_NS
 from telemetry.metrics import BY_NAME, UNRECORDED
+from telemetry.observation import observe
 from telemetry.sampler import record
 from telemetry.seen_by.eye import Eye
 from telemetry.store import Store
@@ -22,5 +26,21 @@ def store_of(run: RunDir, only: Iterable[str] | None = None, eye: Eye | None = N
     wanted = BY_NAME if only is None else only
     visible = BY_NAME if eye is None else eye.profile.metrics
     names = [name for name in wanted if name in visible and BY_NAME[name].source not in UNRECORDED]
-    played = snapshots(run)
+    played = _with_deadlock(run)
     return record(played if eye is None else eye.over(played), of_run(run), names)
+
+
+def _with_deadlock(run: RunDir) -> Iterator[Snapshot]:
+    """Every sample; where the run found queues that wait in a circle, with that, from the moment it was found.
+
+    A run looks for one when it ends with messages waiting. Without a find nothing is shown: nobody looked before.
+    """
+    found = run.events(["deadlock"], ["time_ns", "device", "port", "class"]).to_pylist()
+    for now in snapshots(run):
+        here = [it for it in found if it["time_ns"] * PS_PER_NS <= now.time_ps]
+        yield observe(now, cycle=tuple(_place(run, it) for it in here)) if here else now
+
+
+def _place(run: RunDir, event: Mapping[str, Any]) -> tuple[int, int]:
+    node = run.fabric.by_name[event["device"]]
+    return next(port for port in node.ports if run.fabric.ports[port].name == event["port"]), int(event["class"])

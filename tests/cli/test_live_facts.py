@@ -1,4 +1,4 @@
-"""Facts taken from a running engine: in a storm every pause leads to the broken NIC, and there is no deadlock."""
+"""Facts taken from a running engine: in a storm every pause leads to the broken NIC; a locked ring is a deadlock."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from fabric.cli.live_facts import observed
+from fabric.cli.recorded import store_of
 from fabric.engine.driver import Emulator
 from fabric.report import play
+from fabric.report.play import Options
+from fabric.report.rundir import RunDir
+from fabric.report.session import Hooks
 from fabric.scenario.load import load_scenario
+from fabric.validate.deadlock import find_cycle
+from fabric.validate.fidelity.experiment import SCENARIOS, compiled, emulator
 from telemetry.causes import pause_causes
+from telemetry.columns import SnapshotMetrics
+from telemetry.derive import RunInfo
 
 STORM = Path(__file__).resolve().parents[2] / "scenarios" / "pause-storm.yml"
 
@@ -43,3 +51,25 @@ def test_counters_alone_find_the_same_root(storm: Emulator) -> None:
     causes = pause_causes(storm.snapshot())
     assert {it["evidence"] for it in causes} == {"depth"}
     assert {it["root_device"] for it in causes} == {"host4"}
+
+
+def test_a_locked_ring_is_a_deadlock() -> None:
+    case = compiled("v14-ring")
+    engine = emulator(case)
+    engine.advance(2_000_000_000)
+    now = observed(engine)
+    ring = {now.fabric.node_of(port).name for port, _ in now.cycle}
+    assert ring == {"s1", "s2", "s3", "s4"}
+    causes = {(it["device"], it["cause_device"]) for it in pause_causes(now) if it["device"] in ring}
+    assert len({it["root_device"] for it in pause_causes(now)}) == 1
+    assert {device for device, _ in causes} == {cause for _, cause in causes} == ring
+    columns = SnapshotMetrics(RunInfo("0", "run", "ring", "asic", 1)).columns(now)
+    assert [it.values.tolist() for it in columns if it.name == "fabric_pfc_deadlock"] == [[1]]
+
+
+def test_a_deadlock_that_a_run_found_is_in_its_recorded_metrics(tmp_path: Path) -> None:
+    case, plan = play.prepare(load_scenario(SCENARIOS / "v14-ring.yml"), until_ps=2_000_000_000)
+    hooks = Hooks(find_cycle=lambda engine: find_cycle(engine.state, engine.fabric))
+    play.play(case, plan, Options(tmp_path / "run"), hooks)
+    found = store_of(RunDir.open(tmp_path / "run"), ["fabric_pfc_deadlock"]).series("fabric_pfc_deadlock")
+    assert [(time_ns.tolist(), value.tolist()) for time_ns, value in found.values()] == [([2_000_000], [1])]
