@@ -220,7 +220,9 @@ def M9(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for _, queue, bound in facts.lossless_queues(line):
             own = facts.scheduler(line.device, bound)
             where = bound.where if bound else line.port.where
-            if own is not None and own.kind == "STRICT" and kinds & {"DWRR", "WRR"}:
+            # EOS serves queues strictly unless told otherwise: a strict data queue starves every one below it.
+            others = kinds & {"DWRR", "WRR"} or (line.device.language == "eos" and queue > 0)
+            if own is not None and own.kind == "STRICT" and others:
                 yield Found(line.device.name, f"{line.port.name}|{queue}", f"lossless queue is STRICT ('{own.name}')",
                             (shows(line.device, own.where, "type", own.kind),))
             elif own is None and kinds and not (bound and bound.scheduler):
