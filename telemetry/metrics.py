@@ -437,15 +437,50 @@ _INTRODUCTION: Final = """\
 
 Generated from `telemetry/metrics.py` by `python -m telemetry.metrics > docs/metrics.md`; edit it there.
 
-A live run exports these when it is given an address: `fabric run SCENARIO --metrics 127.0.0.1:9464`. The answer is
-the Prometheus text format, or OpenMetrics 1.0 where the client asks for it. Counters accumulate in simulated time and
-start at 0 with the run; times are simulated unless a metric says wall clock. "Since the last sample" is the run's own
-sampling period, not the scrape's.
+A run exports these while it plays when it is given an address: `fabric run SCENARIO --metrics 127.0.0.1:9464`, or paced
+against the wall clock, `fabric serve SCENARIO`. The answer is the Prometheus text format, or OpenMetrics 1.0 where the
+client asks for it. Counters accumulate in simulated time and start at 0 with the run; times are simulated unless a metric
+says wall clock. "Since the last sample" is the run's own sampling period, not the scrape's.
+
+Every finished run directory gives the same metrics over time, without any option at the run: `store_of()` of
+`fabric/cli/recorded.py` plays it back through this catalogue.
+
+Histograms have classic buckets. Prometheus makes native ones of them where a scrape job says
+`convert_classic_histograms_to_nhcb: true`.
+
+## Under other names
+
+`--compat` serves the same values as another exporter would, names, types, labels and oddities included, so that
+dashboards made for it work unchanged. One answer holds all devices, so `instance` is a label: scrape with
+`honor_labels: true`.
+
+| `--compat` | whose names |
+|---|---|
+| `node_exporter` | hosts: its infiniband and ethtool collectors with an mlx5 NIC; pause durations are microseconds there |
+| `sonic-exporter` | switches: vinted/sonic-exporter; watermarks are counters there, and PFC, ECN and watchdog are missing |
+| `gnmic` | switches: OpenConfig paths as gNMIc's Prometheus output has them; untyped, PFC only as MAC pause frames |
+
+## As monitoring would have seen it
+
+`fabric report DIR --as-seen-by NAME` sets the truth beside what real monitoring would have shown of the run;
+`fabric serve --as-seen-by NAME` serves only that. Periods are those of a real device; `--dilation` lets its clock run
+faster, so that a run of milliseconds is polled more than once.
+
+| `--as-seen-by` | what is read, and how often |
+|---|---|
+| `ideal` | everything, at every sample |
+| `sonic` | ports 1 s, queues, drops and marks 10 s, watermarks 60 s and cleared by reading, PFC watchdog 200 ms; hosts 15 s |
+| `sonic-10s` | as `sonic`, by an exporter that reads every 10 s |
+| `hft` | ports, queues, priority groups and pools 10 ms; watchdog and hosts as `sonic` |
+
+Time paused is then SONiC's estimate: the whole interval between two watchdog polls counts where PFC frames arrived in it
+or the priority was paused at both ends, so one pause of a microsecond is 200 ms.
 
 ## Which series exist
 
 No flow, queue pair or address is ever a label. Series by priority or queue are shown for the classes in use:
-a class that nothing uses would fill most of the answer with zeros. A series once shown stays until the process ends.
+a class that nothing uses would fill most of the answer with zeros. A series once shown stays until the process ends; only
+`fabric_pfc_pause_cause_info` comes and goes with its pause.
 
 | rows | labels | shown for |
 |---|---|---|
