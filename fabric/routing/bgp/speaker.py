@@ -24,8 +24,8 @@ from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.capabilities import FORWARDING_STATE
 from fabric.routing.bgp.config import NS_PER_S, PeerFamily, SpeakerConfig
 from fabric.routing.bgp.decision import NOTHING, Decision, Preferences, decide
+from fabric.routing.bgp.distribution import Distributor, Told, adj_rib_out
 from fabric.routing.bgp.errors import BgpError
-from fabric.routing.bgp.export import Outbound, UpdateGroup, outbound_of
 from fabric.routing.bgp.fsm import Event, State
 from fabric.routing.bgp.importing import Importer, Rejected
 from fabric.routing.bgp.message import RouteRefresh, encode_refresh
@@ -35,7 +35,7 @@ from fabric.routing.bgp.policy import Policy
 from fabric.routing.bgp.rib import Path, Selection, Source, Table
 from fabric.routing.bgp.session import Reset, Session, router_id_number
 from fabric.routing.bgp.timers import Timer, Timers
-from fabric.routing.bgp.update import Decoder, Memory, Update, end_of_rib
+from fabric.routing.bgp.update import Decoder, Memory, Update
 from fabric.wire.iana import Cease, ErrorCode, RefreshSubtype
 
 LOCAL_WEIGHT = 32768
@@ -59,10 +59,9 @@ class Speaker:
         self.peers = {neighbor.name: Peer(self, neighbor, self._sync, self._purge) for neighbor in config.neighbors}
         self.next_hops = NextHops(self.tables[IPV4_UNICAST])
         self.next_hops.set_interior(dict.fromkeys(config.connected, 0))
-        self.groups: dict[tuple[AddressFamily, Outbound], UpdateGroup] = {}
         self.local = Source("", config.asn, external=False, router_id=self.router_id, address=b"")
         self._decision_timer = Timer(self._run_decisions)
-        self._mrai_timer = Timer(self._flush_all)
+        self.out = Distributor(config, self.tables, self.peers, self.timers)
         self._prefer: dict[AddressFamily, Preferences] = {}
         self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int], Importer] = {}
 
@@ -181,7 +180,7 @@ class Speaker:
         for its in self.peers.values() if peer is None else (self.peers[peer],):
             its.graceful_shutdown = on
             for family in list(its.groups):
-                self._regroup(its, family, now_ns)
+                self.out.regroup(its, family, now_ns)
         return self._finish(now_ns)
 
     def set_policy(self, peer: str, family: AddressFamily, now_ns: int, *, import_policy: Policy | None = None,
@@ -195,7 +194,7 @@ class Speaker:
             old.route_reflector_client, old.allowas_in, old.max_prefixes)
         if its.established is not None and family in its.groups:
             if export_policy is not None:
-                self._regroup(its, family, now_ns)
+                self.out.regroup(its, family, now_ns)
             if import_policy is not None:
                 its.importers[family] = self._importer(its, its.established, family)
                 self._ask(its, family, now_ns)
@@ -248,17 +247,9 @@ class Speaker:
             if path is not None:
                 yield group.keys, path
 
-    def adj_rib_out(self, peer: str, family: AddressFamily) -> Iterator[tuple[tuple[bytes, ...], Attributes, bytes,
-                                                                              Hashable]]:
+    def adj_rib_out(self, peer: str, family: AddressFamily) -> Iterator[Told]:
         """What `peer` was told: (keys, attributes, next hop, payload)."""
-        its = self.peers[peer]
-        update_group = its.groups.get(family)
-        if update_group is None or peer not in update_group.synced:
-            return
-        for group in self.table(family).groups:
-            sent = group.sent.get(update_group.index)
-            if sent is not None:
-                yield group.keys, sent.attributes, sent.next_hop or its.local_bytes, sent.payload
+        return adj_rib_out(self.peers[peer], family)
 
     # What sessions tell
 
@@ -298,7 +289,7 @@ class Speaker:
         peer.end_of_rib_received.clear()
         for family in agreed.families:
             peer.importers[family] = self._importer(peer, session, family)
-            self._join(peer, session, family)
+            self.out.join(peer, session, family)
         client = any(peer.families[family].route_reflector_client for family in agreed.families)
         peer.source = Source(peer.neighbor.name, peer.neighbor.remote_asn, session.external, agreed.router_id,
                              peer.remote_bytes, client)
@@ -353,7 +344,7 @@ class Speaker:
                 return                                       # the first table is still to come
             if enhanced:
                 self._send_refresh(peer, session, family, RefreshSubtype.BEGIN, now_ns)
-            self._send_dump(peer, session, family, now_ns)
+            self.out.send_dump(peer, session, family, now_ns)
             if enhanced:
                 self._send_refresh(peer, session, family, RefreshSubtype.END, now_ns)
         elif enhanced and message.subtype == RefreshSubtype.BEGIN:
@@ -375,7 +366,7 @@ class Speaker:
         peer.last_reset = reset
         self.timers.stop(peer.sync_timer)
         for family in list(peer.groups):
-            self._leave(peer, family)
+            self.out.leave(peer, family)
         agreed = session.agreed
         kept = {(afi, safi) for afi, safi, _ in agreed.peer.restart_families} if agreed is not None else set()
         graceful = reset.reason == "Peer closed the session" and bool(kept)
@@ -456,6 +447,9 @@ class Speaker:
             if table.remove_source(peer.neighbor.name, stale_only=True):
                 self._touch(now_ns)
 
+    def _sync(self, peer: Peer, now_ns: int) -> None:
+        self.out.sync(peer, now_ns)
+
     # Decisions
 
     def _touch(self, now_ns: int) -> None:
@@ -484,11 +478,11 @@ class Speaker:
                 if family is IPV4_UNICAST:
                     self._recheck(self.next_hops.changed(key for change in changes for key in change.keys), now_ns)
         self.timers.stop(self._decision_timer)
-        self._flush_all(now_ns)
+        self.out.flush_all(now_ns)
 
     def _decide(self, table: Table, now_ns: int) -> list[Change]:
         prefer, metric = self._preferences(table.family), self._metric(table.family)
-        followers = [group for (family, _), group in self.groups.items() if family is table.family and group.active]
+        followers = self.out.followers(table)
         changes = []
         dirty = list(table.dirty)
         table.dirty.clear()
@@ -520,110 +514,7 @@ class Speaker:
                     table.dirty[group] = None
         self._touch(now_ns)
 
-    # Update groups
-
-    def _join(self, peer: Peer, session: Session, family: AddressFamily) -> None:
-        agreed = session.agreed
-        if agreed is None:
-            raise TypeError("no agreement to join by")
-        outbound = outbound_of(
-            peer.neighbor, family, peer.families[family], external=session.external, local_asn=session.local_asn,
-            self_bytes=len(peer.local_bytes), limit=agreed.limit, width=agreed.width,
-            graceful_shutdown=peer.graceful_shutdown, router_id=self.router_id, cluster_id=self.cluster_id,
-            default_local_pref=self.config.default_local_pref)
-        group = self.groups.get((family, outbound))
-        if group is None:
-            group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
-        if group.active and len(group.members) == 1:
-            # From now on the one that was alone is told its own routes too, as FRR does.
-            group.pending.update(dict.fromkeys(
-                one for one in group.table.groups
-                if one.selection is not None and one.selection.best.source.name in group.members))
-        group.members[peer.neighbor.name] = peer.local_bytes
-        peer.groups[family] = group
-
-    @staticmethod
-    def _leave(peer: Peer, family: AddressFamily) -> None:
-        group = peer.groups.pop(family)
-        group.members.pop(peer.neighbor.name, None)
-        group.synced.pop(peer.neighbor.name, None)
-        if group.active and not group.synced:
-            group.deactivate()
-
-    def _regroup(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
-        """The peer is to be told something else: move it to the group that is told so, and tell it the difference."""
-        session, old = peer.established, peer.groups[family]
-        if session is None:
-            return
-        was_synced = peer.neighbor.name in old.synced
-        before = {key: None for keys, *_ in self.adj_rib_out(peer.neighbor.name, family) for key in keys}
-        self._leave(peer, family)
-        self._join(peer, session, family)
-        if was_synced:
-            self._tell_all(peer, session, family, now_ns)
-            for keys, *_ in self.adj_rib_out(peer.neighbor.name, family):
-                for key in keys:
-                    before.pop(key, None)
-            if before:
-                batch = peer.groups[family].batch()
-                batch.withdraw(before)
-                self._send(peer, session, batch.encode(), batch.messages, now_ns)
-
-    def _sync(self, peer: Peer, now_ns: int) -> None:
-        """Send the whole table, then End-of-RIB; from now on the peer follows its update groups."""
-        session = peer.established
-        if session is None or session.agreed is None:
-            return
-        for family in session.agreed.families:
-            self._tell_all(peer, session, family, now_ns)
-            if session.agreed.peer.restart is not None:
-                session.traffic.sent.updates += 1
-                session.send(end_of_rib(family.id), now_ns)
-                peer.end_of_rib_sent[family] = now_ns
-
-    def _tell_all(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
-        group = peer.groups[family]
-        if not group.active:
-            group.activate()
-        self._flush(group, now_ns)
-        self._send_dump(peer, session, family, now_ns)
-        group.synced[peer.neighbor.name] = None
-
-    def _send_dump(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
-        pieces, messages = peer.groups[family].dump()
-        self._send(peer, session, pieces, messages, now_ns)
-
-    def _flush_all(self, now_ns: int) -> None:
-        wait_ns: int | None = None
-        for group in self.groups.values():
-            if not group.pending:
-                continue
-            if now_ns < group.next_send_ns:
-                wait_ns = group.next_send_ns if wait_ns is None else min(wait_ns, group.next_send_ns)
-            else:
-                self._flush(group, now_ns)
-        if wait_ns is not None:
-            self.timers.set(self._mrai_timer, wait_ns)
-        for table in self.tables.values():
-            table.sweep()
-
-    def _flush(self, group: UpdateGroup, now_ns: int) -> None:
-        batch = group.flush()
-        if not batch:
-            return
-        group.next_send_ns = now_ns + group.outbound.mrai_ns
-        pieces = batch.encode()
-        for name in group.synced:
-            peer = self.peers[name]
-            if peer.established is not None:
-                self._send(peer, peer.established, pieces, batch.messages, now_ns)
-
-    @staticmethod
-    def _send(peer: Peer, session: Session, pieces: tuple[bytes, ...], messages: int, now_ns: int) -> None:
-        data = pieces[0] if len(pieces) == 1 else peer.local_bytes.join(pieces)
-        if data:
-            session.traffic.sent.updates += messages
-            session.send(data, now_ns)
+    # Refresh, and the end of every call
 
     def _ask(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
         session = peer.established

@@ -1,0 +1,155 @@
+"""Who is told what and when: peers into update groups, first tables, changes, and the minimum interval between them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+
+from fabric.routing.bgp.afi import AddressFamily
+from fabric.routing.bgp.attributes import Attributes
+from fabric.routing.bgp.config import SpeakerConfig
+from fabric.routing.bgp.export import Outbound, UpdateGroup, outbound_of
+from fabric.routing.bgp.peer import Peer
+from fabric.routing.bgp.rib import Table
+from fabric.routing.bgp.session import Session, router_id_number
+from fabric.routing.bgp.timers import Timer, Timers
+from fabric.routing.bgp.update import end_of_rib
+
+Told = tuple[tuple[bytes, ...], Attributes, bytes, Hashable]
+"""(keys, attributes, next hop, payload)."""
+
+
+def adj_rib_out(peer: Peer, family: AddressFamily) -> Iterator[Told]:
+    """What a peer was told."""
+    update_group = peer.groups.get(family)
+    if update_group is None or peer.neighbor.name not in update_group.synced:
+        return
+    for group in update_group.table.groups:
+        sent = group.sent.get(update_group.index)
+        if sent is not None:
+            yield group.keys, sent.attributes, sent.next_hop or peer.local_bytes, sent.payload
+
+
+class Distributor:
+    """Adj-RIBs-Out of a speaker."""
+
+    def __init__(self, config: SpeakerConfig, tables: Mapping[AddressFamily, Table], peers: Mapping[str, Peer],
+                 timers: Timers) -> None:
+        self.config = config
+        self.router_id = router_id_number(config.router_id)
+        self.cluster_id = router_id_number(config.cluster_id) if config.cluster_id else self.router_id
+        self.tables = tables
+        self.peers = peers
+        self.timers = timers
+        self.groups: dict[tuple[AddressFamily, Outbound], UpdateGroup] = {}
+        self._mrai_timer = Timer(self.flush_all)
+
+    def followers(self, table: Table) -> list[UpdateGroup]:
+        """Groups that must hear of changes of `table`."""
+        return [group for group in self.groups.values() if group.table is table and group.active]
+
+    def join(self, peer: Peer, session: Session, family: AddressFamily) -> None:
+        """Put the peer into the update group of those that are told the same."""
+        agreed = session.agreed
+        if agreed is None:
+            raise TypeError("no agreement to join by")
+        outbound = outbound_of(
+            peer.neighbor, family, peer.families[family], external=session.external, local_asn=session.local_asn,
+            self_bytes=len(peer.local_bytes), limit=agreed.limit, width=agreed.width,
+            graceful_shutdown=peer.graceful_shutdown, router_id=self.router_id, cluster_id=self.cluster_id,
+            default_local_pref=self.config.default_local_pref)
+        group = self.groups.get((family, outbound))
+        if group is None:
+            group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
+        if group.active and len(group.members) == 1:
+            # From now on the one that was alone is told its own routes too, as FRR does.
+            group.pending.update(dict.fromkeys(
+                one for one in group.table.groups
+                if one.selection is not None and one.selection.best.source.name in group.members))
+        group.members[peer.neighbor.name] = peer.local_bytes
+        peer.groups[family] = group
+
+    @staticmethod
+    def leave(peer: Peer, family: AddressFamily) -> None:
+        """Take the peer out of its update group; an empty group forgets what it told."""
+        group = peer.groups.pop(family)
+        group.members.pop(peer.neighbor.name, None)
+        group.synced.pop(peer.neighbor.name, None)
+        if group.active and not group.synced:
+            group.deactivate()
+
+    def regroup(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
+        """The peer is to be told something else: move it to the group that is told so, and tell it the difference."""
+        session, old = peer.established, peer.groups[family]
+        if session is None:
+            return
+        was_synced = peer.neighbor.name in old.synced
+        before = {key: None for keys, *_ in adj_rib_out(peer, family) for key in keys}
+        self.leave(peer, family)
+        self.join(peer, session, family)
+        if was_synced:
+            self._tell_all(peer, session, family, now_ns)
+            for keys, *_ in adj_rib_out(peer, family):
+                for key in keys:
+                    before.pop(key, None)
+            if before:
+                batch = peer.groups[family].batch()
+                batch.withdraw(before)
+                self._send(peer, session, batch.encode(), batch.messages, now_ns)
+
+    def sync(self, peer: Peer, now_ns: int) -> None:
+        """Send the whole table, then End-of-RIB; from now on the peer follows its update groups."""
+        session = peer.established
+        if session is None or session.agreed is None:
+            return
+        for family in session.agreed.families:
+            self._tell_all(peer, session, family, now_ns)
+            if session.agreed.peer.restart is not None:
+                session.traffic.sent.updates += 1
+                session.send(end_of_rib(family.id), now_ns)
+                peer.end_of_rib_sent[family] = now_ns
+
+    def _tell_all(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
+        group = peer.groups[family]
+        if not group.active:
+            group.activate()
+        self._flush(group, now_ns)
+        self.send_dump(peer, session, family, now_ns)
+        group.synced[peer.neighbor.name] = None
+
+    def send_dump(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
+        """The whole Adj-RIB-Out of the peer's group, to this peer."""
+        pieces, messages = peer.groups[family].dump()
+        self._send(peer, session, pieces, messages, now_ns)
+
+    def flush_all(self, now_ns: int) -> None:
+        """Tell every group what has changed, unless its MinRouteAdvertisementInterval still runs."""
+        wait_ns: int | None = None
+        for group in self.groups.values():
+            if not group.pending:
+                continue
+            if now_ns < group.next_send_ns:
+                wait_ns = group.next_send_ns if wait_ns is None else min(wait_ns, group.next_send_ns)
+            else:
+                self._flush(group, now_ns)
+        if wait_ns is not None:
+            self.timers.set(self._mrai_timer, wait_ns)
+        for table in self.tables.values():
+            table.sweep()
+
+    def _flush(self, group: UpdateGroup, now_ns: int) -> None:
+        batch = group.flush()
+        if not batch:
+            return
+        group.next_send_ns = now_ns + group.outbound.mrai_ns
+        pieces = batch.encode()
+        for name in group.synced:
+            peer = self.peers[name]
+            if peer.established is not None:
+                self._send(peer, peer.established, pieces, batch.messages, now_ns)
+
+    @staticmethod
+    def _send(peer: Peer, session: Session, pieces: tuple[bytes, ...], messages: int, now_ns: int) -> None:
+        data = pieces[0] if len(pieces) == 1 else peer.local_bytes.join(pieces)
+        if data:
+            session.traffic.sent.updates += messages
+            session.send(data, now_ns)
