@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 from fabric.overlay.addresses import ip_text
 from fabric.overlay.evpn_attributes import INGRESS_REPLICATION, VXLAN, Facts, read, read_pmsi
 from fabric.overlay.evpn_nlri import Payload
-from fabric.routing.bgp.attributes import Attributes
+from fabric.routing.bgp.attributes import path_length
 from fabric.routing.bgp.errors import UpdateError
 from fabric.routing.bgp.rib import Path
-from fabric.wire.iana import SegmentType
 
 _NO_PAYLOAD: Final = Payload()
 _MEMORY: Final = 1 << 16
@@ -69,8 +68,8 @@ class Reader:
         """Read a path; the same object for the same contents, as a rule."""
         attributes = path.attributes
         contents = (path.next_hop, attributes.ext_communities, path.payload, attributes.pmsi_tunnel,
-                    attributes.local_pref, len(attributes.as_path), attributes.origin, attributes.med,
-                    _path_length(attributes), path.source.local)
+                    attributes.local_pref, path_length(attributes.as_path), attributes.origin, attributes.med,
+                    path.source.local)
         if contents in self.memory:
             return self.memory[contents]
         if len(self.memory) >= _MEMORY:
@@ -89,7 +88,7 @@ class Reader:
         return RemotePath(
             ip_text(next_hop), facts, path.payload if isinstance(path.payload, Payload) else _NO_PAYLOAD,
             _flood_endpoint(attributes.pmsi_tunnel),
-            (-local_pref, _path_length(attributes), attributes.origin, attributes.med or 0),
+            (-local_pref, path_length(attributes.as_path), attributes.origin, attributes.med or 0),
             mobility_order(next_hop, facts.sequence, sticky=facts.sticky))
 
 
@@ -100,9 +99,3 @@ def _flood_endpoint(pmsi: bytes | None) -> str:
     except UpdateError:
         return ""
     return tunnel.endpoint if tunnel is not None and tunnel.tunnel_type == INGRESS_REPLICATION else ""
-
-
-def _path_length(attributes: Attributes) -> int:
-    """RFC 4271 section 9.1.2.2 (a): a set counts as one; confederation segments do not count (RFC 5065 section 5.3)."""
-    return sum(len(asns) if kind == SegmentType.AS_SEQUENCE else kind == SegmentType.AS_SET
-               for kind, asns in attributes.as_path)

@@ -132,14 +132,15 @@ class VniTable:
     def announcement(self, sequence: int, *, sticky: bool = False, with_ip: bool = False, router: bool = False,
                      gateway: bool = False) -> Announcement:
         """What a Type-2 route of this switch says; equal arguments give the same object."""
-        fate = (sequence, sticky, with_ip, router, gateway)
+        l3 = self.l3 if with_ip and not gateway else None
+        router = router and with_ip
+        fate = (sequence, sticky, l3 is not None, router, gateway)
         made = self.announcements.get(fate)
         if made is None:
             if len(self.announcements) >= _ANNOUNCEMENTS:
                 self.announcements.clear()
-            l3 = self.l3 if with_ip and not gateway else None
             said = Facts(self.identity.exports + (l3.targets if l3 else ()), VXLAN, sequence, sticky,
-                         l3.router_mac if l3 else "", gateway, int(router and with_ip))
+                         l3.router_mac if l3 else "", gateway, int(router))
             made = self.announcements[fate] = Announcement(
                 Attributes(ext_communities=communities(said)), Payload((self.vni, l3.vni) if l3 else (self.vni,)))
         return made

@@ -13,7 +13,12 @@ Attribute = tuple[int, bytes]
 
 
 def updates(pcap: Path) -> Iterator[list[Attribute]]:
-    """Path attributes of every UPDATE, of each direction in turn. TCP segments are put in order, copies left out."""
+    """Path attributes of every UPDATE, of each direction in turn."""
+    return (attributes for _, attributes in messages(pcap))
+
+
+def messages(pcap: Path) -> Iterator[tuple[bytes, list[Attribute]]]:
+    """(whole message, path attributes) of every UPDATE. TCP segments are put in order, copies left out."""
     streams: dict[tuple[object, ...], dict[int, bytes]] = {}
     for packet in rdpcap(str(pcap)):
         if TCP in packet and bytes(packet[TCP].payload):
@@ -27,14 +32,15 @@ def updates(pcap: Path) -> Iterator[list[Attribute]]:
         yield from _messages(stream)
 
 
-def _messages(stream: bytes) -> Iterator[list[Attribute]]:
+def _messages(stream: bytes) -> Iterator[tuple[bytes, list[Attribute]]]:
     at = stream.find(b"\xff" * 16)
     while 0 <= at <= len(stream) - 19:
         length = int.from_bytes(stream[at + 16:at + 18], "big")
         if stream[at + 18] == 2:
             body = stream[at + 19:at + length]
             start = 2 + int.from_bytes(body[:2], "big") + 2
-            yield list(_attributes(body[start:start + int.from_bytes(body[start - 2:start], "big")]))
+            end = start + int.from_bytes(body[start - 2:start], "big")
+            yield stream[at:at + length], list(_attributes(body[start:end]))
         at += length
 
 

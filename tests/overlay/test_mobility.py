@@ -214,11 +214,7 @@ def test_two_switches_that_claim_one_mac_leave_the_other_when_one_withdraws() ->
     for number in (1, 2):
         mesh.note(number - 1, mesh.vteps[number - 1].host_seen(VNI, MAC, IP, "p1", S))
     third = mesh.vteps[2]
-    # leaf3 hears both before leaf2 hears that it lost.
-    waiting, mesh.waiting = mesh.waiting, []
-    first = [one for _, one in waiting if isinstance(one, Originate)]
-    assert len(first) == 4
-    mesh.waiting = waiting
+    assert len([one for _, one in mesh.waiting if isinstance(one, Originate)]) == 2      # neither heard of the other
     mesh.deliver(S)
     assert third.vnis[VNI].macs[MAC].vtep == "10.255.1.1"
     mesh.note(0, mesh.vteps[0].host_gone(VNI, MAC, 2 * S))
@@ -253,12 +249,12 @@ def test_a_vni_that_comes_later_knows_what_was_announced_before() -> None:
     assert check_isolation([*mesh.vteps, late]).proved
 
 
-def test_many_hosts_of_one_port_are_announced_in_one_block_each() -> None:
+def test_many_hosts_of_one_port_are_announced_in_one_block() -> None:
     vtep = Vtep(leaf(1, (VniConfig(VNI, ports=("p1",)),)))
     hosts = [Host(VNI, f"02:00:00:00:00:{n:02x}", f"10.0.0.{n}", "p1") for n in range(1, 33)]
     actions = vtep.hosts_seen(hosts, S)
     originated = [one for one in actions if isinstance(one, Originate)]
-    assert [len(one.keys) for one in originated] == [32, 32]         # MAC routes, MAC+IP routes
+    assert [len(one.keys) for one in originated] == [64]             # MAC and MAC+IP routes
     assert [len(one.macs) for one in actions if isinstance(one, MacsChanged)] == [32]
     assert [len(one.bindings) for one in actions if isinstance(one, NeighborsChanged)] == [32]
     assert vtep.hosts_seen(hosts, 2 * S) == []

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from fabric.overlay.actions import Originate, Withdraw
 from fabric.overlay.config import VniConfig, VtepConfig
 from fabric.overlay.evpn_attributes import community_text
-from fabric.overlay.evpn_nlri import EvpnKey
+from fabric.overlay.evpn_nlri import EVPN, EvpnKey
 from fabric.overlay.rd import rd_text
 from fabric.overlay.views import arp_cache, bgp_evpn_vni, evpn_mac, evpn_vni, import_rt, kernel_fdb, kernel_neighbors
+from fabric.routing.bgp.afi import Block
+from fabric.routing.bgp.attributes import sequence
+from fabric.routing.bgp.update import Reach, Unreach, Update, encode_update
+from tests.overlay.captured import messages
 from tests.overlay.conftest import Mesh, S
 
 STAGES: Final = ("0-initial", "3-mac-move", "4-mac-move-2", "5-mac-move-break-before-make")
@@ -133,3 +139,35 @@ def test_a_move_announced_once_leaves_no_binding(frr: Path, lab: Callable[[str],
     assert {k: old[k] for k in ("type", "state", "localSequence")} == {
         "type": "local", "state": "inactive", "localSequence": 0}
     assert "172.16.101.11" not in arp_cache(mesh.vteps[1])["10100"]
+
+
+def _said(mesh: Mesh, number: int) -> set[bytes]:
+    """UPDATEs by which a leaf's speaker says what its VTEP asks for."""
+    config = mesh.vteps[number - 1].config
+    said = set()
+    for name, action in mesh.log:
+        if name != config.hostname:
+            continue
+        if isinstance(action, Originate):
+            attributes = replace(action.attributes, as_path=sequence(config.asn))
+            reach = Reach(EVPN, action.next_hop, (Block(action.keys, action.payload),))
+            said.add(encode_update(Update(attributes, (reach,))))
+        elif isinstance(action, Withdraw):
+            said.add(encode_update(Update(None, (), (Unreach(EVPN, action.keys),))))
+    return said
+
+
+@pytest.mark.parametrize(("number", "name"), [(1, "bgp-leaf1-spine1.pcap"), (2, "bgp-leaf2-spine2.pcap")])
+def test_every_update_a_leaf_sent_first_hand_is_sent_byte_for_byte(
+        frr: Path, lab: Callable[[str], Mesh], number: int, name: str) -> None:
+    own_path = b"\x02\x01" + (65100 + number).to_bytes(4, "big")
+    own_rd = b"\x00\x01\x0a\xff\x01" + bytes([number])
+    captured = set()
+    for message, attributes in messages(frr / "2x2" / name):
+        values = dict(attributes)
+        announces = values.get(14, b"")[:3] == b"\x00\x19\x46" and values.get(2) == own_path
+        withdraws = values.get(15, b"")[:3] == b"\x00\x19\x46" and values[15][5:11] == own_rd
+        if announces or withdraws:
+            captured.add(message)
+    assert len(captured) >= 8
+    assert captured <= _said(lab(STAGES[-1]), number)
