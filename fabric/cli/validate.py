@@ -78,6 +78,11 @@ def run(args: argparse.Namespace) -> int:
     from fabric.validate.runner import validate  # noqa: PLC0415
 
     verdict = validate(network, suppressions=rules, only=only)
+    used = {rule for _, rule in verdict.suppressed}
+    for rule in rules if only is None else ():
+        if rule not in used:
+            log.warning("suppression of %s hides nothing (%s): remove it, or correct its patterns", rule.check,
+                        rule.place)
     if args.baseline:
         from fabric.validate.baseline import changes, compare  # noqa: PLC0415
 

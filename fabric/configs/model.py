@@ -305,8 +305,8 @@ class Device:
     mux_ports: frozenset[str] = frozenset()
     """Ports to servers that have a second ToR (dual-ToR): the standby one sends their packets back up."""
     mux_where: Where = ()
-    bounce_remap: bool = False
-    """Packets sent back up are in a lossless class of their own (tunnel_qos_remap)."""
+    bounce_remap: bool | None = None
+    """Packets sent back up are in a lossless class of their own (tunnel_qos_remap); None where the file is silent."""
     pattern_mtu: int | None = None
     pattern_small_percent: int | None = None
     pattern_where: Where = ()

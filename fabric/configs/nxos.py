@@ -159,6 +159,7 @@ def _interfaces(reader: TextReader, lossless: frozenset[int],
         speeds = [reader.number(row, word[1], 1, 1_600_000, "speed") for row, word in line.find(r"speed (\d+)")]
         own = line.has(r"priority-flow-control watch-dog-interval on")
         down, paused = line.has(r"shutdown"), line.has(r"flowcontrol (?:send|receive) on")
+        lags = [match[1] for _, match in line.find(r"channel-group (\d+)(?: .*)?")]
         list(line.find(r"no shutdown|description .*|no switchport|ip address .*"))
         ports = reader.ports(line, match[1])
         reader.switched(line, ports)
@@ -166,6 +167,7 @@ def _interfaces(reader: TextReader, lossless: frozenset[int],
             port.mtu = mtus[-1] or port.mtu if mtus else 1500          # NX-OS: 1500 unless stated
             port.speed_mbps = speeds[-1] if speeds else None
             port.admin_up, port.global_pause = not down, paused
+            port.lag = f"port-channel{lags[-1]}" if lags else None
             mode = modes[-1][1] if modes else "auto"
             port.lossless = frozenset() if mode == "off" else lossless
             port.pfc_negotiated = mode == "auto" and bool(lossless)

@@ -115,7 +115,8 @@ class TextReader:
         return found
 
     def common(self) -> None:
-        """What EOS and NX-OS write alike: ageing times and the width of ECMP."""
+        """What EOS and NX-OS write alike: ageing times, the width of ECMP, and the twin of a pair."""
+        self.twin()
         for line, match in self.root.find(r"mac address-table aging-time (\d+)"):
             self.device.mac_age_s = self.number(line, match[1], 0, 10**6, "aging-time")
             self.note(line, "SWITCH", "switch")
@@ -125,6 +126,16 @@ class TextReader:
             for line, match in block.find(r"maximum-paths (\d+)(?: ecmp \d+)?"):
                 self.device.multipath = self.number(line, match[1], 1, 512, "maximum-paths")
                 self.note(line, "maximum-paths")
+
+    def twin(self) -> None:
+        """The link to the other switch of a pair: EOS `mlag configuration`, NX-OS `vpc peer-link`."""
+        for block, _ in self.root.find(r"mlag configuration"):
+            for line, match in block.find(r"peer-link (\S+)"):
+                self.device.peer_link, self.device.peer_where = match[1], self.note(line, "mlag", "peer-link")
+            list(block.find(r"(?:domain-id|local-interface|peer-address|reload-delay) .*"))
+        for block, match in self.root.find(r"interface (port-channel\d+)"):
+            for line, _ in block.find(r"vpc peer-link"):
+                self.device.peer_link, self.device.peer_where = match[1], self.note(line, "vpc", "peer-link")
 
     def switched(self, line: Line, ports: list[Port]) -> None:
         """Ports that say they are in a VLAN."""

@@ -188,3 +188,15 @@ def test_nxos_headroom_is_judged_for_the_cables_of_the_links_file(text: str, len
         if f"Ethernet1/{n}" in text), encoding="utf-8")
     found = validate(load_network([tmp_path]), only={"H1", "H10"}).findings
     assert {(it.check.id, it.object) for it in found if it.severity > Severity.INFO and it.device == "n1"} == ids
+
+
+@pytest.mark.parametrize(("text", "link"), [
+    (EOS + "mlag configuration\n   domain-id pair\n   peer-link Port-Channel9\ninterface Ethernet5/1\n"
+     "   channel-group 9 mode active\n   no switchport\n", "Port-Channel9"),
+    (NXOS + "interface port-channel9\n  vpc peer-link\ninterface Ethernet5/1\n  channel-group 9 mode active\n"
+     "  priority-flow-control mode off\n", "port-channel9")])
+def test_a_peer_link_without_pfc_is_found_in_both_languages(text: str, link: str, tmp_path: Path) -> None:
+    (tmp_path / "leaf1.cfg").write_text(text, encoding="utf-8")
+    found = list(validate(load_network([tmp_path]), only={"P4"}).findings)
+    assert [(it.object, link in it.text) for it in found] == [("Ethernet5/1", True)]
+    assert found[0].place is not None

@@ -175,7 +175,10 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
         put("leaf1", "MCLAG_DOMAIN", "1", peer_link="PortChannel9", source_ip="10.0.0.1", peer_ip="10.0.0.2")(f),
         put("leaf1", "PORTCHANNEL_MEMBER", "PortChannel9|Ethernet24")(f),
         put("leaf1", "PORT_QOS_MAP", "Ethernet24", pfc_enable="")(f))),
-    ("P5", E, "leaf1", "MUX_CABLE", put("leaf1", "MUX_CABLE", "Ethernet0", server_ipv4="10.0.0.2/32", state="auto")),
+    ("P5", W, "leaf1", "MUX_CABLE", put("leaf1", "MUX_CABLE", "Ethernet0", server_ipv4="10.0.0.2/32", state="auto")),
+    ("P5", E, "leaf1", "MUX_CABLE", lambda f: (
+        put("leaf1", "MUX_CABLE", "Ethernet0", server_ipv4="10.0.0.2/32", state="auto")(f),
+        put("leaf1", "SYSTEM_DEFAULTS", "tunnel_qos_remap", status="disabled")(f))),
     ("D11", W, "leaf2", "leaf3", lambda f: f.update(_third_leaf())),
 ]
 

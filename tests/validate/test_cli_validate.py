@@ -253,3 +253,11 @@ def test_a_file_that_is_no_table_is_not_refused_line_by_line(folder: Path, capsy
     err = capsys.readouterr().err
     assert "more lines like these" in err
     assert err.count("is no row of a headroom table") == 20
+
+
+def test_a_suppression_that_hides_nothing_is_named(folder: Path, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    rules = tmp_path / "accept.yml"
+    rules.write_text("- {check: W7, device: leaf9, reason: lab, expires: 2999-01-01}\n", encoding="utf-8")
+    assert main(["validate", str(folder), "--suppress", str(rules)]) == 0
+    assert "suppression of W7 hides nothing" in capsys.readouterr().err

@@ -123,13 +123,14 @@ def P4(facts: Facts) -> Iterator[Found]:  # noqa: N802
        remedy="enable tunnel_qos_remap, with lossless classes of its own",
        source="SONiC HLD tunnel_dscp_remapping; Hu et al., HotNets 2016")
 def P5(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Once per switch with mux cables whose uplinks are lossless."""
+    """Once per switch with mux cables whose uplinks are lossless; a warning where the file is silent about it."""
     for device in facts.devices:
         uplinks = [line for line in facts.lossless_of(device) if not facts.faces_host(line)
                    and line.port.name not in device.mux_ports]
         if device.mux_ports and uplinks and not device.bounce_remap:
             yield Found(device.name, "MUX_CABLE", f"{len(device.mux_ports)} servers with two ToRs, and no "
-                        "tunnel_qos_remap", (shows(device, device.mux_where, "", ""),))
+                        "tunnel_qos_remap", (shows(device, device.mux_where, "", ""),),
+                        W if device.bounce_remap is None else E)
 
 
 CHECKS: Final[tuple[Check, ...]] = (P1, P2, P3, P4, P5)
