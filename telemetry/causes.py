@@ -43,6 +43,7 @@ def pause_causes(snapshot: Snapshot) -> list[dict[str, str]]:
     holders = snapshot.holders if isinstance(snapshot, Observation) else None
     followed = {} if holders is None else _followed(holders)
     paused = {(port, priority) for port, priority in rows}
+    deepest = _Deepest(snapshot)
     causes: dict[_Queue, _Cause] = {}
     for port, priority in rows:
         peer = int(ports["peer"][port])
@@ -52,7 +53,7 @@ def pause_causes(snapshot: Snapshot) -> list[dict[str, str]]:
             kind = SLOW_RECEIVER if host["rx_used_bytes"] or host["rx_xoff_sent"] else BROKEN_NIC
             causes[port, priority] = kind, peer, priority
             continue
-        queue = _deepest(snapshot, peer, priority, paused) if holders is None else followed.get((peer, priority))
+        queue = deepest.other_than(peer, priority) if holders is None else followed.get((peer, priority))
         if queue is None:
             causes[port, priority] = UNKNOWN, peer, priority
         else:
@@ -73,11 +74,25 @@ def _followed(it: Holders) -> dict[_Queue, _Queue]:
     return found
 
 
-def _deepest(snapshot: Snapshot, ingress: int, priority: int, paused: set[_Queue]) -> _Queue | None:
-    candidates = [(port, priority) for port in snapshot.fabric.node_of(ingress).ports
-                  if port != ingress and snapshot.queues[port, priority]["depth_bytes"] > 0]
-    return max(candidates, default=None,
-               key=lambda it: (it in paused, int(snapshot.queues[it]["depth_bytes"]), -it[0]))
+class _Deepest:
+    """The deepest queues of every switch and class, paused ones first; looked for once a switch and class."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._now = snapshot
+        self._first: dict[_Queue, list[int]] = {}
+
+    def other_than(self, ingress: int, priority: int) -> _Queue | None:
+        """Of the switch that `ingress` is a port of, not counting that port; None where nothing waits."""
+        node = self._now.fabric.node_of(ingress)
+        key = int(node.id), priority
+        if key not in self._first:
+            ports = slice(node.first_port, node.first_port + node.n_ports)
+            depth = self._now.queues["depth_bytes"][ports, priority]
+            is_paused = self._now.ports["paused"][ports] >> priority & 1
+            order = np.lexsort((np.arange(len(depth)), -depth, -is_paused.astype(np.int64)))
+            self._first[key] = [node.first_port + at for at in order.tolist() if depth[at] > 0][:2]
+        port = next((port for port in self._first[key] if port != ingress), None)
+        return None if port is None else (port, priority)
 
 
 def _root(start: _Queue, causes: Mapping[_Queue, _Cause]) -> _Cause:

@@ -52,6 +52,8 @@ class FabricCollector(Collector):
 
     def describe(self) -> list[Metric]:
         """Names for the registry's check against duplicates; no snapshot is taken for it."""
+        if self._layer is not None:
+            return list(self._layer.described())
         return [Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in CATALOGUE]
 
     def collect(self) -> list[Metric]:

@@ -19,6 +19,7 @@ from typing import Final
 from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 
+from fabric.state.codes import N_CLASSES
 from telemetry.metrics import SELF
 
 _KEPT: Final = frozenset(spec.family for spec in SELF
@@ -50,6 +51,13 @@ class Alias:
         """Family of the source."""
         return self.source.removesuffix("_total").removesuffix("_info")
 
+    def names(self) -> list[str]:
+        """Sample names, one per class where the class stands in the name."""
+        labels = {name: "{" + name + "}" in self.name for name in ("priority", "queue")}
+        if not any(labels.values()):
+            return [self.name]
+        return [self.name.format_map(dict.fromkeys(labels, str(class_))) for class_ in range(N_CLASSES)]
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
@@ -58,6 +66,12 @@ class Layer:
     name: str
     about: str
     aliases: tuple[Alias, ...]
+
+    def described(self) -> Iterator[Metric]:
+        """Every family that may come, without samples."""
+        names = {name: alias for alias in self.aliases for name in alias.names()}
+        yield from (Metric(_family(name, alias.kind), alias.help, _type(alias)) for name, alias in names.items())
+        yield from (Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in SELF if spec.family in _KEPT)
 
     def families(self, native: Iterable[Metric]) -> Iterator[Metric]:
         """Native families -> what this exporter would answer."""
@@ -71,7 +85,7 @@ class Layer:
                 for sample in found[alias.native].samples:
                     _take(alias, sample, hosts, made)
         for name, (alias, values) in made.items():
-            family = Metric(_family(name, alias.kind), alias.help, "gauge" if alias.kind == "info" else alias.kind)
+            family = Metric(_family(name, alias.kind), alias.help, _type(alias))
             family.samples = [Sample(named, dict(labels), value) for (named, labels), value in values.items()]
             yield family
 
@@ -88,6 +102,11 @@ def _take(alias: Alias, sample: Sample, hosts: set[str],
     labels = tuple((key, text.format_map(known)) for key, text in alias.labels.items())
     values = made.setdefault(name, (alias, {}))[1]
     values[name, labels] = values.get((name, labels), 0.0) + sample.value * alias.factor
+
+
+def _type(alias: Alias) -> str:
+    """These exporters write a gauge of 1 where OpenMetrics has a type info."""
+    return "gauge" if alias.kind == "info" else alias.kind
 
 
 def _family(name: str, kind: str) -> str:

@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from fabric.engine.counters import Snapshot
 from fabric.topology.assemble import assemble
 from fabric.topology.model import LinkSpec, NodeSpec, Role
+from telemetry.collect import FabricCollector
 from telemetry.columns import SnapshotMetrics
 from telemetry.compat.model import Layer
 from telemetry.compat.registry import LAYERS
@@ -137,6 +138,16 @@ def test_the_answer_is_valid_text_without_duplicates(layer: Layer) -> None:
               for sample in family.samples]
     assert len(series) == len(set(series))
     assert len(series) > 10
+
+
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=lambda it: it.name)
+def test_a_scrape_may_ask_for_some_of_its_names(layer: Layer) -> None:
+    registry = CollectorRegistry()
+    registry.register(FabricCollector(world, INFO, layer=layer))
+    for family in layer.families(native(world())):
+        name = family.samples[0].name
+        answer = {sample.name for it in registry.restricted_registry([name]).collect() for sample in it.samples}
+        assert answer == {name}
 
 
 def test_the_command_line_offers_every_layer() -> None:
