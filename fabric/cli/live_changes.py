@@ -27,6 +27,9 @@ from fabric.units import format_time_ps, parse_time_ps
 from playbooks.acts import ActSpec, Names, edits_of
 from telemetry.live.openapi import Schemas
 
+CONTROL_ONLY: Final = frozenset({"bgp-crash", "drain", "wrong-asn", "route-policy", "mac-move", "host-leave",
+                                 "endpoint-churn"})
+"""Faults that only routers and VTEPs notice. Their part is played before a pass begins, so they cannot begin in it."""
 _REF: Final = "#/components/schemas/{model}"
 _PREFIX: Final = "request: faults[0]"
 
@@ -137,6 +140,8 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
     elif spec.at >= compiled.duration_ps:
         problems.append(Problem("fault.at", f"{format_time_ps(spec.at)} is after the end of the pass, "
                                             f"{format_time_ps(compiled.duration_ps)}", "give an earlier time"))
+    if spec.kind in CONTROL_ONLY:
+        raise InputErrors("placing the fault", [*problems, Problem("fault.kind", *_PLAYED)])
     plan = None if compiled.control is None else compiled.control.plan
     context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems, plan, compiled.seed)
     injected = FAULTS[spec.kind](spec, "fault", context)
@@ -148,11 +153,14 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
                   injected.record(spec.name or name, spec.kind, compiled.duration_ps))
 
 
+_PLAYED: Final = ("routers would have to notice it, and the control plane is computed before a pass begins",
+                  "put it under `faults:` of the scenario, or play with routing: shortest-path")
+
+
 def _check_routing(doings: Sequence[object], compiled: CompiledScenario, path: str, problems: list[Problem]) -> None:
-    """BGP has played its part before a pass begins: nothing would route round a cable that goes down now."""
+    """With BGP, nothing would route round a cable that goes down now."""
     if compiled.control is not None and any(isinstance(it, LinkState | ControlEvent) for it in doings):
-        problems.append(Problem(path, "routers would have to notice it, and BGP is computed before a pass begins",
-                                "put it under `faults:` of the scenario, or play with routing: shortest-path"))
+        problems.append(Problem(path, *_PLAYED))
 
 
 def _check_rates(edits: Sequence[Edit], compiled: CompiledScenario, problems: list[Problem]) -> None:
@@ -240,12 +248,20 @@ def schemas() -> Schemas:
     parts: dict[str, Any] = {}
     for schema in made.values():
         parts |= schema.pop("$defs", {})
-    for name in made["fault"]["discriminator"]["mapping"].values():
+    fault = made["fault"]
+    fault["oneOf"] = [branch for branch in fault["oneOf"] if not CONTROL_ONLY & _kinds(parts, branch["$ref"])]
+    fault["discriminator"]["mapping"] = {kind: ref for kind, ref in fault["discriminator"]["mapping"].items()
+                                         if kind not in CONTROL_ONLY}
+    for name in fault["discriminator"]["mapping"].values():
         part = parts[name.rpartition("/")[2]]
         part["required"] = [field for field in part.get("required", []) if field != "at"]
         for field in {"at", "until"} & set(part["properties"]):
             part["properties"][field] = _from_now(part["properties"][field])
-    return Schemas(made["fault"], made["change"], parts)
+    return Schemas(fault, made["change"], parts)
+
+
+def _kinds(parts: Mapping[str, Any], ref: str) -> set[str]:
+    return {parts[ref.rpartition("/")[2]]["properties"]["kind"]["const"]}
 
 
 def _from_now(schema: Mapping[str, Any]) -> dict[str, Any]:

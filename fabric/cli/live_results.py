@@ -34,22 +34,24 @@ class LiveResults(Observer):
     Parameters
     ----------
     path, force : run directory, and whether to replace a run in it
-    plan, how : as of fabric/report/play.py
+    plan : what is played, as of fabric/report/play.py
+    threads, dilation : how
     world : LiveWorld     whose changes become part of the record
     stack : ExitStack     holds the directory until the process ends
 
     Raises: RunDirError where the directory cannot be used.
     """
 
-    def __init__(self, path: Path, plan: Plan, world: LiveWorld, stack: ExitStack, *, force: bool,
-                 how: dict[str, Any]) -> None:
+    def __init__(self, path: Path, plan: Plan, world: LiveWorld, stack: ExitStack, *, force: bool, threads: int,
+                 dilation: float) -> None:
         self._home: RunFolder = stack.enter_context(claimed(path, force=force))
         # Changes come from outside, so no scenario can take this run up again.
         self._plan = replace(plan, identity=f"{plan.identity}/live")
         self._world = world
-        self._home.begin(self._plan, how)
+        self._home.begin(self._plan, {"threads": threads, "scheduler": "windows", "order": "source"})
         self._recorder = Recorder(path, plan.fabric)
         self._started = time.monotonic()
+        self._dilation = dilation
         self._samples = 0
 
     def events(self, rows: NDArray[Any], complete_ps: int) -> None:
@@ -75,7 +77,8 @@ class LiveResults(Observer):
         self._home.end(_STATUS.get(reason, "done"), {
             "wall_s": round(wall_s, 3), "packet_hops": engine.packet_hops,
             "packet_hops_per_s": round(engine.packet_hops / wall_s) if wall_s else 0, "simulated_ps": now.time_ps,
-            "resumed": 0, "checkpoints": 0}, digest=engine.digest(), samples=self._samples, live=self._changes())
+            "resumed": 0, "checkpoints": 0}, digest=engine.digest(), samples=self._samples,
+            live={"dilation": self._dilation, "changes": self._changes()})
 
     def _changes(self) -> list[dict[str, Any]]:
         return [{"kind": change.kind, "at_ns": change.start_ps // PS_PER_NS, "objects": dict(change.objects),

@@ -176,8 +176,8 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
         line = stack.enter_context(ProgressLine(sys.stderr, quiet=False))   # explains a long wait for the compiler
         observers.append(FirstAnswer(line.first_answer))
     if args.out is not None:
-        how = {"threads": args.threads, "scheduler": "windows", "order": "source", "dilation": args.dilation}
-        observers.append(LiveResults(args.out, plan, world, stack, force=args.force, how=how))
+        observers.append(LiveResults(args.out, plan, world, stack, force=args.force, threads=args.threads,
+                                     dilation=args.dilation))
     player = Player(Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),
                     world.make_engine, pacer, Mailbox(), observers)
     collector.watch(player, eyes.look)

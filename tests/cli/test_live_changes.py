@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from fabric.cli.live_changes import config_change, fault_change, schemas
+from fabric.cli.live_changes import CONTROL_ONLY, config_change, fault_change, schemas
 from fabric.cli.live_engine import LiveEmulator, settings_after
 from fabric.cli.live_events import EventSink
 from fabric.cli.live_world import LiveWorld
 from fabric.engine import edits as e
 from fabric.engine.driver import Emulator
 from fabric.errors import InputErrors
+from fabric.faults.registry import FAULTS
 from fabric.report.eventlines import Severity
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import load_scenario
@@ -147,6 +148,7 @@ def test_a_fault_may_be_dated_as_in_a_scenario(compiled: CompiledScenario) -> No
     ({"kind": "link-down", "link": "leaf1--spine1", "until": "+0us"}, "fault", "until is not after at"),
     ({"kind": "link-down", "link": "leaf1--spine1", "for": "2ms"}, "fault.for", "unknown field"),
     ({"kind": "pause-storm", "hosts": ["host9"], "duration": "1ms"}, "fault.hosts", "host9"),
+    ({"kind": "drain", "switch": "leaf1"}, "fault.kind", "before a pass begins"),
     ({"kind": "link-rate", "link": "leaf1--spine1", "rate": "400G"}, "fault.rate", "no degradation"),
 ])
 def test_what_is_wrong_with_a_fault_is_said_with_its_place(compiled: CompiledScenario, raw: dict[str, Any], path: str,
@@ -250,7 +252,7 @@ def test_a_cable_cannot_go_down_unnoticed_by_routers_that_have_played_already(tm
     path.write_text(SCENARIO + "routing: bgp\n", encoding="utf-8")
     routed = compile_scenario(load_scenario(path, []))
     assert problems({"kind": "link-down", "link": "leaf1--spine1"}, routed) == [
-        ("fault.kind", "routers would have to notice it, and BGP is computed before a pass begins")]
+        ("fault.kind", "routers would have to notice it, and the control plane is computed before a pass begins")]
     with pytest.raises(InputErrors, match="routing: shortest-path"):
         config_change({"kind": "shut", "link": "leaf1--spine1"}, 100 * US, routed, routed)
     assert fault_change({"kind": "slow-receiver", "hosts": ["host1"], "drain": "10G"}, US, routed, "live-1").edits
@@ -297,6 +299,7 @@ def schema_kinds(schema: Mapping[str, Any]) -> set[str]:
 
 def test_the_schemas_name_every_kind() -> None:
     made = schemas()
-    assert {"link-down", "pause-storm", "config-drift"} <= schema_kinds(made.fault)
+    assert schema_kinds(made.fault) == set(FAULTS) - CONTROL_ONLY
+    assert len(made.fault["oneOf"]) == len(FAULTS) - len(CONTROL_ONLY)
     assert {"shut", "no-shut", "reset-nic", "ecn", "ecn-off", "thresholds", "pfc", "watchdog",
             "watchdog-off"} <= schema_kinds(made.change)

@@ -1,0 +1,270 @@
+"""`fabric serve` and `fabric top`, as a user meets them: refusals, a process that is scraped, steered and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from fabric.cli.main import main
+from fabric.report.rundir import RunDir
+from telemetry.live.client import LiveClient, LiveError
+
+SCENARIO = """\
+name: served
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
+switches: {asic: trident3}
+workload:
+  - {kind: incast, receiver: host1, senders: ["host2", "host3", "host4"], size: 2MB}
+telemetry: {interval: 50us}
+run: {duration: 2ms, seed: 3, stop: duration}
+"""
+COMMAND = [sys.executable, "-c", "from fabric.cli.main import entry; entry()"]
+PATIENCE_S = 120.0
+Capture = pytest.CaptureFixture[str]
+
+
+def scenario(folder: Path) -> Path:
+    path = folder / "served.yml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@dataclass
+class Served:
+    process: subprocess.Popen[str]
+    url: str
+    token_file: Path
+    environ: dict[str, str]
+
+    @property
+    def base(self) -> str:
+        return self.url.removesuffix("/metrics")
+
+    @property
+    def client(self) -> LiveClient:
+        return LiveClient(self.base, self.token_file.read_text().strip())
+
+    def metrics(self) -> str:
+        with urllib.request.urlopen(self.url, timeout=30) as answer:  # noqa: S310  our own server
+            text: str = answer.read().decode()
+            return text
+
+    def wait_until(self, state: str) -> None:
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            try:
+                if self.client.get("status")["state"] == state:
+                    return
+            except LiveError:   # the engine is being compiled
+                pass
+            time.sleep(0.05)
+        pytest.fail(f"never {state}")
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[Served]:
+    """`fabric serve` from its first line until the block ends."""
+    environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_RUNTIME_DIR": ""}
+    environ.pop("FABRIC_TOKEN", None)
+    command = [*COMMAND, "serve", str(scenario(folder)), "--listen", "127.0.0.1:0", "--json", *options]
+    with (folder / "err").open("w") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, (folder / "err").read_text()
+        about = json.loads(line)
+        served = Served(process, about["url"], Path(about["token_file"]), environ)
+        served.wait_until("finished" if "0.001" in options else "playing")
+        yield served
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait(timeout=PATIENCE_S)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+# ===== refusals =====
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    (["--dilation", "0"], "0 is no dilation"), (["--dilation", "nan"], "nan is no dilation"),
+    (["--duration", "5"], "'5' has no unit"), (["--duration", "0s"], "no time to serve"),
+    (["--listen", "9464"], "not an address"), (["--threads", "0"], "0 threads"),
+    (["--out", "x", "--loop"], "contradicts --loop"), (["--force"], "without --out"),
+    (["--log", "-", "--json"], "both want standard output"), (["--log-level", "debug"], "without --log"),
+    (["--dilation", "0", "--threads", "0", "--listen", "x"], "3 problems")])
+def test_options_that_make_no_sense_are_refused_together(tmp_path: Path, capsys: Capture, options: list[str],
+                                                         text: str) -> None:
+    assert main(["serve", str(scenario(tmp_path)), *options]) == 2
+    error = capsys.readouterr().err
+    assert text in error
+    assert "hint" in error
+
+
+def test_a_scenario_with_problems_is_refused_as_run_refuses_it(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["serve", str(scenario(tmp_path)), "--set", "topology.leafs=3", "--listen", "127.0.0.1:0"]) == 2
+    assert "did you mean 'leaves'" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_clear_error(tmp_path: Path, capsys: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        listen = f"127.0.0.1:{door.getsockname()[1]}"
+        assert main(["serve", str(scenario(tmp_path)), "--listen", listen, "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: cannot listen on {listen}: Address already in use")
+    assert "port 0" in error
+
+
+@pytest.mark.parametrize(("content", "text"), [(None, "cannot read the token file"), ("short", "is no token")])
+def test_a_token_that_cannot_be_used_is_refused(tmp_path: Path, capsys: Capture, content: str | None,
+                                                text: str) -> None:
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_text(content)
+    assert main(["serve", str(scenario(tmp_path)), "--token-file", str(path), "--listen", "127.0.0.1:0"]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["serve", str(scenario(tmp_path)), "--log", str(tmp_path / "no" / "log"), "--listen",
+                 "127.0.0.1:0"]) == 2
+    assert "no/log" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    (["--interval", "1"], "'1' has no unit"), (["--interval", "1ms", "--once"], "out of range"),
+    ([], "needs a terminal"), (["ftp://x:1", "--once"], "not the address of a live run")])
+def test_top_refuses_what_it_cannot_do(capsys: Capture, options: list[str], text: str) -> None:
+    assert main(["top", *options]) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_top_says_where_nobody_answers(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("FABRIC_TOKEN", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        port = door.getsockname()[1]
+    assert main(["top", f"127.0.0.1:{port}", "--once"]) == 2
+    assert "start `fabric serve`" in capsys.readouterr().err
+
+
+# ===== a process =====
+
+
+@pytest.mark.slow
+def test_a_served_pass_leaves_the_results_of_a_run(tmp_path: Path) -> None:
+    live, plain = tmp_path / "live", tmp_path / "plain"
+    with serving(tmp_path, "--dilation", "0.001", "--out", str(live)) as served:
+        text = served.metrics()
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(timeout=PATIENCE_S) == 0
+    assert main(["run", str(scenario(tmp_path)), "--out", str(plain), "--quiet"]) == 0
+    one, other = RunDir.open(live), RunDir.open(plain)
+    assert one.manifest["digest"] == other.manifest["digest"]
+    assert one.summary == other.summary
+    for name in ("timeseries.parquet", "events.parquet", "counters.parquet", "messages.parquet"):
+        assert pq.read_table(live / name).equals(pq.read_table(plain / name)), name
+    assert one.manifest["live"] == {"dilation": 0.001, "changes": []}
+    assert 'fabric_port_receive_bytes_total{device="host1",port="eth0"}' in text
+    assert not served.token_file.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(tmp_path: Path,
+                                                                             number: signal.Signals) -> None:
+    out = tmp_path / "out"
+    with serving(tmp_path, "--dilation", "5000", "--out", str(out)) as served:
+        served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
+        served.client.post("config", {"kind": "ecn-off", "ports": "leaf1"})
+        time.sleep(1)
+        served.process.send_signal(number)
+        assert served.process.wait(timeout=PATIENCE_S) == 0
+    run = RunDir.open(out)
+    assert run.status == "interrupted"
+    assert run.summary["stop"]["reason"] == "interrupted"
+    assert [it["kind"] for it in run.manifest["live"]["changes"]] == ["pause-storm", "ecn-off"]
+    assert [json.loads(line)["kind"] for line in (out / "truth.jsonl").read_text().splitlines()] == ["pause-storm"]
+    assert main(["explain", "pfc", str(out)]) == 0
+    assert main(["run", str(scenario(tmp_path)), "--out", str(out), "--resume", "--quiet"]) == 2
+
+
+@pytest.mark.slow
+def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
+    with serving(tmp_path, "--dilation", "5000", "--loop", "--log", str(tmp_path / "log")) as served:
+        def top(*options: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([*COMMAND, "top", served.base, *options], capture_output=True, text=True,
+                                  env=served.environ, check=False, timeout=PATIENCE_S)
+
+        served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
+        once = top("--once", "--interval", "500ms")
+        assert once.returncode == 0, once.stderr
+        assert "broken NIC host1:eth0" in once.stdout
+        view = json.loads(top("--json", "--interval", "100ms").stdout)
+        assert view["status"]["scenario"] == "served"
+        worst = next(row for row in view["ports"] if row["paused"])
+        assert (worst["device"], worst["peer"]) == ("leaf1", "host1:eth0")
+        wrong = subprocess.run([*COMMAND, "top", served.base, "--once"], capture_output=True, text=True, check=False,
+                               env={**served.environ, "FABRIC_TOKEN": "a-wrong-token-0123456789"}, timeout=PATIENCE_S)
+        assert wrong.returncode == 2
+        assert "token is missing or wrong" in wrong.stderr
+        served.client.post("stop")
+        assert served.process.wait(timeout=PATIENCE_S) == 0
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert {"pass begins", "fault injected", "pass ends"} <= {line["message"] for line in lines}
+
+
+@pytest.mark.slow
+def test_a_duration_ends_the_run_by_itself(tmp_path: Path) -> None:
+    with serving(tmp_path, "--loop", "--duration", "3s") as served:
+        assert served.process.wait(timeout=PATIENCE_S) == 0
+
+
+@pytest.mark.slow
+def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
+    tmux = shutil.which("tmux") or pytest.skip("tmux is not installed (Debian: apt-get install tmux)")
+    with serving(tmp_path, "--dilation", "2000", "--loop") as served:
+        name = f"fabric-{os.getpid()}"
+
+        def call(*args: str) -> str:
+            return subprocess.run([tmux, "-L", name, *args], capture_output=True, text=True, check=True,
+                                  timeout=PATIENCE_S).stdout
+
+        def until(text: str, *, shown: bool = True) -> None:
+            end = time.monotonic() + PATIENCE_S
+            while (text in (screen := call("capture-pane", "-p"))) is not shown:
+                assert time.monotonic() < end, screen
+                time.sleep(0.2)
+
+        code = "from fabric.cli.main import entry; entry()"
+        call("new-session", "-d", "-x", "120", "-y", "36", "-e", f"XDG_STATE_HOME={served.environ['XDG_STATE_HOME']}",
+             "-e", "XDG_RUNTIME_DIR=", f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 60")
+        try:
+            until("served  playing")
+            call("send-keys", "Space")
+            until("served  paused")
+            call("send-keys", "f")
+            until("Break something")
+            call("send-keys", "Escape")
+            until("Break something", shown=False)   # a key that follows at once would make it Alt
+            call("send-keys", "q")
+            until("ended")
+            assert served.client.get("status")["state"] == "paused"     # the run goes on without its watcher
+        finally:
+            call("kill-server")
