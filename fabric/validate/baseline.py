@@ -17,6 +17,12 @@ _ABOUT_THE_FILE: Final = frozenset(("where", "profile_where", "qos_where", "cabl
                                     "file",
                                     "locator", "defects", "unread", "place"))
 _SHOWN_PORTS: Final = 6
+_WORDS: Final = {"lossless": "PFC priorities", "watched": "watchdog priorities", "cable_m": "cable (m)",
+                 "profiles": "buffer profile", "pools": "pool", "wreds": "marking profile", "schedulers": "scheduler",
+                 "maps": "map", "entries": "", "curves": "", "groups": "priority group", "queues": "queue",
+                 "ports": "port", "speed_mbps": "speed (Mb/s)", "detection_ms": "detection (ms)",
+                 "restoration_ms": "restoration (ms)", "sessions": "BGP session", "bgp": "BGP neighbour"}
+"""Names of the model to words of operators."""
 
 
 def compare(old: Verdict, new: Verdict, changes: tuple[str, ...]) -> Verdict:
@@ -40,7 +46,8 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
             if was != now:
                 inside = path[0] == "ports" and len(path) > 2
                 port, rest = (path[1], path[2:]) if inside else ("", path)
-                same.setdefault((" ".join(rest), f"{was} → {now}"), []).append(port)
+                shown = " ".join(filter(None, (_WORDS.get(word, word.replace("_bytes", " (bytes)")) for word in rest)))
+                same.setdefault((shown, f"{was or 'none'} → {now or 'none'}"), []).append(port)
         for (what, change), ports in same.items():
             shown = ", ".join(ports[:_SHOWN_PORTS]) + (f" and {len(ports) - _SHOWN_PORTS} more"
                                                        if len(ports) > _SHOWN_PORTS else "")

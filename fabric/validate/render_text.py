@@ -56,7 +56,7 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
         lines.append(f"      {finding.check.title}: {finding.text}")
         lines += [f"        {item}" for item in finding.evidence[:4]]
         lines += [f"      so: {finding.check.consequence}", f"      do: {finding.check.remedy}", ""]
-    for finding, objects in grouped(verdict.fixed):
+    for finding, objects in grouped([it for it in verdict.fixed if everything or it.severity > Severity.INFO]):
         lines.append(f"fixed {finding.check.id:4} {finding.device}  {names(objects)}: {finding.text}")
     for finding, rule in verdict.suppressed if everything else ():
         lines.append(f"suppressed {finding.check.id} {finding.device} {finding.object}: {rule.reason} "

@@ -84,7 +84,7 @@ def test_a_baseline_leaves_only_what_is_new_and_says_what_changed(folder: Path, 
     found = json.loads(capsys.readouterr().out)
     assert {it["id"] for it in found["findings"] if it["severity"] == "error"} == {"M1", "M2", "L9", "N1"}
     assert {it["id"] for it in found["fixed"]} == {"W7"}
-    assert found["changes"] == ["leaf1: maps dscp_to_tc M entries 26: 3 → 0",
+    assert found["changes"] == ["leaf1: map dscp_to_tc M 26: 3 → 0",
                                 "leaf2: Ethernet0: watchdog action: alert → drop"]
 
 
@@ -261,3 +261,18 @@ def test_a_suppression_that_hides_nothing_is_named(folder: Path, tmp_path: Path,
     rules.write_text("- {check: W7, device: leaf9, reason: lab, expires: 2999-01-01}\n", encoding="utf-8")
     assert main(["validate", str(folder), "--suppress", str(rules)]) == 0
     assert "suppression of W7 hides nothing" in capsys.readouterr().err
+
+
+def test_the_example_of_the_guide_shows_what_the_guide_says(repo_root: Path, capsys: pytest.CaptureFixture[str],
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repo_root)
+    folder = "docs/howto/validate-example"
+    guide = (repo_root / "docs/howto/validate-in-ci.md").read_text(encoding="utf-8")
+    assert main(["validate", f"{folder}/before"]) == 0
+    first = capsys.readouterr().out.splitlines()
+    assert main(["validate", f"{folder}/after", "--baseline", f"{folder}/before"]) == 1
+    second = capsys.readouterr().out.splitlines()
+    shown = [line for line in guide.partition("## 0.")[2].partition("```\n")[2].partition("```")[0].splitlines()
+             if line.strip() != "..." and not line.startswith("$")]
+    assert len(shown) > 4
+    assert [line for line in shown if line not in {*first, *second}] == []

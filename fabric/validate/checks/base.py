@@ -40,7 +40,8 @@ class Evidence:
     place: Place | None = None
 
     def __str__(self) -> str:
-        return f"{self.label} = {self.value}" + (f"  ({self.place})" if self.place else "")
+        shown = f"{self.label} = {self.value}" if self.value else self.label
+        return shown + (f"  ({self.place})" if self.place else "")
 
 
 @dataclass(frozen=True, slots=True)
