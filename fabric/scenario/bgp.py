@@ -66,6 +66,9 @@ class BgpSpec(Strict):
     carrier_delay: TimePs = Field(15 * _SECOND // 1000, description="From loss of light to the routing daemon.")
     prune_delay: TimePs = Field(_SECOND // 1000, description="From loss of light until the port leaves its ECMP "
                                                                "groups.")
+    learn_delay: TimePs = Field(5 * _SECOND // 1000, description="From a host's frame to its leaf's MAC table.")
+    bond_delay: TimePs = Field(100 * _SECOND // 1000, description="From a dead port to a bond's next one, of hosts "
+                                                                  "with several cables in an overlay.")
     max_paths: int = Field(64, ge=1, le=1024, description="Equal-cost paths used.")
     multipath_relax: bool = Field(True, description="Share load over paths of equal length through different ASes.")
     bfd: BfdOrWord = Field("off", description="Fast detection of silent failures: on (300 ms, 3), off, or numbers.")

@@ -26,7 +26,7 @@ from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
 from fabric.scenario.routed import play_control, routed_edits
-from fabric.scenario.routing import control_plan
+from fabric.scenario.routing import check_tenants, control_plan
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
@@ -97,7 +97,7 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         params, routes = _hpcc(scenario, fabric, path, problems)
     else:
         params, routes = _asic(scenario, fabric, path, problems)
-    plan, config = _control_plan(scenario, fabric, path, problems)
+    plan, config = _control_plan(scenario, fabric, params, path, problems)
     faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems, plan,
                                                         scenario.run.seed))
     _stage("placing the faults", problems)
@@ -121,13 +121,15 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         card=run_card(scenario, fabric, params), control=control)
 
 
-def _control_plan(scenario: Scenario, fabric: Fabric, path: str,
+def _control_plan(scenario: Scenario, fabric: Fabric, params: EngineParams, path: str,
                   problems: list[Problem]) -> tuple[ControlPlan | None, ControlConfig]:
     """Who speaks BGP, and how; None with shortest-path routing."""
     if scenario.routing != "bgp":
         return None, ControlConfig()
     tenants = None if scenario.vxlan is None else scenario.vxlan.tenants
     plan, config = control_plan(scenario.bgp or BgpSpec(), tenants, fabric, path, problems)
+    if plan.overlay and not problems:
+        check_tenants(plan, fabric, params.messages, path, problems)
     _stage("placing the routers", problems)
     return plan, config
 

@@ -9,6 +9,7 @@ from fabric.control.plan import ControlPlan, Tenant, plan_of
 from fabric.errors import Problem
 from fabric.faults.switches import policy
 from fabric.scenario.bgp import BfdSpec, BgpSpec, TenantSpec
+from fabric.state.params import Messages
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
 from fabric.topology.select import match_hosts, nearest
@@ -34,6 +35,7 @@ def control_config(spec: BgpSpec, fabric: Fabric, path: str, problems: list[Prob
         mrai_ns=spec.mrai // PS_PER_NS, update_delay_ns=spec.update_delay // PS_PER_NS,
         announce_delay_ns=spec.announce_delay // PS_PER_NS, fib_delay_ns=spec.fib_delay // PS_PER_NS,
         carrier_delay_ns=spec.carrier_delay // PS_PER_NS, prune_delay_ns=spec.prune_delay // PS_PER_NS,
+        learn_delay_ns=spec.learn_delay // PS_PER_NS, bond_delay_ns=spec.bond_delay // PS_PER_NS,
         max_paths=spec.max_paths, multipath_relax=spec.multipath_relax, bfd=bfd, unnumbered=spec.unnumbered,
         policies=tuple(NodePolicy(it.switch, it.neighbour, it.direction, policy(it.rules)) for it in spec.policies))
 
@@ -63,6 +65,19 @@ def tenants_of(specs: tuple[TenantSpec, ...], fabric: Fabric, path: str, problem
         problems.append(Problem(f"{path}vxlan.tenants", f"{left[0]} is in no tenant ({len(left)} such hosts)",
                                 "add it to one"))
     return tenants
+
+
+def check_tenants(plan: ControlPlan, fabric: Fabric, messages: Messages, path: str, problems: list[Problem]) -> None:
+    """No message between tenants: no leaf has a route for it, so it would only ever be lost."""
+    vni_of = {endpoint.node: endpoint.vni for endpoint in plan.endpoints}
+    tenant_of = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
+    pairs = dict.fromkeys(zip(messages.src.tolist(), messages.dst.tolist(), strict=True))
+    crossing = [(src, dst) for src, dst in pairs if vni_of.get(src) != vni_of.get(dst)]
+    if crossing:
+        src, dst = crossing[0]
+        names = [f"{fabric.nodes[host].name} (tenant '{tenant_of[vni_of[host]]}')" for host in (src, dst)]
+        problems.append(Problem(f"{path}workload", f"messages from {names[0]} to {names[1]} cross tenants "
+                                f"({len(crossing)} such pairs)", "send within a tenant, or put both hosts into one"))
 
 
 def control_plan(spec: BgpSpec, tenants: tuple[TenantSpec, ...] | None, fabric: Fabric, path: str,
