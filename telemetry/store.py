@@ -143,24 +143,18 @@ class Store:
         store = cls()
         store._times = np.frombuffer(samples, np.int64).tolist()
         names = [name for name in table.schema.names if name not in _RESERVED]
-        keys = zip(*(table[name].to_pylist() for name in ("metric", *names)), strict=True)
-        sample = np.searchsorted(store.times_ns, table["time_ns"].to_numpy())
-        rows: dict[tuple[str, Labels], int] = {}
-        places: dict[str, tuple[list[int], list[int]]] = {}
-        for line, (metric, *found) in enumerate(keys):
-            labels = tuple((name, value) for name, value in zip(names, found, strict=True) if value is not None)
-            track = store.track(metric)
-            if (metric, labels) not in rows:
-                rows[metric, labels] = len(track.labels)
-                track.labels.append(labels)
-            lines, series = places.setdefault(metric, ([], []))
-            lines.append(line)
-            series.append(rows[metric, labels])
+        series, metrics, labels = _series_of(table, names)
+        sample = np.searchsorted(store.times_ns, table["time_ns"].to_numpy()).astype(np.int32)
         value = table["value"].to_numpy()
-        for metric, (lines, series) in places.items():
+        order = np.argsort(series, kind="stable")
+        bounds = np.searchsorted(series[order], np.arange(len(metrics) + 1))
+        for row, metric in enumerate(metrics):
+            here = order[bounds[row]:bounds[row + 1]]
             track = store.track(metric)
-            track.samples, track.series, track.values = ([sample[lines].astype(np.int32)],
-                                                         [np.array(series, np.int32)], [value[lines]])
+            track.samples.append(sample[here])
+            track.series.append(np.full(len(here), len(track.labels), np.int32))
+            track.values.append(value[here])
+            track.labels.append(labels[row])
         return store
 
 
@@ -190,6 +184,23 @@ def _table(names: Iterable[str], metric: str, labels: list[Labels], times_ns: ND
         columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32(), mask=codes < 0),
                                                        pa.array(texts, pa.string()))
     return pa.table({**columns, "time_ns": pa.array(times_ns), "value": pa.array(value)})
+
+
+def _series_of(table: pa.Table, names: list[str]) -> tuple[NDArray[np.int64], list[str], list[Labels]]:
+    """(n,) number of each line's series, and by that number the metric and labels; in order of first appearance."""
+    columns = {name: table[name].combine_chunks().dictionary_encode() for name in ("metric", *names)}
+    texts = {name: [*it.dictionary.to_pylist(), None] for name, it in columns.items()}
+    codes = {name: it.indices.fill_null(len(texts[name]) - 1).to_numpy() for name, it in columns.items()}
+    key = np.zeros(table.num_rows, np.int64)
+    for name in columns:       # renumbered at every step, so that the products stay small
+        key = np.unique(key * len(texts[name]) + codes[name], return_inverse=True)[1]
+    _, first, series = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.argsort(order)
+    picked = {name: [texts[name][code] for code in codes[name][first[order]].tolist()] for name in columns}
+    labels: list[Labels] = [tuple((name, value) for name, value in zip(names, row, strict=True) if value is not None)
+              for row in zip(*(picked[name] for name in names), strict=True)] if names else [()] * len(first)
+    return place[series].astype(np.int64), picked["metric"], labels
 
 
 def _constant(text: str, count: int) -> pa.DictionaryArray:
