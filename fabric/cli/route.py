@@ -53,16 +53,17 @@ def run(args: argparse.Namespace) -> int:
     if switch is None:
         raise InputErrors("command line", problems)
     at = subject.at(time_ps)
-    rows = route_table.routes(at, switch)
+    underlay = subject.underlay(switch, time_ps)
+    rows = route_table.routes(at, switch, underlay)
     if subject.compiled.control is not None:
-        rows += route_table.underlay_routes(at, switch, subject.underlay(switch, time_ps), rows)
+        rows += route_table.underlay_routes(at, switch, underlay, rows)
         rows.sort(key=lambda row: row.network)
     target = route_table.longest_match(rows, words[0], at) if len(words) == 2 else None
     if args.json:
-        print(json.dumps(route_table.frr_json(at, rows if target is None else [target]), indent=2))
+        print(json.dumps(route_table.frr_json(at, rows if target is None else [target], underlay), indent=2))
     else:
         title = f"{subject.compiled.name} {moment_text(time_ps)}"
-        document = route_table.route_document(at, switch, rows, title, target,
+        document = route_table.route_document(at, switch, rows, title, target, underlay,
                                               _behind(subject, switch, target, time_ps))
         print_document(document, console_for(sys.stdout), _ROWS)
     return 0

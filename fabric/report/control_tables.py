@@ -194,10 +194,10 @@ def evpn_macs(by_node: ByNode, when: str) -> Document:
     rows = tuple((node, vni, mac, entry["type"], entry.get("intf") or entry.get("remoteVtep", "-"),
                   f"{entry['localSequence']}/{entry['remoteSequence']}",
                   " ".join([*(["sticky"] if entry.get("stickyMac") else []),
-                            *([f"{entry['detectionCount']} moves"] if entry["detectionCount"] else []),
+                            *([f"moves {entry['detectionCount']}"] if entry["detectionCount"] else []),
                             *(["duplicate"] if entry["isDuplicate"] else [])]))
                  for node, table in by_node.items() for vni, part in table.items()
-                 for mac, entry in part["macs"].items())
+                 for mac, entry in sorted(part["macs"].items()))
     columns = _columns("Switch", "VNI", "MAC", "Type", "Interface/Remote VTEP", "Seq local/remote", "Flags")
     return _document("EVPN MAC tables", when, Status.NEUTRAL, f"{len(rows)} entries on {len(by_node)} switches.",
                      [Section("macs", "MACs", (Table("macs", "", columns, rows),))])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any, Final
 
@@ -19,8 +19,9 @@ from fabric.topology.select import nearest
 from fabric.units import PS_PER_NS, format_time_ps
 
 _PROTOCOL: Final = {Cause.SHORTEST_PATH: "shortest-path", Cause.EDIT: "static", Cause.CONTROL_PLANE: "bgp"}
-_DISTANCE: Final = {"connected": 0, "static": 1, "shortest-path": 110, "bgp": 20}
+_DISTANCE: Final = {"connected": 0, "static": 1, "shortest-path": 110, "bgp": 20, "evpn": 20}
 """Administrative distances as FRR has them (shortest-path: OSPF's)."""
+_INTERNAL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +34,39 @@ class Route:
     ports: tuple[int, ...]
     """Egress ports; () is a black hole."""
     protocol: str
-    """connected, shortest-path, static (a route fault) or bgp."""
+    """connected, shortest-path, static (a route fault), bgp, or evpn: hosts of an overlay."""
     since_ps: int
 
 
-def routes(at: Forwarding, switch: Node) -> list[Route]:
-    """Every row of a switch, by prefix."""
+@dataclass(frozen=True, slots=True)
+class Underlay:
+    """What BGP installed in a switch for addresses of switches, and how it names next hops."""
+
+    known: Mapping[bytes, tuple[tuple[int, ...], int]]
+    """Route key (afi.prefix_key) -> (ports, since when in ps)."""
+    link_local: Mapping[int, str]
+    """PortId -> IPv6 link-local address of the neighbour there, in an unnumbered fabric (RFC 8950); else empty."""
+    internal: bool
+    """iBGP: administrative distance 200."""
+    overlay: bool = False
+    """Hosts are EVPN routes; the control plane's rows towards them follow from Type-2 routes."""
+    host_prefix: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """NodeId -> (network, length) of the route to a host, where there is no overlay."""
+
+
+NONE: Final = Underlay({}, {}, internal=False)
+"""Without a control plane."""
+
+
+def routes(at: Forwarding, switch: Node, underlay: Underlay = NONE) -> list[Route]:
+    """Every row of a switch towards hosts, by prefix."""
     plan = addressing(at.fabric)
     planned = bool(np.array_equal(plan.host_ip[: at.tables.n_hosts], at.tables.host_ip))
     found = []
-    for (network, length), hosts in _subnets(at, plan, planned=planned):
+    for (network, length), hosts in _subnets(at, plan, underlay, planned=planned):
         alike: dict[tuple[tuple[int, ...], str, int], list[int]] = {}
         for host in hosts:
-            alike.setdefault(_treatment(at, switch, host), []).append(host)
+            alike.setdefault(_treatment(at, switch, host, underlay), []).append(host)
         for (ports, protocol, since_ps), mine in alike.items():
             if len(alike) == 1 and protocol != "connected":
                 found.append(Route(IPv4Network((network, length)), tuple(mine), ports, protocol, since_ps))
@@ -55,36 +76,39 @@ def routes(at: Forwarding, switch: Node) -> list[Route]:
     return sorted(found, key=lambda route: route.network)
 
 
-def underlay_routes(at: Forwarding, switch: Node, known: Mapping[bytes, tuple[tuple[int, ...], int]],
-                    rows: Sequence[Route]) -> list[Route]:
+def underlay_routes(at: Forwarding, switch: Node, underlay: Underlay, rows: Sequence[Route]) -> list[Route]:
     """What a control plane adds to routes(): cables between switches, and BGP's routes to addresses of switches."""
     plan, fabric = addressing(at.fabric), at.fabric
     found = [Route(IPv4Network((int(plan.port_ip[port.id]) & ~1, 31)), (), (int(port.id),), "connected", 0)
-             for port, peer in fabric.neighbours(switch.id) if not peer.is_host and port.id not in at.down]
+             for port, peer in fabric.neighbours(switch.id)
+             if not peer.is_host and port.id not in at.down and not underlay.link_local]
     covered = {row.network for row in rows}
-    for key, (ports, since_ps) in known.items():
+    for key, (ports, since_ps) in underlay.known.items():
         network = IPv4Network((int.from_bytes(key[1:].ljust(4, b"\0"), "big"), key[0]))
         if not any(network.supernet_of(it) or network.subnet_of(it) for it in covered):
             found.append(Route(network, (), ports, "bgp", since_ps))
     return sorted(found, key=lambda route: route.network)
 
 
-def _subnets(at: Forwarding, plan: Addressing, *, planned: bool) -> list[tuple[tuple[int, int], list[int]]]:
+def _subnets(at: Forwarding, plan: Addressing, underlay: Underlay, *,
+             planned: bool) -> list[tuple[tuple[int, int], list[int]]]:
     """(network, length) -> hosts whose address lies in it; single hosts where addresses are not of our plan."""
     if not planned:
         return [((int(at.tables.host_ip[host.id]), 32), [host.id]) for host in at.fabric.hosts]
-    subnet_of = {host.id: plan.subnet[at.fabric.peer_of(host.first_port).id] for host in at.fabric.hosts}
+    subnet_of = {host.id: underlay.host_prefix.get(host.id, plan.subnet[at.fabric.peer_of(host.first_port).id])
+                 for host in at.fabric.hosts}
     found: dict[tuple[int, int], list[int]] = {}
     for host, subnet in subnet_of.items():
         found.setdefault(subnet, []).append(host)
     return list(found.items())
 
 
-def _treatment(at: Forwarding, switch: Node, host: int) -> tuple[tuple[int, ...], str, int]:
+def _treatment(at: Forwarding, switch: Node, host: int, underlay: Underlay) -> tuple[tuple[int, ...], str, int]:
     ports = at.next_ports(switch.id, host)
     cause, since_ps = at.written(switch.id, host)
     direct = bool(ports) and all(at.fabric.peer_of(port).id == host for port in ports)
-    return ports, "connected" if direct else _PROTOCOL[cause], since_ps
+    protocol = "evpn" if cause is Cause.CONTROL_PLANE and underlay.overlay else _PROTOCOL[cause]
+    return ports, "connected" if direct else protocol, since_ps
 
 
 def longest_match(rows: Sequence[Route], target: str, at: Forwarding) -> Route:
@@ -106,15 +130,17 @@ def longest_match(rows: Sequence[Route], target: str, at: Forwarding) -> Route:
     return max(covering, key=lambda row: row.network.prefixlen)
 
 
-def next_hop_ip(plan: Addressing, at: Forwarding, port: int) -> str:
+def next_hop_ip(plan: Addressing, at: Forwarding, port: int, underlay: Underlay = NONE) -> str:
     """Address of the neighbour at a port, which for a host is the host's own."""
+    if port in underlay.link_local:
+        return underlay.link_local[port]
     peer = at.fabric.ports[port].peer
     node = at.fabric.node_of(peer)
     return ipv4_text(int(at.tables.host_ip[node.id]) if node.is_host else int(plan.port_ip[peer]))
 
 
 def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: str, target: Route | None,
-                   behind: tuple[Block, ...] = ()) -> Document:
+                   underlay: Underlay = NONE, behind: tuple[Block, ...] = ()) -> Document:
     """A switch's table, or one row of it with its reasons; `behind`: what the control plane says of it."""
     shown = list(rows) if target is None else [target]
     holes = sum(len(row.hosts) for row in rows if not row.ports)
@@ -131,7 +157,7 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
         verdict = f"{target.network}: {target.protocol}, " + (
             f"{len(target.ports)} next hop{'' if len(target.ports) == 1 else 's'}" if target.ports else "black hole")
     return Document(f"Routes of {switch.name}", title, status, f"{verdict}.", reasons,
-                    (Section("routes", "Routes", (_table(at, shown),)),
+                    (Section("routes", "Routes", (_table(at, shown, underlay),)),
                      *([Section("control", "Behind it", behind)] if behind else [])))
 
 
@@ -139,7 +165,7 @@ def _ports(at: Forwarding, ports: Sequence[int]) -> str:
     return ", ".join(at.fabric.ports[port].name for port in ports)
 
 
-def _table(at: Forwarding, rows: Sequence[Route]) -> Table:
+def _table(at: Forwarding, rows: Sequence[Route], underlay: Underlay) -> Table:
     plan = addressing(at.fabric)
     columns = (Column("prefix", "Prefix"), Column("hosts", "Hosts", Unit.COUNT), Column("protocol", "Protocol"),
                Column("nexthop", "Next hop"), Column("interface", "Port"), Column("neighbour", "Neighbour"),
@@ -150,8 +176,8 @@ def _table(at: Forwarding, rows: Sequence[Route]) -> Table:
         head: tuple[Value, ...] = (str(row.network), len(row.hosts) or None, row.protocol)
         for port in row.ports:
             loss = at.loss(port)
-            lines.append((*head, next_hop_ip(plan, at, port), at.fabric.ports[port].name, at.fabric.peer_of(port).name,
-                          loss or "up", row.since_ps // PS_PER_NS))
+            lines.append((*head, next_hop_ip(plan, at, port, underlay), at.fabric.ports[port].name,
+                          at.fabric.peer_of(port).name, loss or "up", row.since_ps // PS_PER_NS))
             statuses.append(Status.BAD if loss else Status.NEUTRAL)
             head = ("", None, "")
         if not row.ports:
@@ -204,32 +230,35 @@ def _why(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
     elif row.protocol == "static":
         found.append(Prose(f"A route fault of the scenario wrote it{since}; shortest paths would leave by "
                            f"{_ports(at, best) or 'nowhere'}.", Status.WARNING))
-    elif row.protocol == "bgp" and row.ports:
-        found.append(Prose(f"Written by BGP{since}{_divided(row)}."))
+    elif row.protocol in {"bgp", "evpn"} and row.ports:
+        found.append(Prose(f"Written by {row.protocol.upper()}{since}{_divided(row)}."))
     missing = [port for port in best if port not in row.ports and port in at.down]
     if missing:
         found.append(Prose(f"Left out: {_ports(at, missing)}, whose cable is down."))
     return found
 
 
-def frr_json(at: Forwarding, rows: Sequence[Route]) -> dict[str, Any]:
+def frr_json(at: Forwarding, rows: Sequence[Route], underlay: Underlay = NONE) -> dict[str, Any]:
     """The shape of FRR's `show ip route json`: prefix -> list of routes, with their next hops."""
     plan = addressing(at.fabric)
+    distance = _DISTANCE | ({"bgp": _INTERNAL, "evpn": _INTERNAL} if underlay.internal else {})
     return {str(row.network): [{
         "prefix": str(row.network), "prefixLen": row.network.prefixlen, "protocol": row.protocol, "vrfId": 0,
-        "vrfName": "default", "selected": True, "destSelected": True, "distance": _DISTANCE[row.protocol], "metric": 0,
+        "vrfName": "default", "selected": True, "destSelected": True, "distance": distance[row.protocol], "metric": 0,
         "installed": bool(row.ports), "table": 254, "internalNextHopNum": len(row.ports),
         "internalNextHopActiveNum": sum(port not in at.dead for port in row.ports),
         "uptime": _uptime(at.time_ps - row.since_ps),
-        "nexthops": [_next_hop(at, plan, port, direct=row.protocol == "connected") for port in row.ports],
+        "nexthops": [_next_hop(at, port, "" if row.protocol == "connected" else next_hop_ip(plan, at, port, underlay))
+                     for port in row.ports],
     }] for row in rows}
 
 
-def _next_hop(at: Forwarding, plan: Addressing, port: int, *, direct: bool) -> dict[str, Any]:
+def _next_hop(at: Forwarding, port: int, address: str) -> dict[str, Any]:
+    """address: of the neighbour; '' where the route is connected."""
     up = port not in at.down      # a silent cable looks up to the switch
-    where = {"directlyConnected": True} if direct else {"ip": next_hop_ip(plan, at, port), "afi": "ipv4"}
+    where = {"ip": address, "afi": "ipv6" if ":" in address else "ipv4"} if address else {"directlyConnected": True}
     return {"flags": 3 if up else 0, "fib": up, **where, "interfaceIndex": at.fabric.ports[port].index + 2,
-            "interfaceName": at.fabric.ports[port].name, "active": up, **({} if direct else {"weight": 1})}
+            "interfaceName": at.fabric.ports[port].name, "active": up, **({"weight": 1} if address else {})}
 
 
 def _uptime(age_ps: int) -> str:

@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from fabric.control.config import Design
 from fabric.control.network import Network
+from fabric.control.speakers import link_local
 from fabric.engine.edits import Edit, LinkState
 from fabric.errors import FabricError, InputErrors, Problem, RunDirError, UnitError
 from fabric.faults.spec import RouteSpec
 from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
+from fabric.report.route_table import NONE, Underlay
 from fabric.report.rundir import RunDir
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
@@ -79,17 +82,21 @@ class Subject:
                               "`fabric path` show its routes as they are")
         return self.compiled.control.at(time_ps // PS_PER_NS)
 
-    def underlay(self, switch: Node, time_ps: int) -> dict[bytes, tuple[tuple[int, ...], int]]:
-        """Route key (rib.py) -> (ports, since when in ps): what BGP installed in a switch besides routes to hosts."""
+    def underlay(self, switch: Node, time_ps: int) -> Underlay:
+        """What BGP installed in a switch besides routes to hosts, at a moment; nothing without a control plane."""
         run = self.compiled.control
         if run is None:
-            return {}
-        row = next(router.row for router in run.plan.routers if router.node == switch.id)
-        found = {key: (ports, 0) for key, ports in run.routes_at_start[row].items()}
+            return NONE
+        router = next(router for router in run.plan.routers if router.node == switch.id)
+        found = {key: (ports, 0) for key, ports in run.routes_at_start[router.row].items()}
         for change in run.routes:
-            if change.router == row and change.time_ns * PS_PER_NS <= time_ps:
+            if change.router == router.row and change.time_ns * PS_PER_NS <= time_ps:
                 found[change.key] = (change.ports, change.time_ns * PS_PER_NS)
-        return {key: known for key, known in found.items() if known[0]}
+        ends = [run.plan.interfaces[row] for row in router.interfaces] if run.config.unnumbered else []
+        return Underlay({key: known for key, known in found.items() if known[0]},
+                        {end.port: link_local(run.plan.interfaces[end.peer]) for end in ends},
+                        internal=run.config.design is Design.IBGP_RR, overlay=run.plan.overlay,
+                        host_prefix=run.plan.host_prefix)
 
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""

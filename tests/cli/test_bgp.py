@@ -101,7 +101,7 @@ def test_routes_of_the_underlay_and_what_is_behind_them_are_shown_by_fabric_rout
 ) -> None:
     assert main(["route", "leaf1", "host9", CRASH, "--at", "6ms"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Written by BGP since" in shown
+    assert "Written by EVPN since" in shown
     assert "is behind VTEP 10.0.0.3 (leaf3)" in shown
     assert shown.count("multipath, after") == 2
     assert main(["route", "leaf1", CRASH, "--at", "2ms", "--json"]) == 0

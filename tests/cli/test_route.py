@@ -55,8 +55,8 @@ def test_a_failed_cable_leaves_the_route_at_the_reroute_and_returns_after_the_re
         [route] = table(capsys, "leaf1", "host9", "--at", moment, FAILURE).values()
         active[moment] = [hop["active"] for hop in route[0]["nexthops"]]
     assert active == {"100us": [True] * 4, "300us": [False, True, True, True], "800us": [True] * 3, "3ms": [True] * 4}
-    assert "Ethernet16: cable is down, and the route still leads there" in text(capsys, "leaf1", "host9", "--at", "300us",
-                                                                        FAILURE)
+    between = text(capsys, "leaf1", "host9", "--at", "300us", FAILURE)
+    assert "Ethernet16: cable is down, and the route still leads there" in between
     later = text(capsys, "leaf1", "10.64.2.3", FAILURE, "--at", "800us")
     assert "Shortest path since 700us" in later
     assert "Left out: Ethernet16, whose cable is down." in later

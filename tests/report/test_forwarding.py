@@ -91,3 +91,12 @@ def test_tables_of_a_control_plane_are_those_of_the_engine_at_any_moment(at_us: 
     lost = engine.state.ports["drop_every"] == 1
     assert ours.silent == frozenset(int(port) for port in engine.state.ports["peer"][lost])
     assert set(ours.cause.reshape(-1).tolist()) == {int(Cause.CONTROL_PLANE)}
+
+
+def test_a_static_route_is_told_from_those_of_a_control_plane_until_its_repair() -> None:
+    path = Path(__file__).parents[2] / "scenarios" / "bgp-spine-failure.yml"
+    fault = "{kind: route, switches: [leaf2], hosts: [host1], via: [spine2], at: 1ms, until: 2ms}"
+    subject = load_subject(path, [f"faults=[{fault}]", "expectations=[]"])
+    node = subject.fabric.by_name
+    causes = {at_us: subject.at(at_us * US).written(node["leaf2"].id, node["host1"].id)[0] for at_us in (0, 1500, 2000)}
+    assert causes == {0: Cause.CONTROL_PLANE, 1500: Cause.EDIT, 2000: Cause.CONTROL_PLANE}
