@@ -31,9 +31,11 @@ def seen_section(run: RunDir, exporter: str, dilation: float) -> Section:
             "as_seen_by_depth", f"Queue {worst.queue} of {worst.device}:{worst.port}", "time", Unit.NS, "waiting",
             Unit.BYTES, tuple(Series(it.label, tuple(map(float, it.time_ns)), it.value) for it in curves)))
     rates = _places(found.ports, "as_seen_by_rates", "Highest share of the line rate sent",
-                    Unit.RATIO, "ratio", lambda it: it)
+                    Unit.RATIO, "ratio", lambda it: it, "Bytes between two readings over the time between them; a frame "
+                    "counts in full when it begins, so a short time may show a little more than all.")
     pauses = _places(found.pauses, "as_seen_by_pauses", "Time paused", Unit.NS, "paused_ns",
-                     lambda it: round(it * NS_PER_S))
+                     lambda it: round(it * NS_PER_S), "SONiC counts the whole time between two polls of its watchdog "
+                     "where PFC frames arrived in it.")
     blocks += [rates, pauses, _totals(found)]
     return Section("as_seen_by", f"As seen by {found.profile}", tuple(blocks))
 
@@ -63,13 +65,13 @@ def _queues(found: Comparison) -> Table:
 
 
 def _places(places: tuple[Place, ...], key: str, title: str, unit: Unit, quantity: str,
-            convert: Callable[[float], float]) -> Table:
+            convert: Callable[[float], float], note: str) -> Table:
     columns = (Column("device", "Device"), Column("port", "Port"), Column("class", "Class"),
                Column(f"truth_{quantity}", "True", unit), Column("truth_ns", "At", Unit.NS),
                Column(f"seen_{quantity}", "Seen", unit), Column("seen_ns", "Known at", Unit.NS))
     rows = tuple((it.device, it.port, it.queue, convert(it.truth), it.truth_ns, convert(it.seen), it.seen_ns)
                  for it in places)
-    return Table(key, title, columns, rows)
+    return Table(key, title, columns, rows, note)
 
 
 def _totals(found: Comparison) -> Table:

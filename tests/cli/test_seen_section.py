@@ -12,8 +12,10 @@ from fabric.cli.main import main
 from fabric.cli.recorded import store_of
 from fabric.report import play
 from fabric.report.play import Options
+from fabric.report.replay import snapshots
 from fabric.report.rundir import RunDir
 from fabric.scenario.load import load_scenario
+from telemetry.seen_by.compare import compare
 from telemetry.seen_by.eye import Eye
 from telemetry.seen_by.profiles import PROFILES
 
@@ -53,6 +55,19 @@ def test_real_periods_miss_an_incast_of_a_millisecond(report: Report) -> None:
 def test_a_dilated_clock_sees_it(report: Report) -> None:
     rate = report("--as-seen-by", "hft", "--dilation", "1000")["as_seen_by_rates"][0]
     assert rate["seen_ratio"] == pytest.approx(rate["truth_ratio"], rel=0.01)
+
+
+def test_a_microburst_is_nowhere_to_be_seen_but_in_a_late_watermark(tmp_path: Path) -> None:
+    compiled, plan = play.prepare(load_scenario(INCAST.with_name("microburst.yml")))
+    play.play(compiled, plan, Options(tmp_path / "run"))
+    found = RunDir.open(tmp_path / "run")
+    real, fast = (compare(snapshots(found), Eye(PROFILES[name], found.fabric, dilation, 1))
+                  for name, dilation in (("sonic", 1), ("hft", 1000)))
+    assert real.queues[0].truth == fast.queues[0].truth > 100_000
+    assert real.queues[0].read == 0 < fast.queues[0].read
+    assert (real.queues[0].seen_ns or 0) > 10**9
+    assert real.ports[0].truth > 0.9 > 0.01 > real.ports[0].seen
+    assert fast.ports[0].seen > 0.9
 
 
 def test_counters_are_all_there_in_the_end(report: Report) -> None:
