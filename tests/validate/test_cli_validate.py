@@ -276,3 +276,30 @@ def test_the_example_of_the_guide_shows_what_the_guide_says(repo_root: Path, cap
              if line.strip() != "..." and not line.startswith("$")]
     assert len(shown) > 4
     assert [line for line in shown if line not in {*first, *second}] == []
+
+
+def test_changed_sessions_and_routes_are_told_one_by_one(folder: Path, tmp_path: Path,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    def with_peers(path: Path, asn: str, gateway: str) -> Path:
+        return write(path, leaf1={
+            "BGP_NEIGHBOR": {"10.0.0.1": {"name": "spine1", "asn": asn},
+                             "10.0.0.3": {"name": "spine2", "asn": "65000"}},
+            "STATIC_ROUTE": {"default|10.9.0.0/24": {"nexthop": gateway}}})
+
+    old = with_peers(tmp_path / "old", "65000", "10.0.0.1")
+    main(["validate", str(with_peers(folder, "65009", "10.0.0.3")), "--baseline", str(old), "--json"])
+    assert json.loads(capsys.readouterr().out)["changes"] == [
+        "leaf1: static route 10.9.0.0/24 next hops: 10.0.0.1 → 10.0.0.3",
+        "leaf1: BGP session 10.0.0.1 asn: 65000 → 65009"]
+
+
+def test_a_second_mistake_at_the_same_object_is_new(folder: Path, tmp_path: Path,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    old = write(tmp_path / "old")
+    for path, settings in ((old, {"trust": "pcp"}), (folder, {"trust": "pcp", "pfc_enable": "4"})):
+        hosts = {"default": {**HOSTS["default"], **settings}}
+        (path / "hosts.json").write_text(json.dumps(hosts), encoding="utf-8")
+    main(["validate", str(folder), "--baseline", str(old), "--only", "N1", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert {it["text"] for it in found["findings"]} == {"RoCE is in priority 3 here, the host has PFC on 4"}
+    assert found["known"] == 4
