@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import json
 import sys
+from typing import Final
 
 from fabric.cli.control_options import ROWS, add_common, chosen, show
 from fabric.errors import InputErrors, Problem
+
+_SPEAK: Final = "fabric.cli.bgp_speak"
+"""`fabric bgp speak`, where it is installed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second = routes.add_argument("second", metavar="SOURCE", help="scenario file with routing: bgp, or a run of one")
     second.required = False     # not nargs='?' for PREFIX: that would be taken as absent before an option
     add_common(routes, source=False)
+    if importlib.util.find_spec(_SPEAK) is not None:
+        text = "a BGP session with a real router over TCP"
+        importlib.import_module(_SPEAK).add_arguments(tables.add_parser("speak", help=text, description=text + "."))
 
 
 def run(args: argparse.Namespace) -> int:
     """Print one table."""
-    from fabric.report import control_tables, frr_bgp  # noqa: PLC0415  --help must not load numpy and pydantic
-
+    if args.table == "speak":
+        return int(importlib.import_module(_SPEAK).run(args))
     if args.table == "routes":
         return _routes(args)
+    from fabric.report import control_tables, frr_bgp  # noqa: PLC0415  --help must not load numpy and pydantic
+
     switches, now_ns, when = chosen(args, args.source)
     table, document = {"summary": (frr_bgp.summary, control_tables.summary),
                        "neighbors": (frr_bgp.neighbors, control_tables.neighbors)}[args.table]
