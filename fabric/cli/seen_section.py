@@ -31,8 +31,8 @@ def seen_section(run: RunDir, exporter: str, dilation: float) -> Section:
             "as_seen_by_depth", f"Queue {worst.queue} of {worst.device}:{worst.port}", "time", Unit.NS, "waiting",
             Unit.BYTES, tuple(Series(it.label, tuple(map(float, it.time_ns)), it.value) for it in curves)))
     rates = _places(found.ports, "as_seen_by_rates", "Highest share of the line rate sent",
-                    Unit.RATIO, "ratio", lambda it: it, "Bytes between two readings over the time between them; a frame "
-                    "counts in full when it begins, so a short time may show a little more than all.")
+                    Unit.RATIO, "ratio", lambda it: it, "Bytes between two readings over the time between them; a "
+                    "frame counts in full when it begins, so a short time may show a little more than all.")
     pauses = _places(found.pauses, "as_seen_by_pauses", "Time paused", Unit.NS, "paused_ns",
                      lambda it: round(it * NS_PER_S), "SONiC counts the whole time between two polls of its watchdog "
                      "where PFC frames arrived in it.")

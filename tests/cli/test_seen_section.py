@@ -66,8 +66,8 @@ def test_a_microburst_is_nowhere_to_be_seen_but_in_a_late_watermark(tmp_path: Pa
     assert real.queues[0].truth == fast.queues[0].truth > 100_000
     assert real.queues[0].read == 0 < fast.queues[0].read
     assert (real.queues[0].seen_ns or 0) > 10**9
-    assert real.ports[0].truth > 0.9 > 0.01 > real.ports[0].seen
-    assert fast.ports[0].seen > 0.9
+    assert min(real.ports[0].truth, fast.ports[0].seen) > 0.9
+    assert real.ports[0].seen < 0.01
 
 
 def test_counters_are_all_there_in_the_end(report: Report) -> None:
