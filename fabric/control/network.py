@@ -335,11 +335,16 @@ class Network:
 
     def announce_hosts(self, switch: Switch) -> None:
         """The hosts behind a switch that starts are heard, all at once."""
-        heard = [e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, port, arp=True, data_port=data_port)
-                 for endpoint in self.plan.endpoints for row, port, data_port in endpoint.attachments
-                 if row == switch.row and (row, data_port) == self._active.get((endpoint.vni, endpoint.mac))]
+        heard = self._behind(switch, None)
         if heard:
             self.at(self.now_ns + self.config.learn_delay_ns, self.hosts_seen, switch, heard)
+
+    def _behind(self, switch: Switch, ports: set[int] | None) -> list[e.HostSeen]:
+        """Gratuitous ARPs of the endpoints that are active at a switch: at these data-plane ports; None: at any."""
+        return [e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, port, arp=True, data_port=data_port)
+                for endpoint in self.plan.endpoints for row, port, data_port in endpoint.attachments
+                if row == switch.row and (ports is None or data_port in ports)
+                and (row, data_port) == self._active.get((endpoint.vni, endpoint.mac))]
 
     def hosts_seen(self, switch: Switch, events: Sequence[e.HostSeen]) -> None:
         """A VTEP learns what its ports have heard."""
@@ -359,6 +364,11 @@ class Network:
         self.at(self.now_ns + self.config.carrier_delay_ns, self._host_carrier_noticed, switch, port, up)
         if not up:
             self._fail_over(router, port)
+            return
+        heard = self._behind(switch, {port})    # what it learned there was flushed; hosts speak when the link is up
+        if heard:
+            wait_ns = max(self.config.carrier_delay_ns, self.config.learn_delay_ns)
+            self.at(self.now_ns + wait_ns, self.hosts_seen, switch, heard)
 
     def _host_carrier_noticed(self, switch: Switch, port: int, up: bool) -> None:
         if switch.speaking and up == ((switch.row, port) not in self.dark):

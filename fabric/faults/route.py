@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fabric.engine.edits import Edit, FibRoute
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
@@ -9,6 +11,11 @@ from fabric.faults.spec import RouteSpec
 from fabric.topology.model import Node
 from fabric.topology.paths import equal_cost_ports
 from fabric.topology.select import match_hosts, match_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRepair(FibRoute):
+    """The end of a wrong route: what routing has by then; `ports` are a healthy fabric's shortest paths."""
 
 
 def route(spec: RouteSpec, path: str, context: FaultContext) -> Injected:
@@ -24,7 +31,8 @@ def route(spec: RouteSpec, path: str, context: FaultContext) -> Injected:
                      if all(peer.name != name for _, peer in fabric.neighbours(switch.id))]
         edits += [FibRoute(spec.at, switch.id, host.id, tuple(sorted(ports))) for host in hosts]
         if spec.until is not None and healthy is not None:
-            edits += [FibRoute(spec.until, switch.id, host.id, healthy.ports_to(switch.id, host.id)) for host in hosts]
+            edits += [RouteRepair(spec.until, switch.id, host.id, healthy.ports_to(switch.id, host.id))
+                      for host in hosts]
     where = {"switches": [switch.name for switch in switches], "hosts": [host.name for host in hosts],
              "via": list(spec.via)}
     seen = ["drop reason no_route"] if not spec.via else [

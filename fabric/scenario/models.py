@@ -142,10 +142,11 @@ MODELS: Final[Mapping[str, Model]] = {
          "RDMA WRITE: segmentation, pacing, ACK and NAK, go-back-N or selective repeat, timeouts and retry limit",
          "DCQCN: notification point, alpha, timer and byte-counter increase; CNPs are packets",
          "ECMP by hash with a seed per switch, packet spraying, flowlets",
-         "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration"),
+         "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
+         "BGP and EVPN on every switch (routing: bgp): messages, timers, decisions, packets lost meanwhile"),
         ("cut-through forwarding", "pipelines and memory slices inside a chip; virtual output queues",
          "PCIe, doorbells, CPU and memory of hosts beyond one latency and one drain rate", "RDMA READ, SEND, atomics",
-         "link-layer retry and FEC latency", "a routing protocol (shortest paths, repaired after reroute_delay)",
+         "link-layer retry and FEC latency", "routing messages as packets in queues (decisions/0009)",
          "averaged WRED queues (SONiC programs weight 0)"),
         _ASIC_DEFAULTS),
     "hpcc-ns3": Model(

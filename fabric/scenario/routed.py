@@ -18,6 +18,7 @@ from fabric.control.rows import RowChange, Rows
 from fabric.control.run import ControlRun, run_control
 from fabric.engine.edits import Edit, FibRoute, LinkState
 from fabric.faults.registry import Faults
+from fabric.faults.route import RouteRepair
 from fabric.ids import NodeId, PortId
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
@@ -69,7 +70,7 @@ def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit]) -> tu
     static = _static_spans(edits)
     found: list[Edit] = [edit for edit in edits if not isinstance(edit, FibRoute)]
     found += _outside(dated, static)
-    found += _static_routes(edits, static, first, dated)
+    found += _static_routes(edits, first, dated)
     found.sort(key=lambda edit: edit.time_ps)       # stable: at one moment links change before routes do
     return tuple(found)
 
@@ -79,13 +80,19 @@ _Span = tuple[int, int | None]
 
 
 def _static_spans(edits: Sequence[Edit]) -> dict[_Row, list[_Span]]:
-    """When each row is fixed by hand: `route` faults write a row at their beginning, and again at their repair."""
-    moments: dict[_Row, list[int]] = defaultdict(list)
+    """When each row is fixed by hand: from the beginning of a `route` fault to a repair, if there is one."""
+    spans: dict[_Row, list[_Span]] = defaultdict(list)
+    open_since: dict[_Row, int] = {}
     for edit in edits:
-        if isinstance(edit, FibRoute):
-            moments[edit.switch, edit.host].append(edit.time_ps)
-    return {row: [(times[index], times[index + 1] if index + 1 < len(times) else None)
-                  for index in range(0, len(times), 2)] for row, times in moments.items()}
+        if isinstance(edit, RouteRepair):
+            begin = open_since.pop((edit.switch, edit.host), None)
+            if begin is not None:
+                spans[edit.switch, edit.host].append((begin, edit.time_ps))
+        elif isinstance(edit, FibRoute):
+            open_since.setdefault((edit.switch, edit.host), edit.time_ps)
+    for row, begin in open_since.items():
+        spans[row].append((begin, None))
+    return spans
 
 
 def _edit(change: RowChange) -> FibRoute:
@@ -101,20 +108,18 @@ def _outside(dated: Iterable[RowChange], static: Mapping[_Row, list[_Span]]) -> 
             yield _edit(change)
 
 
-def _static_routes(edits: Sequence[Edit], static: Mapping[_Row, list[_Span]], first: Mapping[_Row, Ports],
-                   dated: Sequence[RowChange]) -> Iterator[Edit]:
+def _static_routes(edits: Sequence[Edit], first: Mapping[_Row, Ports], dated: Sequence[RowChange]) -> Iterator[Edit]:
     """Static routes as they are, and at their end what BGP has by then."""
+    repaired = {(edit.switch, edit.host) for edit in edits if isinstance(edit, RouteRepair)}
     later: dict[_Row, list[RowChange]] = defaultdict(list)
     for change in dated:
-        if (change.switch, change.host) in static:
+        if (change.switch, change.host) in repaired:
             later[change.switch, change.host].append(change)
     for edit in edits:
-        if not isinstance(edit, FibRoute):
-            continue
-        row = (edit.switch, edit.host)
-        if any(begin == edit.time_ps for begin, _ in static[row]):
+        if isinstance(edit, RouteRepair):
+            row = (edit.switch, edit.host)
+            known = [change.ports for change in later[row] if change.time_ns * PS_PER_NS <= edit.time_ps]
+            ports = known[-1] if known else first[row]
+            yield FibRoute(edit.time_ps, edit.switch, edit.host, tuple(PortId(port) for port in ports))
+        elif isinstance(edit, FibRoute):
             yield edit
-            continue
-        known = [change.ports for change in later[row] if change.time_ns * PS_PER_NS <= edit.time_ps]
-        ports = known[-1] if known else first[row]
-        yield FibRoute(edit.time_ps, edit.switch, edit.host, tuple(PortId(port) for port in ports))

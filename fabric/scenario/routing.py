@@ -84,5 +84,10 @@ def control_plan(spec: BgpSpec, tenants: tuple[TenantSpec, ...] | None, fabric: 
                  problems: list[Problem]) -> tuple[ControlPlan, ControlConfig]:
     """The plan of a scenario's fabric; `tenants` None: no overlay."""
     config = control_config(spec, fabric, path, problems)
+    untiered = [switch.name for switch in fabric.switches if switch.tier < 0]
+    if config.design is Design.IBGP_RR and untiered:
+        problems.append(Problem(f"{path}bgp.design", f"ibgp-rr needs tiers to say who reflects for whom; {untiered[0]} "
+                                f"has none ({len(untiered)} such switches)",
+                                "give switches the roles leaf, spine and super-spine, or use design: ebgp"))
     placed = [] if tenants is None else tenants_of(tenants, fabric, path, problems)
     return plan_of(fabric, addressing(fabric), config, placed), config

@@ -268,3 +268,22 @@ def test_a_view_at_a_moment_is_what_the_changes_until_then_add_up_to() -> None:
             assert {key: ports for key, ports in routes.items() if ports} == {
                 key: ports for key, ports in switch.routes().items() if ports}
             assert places == switch.locations()
+
+
+def test_a_host_whose_cable_comes_back_is_heard_again() -> None:
+    here = world()
+    host = here.plan.endpoints[0]
+    [(leaf, _, port)] = host.attachments
+    run = here.run([e.HostPortDown(0, leaf, port), e.HostPortUp(S, leaf, port)], until_ms=3_000)
+    assert (host.vni, host.mac) not in run.at(S).switches[here.row("leaf2")].locations()
+    assert all(switch.locations()[host.vni, host.mac][0] == leaf for switch in run.at(3 * S).switches)
+
+
+def test_a_crashed_leaf_takes_its_hosts_away_and_brings_them_back() -> None:
+    here = world(leaves=3)
+    leaf = here.row("leaf1")
+    run = here.run([e.RouterCrash(0, leaf, carrier=False), e.RouterBoot(S, leaf)], until_ms=6_000)
+    mine = {(it.vni, it.mac) for it in here.plan.endpoints if it.attachments[0][0] == leaf}
+    away, back = (run.at(moment).switches[here.row("leaf3")].locations() for moment in (S, 6 * S))
+    assert not mine & set(away)
+    assert mine <= set(back)

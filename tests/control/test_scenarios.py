@@ -153,3 +153,12 @@ def test_without_a_control_plane_the_summary_has_no_routing(tmp_path: Path) -> N
     summary = RunDir.open(tmp_path / "run").summary
     assert summary["routing"] is None
     assert summary["metrics"]["convergence.max"] is None
+
+
+def test_a_second_wrong_route_is_no_repair_of_the_first() -> None:
+    static = {"kind": "route", "switches": ["leaf2"], "hosts": ["host1"]}
+    found = routes(compiled({**static, "via": ["spine1"], "at": "1ms", "name": "one"},
+                            {**static, "via": [], "at": "2ms", "name": "two"},
+                            {"kind": "link-down", "link": "leaf1--spine1", "at": "3ms"}))
+    assert [(ms, to) for ms, switch, host, to in found if (switch, host) == ("leaf2", "host1")] == [
+        (1.0, ["spine1"]), (2.0, [])]
