@@ -16,6 +16,7 @@ from fabric.overlay.actions import (
     StickyMacMoved,
     Withdraw,
 )
+from fabric.overlay.arp import VXLAN_PORT, ArpPacket, NdPacket, NdType, Operation
 from fabric.overlay.config import DuplicateDetection, VniConfig
 from fabric.overlay.evpn_attributes import read
 from fabric.overlay.evpn_nlri import EvpnKey
@@ -333,3 +334,44 @@ def test_a_binding_with_an_older_sequence_number_is_not_followed() -> None:
         mesh.deliver(S)
     assert mesh.vteps[2].vnis[VNI].macs[MAC].vtep == "10.255.1.2"
     assert IP not in mesh.vteps[2].vnis[VNI].neighbors
+
+
+def test_a_mac_frozen_by_a_remote_move_stays_where_it_was_and_follows_when_it_thaws() -> None:
+    mesh = _mesh(2, duplicates=DuplicateDetection(max_moves=4, freeze=True, freeze_ns=60 * S), ageing_ns=None)
+    _flap(mesh, 5)                                       # leaf2 counts hither, away, hither, away
+    frozen = mesh.vteps[1]
+    assert frozen.vnis[VNI].macs[MAC].duplicate
+    assert frozen.vnis[VNI].macs[MAC].kind is MacKind.LOCAL
+    assert not frozen.vnis[VNI].macs[MAC].announced
+    due = frozen.next_deadline_ns()
+    assert due is not None
+    mesh.note(1, frozen.tick(due))
+    mesh.deliver(due)
+    assert not frozen.vnis[VNI].macs[MAC].duplicate
+    assert frozen.vnis[VNI].macs[MAC].vtep == "10.255.1.1"
+    assert len(_routes(mesh)[f"[2]:[0]:[48]:[{MAC}]"]) == 1
+
+
+def test_a_gratuitous_arp_that_crossed_makes_a_binding_that_waits_for_its_mac() -> None:
+    mesh = _mesh(2)
+    packet = ArpPacket(Operation.REQUEST, MAC, IP, "00:00:00:00:00:00", IP)
+    _, actions = mesh.vteps[1].arp(VNI, packet, VXLAN_PORT, S)
+    assert not [one for one in actions if isinstance(one, Originate)]
+    neighbor = mesh.vteps[1].vnis[VNI].neighbors[IP]
+    assert (neighbor.kind, neighbor.active) == (NeighborKind.LOCAL, False)
+    assert mesh.vteps[1].vnis[VNI].macs[MAC].kind is MacKind.AUTO
+    mesh.say(1, VNI, MAC, IP, "p1", 2 * S)
+    assert neighbor.kind is NeighborKind.REMOTE
+    assert mesh.vteps[1].vnis[VNI].macs[MAC].vtep == "10.255.1.1"
+
+
+def test_a_host_that_turns_router_is_announced_anew() -> None:
+    vtep = Vtep(leaf(1, (VniConfig(VNI, ports=("p1",)),)))
+    flags = []
+    for router in (False, True, True):
+        advert = NdPacket(NdType.NEIGHBOR_ADVERTISEMENT, "2001:db8::1", "ff02::1", "2001:db8::1", MAC,
+                          "33:33:00:00:00:01", router=router)
+        actions = vtep.arp(VNI, advert, "p1", S)[1]
+        flags.append([read(one.attributes.ext_communities).nd_flags for one in actions if isinstance(one, Originate)
+                      if any(key.ip for key in one.keys)])
+    assert flags == [[0], [1], []]
