@@ -65,16 +65,17 @@ class FabricCollector(Collector):
             families = list(native if self._layer is None else self._layer.families(native))
             if self._last is not None and start_s > self._last[0]:
                 sim_s = (snapshot.time_ps - self._last[1]) / PS_PER_S
-                families.append(_single("fabric_sim_realtime_ratio", sim_s / (start_s - self._last[0])))
+                families.append(single("fabric_sim_realtime_ratio", sim_s / (start_s - self._last[0])))
             self._last = (start_s, snapshot.time_ps)
-            families.append(_single("fabric_scrape_duration_seconds", self._clock() - start_s))
+            families.append(single("fabric_scrape_duration_seconds", self._clock() - start_s))
         return families
 
 
-def _single(name: str, value: float) -> Metric:
+def single(name: str, value: float) -> Metric:
+    """A metric of the catalogue that has one series without labels."""
     spec = BY_NAME[name]
     family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
-    family.add_sample(name, {}, value)
+    family.add_sample(name, {}, float(value))
     return family
 
 

@@ -16,6 +16,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cli.report import EXPORTERS
+from fabric.cli.run import COMPAT
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.units import PS_PER_S, format_time_ps, parse_time_ps
 
@@ -31,9 +33,6 @@ if TYPE_CHECKING:  # loaded when there is something to serve
 
 DEFAULT_DILATION = 1000.0
 DEFAULT_LISTEN = "127.0.0.1:9464"
-COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
-PROFILES = ("ideal", "sonic", "sonic-10s", "hft")
-"""Names in telemetry/compat/registry.py and telemetry/seen_by/profiles.py, which --help must not load."""
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
 
@@ -61,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compat", choices=COMPAT,
                         help="serve the same values under the names of that exporter, for dashboards made for it; "
                              "scrape with honor_labels: true")
-    parser.add_argument("--as-seen-by", choices=PROFILES, default="ideal",
+    parser.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
                         help="show what the polls of a real exporter would have caught of it by now, instead of every "
                              "counter as it is (default ideal)")
     parser.add_argument("--out", metavar="DIR", type=Path, help="write a run directory, as `fabric run` does")
@@ -195,9 +194,9 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
 
 def _seen(args: argparse.Namespace, compiled: CompiledScenario, world: LiveWorld) -> Seen:
     from fabric.cli.live_seen import Seen  # noqa: PLC0415  only where it is asked for
-    from telemetry.seen_by.profiles import PROFILES as KNOWN  # noqa: PLC0415
+    from telemetry.seen_by.profiles import PROFILES  # noqa: PLC0415
 
-    return Seen(world, KNOWN[args.as_seen_by], compiled.fabric, args.dilation, compiled.seed)
+    return Seen(world, PROFILES[args.as_seen_by], compiled.fabric, args.dilation, compiled.seed)
 
 
 def _announce(args: argparse.Namespace, compiled: CompiledScenario, url: str, token: str | None,

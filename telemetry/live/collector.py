@@ -12,12 +12,13 @@ from prometheus_client.registry import Collector
 
 from fabric.engine.counters import Snapshot
 from fabric.units import PS_PER_S
+from telemetry.collect import single
 from telemetry.columns import SnapshotMetrics
 from telemetry.compat.model import Layer
 from telemetry.derive import RunInfo
 from telemetry.live.player import Observer, Phase, Player, Standing
 from telemetry.live.totals import Totals
-from telemetry.metrics import BY_NAME, CATALOGUE
+from telemetry.metrics import CATALOGUE
 
 _KEPT: Final = 2
 """Passes whose starting totals are remembered: a scrape may have looked just before the last pass ended."""
@@ -71,6 +72,8 @@ class LiveCollector(Collector, Observer):
 
     def describe(self) -> list[Metric]:
         """Names for the registry's check against duplicates; no snapshot is taken for it."""
+        if self._layer is not None:
+            return list(self._layer.described())
         return [Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in CATALOGUE]
 
     def collect(self) -> list[Metric]:
@@ -85,22 +88,15 @@ class LiveCollector(Collector, Observer):
                 native = self._totals[standing.number].added_to(self._metrics.families(snapshot))
                 families = list(native if self._layer is None else self._layer.families(native))
             families += self._pace(standing, start_s)
-            families.append(_single("fabric_scrape_duration_seconds", self._clock() - start_s))
+            families.append(single("fabric_scrape_duration_seconds", self._clock() - start_s))
         return families
 
     def _pace(self, at: Standing, now_s: float) -> Iterable[Metric]:
         if self._last is not None and now_s > self._last[0]:
             played_s = (at.elapsed_ps - self._last[1]) / PS_PER_S
-            yield _single("fabric_sim_realtime_ratio", played_s / (now_s - self._last[0]))
+            yield single("fabric_sim_realtime_ratio", played_s / (now_s - self._last[0]))
         self._last = now_s, at.elapsed_ps
-        yield _single("fabric_sim_dilation_ratio", at.dilation)
-        yield _single("fabric_sim_slipped_seconds_total", at.slipped_s)
-        yield _single("fabric_sim_passes_total", at.passes)
-        yield _single("fabric_sim_paused", at.phase is Phase.PAUSED)
-
-
-def _single(name: str, value: float) -> Metric:
-    spec = BY_NAME[name]
-    family = Metric(spec.family, spec.help, spec.kind.value, spec.unit)
-    family.add_sample(name, {}, float(value))
-    return family
+        yield single("fabric_sim_dilation_ratio", at.dilation)
+        yield single("fabric_sim_slipped_seconds_total", at.slipped_s)
+        yield single("fabric_sim_passes_total", at.passes)
+        yield single("fabric_sim_paused", at.phase is Phase.PAUSED)
