@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
 
     from rich.table import Table
 
+    from telemetry.anomaly.scan import Anomaly
     from telemetry.evaluate import Firing
     from telemetry.incidents import Incident
 
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     showing = actions.add_parser("show", help="alerts that a run would have fired, incidents, and how true they were")
     showing.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     showing.add_argument("--all", action="store_true", help="every alert by port, not only the incidents")
+    showing.add_argument("--anomalies", action="store_true",
+                         help="what detectors without thresholds notice in the same run (docs/anomaly.md)")
     listing = actions.add_parser("list", help="the alerts and what they mean")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
     ruling.add_argument("--out", metavar="DIR", type=Path,
@@ -65,6 +68,7 @@ def _show(args: argparse.Namespace) -> int:
     _checked_dilation(args)
     from fabric.cli.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
     from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from telemetry.anomaly.scan import scan  # noqa: PLC0415
     from telemetry.evaluate import evaluate_store  # noqa: PLC0415
     from telemetry.incidents import incidents  # noqa: PLC0415
     from telemetry.score import score  # noqa: PLC0415
@@ -74,21 +78,26 @@ def _show(args: argparse.Namespace) -> int:
     firings = evaluate_store(store, dilation=args.dilation).firings
     joined = incidents(firings, store, args.dilation)
     judged = score(joined, found.truth().to_pylist())
+    anomalies = scan(store) if args.anomalies else []
     if args.json:
         print(json.dumps({"dilation": args.dilation, "incidents": [it.as_json() for it in joined],
-                          "alerts": [_alert_json(it) for it in firings], "score": judged.as_json()}, indent=2))
+                          "alerts": [_alert_json(it) for it in firings], "score": judged.as_json(),
+                          **({"anomalies": [it.as_json() for it in anomalies]} if args.anomalies else {})}, indent=2))
         return 0
+    tables = [_incident_table(joined)] if joined else []
+    tables += [_firing_table(firings)] if args.all and firings else []
+    tables += [_anomaly_table(anomalies)] if anomalies else []
     if not firings:
         seen = "no fault was injected" if not judged.faults else f"{len(judged.faults)} injected fault(s) stayed unseen"
         print(f"no alert fired; {seen}")
-        return 0
-    tables = [_incident_table(joined)] + ([_firing_table(firings)] if args.all else [])
+    if args.anomalies and not anomalies:
+        print("no detector noticed anything")
     from rich.console import Console  # noqa: PLC0415  for people only
 
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     for table in tables:
         console.print(table)
-    if judged.faults:
+    if judged.faults and firings:
         hits = sum(it.delay_ns is not None for it in judged.faults)
         print(f"against the injected faults: {hits} of {len(judged.faults)} found, {judged.true_incidents} of "
               f"{judged.incidents} incidents name the root of one")
@@ -124,6 +133,19 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
     for it in firings:
         until = "end" if it.resolved_ns is None else format_time_ps(it.resolved_ns * PS_PER_NS)
         table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)
+    return table
+
+
+def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
+    from rich.table import Table  # noqa: PLC0415
+
+    from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
+
+    table = Table("At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None,
+                  pad_edge=False)
+    for it in anomalies:
+        table.add_row(format_time_ps(it.time_ns * PS_PER_NS), it.detector, it.metric, " ".join(it.labels.values()),
+                      f"{it.value:.4g}")
     return table
 
 

@@ -1,0 +1,1 @@
+"""Online detectors: one sample in, one score out, with a state that never grows."""

@@ -1,0 +1,169 @@
+"""The offline road: states of an alert, incidents with a root, and scores against the truth, from small stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from telemetry.alerts import BY_NAME, Severity
+from telemetry.evaluate import Firing, Offline, evaluate_store
+from telemetry.incidents import incidents
+from telemetry.promql.series import is_stale
+from telemetry.score import devices_of, score
+from telemetry.store import Store
+
+MS = 10**6
+
+
+def store(samples: int, series: dict[tuple[str, ...], Sequence[float]]) -> Store:
+    """('metric', 'label=value', ...) -> values, one a millisecond: one a nominal scrape; NaN: not there."""
+    found = Store()
+    for sample in range(samples):
+        found.begin(sample * MS)
+    found_series = {("fabric_sim_elapsed_seconds_total",): np.arange(samples) * 1e-3, **series}
+    for (metric, *pairs), values in found_series.items():
+        track = found.track(metric)
+        track.labels.append(tuple((name, value) for name, _, value in (pair.partition("=") for pair in pairs)))
+        row = np.array([len(track.labels) - 1], np.int32)
+        for sample, value in enumerate(values):
+            track.append(sample, row, np.array([float(value)]))
+    return found
+
+
+def up(values: Sequence[float]) -> dict[tuple[str, ...], Sequence[float]]:
+    return {("fabric_port_up", "device=leaf1", "port=e0"): values}
+
+
+def firings(of: Store, name: str) -> list[tuple[int, int, int | None]]:
+    return [(it.pending_ns // MS, it.firing_ns // MS, None if it.resolved_ns is None else it.resolved_ns // MS)
+            for it in Offline(of).firings(BY_NAME[name])]
+
+
+@pytest.mark.parametrize(("values", "seen"), [
+    ([1] * 20, []),
+    ([1] * 5 + [0] * 15, [(5, 7, None)]),
+    ([1] * 5 + [0] * 2 + [1] * 13, []),                            # two scrapes: pending, then gone
+    ([1] * 5 + [0] * 3 + [1] * 12, [(5, 7, 8)]),                   # 30 s are over at the third
+    ([0] * 4 + [1] * 4 + [0] * 12, [(0, 2, 4), (8, 10, None)]),
+])
+def test_an_alert_is_pending_then_firing_then_resolved(values: list[int],
+                                                       seen: list[tuple[int, int, int | None]]) -> None:
+    assert firings(store(20, up(values)), "FabricLinkDown") == seen
+
+
+def test_an_alert_without_for_fires_at_once() -> None:
+    dropped = {("fabric_pg_dropped_packets_total", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [2] * 15,
+               ("fabric_pg_lossless", "device=leaf1", "port=e0", "priority=3"): [1] * 20}
+    assert firings(store(20, dropped), "FabricLosslessDrop") == [(5, 5, None)]
+
+
+def test_a_series_that_vanishes_ends_its_alert_and_one_that_never_was_is_silent() -> None:
+    gone = store(20, up([0] * 10 + [float("nan")] * 10))
+    assert firings(gone, "FabricLinkDown") == [(0, 2, 10)]
+    assert firings(store(20, {}), "FabricLinkDown") == []
+
+
+def test_a_run_without_samples_has_no_alerts() -> None:
+    assert evaluate_store(Store()).firings == []
+
+
+def test_evaluations_come_as_often_as_the_dilation_says() -> None:
+    run = store(20, up([0] * 20))
+    assert len(evaluate_store(run, dilation=15_000).grid_ns) == 20
+    slow = evaluate_store(run, dilation=150_000)
+    assert len(slow.grid_ns) == 20, "windows and evaluations stretch alike"
+    assert [it.firing_ns for it in slow.firings] == [2 * MS]
+
+
+def test_a_recorded_row_that_is_absent_is_stale_and_not_old() -> None:
+    queue = ("device=leaf1", "port=e0", "queue=3")
+    run = store(10, {("fabric_ecn_marked_packets_total", *queue): range(10),
+                     ("fabric_ecn_eligible_packets_total", *queue): [0] + [9] * 9})
+    offline = Offline(run)
+    name = "device_port_queue:fabric_ecn_marked:ratio_rate1m"
+    kept = offline._database.series(name)[0].values
+    assert not is_stale(kept)[1]
+    assert is_stale(kept)[-1], "nothing eligible passed in the last minute"
+
+
+def firing(name: str, *, begin: int = 0, end: int | None = None, **labels: str) -> Firing:
+    return Firing(BY_NAME[name], labels, begin * MS, (begin + 2) * MS, None if end is None else end * MS, 0.5)
+
+
+STORM = firing("FabricPfcStorm", begin=2, device="leaf1", port="e0", priority="3", peer_device="host1")
+
+
+def paused(port: str, begin: int, end: int | None = None) -> Firing:
+    return firing("FabricPfcPauseRatioHigh", begin=begin, end=end, device="spine1", port=port, priority="3")
+
+
+def test_what_a_storm_explains_is_its_incident_and_its_host_the_root() -> None:
+    found = incidents([STORM, paused("e0", 4), paused("e1", 5)], store(20, {}))
+    assert len(found) == 1
+    assert (found[0].root_device, found[0].severity) == ("host1", Severity.CRITICAL)
+    assert found[0].headline.startswith("host1 kept leaf1:e0")
+    assert found[0].devices == ("host1", "leaf1", "spine1")
+    assert (found[0].began_ns, found[0].fired_ns, found[0].ended_ns) == (2 * MS, 4 * MS, None)
+    assert found[0].as_json()["alerts"] == {"FabricPfcStorm": 1, "FabricPfcPauseRatioHigh": 2}
+
+
+def test_two_roots_at_one_time_are_two_incidents() -> None:
+    other = replace(STORM, labels={**STORM.labels, "device": "leaf9", "peer_device": "host9"})
+    assert [it.root_device for it in incidents([STORM, other], store(20, {}))] == ["host1", "host9"]
+
+
+def test_one_root_long_after_is_another_incident() -> None:
+    before, after = (firing("FabricLosslessDrop", begin=begin, end=end, device="leaf1", port="e0", priority="3")
+                     for begin, end in ((0, 3), (12, 15)))
+    assert len(incidents([before, after], store(20, {}))) == 2
+    soon = replace(after, pending_ns=6 * MS)
+    assert len(incidents([before, soon], store(20, {}))) == 1, "a quiet minute is 4 ms"
+
+
+def test_both_ends_of_one_cable_are_one_incident() -> None:
+    cable = {("fabric_port_info", "device=leaf1", "port=e0", "peer_device=spine1", "peer_port=e9"): [1] * 20,
+             ("fabric_port_info", "device=spine1", "port=e9", "peer_device=leaf1", "peer_port=e0"): [1] * 20}
+    ends = [firing("FabricLinkDown", device="leaf1", port="e0"), firing("FabricLinkDown", device="spine1", port="e9")]
+    assert len(incidents(ends, store(20, cable))) == 1
+    assert len(incidents(ends, store(20, {}))) == 2, "without the cable nothing joins them"
+
+
+def test_pauses_without_a_cause_alert_take_the_root_that_most_samples_name() -> None:
+    def cause(root: str) -> tuple[str, ...]:
+        return ("fabric_pfc_pause_cause_info", "device=spine1", "port=e0", "priority=3", f"root_device={root}")
+    nan = float("nan")
+    run = store(20, {cause("leaf1"): [nan] * 5 + [1] * 10 + [nan] * 5, cause("leaf2"): [nan] * 15 + [1] * 5})
+    assert [it.root_device for it in incidents([paused("e0", 6)], run)] == ["leaf1"]
+    assert [it.root_device for it in incidents([paused("e0", 6)], store(20, {}))] == [""]
+
+
+TRUTH = {"name": "broken-nic", "kind": "pause-storm", "objects": {"hosts": ["host1"], "links": None},
+         "start_ns": 1 * MS, "end_ns": 20 * MS}
+
+
+def test_a_fault_is_found_by_an_incident_that_names_its_device_in_time() -> None:
+    found = score(incidents([STORM], store(20, {})), [TRUTH])
+    assert (found.precision, found.recall, found.delay_ns) == (1.0, 1.0, 3 * MS)
+
+
+@pytest.mark.parametrize("truth", [{**TRUTH, "objects": {"hosts": ["host2"]}}, {**TRUTH, "start_ns": 0, "end_ns": MS}])
+def test_another_device_or_another_time_is_a_miss_and_a_false_incident(truth: dict[str, object]) -> None:
+    found = score(incidents([STORM], store(20, {})), [truth])
+    assert (found.precision, found.recall, found.delay_ns) == (0.0, 0.0, None)
+
+
+def test_without_incidents_or_faults_there_is_no_share() -> None:
+    assert (score([], []).precision, score([], []).recall) == (None, None)
+    assert score([], [TRUTH]).recall == 0.0
+
+
+@pytest.mark.parametrize(("objects", "devices"), [
+    ({"links": ["leaf1:Ethernet0--spine1:Ethernet8"], "bit_error_ratio": 1e-6}, {"leaf1", "spine1"}),
+    ({"ports": ["leaf1:Ethernet0", "leaf1:Ethernet4"], "changes": {}}, {"leaf1"}),
+    ({"hosts": ["host1"], "switches": ["s1"], "via": ["s2"]}, {"host1", "s1"}),
+])
+def test_devices_of_a_truth_record_are_those_that_were_broken(objects: dict[str, object], devices: set[str]) -> None:
+    assert devices_of({"objects": objects}) == devices
