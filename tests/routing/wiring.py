@@ -9,6 +9,9 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from fabric.overlay.evpn_attributes import ENCAPSULATION_VXLAN, pmsi_ingress_replication
+from fabric.overlay.evpn_nlri import EVPN, Payload, mac_ip_key, multicast_key
+from fabric.overlay.rd import auto_rd
 from fabric.routing.bgp.actions import Action, Close, Connect, RoutesChanged, Send
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, prefix_key
 from fabric.routing.bgp.attributes import Attributes
@@ -150,3 +153,21 @@ def originate_loopbacks(wiring: Wiring) -> None:
     for name, speaker in wiring.speakers.items():
         wiring.act(name, speaker.originate(IPV4_UNICAST, (prefix_key(speaker.config.router_id + "/32"),),
                                            Attributes(med=0), wiring.now_ns))
+
+
+def originate_hosts(wiring: Wiring, per_leaf: int) -> None:
+    """EVPN routes as FRR has them: a MAC and a MAC+IP route per host and a multicast route per leaf, one VNI."""
+    for name, speaker in wiring.speakers.items():
+        if name.startswith("spine"):
+            continue
+        number, address = speaker.config.asn - 65100, speaker.config.router_id
+        vtep, rd = bytes(map(int, address.split("."))), auto_rd(address, 2)
+        target = b"\0\2" + speaker.config.asn.to_bytes(2) + (10100).to_bytes(4)
+        its = Attributes(ext_communities=(ENCAPSULATION_VXLAN, target))
+        keys: list[bytes] = []
+        for host in range(per_leaf):
+            mac = f"02:00:{number >> 8:02x}:{number & 255:02x}:{host >> 8:02x}:{host & 255:02x}"
+            keys += [mac_ip_key(rd, mac), mac_ip_key(rd, mac, f"172.16.{number}.{host}")]
+        wiring.act(name, speaker.originate(EVPN, keys, its, wiring.now_ns, next_hop=vtep, payload=Payload((10100,))))
+        flood = Attributes(ext_communities=its.ext_communities, pmsi_tunnel=pmsi_ingress_replication(10100, address))
+        wiring.act(name, speaker.originate(EVPN, (multicast_key(rd, address),), flood, wiring.now_ns, next_hop=vtep))

@@ -31,6 +31,9 @@ class Rejected(Enum):
     OWN_NEXT_HOP = "RFC 4271 section 6.3: next hop is this router"
     POLICY = "import policy"
 
+    __hash__ = object.__hash__
+    """Members are unique; Enum's own hash runs in Python, for every route that a loop turns away."""
+
 
 Judged = tuple[tuple[bytes, ...], Verdict | Rejected]
 """Routes, and what becomes of them."""
