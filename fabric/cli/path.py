@@ -143,5 +143,5 @@ def _when(subject: Subject, time_ps: int) -> str:
     text = f"{subject.compiled.name} {moment_text(time_ps)}"
     if later:
         text += f"; cables or routes change at {', '.join(format_time_ps(moment) for moment in later[:4])}"
-        text += f" and {len(later) - 4} more times" if len(later) > 4 else ""
+        text += f", ... ({len(later)} moments)" if len(later) > 4 else ""
     return text

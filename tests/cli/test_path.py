@@ -90,6 +90,21 @@ def test_a_flow_on_the_dead_cable_is_said_to_be_lost_until_routes_follow(capsys:
     pytest.fail("no flow took the dead cable")
 
 
+def test_spines_with_an_as_each_loop_over_a_leaf_for_a_moment_and_spines_of_one_as_do_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """RFC 7938 section 5.2.1: after a failure a spine with an AS of its own believes the way over another leaf."""
+    found = {}
+    for spine_asn in ("shared", "distinct"):
+        bgp = f"{{update_delay: 100us, fib_delay: 10us, carrier_delay: 10us, prune_delay: 5us, spine_asn: {spine_asn}}}"
+        _, answered = answer(capsys, FAILURE, "--set", "routing=bgp", "--set", "run.reroute_delay=null", "--set",
+                             f"bgp={bgp}", "--at", "400us")
+        found[spine_asn] = [answered["routes"][kind] for kind in ("no_route", "loops", "valleys", "buffer_cycles")]
+    assert found["shared"] == [1, 0, 0, 0]
+    assert found["distinct"][0] == 0
+    assert min(found["distinct"][1:]) > 0
+
+
 def test_vxlan_hashes_the_outer_header_with_its_entropy_port(capsys: pytest.CaptureFixture[str]) -> None:
     sets = ["--set", "vxlan={}"]
     code, found = answer(capsys, "host1", "host5", FAILURE, *sets)
