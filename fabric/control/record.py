@@ -51,7 +51,7 @@ class FloodChange(NamedTuple):
 
 
 class BindingsChange(NamedTuple):
-    """A VTEP knows, or forgets, IP addresses of a VNI: what it answers ARP from."""
+    """A VTEP knows, or no longer knows, hosts behind other VTEPs: what it answers ARP from."""
 
     time_ns: int
     router: int

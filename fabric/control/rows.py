@@ -29,6 +29,49 @@ class RowChange(NamedTuple):
     ports: Ports
 
 
+class FloodRow(NamedTuple):
+    """A leaf replicates the broadcasts of a VNI to these leaves from now on; rows of the data plane."""
+
+    time_ns: int
+    switch: int
+    vni: int
+    vteps: tuple[int, ...]
+
+
+class KnownRow(NamedTuple):
+    """A leaf can, or can no longer, answer ARP for a host behind another leaf; rows of the data plane."""
+
+    time_ns: int
+    switch: int
+    host: int
+    known: bool
+
+
+def flood_rows(run: ControlRun) -> Iterator[FloodRow]:
+    """Flood lists at time 0, and every later change in order of time."""
+    nodes = [router.node for router in run.plan.routers]
+    for router, floods in enumerate(run.floods_at_start):
+        for vni, vteps in floods.items():
+            yield FloodRow(0, nodes[router], vni, tuple(sorted(nodes[vtep] for vtep in vteps)))
+    for change in run.floods:
+        yield FloodRow(change.time_ns, nodes[change.router], change.vni,
+                       tuple(sorted(nodes[vtep] for vtep in change.vteps)))
+
+
+def known_rows(run: ControlRun) -> Iterator[KnownRow]:
+    """What leaves can answer ARP for at time 0 (those that can), and every later change in order of time."""
+    host_of = {(it.vni, it.ip): it.node for it in run.plan.endpoints if it.node >= 0}
+    nodes = [router.node for router in run.plan.routers]
+    for router, known in enumerate(run.bindings_at_start):
+        for place in sorted(known & host_of.keys()):
+            yield KnownRow(0, nodes[router], host_of[place], known=True)
+    for change in run.bindings:
+        for ip, _ in change.bindings:
+            host = host_of.get((change.vni, ip))
+            if host is not None:
+                yield KnownRow(change.time_ns, nodes[change.router], host, change.known)
+
+
 class Rows:
     """All rows of a fabric, from time 0 on.
 

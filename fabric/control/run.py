@@ -36,6 +36,8 @@ class ControlRun:
     """Per router: (VNI, MAC) -> where it believes the endpoint."""
     floods_at_start: tuple[Mapping[int, tuple[int, ...]], ...]
     """Per router: VNI -> routers to which its VTEP replicates broadcast."""
+    bindings_at_start: tuple[frozenset[tuple[int, str]], ...]
+    """Per router: (VNI, IP) of remote hosts for which its VTEP can answer ARP."""
     routes: tuple[RouteChange, ...]
     locations: tuple[LocationChange, ...]
     floods: tuple[FloodChange, ...]
@@ -72,9 +74,11 @@ def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[Contr
     routes = tuple(switch.routes() for switch in network.switches)
     locations = tuple(switch.locations() for switch in network.switches)
     floods = tuple(switch.floods() for switch in network.switches)
+    bindings = tuple(switch.bindings() for switch in network.switches)
     network.schedule(events)
     network.advance(duration_ns)
     return ControlRun(
         plan, config, tuple(events), seed, network.epoch_ns, converged_ns, start_messages, routes, locations, floods,
+        bindings,
         tuple(recorder.routes), tuple(recorder.locations), tuple(recorder.floods), tuple(recorder.bindings_changed),
         tuple(recorder.sessions), tuple(recorder.convergence))

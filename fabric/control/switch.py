@@ -22,7 +22,7 @@ from fabric.overlay.actions import Action as OverlayAction
 from fabric.overlay.actions import FloodListChanged, MacsChanged, NeighborsChanged, Originate, Withdraw
 from fabric.overlay.config import VniConfig, VtepConfig
 from fabric.overlay.evpn_nlri import EVPN
-from fabric.overlay.mac import MacKind
+from fabric.overlay.mac import MacKind, NeighborKind
 from fabric.overlay.vtep import Host, Vtep
 from fabric.routing.bgp.actions import Action, RoutesChanged
 from fabric.routing.bgp.afi import IPV4_UNICAST
@@ -262,7 +262,7 @@ class Switch:
                 self._recorder.flood(now_ns, self.row, action.vni, self._routers(action.vteps))
             elif isinstance(action, NeighborsChanged):
                 self._recorder.bindings(now_ns, self.row, action.vni, action.bindings,
-                                        known=action.kind is not None)
+                                        known=action.kind is NeighborKind.REMOTE)
         return asked
 
     def _relocate(self, change: MacsChanged, now_ns: int) -> None:
@@ -295,6 +295,11 @@ class Switch:
                 elif entry.kind is MacKind.REMOTE:
                     found[vni, mac] = self._routers((entry.vtep,))[0], -1
         return found
+
+    def bindings(self) -> frozenset[tuple[int, str]]:
+        """(VNI, IP) of hosts behind other VTEPs for which this one can answer ARP, now."""
+        return frozenset((vni, ip) for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())
+                         for ip, entry in table.neighbors.items() if entry.kind is NeighborKind.REMOTE)
 
     def floods(self) -> dict[int, tuple[int, ...]]:
         """VNI -> routers to which broadcast is replicated, now."""

@@ -11,6 +11,7 @@ import pytest
 from fabric.control import events as e
 from fabric.control.config import Bfd, ControlConfig
 from fabric.control.record import Convergence
+from fabric.control.rows import flood_rows, known_rows
 from fabric.control.run import ControlRun
 from fabric.overlay.evpn_nlri import EVPN, key_of
 from fabric.overlay.views import arp_cache, evpn_mac
@@ -287,3 +288,20 @@ def test_a_crashed_leaf_takes_its_hosts_away_and_brings_them_back() -> None:
     away, back = (run.at(moment).switches[here.row("leaf3")].locations() for moment in (S, 6 * S))
     assert not mine & set(away)
     assert mine <= set(back)
+
+
+def test_flood_lists_and_arp_knowledge_follow_the_routes() -> None:
+    here = world(leaves=3)
+    leaf, host = here.row("leaf1"), here.plan.endpoints[0]
+    run = here.run([e.HostGone(0, host.mac, host.vni, leaf), e.RouterCrash(S, leaf, carrier=False)], until_ms=3_000)
+    node = {name: here.fabric.by_name[name].id for name in ("leaf1", "leaf2", "leaf3")}
+    floods = {(row.switch, row.vni): row.vteps for row in flood_rows(run) if row.time_ns == 0}
+    assert floods[node["leaf2"], host.vni] == (node["leaf1"], node["leaf3"])
+    later = {(row.switch, row.vni): row.vteps for row in flood_rows(run)}
+    assert later[node["leaf2"], host.vni] == (node["leaf3"],)
+    at_start = {(row.switch, row.host) for row in known_rows(run) if row.time_ns == 0}
+    local = {(here.fabric.peer_of(it.first_port).id, it.id) for it in here.fabric.hosts}
+    assert at_start == {(node[name], it.id) for name in node for it in here.fabric.hosts} - local
+    gone = [row for row in known_rows(run) if row.host == host.node and row.time_ns > 0]
+    assert [row.known for row in gone] == [False, False]
+    assert {row.switch for row in gone} == {node["leaf2"], node["leaf3"]}
