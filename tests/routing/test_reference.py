@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from fabric.report import frr_bgp
 from fabric.routing.bgp.afi import IPV4_UNICAST, address_text, prefix_key
 from fabric.routing.bgp.attributes import path_text
-from fabric.routing.bgp.views import neighbors_json, summary_json, table_detail_json, table_json
 from tests.routing.wiring import Wiring, leaf_spine, originate_loopbacks
 
 SWITCHES = ("spine1", "spine2", "leaf1", "leaf2")
@@ -69,13 +69,6 @@ def test_ipv4_tables_are_those_of_frr(distilled: dict[str, Any], stage: str) -> 
     assert compared >= 8
 
 
-def shape(value: Any, depth: int = 9) -> Any:  # noqa: ANN401  any JSON
-    """Keys all the way down; of lists the first element."""
-    if isinstance(value, dict):
-        return {name: shape(inner, depth - 1) for name, inner in value.items()} if depth else {}
-    return [shape(value[0], depth - 1)] if isinstance(value, list) and value else type(value).__name__
-
-
 def raw(frr: Path, switch: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((frr / "2x2" / "0-initial" / f"{switch}.json").read_text(encoding="utf-8"))
     return found["frr"]  # type: ignore[no-any-return]
@@ -92,7 +85,7 @@ def settled(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_the_table_in_json_is_frrs(frr: Path, switch: str) -> None:
-    theirs, mine = raw(frr, switch)["bgp_ipv4"], table_json(laboratory("0-initial").speakers[switch], IPV4_UNICAST)
+    theirs, mine = raw(frr, switch)["bgp_ipv4"], frr_bgp.ipv4(laboratory("0-initial").speakers[switch])
     assert set(theirs) == set(mine)
     assert set(theirs["routes"]) == set(mine["routes"])
     for prefix, paths in theirs["routes"].items():
@@ -103,47 +96,14 @@ def test_the_table_in_json_is_frrs(frr: Path, switch: str) -> None:
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_the_detail_in_json_is_frrs(frr: Path, switch: str) -> None:
-    mine = table_detail_json(laboratory("0-initial").speakers[switch], IPV4_UNICAST)
-    for prefix, (head, *paths) in raw(frr, switch)["bgp_ipv4_detail"]["routes"].items():
-        my_head, *my_paths = mine["routes"][prefix]
-        assert {name: value for name, value in my_head.items() if name not in VOLATILE} == {
-            name: value for name, value in head.items() if name not in VOLATILE}
-        assert settled(my_paths) == settled(paths), prefix
-
-
-@pytest.mark.parametrize("switch", SWITCHES)
 def test_prefix_counters_are_frrs_also_for_routes_sent_back(frr: Path, switch: str) -> None:
     wiring = laboratory("0-initial")
-    mine = summary_json(wiring.speakers[switch], wiring.now_ns)["ipv4Unicast"]
+    mine = frr_bgp.summary(wiring.speakers[switch], wiring.now_ns)["ipv4Unicast"]
     theirs = raw(frr, switch)["bgp_summary"]["ipv4Unicast"]
     for name, row in theirs["peers"].items():
         for field in ("pfxRcd", "pfxSnt", "state", "hostname", "remoteAs"):
             assert mine["peers"][name][field] == row[field], field
     assert mine["bestPath"] == theirs["bestPath"]
-
-
-NOT_OURS = {"localRole", "remoteRole", "extendedOptionalParametersLength", "portLocal", "portForeign", "nexthopGlobal",
-            "nexthopLocal", "estimatedRttInMsecs", "readThread", "writeThread", "lastResetTimerMsecs", "lastResetDueTo",
-            "lastResetCode", "externalBgpNbrMaxHopsAway", "bgpTimerConfiguredConditionalAdvertisementsSec"}
-
-
-@pytest.mark.parametrize("switch", SWITCHES)
-def test_neighbours_in_json_have_frrs_fields(frr: Path, switch: str) -> None:
-    wiring = laboratory("0-initial")
-    mine = neighbors_json(wiring.speakers[switch], wiring.now_ns)
-    for name, theirs in raw(frr, switch)["bgp_neighbors"].items():
-        assert set(theirs) - set(mine[name]) <= NOT_OURS
-        for field in ("remoteAs", "localAs", "nbrExternalLink", "hostname", "remoteRouterId", "bgpState", "hostLocal",
-                      "hostForeign", "bgpTimerHoldTimeMsecs", "bgpTimerKeepAliveIntervalMsecs", "connectRetryTimer"):
-            assert mine[name][field] == theirs[field], field
-        absent = {"addPath", "longLivedGracefulRestart", "longLivedGracefulRestartByPeer"}
-        assert set(theirs["neighborCapabilities"]) - set(mine[name]["neighborCapabilities"]) == absent
-        assert mine[name]["messageStats"].keys() == theirs["messageStats"].keys()
-        ipv4 = mine[name]["addressFamilyInfo"]["ipv4Unicast"]
-        assert shape(ipv4) == shape(theirs["addressFamilyInfo"]["ipv4Unicast"])
-        for field in ("acceptedPrefixCounter", "sentPrefixCounter"):
-            assert ipv4[field] == theirs["addressFamilyInfo"]["ipv4Unicast"][field], field
 
 
 def test_spines_of_different_as_open_valleys_as_measured() -> None:
