@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from fabric.configs.jsonfile import JsonText, refuse
 from fabric.configs.model import Binding, Curve, Device, Port, QosMap, Scheduler, Tunnel, Vlan, Watchdog, Wred
 from fabric.configs.nvue_buffers import PfcProfile, add_buffers
+from fabric.configs.nvue_commands import Commands
 from fabric.configs.nvue_reader import Reader, is_nvue
 from fabric.configs.yamlfile import YamlText
 from fabric.units import parse_rate_bps
@@ -45,7 +46,7 @@ class _Profiles:
     pause: frozenset[str]
 
 
-def parse_nvue(source: JsonText | YamlText, file: str) -> Device:
+def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
     """One startup.yaml or its JSON. Raises InputErrors where it is none."""
     if not is_nvue(source.value):
         raise refuse(file, "no 'set' mapping of NVUE in it", "give /etc/nvue.d/startup.yaml or `nv config show`")
@@ -208,26 +209,34 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
-    for key in reader.at("interface"):
-        row = reader.at("interface", key)
-        for name in _names(str(key)):
-            if name.startswith("swp") and row.get("type", "swp") == "swp" and "." not in name:
-                if len(reader.device.ports) >= _MAX_PORTS:
-                    raise refuse(str(reader.device.place(reader.where("interface", key))),
-                                 f"more than {_MAX_PORTS} ports", "give one file per switch")
-                reader.device.ports[name] = _port(reader, ("interface", key), name, profiles, watchdog)
-        if str(key).startswith("swp"):
+    written = [str(key) for key in reader.at("interface")]
+    keys: dict[str, list[str]] = {}
+    for key in written:
+        for name in _names(key) if key.startswith("swp") else ():
+            if len(keys) >= _MAX_PORTS:
+                raise refuse(str(reader.device.place(reader.where("interface", key))), f"more than {_MAX_PORTS} ports",
+                             "give one file per switch")
+            if name.startswith("swp") and "." not in name:
+                keys.setdefault(name, []).append(key)
+        if key.startswith("swp"):
             reader.only(("interface", key), _PORT)
             reader.only(("interface", key, "qos"), _PORT_QOS)
             reader.only(("interface", key, "link"), _LINK)
-    for key in reader.at("interface"):
-        if reader.at("interface", key, "bridge", "domain"):
+    bridged = [(key, reader.at("interface", key, "bridge", "domain")) for key in written]
+    bonds = [(key, reader.at("interface", key, "bond", "member")) for key in written]
+    reader.unfold(keys)
+    for name in keys:
+        if reader.at("interface", name).get("type", "swp") == "swp":
+            reader.device.ports[name] = _port(reader, ("interface", name), name, profiles, watchdog)
+    for key, domain in bridged:
+        if domain:
             vlan = reader.device.vlans.setdefault("switched", Vlan("switched", reader.where("interface", key), None))
-            vlan.members = (*vlan.members, *(name for name in _names(str(key)) if name in reader.device.ports))
-        for member in reader.at("interface", key, "bond", "member"):
+            vlan.members = (*vlan.members, *(name for name in _names(key) if name in reader.device.ports))
+    for key, members in bonds:
+        for member in members:
             for name in _names(str(member)):
                 if name in reader.device.ports:
-                    reader.device.ports[name].lag = str(key)
+                    reader.device.ports[name].lag = key
 
 
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:

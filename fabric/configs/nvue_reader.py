@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from fabric.configs.jsonfile import JsonText
 from fabric.configs.model import Defect, Device, Unread, Where
+from fabric.configs.nvue_commands import Commands
 from fabric.configs.yamlfile import YamlText
 
 _MAX_LIST: Final = 1024
@@ -22,7 +23,7 @@ def is_nvue(value: Any) -> bool:  # noqa: ANN401
 class Reader:
     """One file, and the device it fills."""
 
-    def __init__(self, source: JsonText | YamlText, file: str) -> None:
+    def __init__(self, source: JsonText | YamlText | Commands, file: str) -> None:
         self.source = source
         self.top: dict[str, Any] = {}
         self.base: Where = ()
@@ -34,6 +35,8 @@ class Reader:
                 self.base = (str(number), "set") if isinstance(source.value, list) else ("set",)
             if isinstance(row, dict) and isinstance(row.get("header"), dict):
                 header = row["header"]
+        self._keys: dict[str, list[str]] = {}
+        self._written: dict[str, Any] = {}
         self.device = Device(Path(file).stem, file, "nvue", source)
         self.device.hwsku = str(header.get("model", ""))
 
@@ -50,13 +53,26 @@ class Reader:
         found: dict[str, Any] = here
         return found
 
+    def unfold(self, keys: dict[str, list[str]]) -> None:
+        """Give each interface what all keys that mean it say: 'swp1-32' for all and 'swp7' for one, as NVUE folds."""
+        self._written = self.at("interface")
+        merged = {name: _merge([self.at("interface", key) for key in its]) for name, its in keys.items()}
+        self.top = {**self.top, "interface": {**self._written, **merged}}
+        self._keys = keys
+
     def where(self, *path: str) -> Where:
-        """Path of a construct in the file."""
+        """Path of a construct in the file: of an unfolded interface, below the key that says most of the path."""
+        if len(path) > 1 and path[0] == "interface" and path[1] in self._keys:
+            key = max(self._keys[path[1]], key=lambda it: _depth(self._written.get(it), path[2:]))
+            path = ("interface", key, *path[2:])
         return (*self.base, *path)
 
     def bad(self, path: tuple[str, ...], text: str, check: str = "R5") -> None:
         """Remember something wrong."""
-        self.device.defects.append(Defect(check, self.where(*path), ".".join(path)[:120], text))
+        where = self.where(*path)
+        found = Defect(check, where, ".".join(where[len(self.base):])[:120], text)
+        if found not in self.device.defects[-4:]:          # one key of many interfaces is one defect
+            self.device.defects.append(found)
 
     def only(self, path: tuple[str, ...], known: tuple[str, ...]) -> None:
         """List every key of a mapping that is not known."""
@@ -113,3 +129,24 @@ class Reader:
                     yield number, value, (*path, key)
 
 
+
+
+def _merge(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mappings laid over each other; where two say something else, the later one wins."""
+    if len(rows) == 1:
+        return rows[0]
+    found: dict[str, Any] = {}
+    for row in rows:
+        for key, value in row.items():
+            held = found.get(key)
+            found[key] = _merge([held, value]) if isinstance(held, dict) and isinstance(value, dict) else value
+    return found
+
+
+def _depth(tree: Any, path: tuple[str, ...]) -> int:  # noqa: ANN401
+    """How many words of a path a tree has."""
+    for number, word in enumerate(path):
+        if not isinstance(tree, dict) or word not in tree:
+            return number
+        tree = tree[word]
+    return len(path)

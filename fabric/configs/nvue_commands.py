@@ -1,0 +1,80 @@
+"""`nv config show -o commands`: lines of `nv set a b c` -> the tree that startup.yaml would have, with their lines.
+
+The last word of a line is a value, or one of several; a word that is set below later becomes a mapping. Words that
+stand for a mapping of their own are listed, since a command does not say. Source: NVUE CLI guide.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Final
+
+from fabric.configs.jsonfile import FixedLines
+from fabric.configs.model import Where
+
+_HOLD: Final = frozenset(("interface", "member", "domain"))
+"""Keys whose values are names of further mappings."""
+_EMPTY: Final = frozenset(("roce", "pfc-watchdog", "vxlan"))
+"""Words that switch something on by being there."""
+_MAX_WORDS: Final = 24
+
+
+class Commands:
+    """The commands of one file as a value with places, as a reader of YAML or JSON has it."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = FixedLines()
+        self.duplicates: list[tuple[Where, int, int]] = []
+        self.unread: list[tuple[int, str]] = []
+        tree: dict[str, Any] = {}
+        for number, raw in enumerate(text.splitlines(), 1):
+            line = raw.strip().removeprefix("cumulus@switch:~$ ")
+            if not line or line.startswith("#"):
+                continue
+            try:
+                words = shlex.split(line)
+            except ValueError:
+                words = []
+            if words[:2] != ["nv", "set"] or not 3 <= len(words) <= _MAX_WORDS:
+                self.unread.append((number, line[:80]))
+                continue
+            self._set(tree, words[2:], number)
+        self.value: dict[str, Any] = {"set": tree}
+
+    def line(self, where: Where) -> int:
+        """The line of the longest part of a path that some command set."""
+        return self._lines.line(where)
+
+    def _set(self, tree: dict[str, Any], words: list[str], number: int) -> None:
+        for depth in range(1, len(words) + 1):
+            self._lines.note(("set", *words[:depth]), number)
+        here = tree
+        *path, last = words
+        for word in path[:-1]:
+            here = _mapping(here, word)
+        if not path:
+            here.setdefault(last, {})
+        elif last in _EMPTY or path[-1] in _HOLD:
+            _mapping(_mapping(here, path[-1]), last)
+        else:
+            _value(here, path[-1], last)
+
+
+def _mapping(here: dict[str, Any], word: str) -> dict[str, Any]:
+    """The mapping below a word; what was a value of it becomes a key."""
+    held = here.get(word, {})
+    if not isinstance(held, dict):
+        held = {str(one): {} for one in (held if isinstance(held, list) else [held])}
+    here[word] = held
+    found: dict[str, Any] = held
+    return found
+
+
+def _value(here: dict[str, Any], word: str, value: str) -> None:
+    held = here.get(word)
+    if isinstance(held, dict):
+        held.setdefault(value, {})
+    elif held is None or held == value:
+        here[word] = value
+    else:
+        here[word] = [*(held if isinstance(held, list) else [held]), value]

@@ -1,0 +1,79 @@
+"""`nv set` lines mean what the same startup.yaml means."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from fabric.configs.load import parse_device
+
+COMMANDS = """nv set system hostname leaf01
+nv set qos roce
+nv set qos roce mode lossless
+nv set qos pfc default-global switch-priority 3
+nv set qos pfc default-global cable-length 40
+nv set qos mapping default-global trust l3
+nv set qos mapping default-global dscp 26 switch-priority 3
+nv set qos egress-scheduler heavy traffic-class 3,5 mode dwrr
+nv set qos egress-scheduler heavy traffic-class 3,5 bw-percent 40
+nv set qos traffic-pool roce-lossless memory-percent 50
+nv set interface swp1-2 link mtu 9216
+nv set interface swp1-2 link speed 400G
+nv set interface swp1 qos pfc-watchdog
+nv set interface swp2 qos egress-scheduler profile heavy
+nv set interface bond1 bond member swp1-2
+"""
+YAML = """set:
+  system: {hostname: leaf01}
+  qos:
+    roce: {mode: lossless}
+    pfc: {default-global: {switch-priority: {'3': {}}, cable-length: 40}}
+    mapping: {default-global: {trust: l3, dscp: {'26': {switch-priority: 3}}}}
+    egress-scheduler: {heavy: {traffic-class: {'3,5': {mode: dwrr, bw-percent: 40}}}}
+    traffic-pool: {roce-lossless: {memory-percent: 50}}
+  interface:
+    swp1-2: {link: {mtu: 9216, speed: 400G}}
+    swp1: {qos: {pfc-watchdog: {}}}
+    swp2: {qos: {egress-scheduler: {profile: heavy}}}
+    bond1: {bond: {member: {swp1-2: {}}}}
+"""
+
+
+def meaning(text: str, file: str) -> dict[str, Any]:
+    device = parse_device(text, file)
+    assert not device.defects
+    assert not device.unread
+    found = asdict(device)
+    for name in ("file", "locator"):
+        found.pop(name)
+    return found
+
+
+def test_commands_and_yaml_mean_the_same() -> None:
+    commands, yaml = meaning(COMMANDS, "leaf01.txt"), meaning(YAML, "leaf01.txt")
+    assert commands == yaml
+    assert commands["ports"]["swp1"]["mtu"] == 9216
+    assert commands["ports"]["swp1"]["watchdog"]
+    assert commands["ports"]["swp2"]["queues"][3]["scheduler"] == "egress-scheduler heavy 3"
+    assert [port["mtu"] for port in commands["ports"].values()] == [9216, 9216]
+
+
+def test_a_port_has_what_every_key_that_means_it_says_and_the_line_of_the_one_that_does() -> None:
+    device = parse_device(YAML, "leaf01.yaml")
+    port = device.ports["swp2"]
+    assert (port.mtu, port.speed_mbps, port.lag, port.watchdog) == (9216, 400_000, "bond1", None)
+    lines = YAML.splitlines()
+    assert "swp1-2" in lines[device.place(port.where).line - 1]
+
+
+def test_a_place_is_the_line_of_the_command() -> None:
+    device = parse_device(COMMANDS, "leaf01.txt")
+    assert device.place(("set", "interface", "swp2", "qos")).line == 14
+
+
+@pytest.mark.parametrize("line", ["nv unset qos roce", "nv set", "nv set 'x", "ip link set up", "nv set " + "a " * 40])
+def test_what_is_no_nv_set_is_listed_with_its_line(line: str) -> None:
+    device = parse_device(COMMANDS + line + "\n", "leaf01.txt")
+    assert [item.place.line for item in device.unread] == [16]
