@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabric.errors import InputErrors, Problem
+
+if TYPE_CHECKING:  # pyarrow is loaded when there is something to show
+    from fabric.report.rundir import RunDir
 
 _TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "events")
 
@@ -29,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="filters",
         help="only rows that match: port=leaf1:*, class=3, fct_ns>200us; repeatable",
     )
-    parser.add_argument("--format", choices=("table", "csv", "json"), help="default table")
+    parser.add_argument(
+        "--format",
+        choices=("table", "csv", "json", "jsonl"),
+        help="default table; jsonl writes events as a log store takes them, one object a line with a wall clock time "
+        "counted from the start of the run",
+    )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
@@ -40,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     style = _checked(args)
     found = RunDir.open(args.directory)
+    if style == "jsonl":
+        _print_lines(found)
+        return 0
     if args.table == "summary":
         if style == "json":
             print(json.dumps(found.summary, indent=2))
@@ -56,6 +69,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _print_lines(run: RunDir) -> None:
+    """The event log for a log store: a second of simulated time is a second."""
+    from fabric.report.eventlines import as_json, lines_of_run  # noqa: PLC0415
+
+    for line in lines_of_run(run, datetime.fromisoformat(run.manifest["started"])):
+        print(as_json(line))
+
+
 def _checked(args: argparse.Namespace) -> str:
     """The format; every problem of the options together."""
     problems = []
@@ -64,7 +85,13 @@ def _checked(args: argparse.Namespace) -> str:
     if args.top is not None and args.top < 1:
         problems.append(Problem("--top", f"{args.top} rows are none", "give 1 or more"))
     style = "json" if args.json else args.format or "table"
-    if args.table == "summary":
+    if style == "jsonl":
+        given = {"--sort": args.sort, "--ascending": args.ascending, "--top": args.top, "--filter": args.filters}
+        problems += [Problem(name, "has no effect on --format jsonl", "filter the lines, with jq for one")
+                     for name, value in given.items() if value]
+        if args.table != "events":
+            problems.append(Problem("--format", f"jsonl writes events, not {args.table}", "name the table: events"))
+    elif args.table == "summary":
         given = {"--sort": args.sort, "--ascending": args.ascending, "--top": args.top, "--filter": args.filters}
         problems += [
             Problem(name, "has no effect on the summary", "name a table: " + ", ".join(_TABLES[1:]))

@@ -17,12 +17,12 @@ from prometheus_client.samples import Sample
 
 _ADDED: Final = frozenset({"counter", "histogram"})
 
-Series = tuple[str, tuple[tuple[str, str], ...]]
-"""(sample name, sorted labels)."""
+Series = tuple[str, frozenset[tuple[str, str]]]
+"""(sample name, labels)."""
 
 
 def _series(sample: Sample) -> Series:
-    return sample.name, tuple(sorted(sample.labels.items()))
+    return sample.name, frozenset(sample.labels.items())
 
 
 class Totals:

@@ -74,7 +74,8 @@ def _ports(now: Snapshot, look: _Look, before: _Look, count: int) -> list[Row]:
     lossless = (per_class(now.ports["pfc_classes"]) > 0) | (look.paused_ps > 0)
     port, class_ = np.nonzero(lossless)
     paused = (look.paused_ps - before.paused_ps)[port, class_] / window_ps
-    busy = (look.busy_ps - before.busy_ps)[port] / window_ps
+    # A frame counts as sent from its beginning, so that a window may hold a little more than its length.
+    busy = np.minimum((look.busy_ps - before.busy_ps)[port] / window_ps, 1.0)
     order = np.lexsort((port, -busy, -look.paused_ps[port, class_], -paused))[:count]
     still = per_class(now.ports["paused"])
     return [{"device": fabric.node_of(at).name, "port": fabric.ports[at].name, "priority": c,
