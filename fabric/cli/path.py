@@ -67,10 +67,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps: int) -> Document:
-    from fabric.report.explain_path import explain_path  # noqa: PLC0415
+    from fabric.report.explain_path import apart, explain_path  # noqa: PLC0415
 
     asked = _asked(subject, words[0], words[1], args)
     at = subject.at(time_ps)
+    if not subject.may_send(asked.src.id, asked.dst.id):
+        src, dst = (subject.tenants.get(it.id, "no tenant") for it in (asked.src, asked.dst))
+        return apart(asked, src, dst, _when(subject, time_ps))
     return explain_path(at, subject.rates(at), asked, _when(subject, time_ps), ports=args.json)
 
 
@@ -128,7 +131,7 @@ def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Doc
         raise InputErrors("options", problems)
     at = subject.at(time_ps)
     walked = check_routes(subject.fabric, at.next_ports,
-                          [[host.id for host in hosts] for hosts in at.classes().values()], at.dead)
+                          [[host.id for host in hosts] for hosts in at.classes().values()], at.dead, subject.may_send)
     found = survey(at, _ROCE_PORT if args.dport is None else args.dport)
     return explain_routes(at, f"Routes of {subject.compiled.name}", _when(subject, time_ps), walked, found,
                           group_loads(at), expected_max_over_mean, chance_of_max)

@@ -64,6 +64,14 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
          Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),))))
 
 
+def apart(asked: Asked, src_tenant: str, dst_tenant: str, title: str) -> Document:
+    """The answer for hosts of two tenants: there is no path, and there should be none."""
+    return Document(
+        f"{asked.src.name} → {asked.dst.name}", title, Status.NEUTRAL,
+        f"No path: {asked.src.name} is in {src_tenant}, {asked.dst.name} in {dst_tenant}.",
+        (Prose("No leaf takes the routes of another tenant; `fabric evpn check-isolation` proves it."),), ())
+
+
 def path_text(fabric: Fabric, ports: tuple[int, ...]) -> str:
     """'host1:eth0 → leaf1:Ethernet16 → ... → host9'."""
     names = [fabric.port_name(port) for port in ports]

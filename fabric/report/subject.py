@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -81,6 +81,19 @@ class Subject:
                               "`routing: bgp` in the scenario, or --set routing=bgp, gives it one; `fabric route` and "
                               "`fabric path` show its routes as they are")
         return self.compiled.control.at(time_ps // PS_PER_NS)
+
+    @cached_property
+    def tenants(self) -> Mapping[int, str]:
+        """NodeId of a host -> its tenant, 'blue (VNI 10100)'; empty where there is no overlay with a control plane."""
+        run = self.compiled.control
+        if run is None:
+            return {}
+        names = {it.vni: it.tenant for router in run.plan.routers for it in router.vnis}
+        return {it.node: f"{names[it.vni]} (VNI {it.vni})" for it in run.plan.endpoints if it.node >= 0}
+
+    def may_send(self, source: int, target: int) -> bool:
+        """Whether packets of one host are for another to receive: both in one tenant, or no tenants at all."""
+        return not self.tenants or self.tenants.get(source) == self.tenants.get(target) is not None
 
     def underlay(self, switch: Node, time_ps: int) -> Underlay:
         """What BGP installed in a switch besides routes to hosts, at a moment; nothing without a control plane."""

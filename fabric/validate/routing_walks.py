@@ -55,7 +55,8 @@ class Findings:
 
 
 def check_routes(fabric: Fabric, next_ports: NextPorts, classes: Iterable[Sequence[int]],
-                 down: frozenset[int] = frozenset()) -> Findings:
+                 down: frozenset[int] = frozenset(),
+                 may_send: Callable[[int, int], bool] = lambda _source, _target: True) -> Findings:
     """Walk every way.
 
     Parameters
@@ -64,16 +65,17 @@ def check_routes(fabric: Fabric, next_ports: NextPorts, classes: Iterable[Sequen
     next_ports : (switch, host) -> ports
     classes : iterable of sequences of int    hosts (NodeId) with the same routes but for the last hop
     down : frozenset of int    ports by which nothing arrives
+    may_send : (host, host) -> bool    whether the first has anything to do with the second: tenants of an overlay
 
     Returns: Findings. Raises: nothing.
     """
     level = levels(fabric).tolist()
-    entries = sorted({fabric.peer_of(port).id for host in fabric.hosts for port in host.ports})
     graph: nx.DiGraph[int] = nx.DiGraph()
     found: dict[str, list[Fault]] = {name: [] for name in ("no_route", "dead_link", "loops", "valleys")}
     for hosts in classes:
         one = _OneTarget(fabric, next_ports, level, down, hosts, found)
-        one.walk(entries)
+        one.walk(sorted({fabric.peer_of(port).id for host in fabric.hosts if may_send(host.id, hosts[0])
+                         for port in host.ports}))
         graph.add_edges_from(one.waits())
     return Findings(**{name: tuple(faults) for name, faults in found.items()},
                     buffer_cycles=tuple(tuple(cycle) for cycle in cycles(graph)))

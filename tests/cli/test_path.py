@@ -105,6 +105,19 @@ def test_spines_with_an_as_each_loop_over_a_leaf_for_a_moment_and_spines_of_one_
     assert min(found["distinct"][1:]) > 0
 
 
+def test_tenants_are_apart_and_that_is_no_black_hole(capsys: pytest.CaptureFixture[str]) -> None:
+    tenants = "{name: blue, vni: 10100, hosts: ['host[1-8]']}, {name: red, vni: 10200, hosts: ['host9', 'host1?']}"
+    within = "{kind: messages, messages: [{src: host1, dst: host5, size: 4KB}]}"
+    sets = ("--set", f"vxlan={{tenants: [{tenants}]}}", "--set", f"workload=[{within}]", "--set", "expectations=[]")
+    scenario = str(ROOT / "scenarios" / "bgp-spine-failure.yml")
+    code, found = answer(capsys, scenario, *sets)
+    assert (code, found["routes"]["no_route"]) == (0, 0)
+    _, found = answer(capsys, "host1", "host9", scenario, *sets)
+    assert found["verdict"] == "No path: host1 is in blue (VNI 10100), host9 in red (VNI 10200)."
+    _, found = answer(capsys, "host1", "host5", scenario, *sets)
+    assert found["verdict"].startswith("Takes path")
+
+
 def test_vxlan_hashes_the_outer_header_with_its_entropy_port(capsys: pytest.CaptureFixture[str]) -> None:
     sets = ["--set", "vxlan={}"]
     code, found = answer(capsys, "host1", "host5", FAILURE, *sets)
