@@ -398,19 +398,13 @@ def test_an_unnumbered_neighbour_gets_ipv4_routes_over_its_link_local_address_rf
     assert speaker.peers["swp1"].session.own_capabilities().extended_next_hop == ((1, 1, 2),)
 
 
-def test_a_lone_peer_is_not_told_its_own_routes_and_two_peers_are_as_in_frr() -> None:
+def test_peers_are_told_their_own_routes_too_as_in_frr_and_refuse_them() -> None:
     wiring = line(65001, 65002)
     announce(wiring, "r1", NET)
     wiring.start()
     wiring.settle()
-    assert list(wiring.speakers["r2"].adj_rib_out("10.0.1.1", IPV4_UNICAST)) == []
-    two = leaf_spine(2, 2)
-    originate_loopbacks(two)
-    two.start()
-    two.settle()
-    told = {key for keys, *_ in two.speakers["leaf1"].adj_rib_out("10.1.1.0", IPV4_UNICAST) for key in keys}
-    assert prefix_key("10.255.0.1/32") in told
-    assert len(told) == 4
+    assert [keys for keys, *_ in wiring.speakers["r2"].adj_rib_out("10.0.1.1", IPV4_UNICAST)] == [(NET,)]
+    assert wiring.speakers["r1"].peers["10.0.1.2"].rejected == {Rejected.AS_LOOP: 1}
 
 
 def test_stopping_says_cease_and_closes() -> None:

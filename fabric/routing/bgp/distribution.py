@@ -60,11 +60,6 @@ class Distributor:
         group = self.groups.get((family, outbound))
         if group is None:
             group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
-        if group.active and len(group.members) == 1:
-            # From now on the one that was alone is told its own routes too, as FRR does.
-            group.pending.update(dict.fromkeys(
-                one for one in group.table.groups
-                if one.selection is not None and one.selection.best.source.name in group.members))
         group.members[peer.neighbor.name] = peer.local_bytes
         peer.groups[family] = group
 

@@ -188,8 +188,6 @@ class UpdateGroup:
         best = group.selection.best
         if self._per_key:
             return self._judge(best, next(iter(group.members)))
-        if len(self.members) == 1 and best.source.name in self.members:
-            return None                                      # FRR: alone in its group, it is not told its own routes
         source = best.source
         where = (best.attributes.wire, best.next_hop, source.external, source.client,
                  0 if self.outbound.external else source.router_id)
@@ -204,8 +202,6 @@ class UpdateGroup:
     def _judge(self, best: Path, key: bytes | None) -> Sent | None:
         out, family, its = self.outbound, self.table.family, best.attributes
         source = best.source
-        if len(self.members) == 1 and source.name in self.members:
-            return None
         if Community.NO_ADVERTISE in its.communities:
             return None
         if out.external and any(community in its.communities for community in _NOT_TO_EXTERNAL):
