@@ -52,7 +52,7 @@ class Defect:
     """Something wrong with the file as such: a dangling reference, a value outside its range."""
 
     check: str
-    """Id of the check that reports it: R1 to R8."""
+    """Id of the check that reports it: R1 to R9."""
     where: Where
     object: str
     text: str

@@ -26,6 +26,7 @@ from fabric.configs.model import (
     Watchdog,
     Wred,
 )
+from fabric.configs.sonic_musts import check_musts
 from fabric.configs.sonic_routing import read_routing
 from fabric.configs.sonic_rows import Rows, Value
 from fabric.configs.sonic_schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
@@ -62,6 +63,7 @@ def parse_sonic(source: JsonText, file: str) -> Device:
     _network(rows, device)
     _overlay(rows, device)
     read_routing(rows, device)
+    check_musts(rows, device)
     for table, (where, text, count) in rows.brackets.items():
         rows.defect("R3", where, table, f"{count} references such as '{text[:60]}' have the syntax of version_3_0_2 "
                     "and older")

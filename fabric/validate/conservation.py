@@ -87,7 +87,7 @@ def _one_map(state: State) -> bool:
 
 def _classes(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
     """(3) Per switch and class: packets in = out + queued + dropped (frames lost in flight are drops that never came
-    in).
+    in; replicated broadcasts come in as often as they are copied).
     """
     if state.config[0]["ack_strict"] != 0:
         return  # there, ACKs pass through control queues, outside the classes
@@ -102,6 +102,7 @@ def _classes(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Ite
                                                                                                                  N_CLASSES)
     if not _one_map(state):
         balance = balance.sum(axis=1, keepdims=True)
+        balance[len(fabric.hosts):, 0] += state.switches["net_copies"][: len(fabric.switches)]
     for switch in range(len(fabric.hosts), len(fabric.nodes)):
         for c in np.flatnonzero(balance[switch]):
             missing = int(balance[switch, c])

@@ -39,7 +39,8 @@ def test_lists_and_ranges_in_keys_are_spread_over_ports_and_indices() -> None:
 
 
 def test_references_in_brackets_mean_the_same_as_plain_ones() -> None:
-    device = read(one_port(BUFFER_PROFILE={"x": {"pool": "[BUFFER_POOL|p]"}}, BUFFER_POOL={"p": {"type": "ingress"}},
+    device = read(one_port(BUFFER_PROFILE={"x": {"pool": "[BUFFER_POOL|p]", "size": "0"}},
+                           BUFFER_POOL={"p": {"type": "ingress", "mode": "dynamic"}},
                            BUFFER_PG={"Ethernet0|3": {"profile": "[BUFFER_PROFILE|x]"}}))
     assert device.ports["Ethernet0"].groups[3].profile == "x"
     assert device.profiles["x"].pool == "p"
@@ -52,7 +53,8 @@ def test_references_in_brackets_mean_the_same_as_plain_ones() -> None:
     ({"BUFFER_PG": {"Ethernet0|5-3": {"profile": "NULL"}}}, "R5", "5-3"),
     ({"BUFFER_PG": {"Ethernet0|0-999": {"profile": "NULL"}}}, "R5", "0-999"),
     ({"BUFFER_PG": {"Ethernet0": {"profile": "NULL"}}}, "R5", "port|index"),
-    ({"BUFFER_PROFILE": {"x": {"dynamic_th": "8"}}}, "R5", "-8..7"),
+    ({"BUFFER_PROFILE": {"x": {"pool": "p", "size": "0", "dynamic_th": "8"}},
+      "BUFFER_POOL": {"p": {"type": "ingress", "mode": "dynamic"}}}, "R5", "-8..7"),
     ({"PFC_WD": {"Ethernet0": {"detection_time": "20"}}}, "R5", "100..5000"),
     ({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "40"}}}, "R5", "40m"),
     ({"SCHEDULER": {"s": {"weight": 0}}}, "R5", "1..100"),
@@ -69,8 +71,8 @@ def test_what_the_switch_would_refuse_is_a_defect(tables: dict[str, Any], check:
 
 
 def test_two_profiles_on_one_group_are_a_defect_and_the_same_one_twice_is_not() -> None:
-    profiles = {"a": {"pool": "p"}, "b": {"pool": "p"}}
-    pool = {"p": {"type": "ingress"}}
+    profiles = {"a": {"pool": "p", "size": "0"}, "b": {"pool": "p", "size": "0"}}
+    pool = {"p": {"type": "ingress", "mode": "dynamic"}}
     for second, expected in (("b", ["R4"]), ("a", [])):
         device = read(one_port(BUFFER_PROFILE=profiles, BUFFER_POOL=pool, BUFFER_PG={
             "Ethernet0|3-4": {"profile": "a"}, "Ethernet0|3": {"profile": second}}))
@@ -229,3 +231,30 @@ def test_a_shared_headroom_pool_makes_the_private_part_small_without_an_oversubs
     profile = device.profile_of(device.ports["Ethernet0"].groups[3])
     assert profile is not None
     assert profile.size_bytes == profile.xon_bytes < profile.xoff_bytes
+
+
+POOL = {"p": {"type": "ingress", "mode": "dynamic"}}
+
+
+@pytest.mark.parametrize(("tables", "name", "word"), [
+    ({"BUFFER_POOL": {"p": {"size": "5"}}}, "BUFFER_POOL|p", "no type and no mode"),
+    ({"BUFFER_POOL": POOL, "BUFFER_PROFILE": {"x": {"size": "0", "dynamic_th": "0"}}}, "BUFFER_PROFILE|x", "no pool"),
+    ({"PFC_WD": {"Ethernet0": {"action": "drop"}}}, "PFC_WD|Ethernet0", "no detection_time"),
+    ({"SCHEDULER": {"s": {"type": "STRICT", "cir": "100", "pir": "50"}}}, "SCHEDULER|s", "pir 50 needs a cir"),
+    ({"SCHEDULER": {"s": {"type": "STRICT", "pbs": "50"}}}, "SCHEDULER|s", "pbs 50 needs a cbs"),
+    ({"BUFFER_POOL": {"p": {**POOL["p"], "size": "5", "percentage": "50"}}}, "BUFFER_POOL|p", "without size"),
+    ({"WRED_PROFILE": {"w" * 33: {"ecn": "ecn_all"}}}, "WRED_PROFILE|" + "w" * 33, "33 characters"),
+    ({"VXLAN_TUNNEL": {name: {"src_ip": "10.0.0.1"} for name in "abc"}}, "VXLAN_TUNNEL", "3 rows, the switch takes 2"),
+    ({"PORT": {"Ethernet0": {"speed": "400000", "lanes": "1,2,3,4"}, "Ethernet8": {"lanes": "4,5"}}}, "PORT|Ethernet8",
+     "lane 4 is Ethernet0's already")])
+def test_what_yang_asks_for_beside_right_values_is_a_defect(tables: dict[str, Any], name: str, word: str) -> None:
+    (defect,) = read({**one_port(), **tables}).defects
+    assert (defect.check, defect.object) == ("R9", name)
+    assert word in defect.text
+
+
+def test_a_dynamic_headroom_profile_and_the_global_row_of_the_watchdog_need_less() -> None:
+    device = read(one_port(BUFFER_POOL=POOL, BUFFER_PROFILE={"x": {"pool": "p", "headroom_type": "dynamic",
+                                                                   "dynamic_th": "0"}},
+                           PFC_WD={"GLOBAL": {"POLL_INTERVAL": "200"}}))
+    assert not device.defects

@@ -49,6 +49,7 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
     ("R5", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, dynamic_th="8")),
     ("R6", E, "leaf1", f"BUFFER_PROFILE|{LOSSLESS}", put("leaf1", "BUFFER_PROFILE", LOSSLESS, static_th="9")),
     ("R7", E, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", speed=None)),
+    ("R9", E, "leaf1", "PFC_WD|Ethernet0", put("leaf1", "PFC_WD", "Ethernet0", detection_time=None)),
     ("B1", E, "leaf1", "BUFFER_POOL", put("leaf1", "BUFFER_POOL", "ingress_lossless_pool", size="60800000")),
     ("B2", W, "leaf1", "BUFFER_POOL|ingress_lossless_pool", put("leaf1", "BUFFER_POOL", "ingress_lossless_pool",
                                                                 xoff="20000")),

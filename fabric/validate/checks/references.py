@@ -109,4 +109,11 @@ R8: Final = check(
     consequence="the last value wins without a word; what was reviewed is not what runs", remedy="remove one of them",
     source="RFC 8259 section 4 (names SHOULD be unique)")(_defects("R8"))
 
-CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8)
+R9: Final = check(
+    "R9", E, "required field missing, or fields that exclude each other",
+    condition="mandatory fields are there; pir >= cir, pbs >= cbs; percentage without size; a lane has one port",
+    consequence="YANG refuses the load, or orchagent skips the row with a line in syslog",
+    remedy="add the field, or remove the one that contradicts",
+    source="sonic-yang-models mandatory and must; sonic-swss pfcwdorch.cpp l.318")(_defects("R9"))
+
+CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9)
