@@ -58,7 +58,7 @@ class Network:
         self.config = config
         self.now_ns = 0
         self.epoch_ns = 0
-        self.recorder = Recorder()
+        self.recorder = Recorder([(it.vni, it.mac) for it in plan.endpoints])
         memory = Memory(families(plan))
         self.switches = [Switch(plan, router, config, self.recorder, memory) for router in plan.routers]
         self.transports = [self._transport(cable) for cable in plan.cables]

@@ -6,10 +6,11 @@ network has converged.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from fabric.control.events import ControlEvent
+from fabric.control.events import ControlEvent, HostGone, HostSeen
 from fabric.control.forwarding import Ports
 from fabric.wire.iana import HEADER_BYTES, MessageType
 
@@ -94,17 +95,30 @@ class Convergence:
     """Rows of forwarding tables (prefix or endpoint) that changed."""
     routers: set[int] = field(default_factory=set)
     """Routers whose forwarding changed."""
+    times: int = 1
+    """How many events share this record: all of the churn of endpoints does."""
+    slowest_ns: int | None = None
+    """Of churn: longest time from one endpoint's event to the last switch that knew of it."""
+
+    is_churn: bool = False
 
     @property
     def convergence_ns(self) -> int | None:
-        """From the event to the last change of forwarding; None: nothing changed."""
+        """From the event to the last change of forwarding, of churn for the slowest endpoint; None: nothing changed."""
+        if self.is_churn:
+            return self.slowest_ns
         return None if self.last_fib_ns is None else self.last_fib_ns - self.time_ns
 
 
 class Recorder:
     """Collects what happens; given to every switch."""
 
-    def __init__(self) -> None:
+    def __init__(self, endpoints: Collection[tuple[int, str]] = ()) -> None:
+        """`endpoints`: (VNI, MAC) of the plan's; whatever else comes and goes is churn."""
+        self._endpoints = frozenset(endpoints)
+        self._current: Convergence | None = None
+        self._churn: Convergence | None = None
+        self._churned_ns: dict[tuple[int, str], int] = {}
         self.epoch_ns: int | None = None
         self.last_change_ns = 0
         self.sends = 0
@@ -125,8 +139,19 @@ class Recorder:
     def happened(self, now_ns: int, event: ControlEvent) -> None:
         """A dated event begins; what follows is put down to it. Events of one moment share one record."""
         time_ns = now_ns - (self.epoch_ns or 0)
-        if not self.convergence or self.convergence[-1].time_ns != time_ns:
-            self.convergence.append(Convergence(event, time_ns))
+        if isinstance(event, HostSeen | HostGone) and (event.vni, event.mac) not in self._endpoints:
+            self._churned_ns[event.vni, event.mac] = now_ns
+            if self._churn is not None:
+                self._churn.times += 1
+                return
+            self._churn = Convergence(event, time_ns, is_churn=True)
+            self.convergence.append(self._churn)
+            # An event that may still be at work stays the one that routes and messages are put down to.
+            self._current = self._current or self._churn
+            return
+        if self._current is None or self._current is self._churn or self._current.time_ns != time_ns:
+            self._current = Convergence(event, time_ns)
+            self.convergence.append(self._current)
 
     def sent(self, now_ns: int, data: bytes) -> None:
         """Messages leave a router."""
@@ -136,10 +161,10 @@ class Recorder:
             if len(data) > HEADER_BYTES:
                 self.last_change_ns = now_ns
             return
-        if self.convergence:
+        here = self._current
+        if here is not None:
             if data is not self._counted[0]:
                 self._counted = (data, *_count(data))
-            here = self.convergence[-1]
             here.messages += self._counted[1]
             here.updates += self._counted[2]
             here.message_bytes += len(data)
@@ -150,8 +175,8 @@ class Recorder:
         if self.epoch_ns is None:
             return
         self.sessions.append(SessionChange(now_ns - self.epoch_ns, router, peer, up, reason))
-        if self.convergence:
-            here = self.convergence[-1]
+        here = self._current
+        if here is not None:
             here.sessions_gained += up
             here.sessions_lost += not up
             if not up:
@@ -160,9 +185,9 @@ class Recorder:
     def loc_rib(self, now_ns: int) -> None:
         """Some router selected other routes."""
         self.last_change_ns = now_ns
-        if self.epoch_ns is not None and self.convergence:
+        if self.epoch_ns is not None and self._current is not None:
             self._reacted(now_ns)
-            self.convergence[-1].last_rib_ns = now_ns - self.epoch_ns
+            self._current.last_rib_ns = now_ns - self.epoch_ns
 
     def route(self, now_ns: int, router: int, key: bytes, ports: Ports) -> None:
         """A switch forwards a prefix differently."""
@@ -174,9 +199,18 @@ class Recorder:
     def location(self, now_ns: int, router: int, vni: int, mac: str, vtep: int | None, port: int) -> None:
         """A switch believes an endpoint elsewhere."""
         self.last_change_ns = now_ns
-        if self.epoch_ns is not None:
-            self.locations.append(LocationChange(now_ns - self.epoch_ns, router, vni, mac, vtep, port))
+        if self.epoch_ns is None:
+            return
+        self.locations.append(LocationChange(now_ns - self.epoch_ns, router, vni, mac, vtep, port))
+        since_ns = self._churned_ns.get((vni, mac))
+        if self._churn is None or since_ns is None:
             self._forwarding(now_ns, router)
+            return
+        churn = self._churn
+        churn.slowest_ns = max(churn.slowest_ns or 0, now_ns - since_ns)
+        churn.last_fib_ns = now_ns - self.epoch_ns
+        churn.fib_changes += 1
+        churn.routers.add(router)
 
     def flood(self, now_ns: int, router: int, vni: int, vteps: tuple[int, ...]) -> None:
         """A flood list changed."""
@@ -191,15 +225,15 @@ class Recorder:
             self.bindings_changed.append(BindingsChange(now_ns - self.epoch_ns, router, vni, bindings, known))
 
     def _forwarding(self, now_ns: int, router: int) -> None:
-        if self.convergence:
-            here = self.convergence[-1]
+        here = self._current
+        if here is not None:
             here.last_fib_ns = now_ns - (self.epoch_ns or 0)
             here.fib_changes += 1
             here.routers.add(router)
 
     def _reacted(self, now_ns: int) -> None:
-        here = self.convergence[-1]
-        if here.first_reaction_ns is None:
+        here = self._current
+        if here is not None and here.first_reaction_ns is None:
             here.first_reaction_ns = now_ns - (self.epoch_ns or 0)
 
 

@@ -2,8 +2,8 @@
 
 Convergence is the control plane's own record. What was lost is counted in the data plane: packets without a route,
 towards a dead link, or gone in a silent one, from the sample before the event to the sample after the last change of
-forwarding (to the next event where forwarding never changed). Messages under way are those posted before that window's
-end and not done at its beginning.
+forwarding, and, in all, to the next event: where routes settle on a black hole, more is lost afterwards. Messages under way are those posted before forwarding had settled and not done when the event happened.
+Endpoints that are no hosts of the scenario share one line and lose nothing here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # annotations only: reading results must not load the compile
 REASONS: Final = (DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.INJECTED, DropReason.TTL)
 """How packets end that routing sent astray, or not yet elsewhere."""
 MAX_EVENTS: Final = 200
-"""Events listed one by one; churn makes thousands, which are counted."""
+"""Events listed one by one, the churn of endpoints as one of them; the rest are counted."""
 
 Losses = tuple[NDArray[np.int64], NDArray[np.int64]]
 """(sample times in ns, packets lost since the start until then), ascending."""
@@ -56,9 +56,9 @@ def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int
     """The section; see the module's docstring for how it counts."""
     end_ns = now.time_ps // PS_PER_NS
     records = [record for record in control.convergence if record.time_ns < end_ns]
-    bounds = [record.time_ns for record in records[1:]] + [end_ns]
-    rows = [_row(control, record, min(bound, end_ns), now, ideal_ps, losses, sampling_ns)
-            for record, bound in zip(records[:MAX_EVENTS], bounds, strict=False)]
+    moments = [record.time_ns for record in records if not record.is_churn] + [end_ns]
+    rows = [_row(control, record, next((it for it in moments if it > record.time_ns), end_ns), now, ideal_ps, losses,
+                 sampling_ns) for record in records[:MAX_EVENTS]]
     return {
         "design": str(control.config.design), "routers": len(control.plan.routers),
         "sessions": len(control.plan.cables), "converged_ns": control.converged_ns,
@@ -71,13 +71,17 @@ def _row(control: ControlRun, record: Convergence, bound_ns: int, now: Snapshot,
     last_ns = record.last_fib_ns
     open_ns = bound_ns if last_ns is None else min(last_ns, bound_ns)
     under_way, others = _slowdowns(now, ideal_ps, record.time_ns, open_ns)
+    name = (f"churn: {record.times:,} endpoints joined or left" if record.is_churn
+            else describe(record.event, control.plan))
     return {
-        "event": describe(record.event, control.plan), "time_ns": record.time_ns,
+        "event": name, "time_ns": record.time_ns,
         "reaction_ns": None if record.first_reaction_ns is None else record.first_reaction_ns - record.time_ns,
         "convergence_ns": record.convergence_ns, "sessions_lost": record.sessions_lost,
         "sessions_gained": record.sessions_gained, "updates": record.updates, "messages": record.messages,
         "message_bytes": record.message_bytes, "fib_changes": record.fib_changes, "switches": len(record.routers),
-        "packets_lost": _lost(losses, record.time_ns, open_ns, sampling_ns), **under_way,
+        "packets_lost": 0 if record.is_churn else _lost(losses, record.time_ns, bound_ns, sampling_ns),
+        "packets_lost_converging": 0 if record.is_churn else _lost(losses, record.time_ns, open_ns, sampling_ns),
+        **under_way,
         "others_slowdown_p50": others}
 
 
@@ -116,7 +120,7 @@ def routing_metrics(section: Mapping[str, Any] | None) -> dict[str, int | None]:
                               "bgp.sessions_lost"))
     times = [row["convergence_ns"] for row in section["events"] if row["convergence_ns"] is not None]
     return {"convergence.max": max(times) * PS_PER_NS if times else None,
-            "convergence.lost": sum(row["packets_lost"] for row in section["events"]),
+            "convergence.lost": sum(row["packets_lost_converging"] for row in section["events"]),
             "convergence.events": section["n_events"], "bgp.updates": section["updates"],
             "bgp.sessions_lost": section["sessions_lost"]}
 
@@ -135,6 +139,8 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
             continue
         took = format_time_ps(row["convergence_ns"] * PS_PER_NS)
         cost = f"{row['packets_lost']:,} packets lost" if row["packets_lost"] else "no packet lost"
+        later = row["packets_lost"] - row["packets_lost_converging"]
+        cost += f", {later:,} of them after routes had settled on a black hole" if later else ""
         hit = ""
         if row["slowdown_p50"] is not None:
             hit = (f"; {row['messages_under_way']:,} messages under way, median slowdown {row['slowdown_p50']:.2f}"

@@ -107,8 +107,23 @@ def test_churn_of_other_endpoints_changes_no_hosts_routes() -> None:
 def test_thousands_of_endpoints_a_minute_come_and_go() -> None:
     result = compiled({"kind": "endpoint-churn", **CASES["endpoint-churn"]})
     assert result.control is not None
-    assert 50 <= len(result.control.convergence) <= 110          # 600,000 a minute for 8 ms: 80
-    assert sum(record.updates for record in result.control.convergence) > 100
+    [churn] = result.control.convergence
+    assert 50 <= churn.times <= 110          # 600,000 a minute for 8 ms: 80
+    assert churn.updates > 100
+    assert churn.convergence_ns is not None
+    assert churn.convergence_ns < 3 * 100_000 + 50_000 + 1_000        # learning, and three hops of update_delay
+
+
+def test_churn_takes_nothing_from_the_record_of_another_event() -> None:
+    churn = {"kind": "endpoint-churn", **CASES["endpoint-churn"]}
+    lost = {"kind": "link-down", "link": "leaf1--spine1", "at": "2ms"}
+    alone, both = compiled(lost).control, compiled(lost, churn).control
+    assert alone is not None
+    assert both is not None
+    [mine] = alone.convergence
+    [other] = [record for record in both.convergence if not record.is_churn]
+    assert (mine.fib_changes, mine.sessions_lost, mine.routers) == (
+        other.fib_changes, other.sessions_lost, other.routers)
 
 
 def test_a_run_that_is_saved_and_restored_in_the_middle_ends_with_the_same_digest(tmp_path: Path) -> None:
