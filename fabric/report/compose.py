@@ -300,7 +300,8 @@ def _routing(evidence: Evidence) -> Iterable[Block]:
              ("convergence_ns", "Converged after", Unit.NS), ("sessions_lost", "Session ends lost", Unit.COUNT),
              ("updates", "Updates", Unit.COUNT), ("fib_changes", "Forwarding changes", Unit.COUNT),
              ("packets_lost", "Packets lost", Unit.COUNT),
-             ("packets_lost_converging", "until converged", Unit.COUNT), ("messages_under_way", "Messages under way", Unit.COUNT),
+             ("packets_lost_converging", "until converged", Unit.COUNT),
+             ("messages_under_way", "Messages under way", Unit.COUNT),
              ("messages_failed", "of them failed", Unit.COUNT), ("slowdown_p50", "Median slowdown", Unit.TIMES),
              ("others_slowdown_p50", "that of the others", Unit.TIMES))
     left = section["n_events"] - len(section["events"])

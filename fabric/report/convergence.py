@@ -2,7 +2,8 @@
 
 Convergence is the control plane's own record. What was lost is counted in the data plane: packets without a route,
 towards a dead link, or gone in a silent one, from the sample before the event to the sample after the last change of
-forwarding, and, in all, to the next event: where routes settle on a black hole, more is lost afterwards. Messages under way are those posted before forwarding had settled and not done when the event happened.
+forwarding, and, in all, to the next event: where routes settle on a black hole, more is lost afterwards.
+Messages under way are those posted before forwarding had settled and not done when the event happened.
 Endpoints that are no hosts of the scenario share one line and lose nothing here.
 """
 
