@@ -119,10 +119,10 @@ def _asked(subject: Subject, src_name: str, dst_name: str, args: argparse.Namesp
 
 def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Document:
     from fabric.report.ecmp_load import group_loads  # noqa: PLC0415
-    from fabric.report.explain_routes import explain_routes  # noqa: PLC0415
+    from fabric.report.explain_routes import Theory, explain_routes  # noqa: PLC0415
     from fabric.report.polarisation import survey  # noqa: PLC0415
     from fabric.validate.routing_walks import check_routes  # noqa: PLC0415
-    from fabric.validate.theory.collisions import chance_of_max, expected_max_over_mean  # noqa: PLC0415
+    from fabric.validate.theory import collisions  # noqa: PLC0415
 
     given = {"--sport": args.sport, "--nic": args.nic}
     problems = [Problem(name, "has no effect without two hosts", "name SRC and DST, or leave it out")
@@ -134,7 +134,8 @@ def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Doc
                           [[host.id for host in hosts] for hosts in at.classes().values()], at.dead, subject.may_send)
     found = survey(at, _ROCE_PORT if args.dport is None else args.dport)
     return explain_routes(at, f"Routes of {subject.compiled.name}", _when(subject, time_ps), walked, found,
-                          group_loads(at), expected_max_over_mean, chance_of_max)
+                          group_loads(at), Theory(collisions.expected_max_over_mean, collisions.chance_of_max,
+                                                  collisions.expected_delivered))
 
 
 def _when(subject: Subject, time_ps: int) -> str:

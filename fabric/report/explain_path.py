@@ -128,16 +128,18 @@ def _path_table(at: Forwarding, paths: list[Path], taken: FlowPath, shares: Coun
                Column("state", "State"))
     rows: list[tuple[Value, ...]] = []
     statuses = []
+    spread = taken.path.end is End.SPREAD
     numbered = enumerate(paths, 1)
     for number, path in sorted(numbered, key=lambda it: (it[1].ports != taken.path.ports, -shares[it[1].ports])):
         mine = path.ports == taken.path.ports
         where = path_text(fabric, path.ports) if ports else _devices_text(fabric, path.ports)
         state = _ENDS[path.end] if path.dead is None else f"{fabric.port_name(path.dead)}: {at.loss(path.dead)}"
-        rows.append((number, mine, where, path.hops, path.rate_bps, path.delay_ps / PS_PER_NS, shares[path.ports],
+        share = None if spread else shares[path.ports]
+        rows.append((number, mine, where, path.hops, path.rate_bps, path.delay_ps / PS_PER_NS, share,
                      state or "up"))
         statuses.append(Status.BAD if state else Status.GOOD if mine else Status.NEUTRAL)
     used = sum(shares[path.ports] > 0 for path in paths)
-    return Table("paths", "", columns, tuple(rows),
+    return Table("paths", "", columns, tuple(rows), "Packets of one flow take all of them." if spread else
                  f"Source ports: of the {len(ENTROPY_PORTS):,} that RoCEv2 uses, how many lead this way by the same "
                  f"NIC port; they reach {used} of the {len(paths)} paths.", tuple(statuses))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from fabric.report.ecmp_load import GroupLoad
 from fabric.report.explain_path import polarised_text
@@ -21,6 +21,19 @@ Expected = Callable[[int, int], float]
 """(flows, members) -> mean of the fullest member over the mean, for a uniform hash."""
 Chance = Callable[[int, int, int], float]
 """(flows, members, most) -> probability that the fullest member has that many or more, for a uniform hash."""
+Delivered = Callable[[int, int], float]
+"""(members, queue pairs) -> share of the load of as many line-rate pairs of hosts as members that fits."""
+
+QUEUE_PAIRS: Final = (1, 2, 4, 8, 16, 32)
+"""Per pair of hosts, in the prediction."""
+
+
+class Theory(NamedTuple):
+    """What a uniform hash does (validate/theory/collisions.py)."""
+
+    expected: Expected
+    chance: Chance
+    delivered: Delivered
 
 
 class Way(Protocol):
@@ -64,11 +77,12 @@ class Walked(Protocol):
 
 
 def explain_routes(at: Forwarding, title: str, subtitle: str, walked: Walked, found: Survey,
-                   loads: Sequence[GroupLoad], expected: Expected, chance: Chance) -> Document:
+                   loads: Sequence[GroupLoad], theory: Theory) -> Document:
     """Findings first, then how evenly the scenario's own flows fall."""
     bad = [it for it in found.found if it.polarised]
-    uneven = _unlikely(loads, chance)
-    reasons = (*_wrong_ways(at, walked), *_circles(at, walked), *_polarised(at, bad), *_uneven(at, uneven, chance))
+    uneven = _unlikely(loads, theory.chance)
+    reasons = (*_wrong_ways(at, walked), *_circles(at, walked), *_polarised(at, bad),
+               *_uneven(at, uneven, theory.chance))
     faults = sum(it.status is not Status.NEUTRAL for it in reasons)
     status = Status.BAD if any(it.status is Status.BAD for it in reasons) else Status.WARNING if faults else Status.GOOD
     verdict = (f"{faults} finding{'' if faults == 1 else 's'}." if faults else
@@ -77,7 +91,8 @@ def explain_routes(at: Forwarding, title: str, subtitle: str, walked: Walked, fo
         Section("routes", "Routes", (_counts(at, walked, found), _way_table(at, walked))),
         Section("polarisation", "Successive choices", (_tier_table(at, found),) if found.found else (
             Prose("No flow meets two choices: nothing can polarise."),)),
-        Section("load", "The scenario's own flows", (_load_table(at, loads, expected, chance),))))
+        Section("load", "The scenario's own flows", (_load_table(at, loads, theory),)),
+        Section("prediction", "What more queue pairs would do", (_prediction(at, theory),))))
 
 
 _KINDS: Final = (
@@ -200,7 +215,19 @@ def _tier_table(at: Forwarding, found: Survey) -> Table:
                  "between each pair of hosts, sorted by the member that the first switch chose.", tuple(statuses))
 
 
-def _load_table(at: Forwarding, loads: Sequence[GroupLoad], expected: Expected, chance: Chance) -> Table:
+def _prediction(at: Forwarding, theory: Theory) -> Table:
+    """V16 of docs/fidelity.md, for the group sizes of this fabric."""
+    sizes = sorted({int(count) for count in at.tables.group_count if count > 1})
+    columns = (Column("members", "Members", Unit.COUNT), Column("queue_pairs", "Queue pairs", Unit.COUNT),
+               Column("max_over_mean_ratio", "Max/mean", Unit.TIMES), Column("delivered_ratio", "Fits", Unit.RATIO))
+    rows = tuple((size, pairs, theory.expected(size * pairs, size), theory.delivered(size, pairs))
+                 for size in sizes for pairs in QUEUE_PAIRS)
+    return Table("queue_pairs", "", columns, rows,
+                 "A uniform hash, as many pairs of hosts at line rate as members, each over so many queue pairs: the "
+                 "fullest member over the mean, and the share of the load that fits on members of that rate.")
+
+
+def _load_table(at: Forwarding, loads: Sequence[GroupLoad], theory: Theory) -> Table:
     columns = (Column("switch", "Switch"), Column("towards", "Towards"), Column("members", "Members", Unit.COUNT),
                Column("flows", "Flows", Unit.COUNT), Column("fullest_flows", "Fullest", Unit.COUNT),
                Column("flows_max_over_mean_ratio", "Max/mean", Unit.TIMES),
@@ -213,7 +240,7 @@ def _load_table(at: Forwarding, loads: Sequence[GroupLoad], expected: Expected, 
         peers = dict.fromkeys(at.fabric.peer_of(port).name for port in load.members)
         towards = ", ".join(list(peers)[:3]) + (f", ... ({len(peers)})" if len(peers) > 3 else "")
         rows.append((at.fabric.nodes[load.switch].name, towards, m, n, most, load.flows_max_over_mean,
-                     expected(n, m), chance(n, m, most), load.bytes_max_over_mean))
+                     theory.expected(n, m), theory.chance(n, m, most), load.bytes_max_over_mean))
     return Table("groups", "", columns, tuple(rows),
                  "Queue pairs of the scenario by the member that each switch's hash gives them. Uniform hash: what as "
                  "many flows on as many members come to on average; chance: of a member at least as full.")

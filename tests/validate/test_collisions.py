@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from fabric.validate.theory.collisions import EXACT_FLOWS, chance_of_max, expected_max_over_mean
-from fabric.validate.theory.routing import ecmp_monte_carlo
+from fabric.validate.theory.collisions import EXACT_FLOWS, chance_of_max, expected_delivered, expected_max_over_mean
+from fabric.validate.theory.routing import ecmp_monte_carlo, expected_delivered_single
 
 
 @pytest.mark.parametrize(("flows", "links"), [(1, 4), (3, 2), (4, 3), (6, 3)])
@@ -25,6 +25,15 @@ def test_expectation_is_within_two_per_cent_of_monte_carlo(links: int, queue_pai
     exact = expected_max_over_mean(links * queue_pairs, links)
     assert exact == pytest.approx(published, rel=0.02)
     assert exact == pytest.approx(ecmp_monte_carlo(links, queue_pairs, draws=2000).max_over_mean, rel=0.02)
+
+
+@pytest.mark.parametrize(("links", "queue_pairs", "published"), [
+    (8, 1, 0.653), (8, 4, 0.814), (16, 8, 0.865), (32, 16, 0.902), (64, 1, 0.638), (64, 32, 0.931)])
+def test_share_that_fits_is_within_one_per_cent_of_monte_carlo(links: int, queue_pairs: int, published: float) -> None:
+    exact = expected_delivered(links, queue_pairs)
+    assert exact == pytest.approx(published, abs=0.01)
+    assert exact == pytest.approx(ecmp_monte_carlo(links, queue_pairs, draws=2000).delivered, rel=0.01)
+    assert expected_delivered(links, 1) == pytest.approx(expected_delivered_single(links), rel=1e-9)
 
 
 def test_normal_limit_meets_the_exact_sum() -> None:

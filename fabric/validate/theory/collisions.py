@@ -49,6 +49,24 @@ def chance_of_max(flows: int, links: int, most: int) -> float:
     return max(0.0, 1.0 - _at_most(flows, links, most - 1))
 
 
+def expected_delivered(links: int, queue_pairs: int) -> float:
+    """Share of the load that fits where as many line-rate pairs of hosts as links each split evenly over their queue
+    pairs, thrown at the links by a uniform hash: the mean of min(X / queue_pairs, 1), X binomial.
+
+    Tends to 1 - 1/e with one queue pair a pair (theory/routing.py: expected_delivered_single).
+    """
+    flows, chance = links * queue_pairs, 1 / links
+    if links == 1:
+        return 1.0
+    log_n = lgamma(flows + 1)
+    found = 0.0
+    for count in range(flows + 1):
+        weight = exp(log_n - lgamma(count + 1) - lgamma(flows - count + 1) + count * log(chance)
+                     + (flows - count) * log(1 - chance))
+        found += weight * min(count / queue_pairs, 1.0)
+    return found
+
+
 def _at_most(flows: int, links: int, most: int) -> float:
     """P(no link has more than `most`)."""
     mean = flows / links
