@@ -2,7 +2,7 @@
 looks at a speaker itself.
 
 Rows keep their places from one set of facts to the next, and new ones come at the end: a peer that is gone stays, in
-state idle, as its counters do.
+state idle, as its counters do. What nobody counts has no row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class BgpPeer:
 
     device: str
     peer: str
-    """The device at the other end."""
+    """The device at the other end; with its port where two devices have several sessions."""
     state: str
     """One of BGP_STATES."""
     flaps: int = 0
@@ -65,8 +65,16 @@ class VniCounters:
     """Packets sent into tunnels."""
     decapsulated: int
     """Packets received from tunnels."""
-    mac_moves: int = 0
-    """MAC addresses that came from elsewhere: RFC 7432 section 7.7, mobility sequence numbers seen to grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacMoves:
+    """Addresses of one VNI that a device came to believe elsewhere (RFC 7432 section 7.7)."""
+
+    device: str
+    vni: int
+    moves: int
+    """Since the start of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,4 +84,6 @@ class ControlFacts:
     peers: tuple[BgpPeer, ...] = ()
     prefixes: tuple[BgpPrefixes, ...] = ()
     evpn: tuple[EvpnRoutes, ...] = ()
+    moves: tuple[MacMoves, ...] = ()
     vnis: tuple[VniCounters, ...] = ()
+    """Only where packets in tunnels and ARP requests are counted."""

@@ -123,7 +123,7 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "bgp_flaps()": _fact(lambda control: control.peers, "flaps"),
     "bgp_prefixes()": _fact(lambda control: control.prefixes, "accepted"),
     "evpn_routes()": _fact(lambda control: control.evpn, "routes"),
-    "mac_moves()": _vni("mac_moves"),
+    "mac_moves()": _fact(lambda control: control.moves, "moves"),
     "arp_suppressed()": _vni("arp_suppressed"),
     "arp_flooded()": _vni("arp_flooded"),
     "vxlan_encap()": _vni("encapsulated"),

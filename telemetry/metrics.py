@@ -64,7 +64,8 @@ class Rows(StrEnum):
     BGP_PEER = "every end of every BGP session"
     BGP_FAMILY = "every end of every BGP session, by address family"
     EVPN_TYPE = "every device with EVPN, by route type"
-    VNI = "every VNI of every VTEP"
+    MOVES = "every VNI of every VTEP"
+    VNI = "every VNI of every VTEP, where its packets are counted"
 
 
 LABELS: Final = {
@@ -77,7 +78,7 @@ LABELS: Final = {
     Rows.CLASS: ("device", "port", "priority"), Rows.PAUSE: ("device", "port", "priority"), Rows.SEARCHED: (),
     Rows.COLLECTIVE: ("collective",), Rows.BGP_PEER: ("device", "peer"),
     Rows.BGP_FAMILY: ("device", "peer", "family"), Rows.EVPN_TYPE: ("device", "route_type"),
-    Rows.VNI: ("device", "vni"),
+    Rows.MOVES: ("device", "vni"), Rows.VNI: ("device", "vni"),
 }
 """Labels that every series of a row set carries."""
 
@@ -412,8 +413,8 @@ CONTROL: Final = (
     _counter("bgp_peer_flaps", "", Rows.BGP_PEER, "bgp_flaps()", "Times that the session left Established."),
     _gauge("bgp_prefixes", "", Rows.BGP_FAMILY, "bgp_prefixes()", "Routes that the session brought in."),
     _gauge("evpn_routes", "", Rows.EVPN_TYPE, "evpn_routes()", "EVPN routes that the device holds."),
-    _counter("evpn_mac_moves", "", Rows.VNI, "mac_moves()",
-             "MAC addresses that came from elsewhere (RFC 7432 section 7.7)."),
+    _counter("evpn_mac_moves", "", Rows.MOVES, "mac_moves()",
+             "MAC addresses that the device came to believe elsewhere (RFC 7432 section 7.7)."),
     _counter("arp_requests_suppressed", "", Rows.VNI, "arp_suppressed()",
              "ARP requests that the VTEP answered itself."),
     _counter("arp_requests_flooded", "", Rows.VNI, "arp_flooded()",
@@ -437,10 +438,10 @@ _INTRODUCTION: Final = """\
 
 Generated from `telemetry/metrics.py` by `python -m telemetry.metrics > docs/metrics.md`; edit it there.
 
-A run exports these while it plays when it is given an address: `fabric run SCENARIO --metrics 127.0.0.1:9464`, or paced
-against the wall clock, `fabric serve SCENARIO`. The answer is the Prometheus text format, or OpenMetrics 1.0 where the
-client asks for it. Counters accumulate in simulated time and start at 0 with the run; times are simulated unless a metric
-says wall clock. "Since the last sample" is the run's own sampling period, not the scrape's.
+A run exports these while it plays when it is given an address: `fabric run SCENARIO --metrics 127.0.0.1:9464`, or
+paced against the wall clock, `fabric serve SCENARIO`. The answer is the Prometheus text format, or OpenMetrics 1.0
+where the client asks for it. Counters accumulate in simulated time and start at 0 with the run; times are simulated
+unless a metric says wall clock. "Since the last sample" is the run's own sampling period, not the scrape's.
 
 Every finished run directory gives the same metrics over time, without any option at the run: `store_of()` of
 `fabric/cli/recorded.py` plays it back through this catalogue.
@@ -456,8 +457,8 @@ dashboards made for it work unchanged. One answer holds all devices, so `instanc
 
 | `--compat` | whose names |
 |---|---|
-| `node_exporter` | hosts: its infiniband and ethtool collectors with an mlx5 NIC; pause durations are microseconds there |
-| `sonic-exporter` | switches: vinted/sonic-exporter; watermarks are counters there, and PFC, ECN and watchdog are missing |
+| `node_exporter` | hosts: its infiniband and ethtool collectors with an mlx5 NIC; pauses are in microseconds there |
+| `sonic-exporter` | switches: vinted/sonic-exporter; watermarks are counters there; no PFC, ECN or watchdog |
 | `gnmic` | switches: OpenConfig paths as gNMIc's Prometheus output has them; untyped, PFC only as MAC pause frames |
 
 ## As monitoring would have seen it
@@ -469,18 +470,18 @@ faster, so that a run of milliseconds is polled more than once.
 | `--as-seen-by` | what is read, and how often |
 |---|---|
 | `ideal` | everything, at every sample |
-| `sonic` | ports 1 s, queues, drops and marks 10 s, watermarks 60 s and cleared by reading, PFC watchdog 200 ms; hosts 15 s |
+| `sonic` | ports 1 s, queues, drops and marks 10 s, watermarks 60 s, cleared by reading, watchdog 200 ms; hosts 15 s |
 | `sonic-10s` | as `sonic`, by an exporter that reads every 10 s |
 | `hft` | ports, queues, priority groups and pools 10 ms; watchdog and hosts as `sonic` |
 
-Time paused is then SONiC's estimate: the whole interval between two watchdog polls counts where PFC frames arrived in it
-or the priority was paused at both ends, so one pause of a microsecond is 200 ms.
+Time paused is then SONiC's estimate: the whole interval between two watchdog polls counts where PFC frames arrived in
+it or the priority was paused at both ends, so one pause of a microsecond is 200 ms.
 
 ## Which series exist
 
 No flow, queue pair or address is ever a label. Series by priority or queue are shown for the classes in use:
-a class that nothing uses would fill most of the answer with zeros. A series once shown stays until the process ends; only
-`fabric_pfc_pause_cause_info` comes and goes with its pause.
+a class that nothing uses would fill most of the answer with zeros. A series once shown stays until the process ends;
+only `fabric_pfc_pause_cause_info` comes and goes with its pause.
 
 | rows | labels | shown for |
 |---|---|---|

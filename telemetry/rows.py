@@ -107,6 +107,7 @@ _SHOWN: Final[Mapping[Rows, Callable[[Snapshot], Mask]]] = {
     Rows.BGP_PEER: _every(lambda snapshot: len(control_of(snapshot).peers)),
     Rows.BGP_FAMILY: _every(lambda snapshot: len(control_of(snapshot).prefixes)),
     Rows.EVPN_TYPE: _every(lambda snapshot: len(control_of(snapshot).evpn)),
+    Rows.MOVES: _every(lambda snapshot: len(control_of(snapshot).moves)),
     Rows.VNI: _every(lambda snapshot: len(control_of(snapshot).vnis)),
 }
 """Rows that deserve a series now, in the shape of their table."""
@@ -184,6 +185,7 @@ _COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], 
     Rows.BGP_PEER: _facts_columns(lambda control: control.peers, "device", "peer"),
     Rows.BGP_FAMILY: _facts_columns(lambda control: control.prefixes, "device", "peer", "family"),
     Rows.EVPN_TYPE: _facts_columns(lambda control: control.evpn, "device", "route_type"),
+    Rows.MOVES: _facts_columns(lambda control: control.moves, "device", "vni"),
     Rows.VNI: _facts_columns(lambda control: control.vnis, "device", "vni"),
 }
 """Label values, one column per name in LABELS."""

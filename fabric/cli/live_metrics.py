@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.registry import CollectorRegistry
 
+from fabric.cli.control_history import ControlHistory
 from fabric.cli.live_facts import observed
 from fabric.cli.run_info import of_plan
 from fabric.report.session import Plan
@@ -33,7 +34,9 @@ def serve_metrics(listen: str, compat: str | None, plan: Plan, stack: ExitStack)
     server = stack.enter_context(serve(listen, registry))
     print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 
+    history = ControlHistory(plan.control) if plan.control is not None else None
+
     def offer(engine: Emulator) -> None:
-        relay.offer(lambda: observed(engine))
+        relay.offer(lambda: observed(engine, history.at(engine.now_ps) if history is not None else None))
 
     return offer

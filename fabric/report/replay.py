@@ -29,7 +29,6 @@ Ints = NDArray[np.int64]
 
 _BY_NAME: Final = {it.name: it for it in OBSERVABLES}
 _RESTORED: Final = tuple(it for it in OBSERVABLES if isinstance(it.read, Field | Ratio | Drops))
-_TABLES: Final = ("ports", "queues", "pgs", "prios", "pools", "hosts", "qps", "rqps", "messages", "drops", "members")
 
 
 def snapshots(run: RunDir) -> Iterator[Snapshot]:
@@ -39,7 +38,7 @@ def snapshots(run: RunDir) -> Iterator[Snapshot]:
     """
     last = endstate.read(run.path, run.fabric)
     coded = _Coded(run.timeseries(), last)
-    tables = {name: getattr(last, name).copy() for name in _TABLES}
+    tables = {name: getattr(last, name).copy() for name in endstate.TABLES}
     _forget(tables)
     first = 0
     for time_ns in _moments(run, coded.time_ns, last).tolist():

@@ -42,6 +42,9 @@ def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0
         "switches": (types.SWITCH, len(fabric.switches)),
         "drops": (types.DROP, (n_ports, N_CLASSES, N_DROP_REASONS)),
         "groups": (types.GROUP, 0), "members": (types.MEMBER, 0)}
+    overlay = {"segments": ("SEGMENT", (len(fabric.switches), 0)), "asks": ("ASK", 0)}
+    shapes |= {name: (getattr(types, kind), shape) for name, (kind, shape) in overlay.items()
+               if name in Snapshot.__dataclass_fields__}
     tables = {name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()}
     tables["ports"]["node"] = [port.node for port in fabric.ports]
     tables["ports"]["up"] = 1

@@ -122,7 +122,7 @@ def test_a_source_has_the_shape_of_its_rows(spec: MetricSpec, tiny: Fabric, stil
     snapshot = still(tiny, qps=1)
     shape = {Rows.FABRIC: (1,), Rows.PORT: (4,), Rows.DROP: (4, 8, 14), Rows.POOL: (1,), Rows.HEADROOM_POOL: (1,),
              Rows.HOST: (2,), Rows.MEMBER: (0,), Rows.SEARCHED: (1,),
-             **dict.fromkeys((Rows.BGP_PEER, Rows.BGP_FAMILY, Rows.EVPN_TYPE, Rows.VNI), (0,))}.get(spec.rows, (4, 8))
+             **dict.fromkeys((Rows.BGP_PEER, Rows.BGP_FAMILY, Rows.EVPN_TYPE, Rows.MOVES, Rows.VNI), (0,))}.get(spec.rows, (4, 8))
     for source in spec.sources():
         assert column(snapshot, source).shape == shape
 

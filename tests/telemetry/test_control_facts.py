@@ -10,7 +10,7 @@ import pytest
 from fabric.engine.counters import Snapshot
 from fabric.topology.model import Fabric
 from telemetry.columns import SnapshotMetrics
-from telemetry.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, VniCounters
+from telemetry.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, MacMoves, VniCounters
 from telemetry.derive import RunInfo
 from telemetry.metrics import CONTROL
 from telemetry.observation import observe
@@ -19,7 +19,8 @@ Still = Callable[..., Snapshot]
 FACTS = ControlFacts(
     peers=(BgpPeer("leaf0", "spine0", "established", 2),),
     prefixes=(BgpPrefixes("leaf0", "spine0", "l2vpn-evpn", 12), BgpPrefixes("leaf0", "spine0", "ipv4-unicast", 7)),
-    evpn=(EvpnRoutes("leaf0", "macip", 4),), vnis=(VniCounters("leaf0", 10100, 5, 1, 90, 80, 3),))
+    evpn=(EvpnRoutes("leaf0", "macip", 4),), vnis=(VniCounters("leaf0", 10100, 5, 1, 90, 80),),
+    moves=(MacMoves("leaf0", 10100, 3),))
 
 
 def values(metrics: SnapshotMetrics, now: Snapshot) -> dict[str, dict[tuple[str, ...], float]]:
