@@ -20,6 +20,7 @@ from fabric.routing.bgp.message import (
     encode_notification,
     encode_open,
     encode_refresh,
+    frame,
 )
 from fabric.routing.bgp.session import Session
 from fabric.routing.bgp.speaker import Speaker
@@ -213,6 +214,32 @@ def test_a_bad_header_is_answered_with_its_subcode(data: bytes, subcode: HeaderE
     sent = next(action.data for action in its.received(PEER, data, 1) if isinstance(action, Send))
     assert (sent[19], sent[20]) == (ErrorCode.MESSAGE_HEADER, subcode)
     assert session.state == State.IDLE
+
+
+@pytest.mark.parametrize(("parameters", "subcode"), [
+    (b"\x03\x01\x02\x00", 0),
+    (b"\x04\x01\x02\x00\x00", OpenError.UNSUPPORTED_OPTIONAL_PARAMETER),
+    (b"\x01\x02", 0), (b"\x03\x02\x09\x00", 0), (b"\x04\x02\x02\x01\x04", 0), (b"\x05\x02\x03\x41\x01\x01", 0),
+    (b"\x04\x02\x02\x49\x00", 0),
+])
+def test_a_malformed_optional_parameter_is_refused(parameters: bytes, subcode: int) -> None:
+    its, session = in_state(State.OPEN_SENT)
+    data = frame(1, b"\x04" + (65001).to_bytes(2) + (9).to_bytes(2) + bytes([10, 0, 0, 9]) + parameters)
+    sent = next(action.data for action in its.received(PEER, data, 1) if isinstance(action, Send))
+    assert (sent[19], sent[20]) == (ErrorCode.OPEN, subcode)
+    assert session.state == State.IDLE
+
+
+def test_another_version_is_answered_with_ours() -> None:
+    its, _ = in_state(State.OPEN_SENT)
+    data = frame(1, b"\x03" + (65001).to_bytes(2) + (9).to_bytes(2) + bytes([10, 0, 0, 9]) + b"\0")
+    sent = next(action.data for action in its.received(PEER, data, 1) if isinstance(action, Send))
+    assert (sent[19], sent[20], sent[21:]) == (ErrorCode.OPEN, OpenError.UNSUPPORTED_VERSION, b"\0\4")
+
+
+def test_a_neighbour_that_was_not_started_gets_no_connection() -> None:
+    its = speaker()
+    assert its.connected(PEER, 1, outgoing=False) == [Close(PEER, "not started")]
 
 
 def test_a_notification_is_never_answered() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fabric.overlay.evpn_nlri import EVPN, mac_ip_key
-from fabric.routing.bgp.actions import Close, Send, SessionDown
+from fabric.routing.bgp.actions import Close, Connect, Send, SessionDown
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, prefix_key
 from fabric.routing.bgp.attributes import Attributes, path_text, sequence
 from fabric.routing.bgp.capabilities import Capabilities, write_capabilities
@@ -220,6 +220,49 @@ def test_import_policy_takes_effect_by_route_refresh() -> None:
     wiring.settle()
     assert best(wiring, "r2") is None
     assert r2.peers["10.0.1.1"].rejected[Rejected.POLICY] == 1
+
+
+def test_an_import_policy_may_look_at_prefixes_and_parts_what_came_together() -> None:
+    policy = Policy((Rule(Match(prefixes=(("192.0.2.0/24", 24, 24),), families=((1, 1),)), set=Set(weight=9)),
+                     Rule(Match(prefixes=(("2001:db8::/32", 32, 128),)), accept=False),
+                     Rule(Match(prefixes=(("198.51.100.0/24", 25, 32),)), accept=False),
+                     Rule(Match(communities=(1,), origin_asns=(1,)), accept=False)))
+    wiring = line(65001, 65002, families={IPV4_UNICAST: PeerFamily(import_policy=policy)})
+    announce(wiring, "r1", NET, OTHER)
+    wiring.start()
+    wiring.settle()
+    weights = {keys: path.weight for keys, path in wiring.speakers["r2"].adj_rib_in("10.0.1.1", IPV4_UNICAST)}
+    assert weights == {(NET,): 9, (OTHER,): 0}
+    assert {keys for keys, _ in wiring.speakers["r2"].loc_rib(IPV4_UNICAST)} == {(NET,), (OTHER,)}
+
+
+def test_a_policy_can_set_the_next_hop_and_large_and_extended_communities() -> None:
+    policy = Policy((Rule(set=Set(next_hop="10.9.9.9", add_large_communities=((1, 2, 3),),
+                                  add_ext_communities=(bytes(8),), remove_communities=(5,), add_communities=(6,))),))
+    wiring = line(65001, 65002, families={IPV4_UNICAST: PeerFamily(export_policy=policy)})
+    announce(wiring, "r1", NET, its=Attributes(communities=(5,)))
+    wiring.start()
+    wiring.settle()
+    heard = best(wiring, "r2")
+    assert heard is not None
+    assert (heard.next_hop, heard.attributes.communities) == (bytes([10, 9, 9, 9]), (6,))
+    assert (heard.attributes.large_communities, heard.attributes.ext_communities) == (((1, 2, 3),), (bytes(8),))
+
+
+def test_routes_whose_path_begins_with_another_as_are_refused_where_that_is_asked() -> None:
+    neighbor = Neighbor("10.0.0.2", 65002, "10.0.0.1", "10.0.0.2", enforce_first_as=True)
+    speaker, _ = by_hand(65001, FULL, [], neighbor)
+    speaker.received("10.0.0.2", their_route(NET, 65009, 65002) + their_route(OTHER, 65002), 1)
+    assert [keys for keys, _ in speaker.adj_rib_in("10.0.0.2", IPV4_UNICAST)] == [(OTHER,)]
+    assert speaker.peers["10.0.0.2"].rejected == {Rejected.FIRST_AS: 1}
+
+
+def test_a_reset_tells_the_peer_and_connects_again() -> None:
+    speaker, _ = by_hand(65001, FULL, [])
+    actions = speaker.reset("10.0.0.2", 1)
+    sent = next(action.data for action in actions if isinstance(action, Send))
+    assert (sent[19], sent[20]) == (ErrorCode.CEASE, Cease.ADMINISTRATIVE_RESET)
+    assert actions[-1] == Connect("10.0.0.2")
 
 
 def test_the_first_matching_rule_decides() -> None:

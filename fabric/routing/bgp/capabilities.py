@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.routing.bgp.errors import BgpError
-from fabric.wire.iana import CapabilityCode, ErrorCode, OpenError
+from fabric.wire.iana import CapabilityCode, ErrorCode
 
 RawCapabilities = tuple[tuple[int, bytes], ...]
 """(code, value) in the order of the wire."""
@@ -34,7 +34,7 @@ class Capabilities:
     extended_next_hop: tuple[tuple[int, int, int], ...] = ()
     """(AFI, SAFI, AFI of the next hop), RFC 8950 section 4."""
     add_path: tuple[tuple[int, int, int], ...] = ()
-    """(AFI, SAFI, 1 receive | 2 send); announced as FRR does, never used to send."""
+    """(AFI, SAFI, 1 receive | 2 send), RFC 7911; a speaker here does not announce it, and so never meets path ids."""
     restart: tuple[int, int] | None = None
     """(flags nibble, restart time in seconds), RFC 4724."""
     restart_families: tuple[tuple[int, int, int], ...] = ()
@@ -137,5 +137,3 @@ def write_capabilities(its: Capabilities) -> RawCapabilities:
             afi.to_bytes(2) + bytes([safi, FORWARDING_STATE]) + _LLGR_STALE_TIME_S for afi, safi in its.families)))
     return (*raw, *its.unknown)
 
-
-UNSUPPORTED: Final = (ErrorCode.OPEN, OpenError.UNSUPPORTED_CAPABILITY)

@@ -13,7 +13,7 @@ block. A group is parted the moment an UPDATE, a policy or a withdrawal treats t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -260,7 +260,3 @@ class Table:
                 del self.groups[group]
                 for key in group.members:
                     del self.group_of[key]
-
-    def selected(self) -> Iterator[Group]:
-        """Groups that have a best path."""
-        return (group for group in self.groups if group.selection is not None)
