@@ -168,3 +168,9 @@ def _(edit: e.WatchdogSet, state: State, fabric: Fabric, params: EngineParams, r
             if state.queues[port * N_CLASSES + c]["wd_state"]:
                 release_class(state, node.id, port, c, edit.time_ps)
     fill_watchdog(state, node, replace(params.switches[edit.switch], watchdog=edit.watchdog), edit.time_ps)
+
+
+@apply.register
+def _(edit: e.ArpKnown, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    n_hosts = len(fabric.hosts)
+    state.known[(edit.switch - n_hosts) * n_hosts + edit.host] = edit.known

@@ -41,6 +41,9 @@ class Snapshot:
     drops: NDArray[Any]
     groups: NDArray[Any]
     members: NDArray[Any]
+    segments: NDArray[Any]
+    """(n_switches, n_vnis); no columns without an overlay."""
+    asks: NDArray[Any]
 
 
 def _frozen(table: NDArray[Any]) -> NDArray[Any]:
@@ -70,12 +73,15 @@ def packet_hops(state: State) -> int:
 
 
 def is_finished(state: State) -> bool:
-    """Whether every message is done or has failed."""
+    """Whether every message is done or has failed, and every ARP request has been sent."""
+    if (state.hosts["ask_next"] < state.hosts["ask_end"]).any():
+        return False
     return int(state.hosts["messages_done"].sum() + state.hosts["messages_failed"].sum()) == len(state.messages) - 1
 
 
 def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
     """Copy the observable tables as they are at time_ps."""
+    n_switches, n_vnis = len(fabric.switches), int(state.config[0]["n_vnis"])
     return Snapshot(
         time_ps=time_ps, fabric=fabric, finished=is_finished(state), events=int(state.devices["events"].sum()),
         packet_hops=packet_hops(state),
@@ -87,6 +93,8 @@ def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
         messages=_frozen(state.messages[1:]), rmessages=_frozen(state.rmessages[1:]),
         drops=_frozen(state.drops).reshape(-1, N_CLASSES, N_DROP_REASONS), groups=_frozen(state.groups),
         members=_frozen(state.members),
+        segments=_frozen(state.segments[: n_switches * n_vnis]).reshape(n_switches, n_vnis),
+        asks=_frozen(state.asks[: int(state.hosts["ask_end"].max(initial=0))]),
     )
 
 
@@ -96,3 +104,4 @@ def reset_watermarks(state: State) -> None:
     state.pgs["watermark_bytes"] = state.pgs["use_bytes"]
     state.pgs["headroom_watermark_bytes"] = state.pgs["headroom_bytes"]
     state.pools["watermark_bytes"] = state.pools["used_bytes"]
+    state.pools["headroom_watermark_bytes"] = state.pools["headroom_used_bytes"]

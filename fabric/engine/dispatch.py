@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import faults, nic, receiver, station, timeouts
+from fabric.host import arp, faults, nic, receiver, station, timeouts
 from fabric.port import pause, transmit, wire
 from fabric.state.codes import Aux, Stop
 from fabric.state.jit import hot, i64, kernel
@@ -14,6 +14,7 @@ from fabric.switch import egress, ingress, watchdog
 _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_EVENT)
 _PFC, _WATCHDOG, _WAKE, _START = int(Aux.PFC), int(Aux.WATCHDOG), int(Aux.WAKE), int(Aux.START)
 _TIMEOUT, _DRAIN, _NOTIFY, _STORM = int(Aux.TIMEOUT), int(Aux.DRAIN), int(Aux.NOTIFY), int(Aux.STORM)
+_ARP = int(Aux.ARP)
 u = np.uint32
 
 
@@ -56,6 +57,8 @@ def _auxiliary(state: State, device: int, aux: int, now_ps: int) -> int:
         faults.on_drain(state, device, now_ps)
     elif aux == _STORM:
         faults.on_storm(state, device, now_ps)
+    elif aux == _ARP:
+        arp.on_ask(state, device, now_ps)
     elif aux == _WATCHDOG:
         watchdog.on_poll(state, device, now_ps)
     else:

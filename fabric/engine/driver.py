@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fabric.engine import checkpoint, counters
 from fabric.engine.apply import Rates, apply, log_row
 from fabric.engine.crew import Crew
-from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState
 from fabric.engine.fib import FibWriter
 from fabric.engine.kernels import level_packets
 from fabric.engine.sequential import play_sequential
@@ -25,8 +25,9 @@ from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
 from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.digest import digest
+from fabric.state.fill_overlay import set_flood_list
 from fabric.state.params import EngineParams
-from fabric.state.share import FIRST_PACKETS_PER_PORT, rows_at_start
+from fabric.state.share import FIRST_PACKETS_PER_PORT
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State, rows
 from fabric.topology.model import Fabric
@@ -132,9 +133,9 @@ class Emulator:
         stopped = self.state.threads
         needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
-            n_ports = int(self.state.devices[device]["n_ports"])
-            wanted = max(_PORTION, FIRST_PACKETS_PER_PORT * n_ports)
-            if int(level_packets(self.state, device, wanted, FIRST_PACKETS_PER_PORT)) < rows_at_start(n_ports):
+            row = self.state.devices[device]
+            wanted = max(_PORTION, FIRST_PACKETS_PER_PORT * int(row["n_ports"]))
+            if int(level_packets(self.state, device, wanted, FIRST_PACKETS_PER_PORT)) < int(row["reserve"]):
                 self._grow_packets()
 
     def _grow_packets(self) -> None:
@@ -180,6 +181,8 @@ class Emulator:
             self._reroute()
         elif isinstance(edit, FibRoute):
             self.state = self._fib.edit(self.state, [(edit.switch, edit.host, edit.ports)])
+        elif isinstance(edit, FloodList):
+            self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
         else:
             apply(edit, self.state, self.fabric, self.params, self._rates)
 

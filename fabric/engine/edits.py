@@ -111,3 +111,22 @@ class FibRoute(Edit):
     switch: NodeId
     host: NodeId
     ports: tuple[PortId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FloodList(Edit):
+    """To which leaves a leaf replicates the broadcasts of a segment from now on (Type-3 routes)."""
+
+    switch: NodeId
+    segment: int
+    """Position in VxlanParams.segments."""
+    vteps: tuple[NodeId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArpKnown(Edit):
+    """Whether a leaf knows a host's MAC and IP (Type-2 routes), so that it may answer ARP for it."""
+
+    switch: NodeId
+    host: NodeId
+    known: bool

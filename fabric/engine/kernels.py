@@ -103,7 +103,7 @@ def level_packets(state: State, needy: int, wanted: int, keep_per_port: int) -> 
     moved = 0
     for device in range(state.devices.shape[0]):
         row = state.devices[device]
-        keep = keep_per_port * i64(row["n_ports"]) + pool.reserve(i64(row["n_ports"]))
+        keep = keep_per_port * i64(row["n_ports"]) + i64(row["reserve"])
         while device != needy and moved < wanted and row["free_count"] > keep:
             packet = pool.take(state, device)
             pool.give(state, needy, packet)

@@ -41,9 +41,10 @@ def shortage(state: State, device: int) -> int:
     """Whether the device may be entered: Stop.PACKETS or Stop.TRACE if a table must grow or drain first."""
     row = state.devices[device]
     n_ports = i64(row["n_ports"])
-    if row["free_count"] < pool.reserve(n_ports) and not pool.refill(state, device):
+    if row["free_count"] < i64(row["reserve"]) and not pool.refill(state, device):
         return _PACKETS
-    if state.threads[row["player"]]["trace_count"] > state.config[0]["trace_rows"] - trace.margin(n_ports):
+    room = i64(state.config[0]["trace_rows"]) - i64(state.threads[row["player"]]["trace_count"])
+    if room < trace.margin(n_ports, i64(row["reserve"])):
         return _TRACE
     return _NONE
 

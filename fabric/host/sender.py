@@ -29,6 +29,7 @@ from fabric.state.codes import (
     PacketKind,
     QpState,
     Recovery,
+    Resend,
     TraceBit,
 )
 from fabric.state.jit import hot, i64, kernel
@@ -43,6 +44,7 @@ _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
 _HPCC = int(Law.HPCC)
 _FAILED = int(QpState.FAILED)
+_BY_NAK, _BY_TIMEOUT = int(Resend.NAK), int(Resend.TIMEOUT)
 _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _TIMEOUT, _QP_FAILED = int(TraceBit.TRANSPORT), int(EventKind.TIMEOUT), int(EventKind.QP_FAILED)
 u = np.uint32
@@ -136,6 +138,18 @@ def arm(state: State, device: int, qp: int, now_ps: int) -> None:
         calendar.schedule(state, device, aux_source(state, device, _TIMEOUT_SOURCE), deadline, calendar.NEW_ORDER)
 
 
+@kernel
+def _count_resend(state: State, device: int, qp: int) -> None:
+    host = state.hosts[device]
+    host["retransmitted_pkts"] += 1
+    if state.qps[u(qp)]["resend"] == _BY_TIMEOUT:
+        host["retransmitted_timeout_pkts"] += 1
+    elif state.config[0]["recovery"] == _SELECTIVE:
+        host["retransmitted_sr_pkts"] += 1
+    else:
+        host["retransmitted_gbn_pkts"] += 1
+
+
 @hot
 def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     """Build the next packet of a queue pair that has work."""
@@ -169,7 +183,7 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     if psn < row["top_psn"]:
         row["retransmitted_pkts"] += 1
         owner["retransmitted_pkts"] += 1
-        state.hosts[device]["retransmitted_pkts"] += 1
+        _count_resend(state, device, qp)
     else:
         row["top_psn"] = psn + 1
     if row["deadline_ps"] >= INFINITY_PS:
@@ -262,6 +276,7 @@ def _report_gap(state: State, device: int, qp: int, packet: np.uint32) -> None:
     psn = i64(frame["seq"])
     state.hosts[device]["naks_received"] += 1
     row["naks"] += 1
+    row["resend"] = _BY_NAK
     if config["recovery"] == _SELECTIVE:
         arrived = i64(frame["msg"])
         if arrived >= row["acked_psn"]:
@@ -325,6 +340,7 @@ def expire(state: State, device: int, qp: int, now_ps: int) -> bool:
     """The retransmission timer of a queue pair has run; True if it has something to send."""
     row, config = state.qps[u(qp)], state.config[0]
     row["timeouts"] += 1
+    row["resend"] = _BY_TIMEOUT
     row["retries"] += 1
     state.hosts[device]["timeouts"] += 1
     trace.emit(state, _TRACE, device, now_ps, _TIMEOUT, i64(row["port"]), i64(row["tc"]), 0, qp, i64(row["acked_psn"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import faults, nic, nic_scan, receiver, sender
+from fabric.host import arp, faults, nic, nic_scan, receiver, sender
 from fabric.host.messages import pop_start
 from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
@@ -16,6 +16,7 @@ from fabric.transport import dcqcn
 
 _DATA, _ACK = int(PacketKind.DATA), int(PacketKind.ACK)
 _NAK, _CNP = int(PacketKind.NAK), int(PacketKind.CNP)
+_ARP_REQUEST, _ARP_REPLY = int(PacketKind.ARP_REQUEST), int(PacketKind.ARP_REPLY)
 _DCQCN = int(CongestionControl.DCQCN)
 _HPCC = int(Law.HPCC)
 _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_PACKET)
@@ -59,6 +60,10 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
             nic.activate(state, device, qp, now_ps)
     elif kind == _CNP:
         _receive_cnp(state, device, packet, now_ps)
+    elif kind == _ARP_REQUEST:
+        arp.receive_request(state, device, packet, now_ps)
+    elif kind == _ARP_REPLY:
+        arp.receive_reply(state, device, packet, now_ps)
     else:
         return _UNKNOWN
     return _NONE

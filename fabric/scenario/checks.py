@@ -16,7 +16,7 @@ from fabric.scenario.layers import all_given, given
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import EcnCurve
 from fabric.topology.quantities import exact_time
-from fabric.workload.spec import PoissonSpec
+from fabric.workload.spec import ArpSpec, PoissonSpec
 
 _PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
 _PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_offset")
@@ -118,8 +118,6 @@ def _routing(scenario: Scenario) -> _Found:
     remedy = "use routing: bgp, or remove it"
     if scenario.bgp is not None:
         yield "bgp", "has no effect with routing: shortest-path", remedy
-    if scenario.vxlan is not None and scenario.vxlan.tenants:
-        yield "vxlan.tenants", "have no effect with routing: shortest-path, which has no EVPN", remedy
     for number, fault in enumerate(scenario.faults):
         if fault.kind in NEEDS_BGP:
             yield f"faults[{number}]", f"{fault.kind} has no effect with routing: shortest-path", remedy
@@ -145,8 +143,8 @@ def _times(scenario: Scenario) -> _Found:
         if load.kind != "messages" and load.start >= end:
             yield (f"workload[{number}].start", f"{exact_time(load.start)} is too late: {when}",
                    "start earlier or run longer")
-        if isinstance(load, PoissonSpec) and load.start < end < load.stop:
-            yield (f"workload[{number}].stop", f"arrivals go on until {exact_time(load.stop)}, but {when}",
+        if isinstance(load, PoissonSpec | ArpSpec) and load.start < end < load.stop:
+            yield (f"workload[{number}].stop", f"it goes on until {exact_time(load.stop)}, but {when}",
                    f"stop: {exact_time(end)}")
         if load.kind == "messages":
             for place, message in enumerate(load.messages):

@@ -26,13 +26,13 @@ from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
 from fabric.scenario.routed import play_control, routed_edits
-from fabric.scenario.routing import check_tenants, control_plan
+from fabric.scenario.routing import check_tenants, control_plan, tenants_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
 from fabric.scenario.values import MIN_RATE_BPS
 from fabric.state.codes import INFINITY_PS, TraceBit
-from fabric.state.params import EngineParams
+from fabric.state.params import EngineParams, SegmentParams
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
@@ -97,7 +97,7 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         params, routes = _hpcc(scenario, fabric, path, problems)
     else:
         params, routes = _asic(scenario, fabric, path, problems)
-    plan, config = _control_plan(scenario, fabric, params, path, problems)
+    plan, config = _control_plan(scenario, fabric, path, problems)
     faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems, plan,
                                                         scenario.run.seed))
     _stage("placing the faults", problems)
@@ -121,15 +121,12 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
         card=run_card(scenario, fabric, params), control=control)
 
 
-def _control_plan(scenario: Scenario, fabric: Fabric, params: EngineParams, path: str,
+def _control_plan(scenario: Scenario, fabric: Fabric, path: str,
                   problems: list[Problem]) -> tuple[ControlPlan | None, ControlConfig]:
     """Who speaks BGP, and how; None with shortest-path routing."""
     if scenario.routing != "bgp":
         return None, ControlConfig()
-    tenants = None if scenario.vxlan is None else scenario.vxlan.tenants
-    plan, config = control_plan(scenario.bgp or BgpSpec(), tenants, fabric, path, problems)
-    if plan.overlay and not problems:
-        check_tenants(plan, fabric, params.messages, path, problems)
+    plan, config = control_plan(scenario.bgp or BgpSpec(), scenario.vxlan, fabric, path, problems)
     _stage("placing the routers", problems)
     return plan, config
 
@@ -168,6 +165,10 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     policy = needed(rdma.qp)
     messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
         policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
+    tenants = [] if scenario.vxlan is None else tenants_of(scenario.vxlan, fabric, path, problems)
+    check_tenants(tenants, fabric, messages, path, problems)
+    segments = tuple(SegmentParams(it.vni, it.hosts, it.suppress_arp) for it in tenants)
+    asks = traffic.asks(segments)
     if scenario.vxlan is not None and not traffic.crosses_leaves():
         problems.append(Problem(f"{path}vxlan", "has no effect: no message leaves its leaf",
                                 "remove it, or send between leaves"))
@@ -184,7 +185,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
-        messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan))
+        messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan, segments, asks))
     return params, routes
 
 

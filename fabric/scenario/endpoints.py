@@ -156,4 +156,12 @@ class VxlanSpec(Strict):
     ecn: Literal["copy", "compatibility"] = Field(
         "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")
     tenants: Annotated[tuple[TenantSpec, ...], Field(strict=False)] = Field(
-        (), description="With routing: bgp, hosts that share a VNI; one VNI for all where absent.")
+        (), description="Hosts that share a VNI; one VNI for all where absent.")
+    arp_suppression: Literal["on", "off"] = Field(
+        "on", description="Without tenants: leaves answer ARP from Type-2 routes (RFC 7432 section 10), or flood it.")
+
+    @model_validator(mode="after")
+    def _suppression_per_tenant(self) -> Self:
+        if self.tenants and "arp_suppression" in self.model_fields_set:
+            raise ValueError("arp_suppression has no effect beside tenants; each has its own")
+        return self

@@ -12,6 +12,7 @@ from fabric.scenario.endpoints import Dcqcn
 from fabric.scenario.layers import given
 from fabric.scenario.schema import Scenario
 from fabric.units import PS_PER_US
+from fabric.workload.spec import ArpSpec
 
 HPCC_PRESETS: Final = tuple(name for name, preset in DCQCN_PRESETS.items() if not preset.params.byte_counter_bytes)
 """DCQCN sets without a byte counter, which the simulator lacks."""
@@ -70,7 +71,9 @@ def outside_hpcc(scenario: Scenario) -> _Found:
     if scenario.run.reroute_delay is not None:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it"
     for number, load in enumerate(scenario.workload):
-        if load.priority not in {None, 3}:
+        if isinstance(load, ArpSpec):
+            yield f"workload[{number}]", "arp is not part of model hpcc-ns3", _REMEDY
+        elif load.priority not in {None, 3}:
             yield (f"workload[{number}].priority", f"{load.priority}: every flow of this model has priority 3",
                    "remove it")
     if scenario.transport.cc == "none":

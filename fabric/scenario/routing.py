@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from fabric.control.config import Bfd, ControlConfig, Design, NodePolicy, SpineAsn
 from fabric.control.plan import ControlPlan, Tenant, plan_of
 from fabric.errors import Problem
 from fabric.faults.switches import policy
-from fabric.scenario.bgp import BfdSpec, BgpSpec, TenantSpec
+from fabric.scenario.bgp import BfdSpec, BgpSpec
+from fabric.scenario.endpoints import VxlanSpec
 from fabric.state.params import Messages
 from fabric.topology.addressing import addressing
 from fabric.topology.model import Fabric
@@ -40,10 +42,11 @@ def control_config(spec: BgpSpec, fabric: Fabric, path: str, problems: list[Prob
         policies=tuple(NodePolicy(it.switch, it.neighbour, it.direction, policy(it.rules)) for it in spec.policies))
 
 
-def tenants_of(specs: tuple[TenantSpec, ...], fabric: Fabric, path: str, problems: list[Problem]) -> list[Tenant]:
+def tenants_of(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Problem]) -> list[Tenant]:
     """Which hosts share which VNI; everybody one VNI where no tenant is named."""
+    specs = vxlan.tenants
     if not specs:
-        return [Tenant("default", DEFAULT_VNI, tuple(host.id for host in fabric.hosts))]
+        return [Tenant("default", DEFAULT_VNI, tuple(host.id for host in fabric.hosts), vxlan.arp_suppression == "on")]
     tenants = []
     taken: dict[int, str] = {}
     for number, spec in enumerate(specs):
@@ -67,27 +70,26 @@ def tenants_of(specs: tuple[TenantSpec, ...], fabric: Fabric, path: str, problem
     return tenants
 
 
-def check_tenants(plan: ControlPlan, fabric: Fabric, messages: Messages, path: str, problems: list[Problem]) -> None:
+def check_tenants(tenants: Sequence[Tenant], fabric: Fabric, messages: Messages, path: str,
+                  problems: list[Problem]) -> None:
     """No message between tenants: no leaf has a route for it, so it would only ever be lost."""
-    vni_of = {endpoint.node: endpoint.vni for endpoint in plan.endpoints}
-    tenant_of = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
+    tenant_of = {host: tenant for tenant in tenants for host in tenant.hosts}
     pairs = dict.fromkeys(zip(messages.src.tolist(), messages.dst.tolist(), strict=True))
-    crossing = [(src, dst) for src, dst in pairs if vni_of.get(src) != vni_of.get(dst)]
-    if crossing:
-        src, dst = crossing[0]
-        names = [f"{fabric.nodes[host].name} (tenant '{tenant_of[vni_of[host]]}')" for host in (src, dst)]
+    crossing = [(src, dst) for src, dst in pairs if tenant_of.get(src) != tenant_of.get(dst)]
+    if crossing and all(host in tenant_of for host in crossing[0]):
+        names = [f"{fabric.nodes[host].name} (tenant '{tenant_of[host].name}')" for host in crossing[0]]
         problems.append(Problem(f"{path}workload", f"messages from {names[0]} to {names[1]} cross tenants "
                                 f"({len(crossing)} such pairs)", "send within a tenant, or put both hosts into one"))
 
 
-def control_plan(spec: BgpSpec, tenants: tuple[TenantSpec, ...] | None, fabric: Fabric, path: str,
+def control_plan(spec: BgpSpec, vxlan: VxlanSpec | None, fabric: Fabric, path: str,
                  problems: list[Problem]) -> tuple[ControlPlan, ControlConfig]:
-    """The plan of a scenario's fabric; `tenants` None: no overlay."""
+    """The plan of a scenario's fabric; `vxlan` None: no overlay."""
     config = control_config(spec, fabric, path, problems)
     untiered = [switch.name for switch in fabric.switches if switch.tier < 0]
     if config.design is Design.IBGP_RR and untiered:
         problems.append(Problem(f"{path}bgp.design", f"ibgp-rr needs tiers to say who reflects for whom; {untiered[0]} "
                                 f"has none ({len(untiered)} such switches)",
                                 "give switches the roles leaf, spine and super-spine, or use design: ebgp"))
-    placed = [] if tenants is None else tenants_of(tenants, fabric, path, problems)
+    placed = [] if vxlan is None else tenants_of(vxlan, fabric, path, problems)
     return plan_of(fabric, addressing(fabric), config, placed), config

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from fabric.errors import Problem
 from fabric.scenario.schema import Scenario
-from fabric.state.params import Messages, QueuePairs
+from fabric.state.params import Messages, QueuePairs, SegmentParams
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
-from fabric.workload.batch import Batch, Surroundings
+from fabric.workload.arp import Ask, requests
+from fabric.workload.batch import Batch, Surroundings, nothing
 from fabric.workload.qps import QpRules, assign, find_cycle
 from fabric.workload.registry import WORKLOADS
+from fabric.workload.spec import ArpSpec
 
 _MAX_PROBLEMS: Final = 20
 Ints = NDArray[np.int64]
@@ -29,15 +31,42 @@ class Traffic:
         self.fabric = fabric
         self.problems = problems
         around = Surroundings(fabric, scenario.run.seed, scenario.file.parent, problems)
-        self.names = [spec.name or spec.kind for spec in scenario.workload]
+        self.names: list[str] = []
         self.batches: list[Batch] = []
+        self._arp: list[tuple[ArpSpec, str]] = []
+        self._around = around
         for number, spec in enumerate(scenario.workload):
+            if isinstance(spec, ArpSpec):
+                self._arp.append((spec, f"{self.path}workload[{number}]"))
+                continue
+            self.names.append(spec.name or spec.kind)
             path = f"{self.path}workload[{number}]"
-            batch = WORKLOADS[spec.kind](spec, self.names[number], path, around)
+            batch = WORKLOADS[spec.kind](spec, self.names[-1], path, around)
             if spec.priority is not None:
                 batch = _with_priority(batch, spec.priority)
             self.batches.append(batch)
             self._check(batch, path, scenario.run.duration)
+        if not self.batches:
+            self.names, self.batches = ["nothing"], [nothing()]
+
+    def asks(self, segments: Sequence[SegmentParams]) -> tuple[Ask, ...]:
+        """ARP requests of all entries; they need segments, and hosts with one port."""
+        if not self._arp:
+            return ()
+        path = self._arp[0][1]
+        if not segments:
+            self.problems.append(Problem(f"{path}.kind", "ARP is broadcast within a VNI, and there is no overlay",
+                                         "add 'vxlan: {}'"))
+            return ()
+        if any(host.n_ports > 1 for host in self.fabric.hosts):
+            self.problems.append(Problem(f"{path}.kind", "broadcasts to hosts with several ports are not modelled: no "
+                                         "leaf is their designated forwarder", "use a topology with one port a host"))
+            return ()
+        segment_of = np.zeros(len(self.fabric.hosts), np.int64)
+        for column, segment in enumerate(segments):
+            segment_of[list(segment.hosts)] = column
+        return tuple(ask for spec, path in self._arp
+                     for ask in requests(spec, spec.name or spec.kind, path, self._around, segment_of))
 
     def _check(self, batch: Batch, path: str, duration_ps: int) -> None:
         """Self-addressed, empty and late messages, and dependencies nobody could know of."""
@@ -102,7 +131,9 @@ class Traffic:
                         delay_ps=column("delay_ps"), after=after, label=labels), queue_pairs
 
     def crosses_leaves(self) -> bool:
-        """Whether any message may have to leave the switch that it enters."""
+        """Whether any message or broadcast may have to leave the switch that it enters."""
+        if self._arp:
+            return True
         leaf = np.array([self.fabric.peer_of(host.first_port).id for host in self.fabric.hosts], np.int64)
         return any(bool(np.any(leaf[batch.src] != leaf[batch.dst])) for batch in self.batches)
 

@@ -8,7 +8,8 @@ from fabric.scenario.dcqcn import DCQCN_PRESETS, scaled
 from fabric.scenario.endpoints import Dcqcn, TransportSpec, VxlanSpec
 from fabric.scenario.lower import needed, whole_number
 from fabric.state.codes import CongestionControl, Recovery
-from fabric.state.params import DcqcnParams, FrameParams, TransportParams, VxlanParams
+from fabric.state.params import DcqcnParams, FrameParams, SegmentParams, TransportParams, VxlanParams
+from fabric.workload.arp import Ask
 
 ETHERNET: Final = 14
 VLAN_TAG: Final = 4
@@ -70,12 +71,12 @@ def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = Non
     return DcqcnParams(**values)
 
 
-def vxlan(spec: VxlanSpec | None) -> VxlanParams | None:
+def vxlan(spec: VxlanSpec | None, segments: tuple[SegmentParams, ...], asks: tuple[Ask, ...]) -> VxlanParams | None:
     """None: no overlay."""
     if spec is None:
         return None
     return VxlanParams(uniform_dscp=spec.dscp == "uniform", outer_dscp=spec.dscp if isinstance(spec.dscp, int) else 0,
-                       ecn_copy=spec.ecn == "copy")
+                       ecn_copy=spec.ecn == "copy", segments=segments, asks=asks)
 
 
 def largest_frame(spec: TransportSpec) -> int:

@@ -27,9 +27,10 @@ from fabric.state.codes import (
     Recovery,
 )
 from fabric.state.fill_hosts import fill_hosts, fill_messages, fill_queue_pairs
+from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.params import EngineParams
-from fabric.state.share import packet_capacity, partition, share_out_packets
+from fabric.state.share import packet_capacity, partition, rows_of_one_event, share_out_packets
 from fabric.state.streams import stream_key
 from fabric.topology.model import Fabric
 
@@ -37,6 +38,8 @@ FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 16
 OUTBOX_STRIDE = 8
 QP_TIMERS = 3
+ARP_BYTES = 64
+"""An ARP packet is shorter than the smallest Ethernet frame, so it is padded to that (RFC 826; 802.3 clause 4A.4.2)."""
 
 
 def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Order = Order.SOURCE,
@@ -56,10 +59,12 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     n_nodes, n_hosts, n_ports = len(fabric.nodes), len(fabric.hosts), len(fabric.ports)
     n_switches, n_qps, n_messages = n_nodes - n_hosts, len(params.queue_pairs.src), len(params.messages.src)
     insertion = order is Order.INSERTION
-    devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0])
+    n_vnis = 0 if params.vxlan is None else len(params.vxlan.segments)
+    devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0],
+                                          _flooding_vteps(fabric, params))
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
-    capacity = packet_capacity(fabric)
+    capacity = packet_capacity(devices)
     state = t.State(
         config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2),
         devices=devices, next_ps=np.full(n_nodes, INFINITY_PS, np.int64), tree=tree,
@@ -77,6 +82,9 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
                                                          np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
+        segments=t.rows(max(n_switches * n_vnis, 1), t.SEGMENT), vteps=t.rows(1, np.uint32),
+        known=t.rows(max(n_switches * n_hosts, 1) if n_vnis else 1, np.uint8),
+        asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
         outbox=t.rows(threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * OUTBOX_STRIDE, np.int64),
@@ -94,7 +102,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     fill_hosts(state, fabric, params)
     fill_queue_pairs(state, params)
     fill_messages(state, params)
-    share_out_packets(state, fabric)
+    state = fill_overlay(state, fabric, params)
+    share_out_packets(state)
     state.random["key"] = [stream_key(params.seed,
                                       f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)]
     partition(state, fabric, threads)
@@ -120,7 +129,14 @@ def _power_of_two(n: int) -> int:
 
 
 def _trace_rows(fabric: Fabric) -> int:
-    return max(TRACE_ROWS, 4 * max(16 * node.n_ports + 64 for node in fabric.nodes))
+    return max(TRACE_ROWS, 4 * max(24 * node.n_ports + 2 * len(fabric.nodes) + 96 for node in fabric.nodes))
+
+
+def _flooding_vteps(fabric: Fabric, params: EngineParams) -> int:
+    """VTEPs to which one broadcast may be replicated; 0 where no host broadcasts."""
+    if params.vxlan is None or not len(params.vxlan.asks):
+        return 0
+    return len({fabric.peer_of(host.first_port).id for host in fabric.hosts})
 
 
 def _flowlets(params: EngineParams, n_switches: int) -> int:
@@ -137,7 +153,7 @@ def _sack_window(params: EngineParams) -> int:
     return transport.window_bytes // params.frames.payload_bytes + 2
 
 
-def _devices(fabric: Fabric, timer_owners: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64],
+def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64],
                                                                        NDArray[np.uint32]]:
     devices = np.zeros(len(fabric.nodes), t.DEVICE)
     base = 0
@@ -148,6 +164,7 @@ def _devices(fabric: Fabric, timer_owners: NDArray[np.int64]) -> tuple[NDArray[A
         row = devices[node.id]
         row["first_port"], row["n_ports"], row["tree"], row["leaves"] = node.first_port, node.n_ports, base, leaves
         row["n_sources"], row["is_host"] = sources, node.is_host
+        row["reserve"] = rows_of_one_event(node, n_vteps)
         owners.append(np.full(leaves, node.id, np.uint32))
         base += 2 * leaves
     tree = np.full(base, INFINITY_PS, np.int64)
@@ -192,7 +209,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
             "clamp_target": d.clamp_target, "cnp_interval_ps": d.cnp_interval_ps, "cnp_delay_ps": d.cnp_delay_ps,
         }
     if vxlan is not None:
-        values |= {"vxlan": 1, "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
+        values |= {"vxlan": 1, "n_vnis": len(vxlan.segments), "arp_bytes": ARP_BYTES,
+                   "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
                    "vxlan_ecn_copy": vxlan.ecn_copy}
     for name, value in values.items():
         row[name] = value

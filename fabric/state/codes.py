@@ -81,9 +81,11 @@ class Aux(IntEnum):
     """A delayed CNP leaves the notification point (hosts)."""
     STORM = 7
     """A broken NIC sends its next pause frame (hosts)."""
+    ARP = 8
+    """An ARP request is due (hosts)."""
 
 
-N_AUX: Final = 8
+N_AUX: Final = 9
 
 
 class Law(IntEnum):
@@ -101,6 +103,10 @@ class PacketKind(IntEnum):
     NAK = 3
     CNP = 4
     PFC = 5
+    ARP_REQUEST = 6
+    """Broadcast (BUM): replicated, not routed to its target."""
+    ARP_REPLY = 7
+    """Unicast, from the target or from a leaf that answers for it."""
 
 
 class PacketFlag(IntFlag):
@@ -112,6 +118,8 @@ class PacketFlag(IntFlag):
     """Last packet of its message."""
     ENCAP = 4
     """Wears an outer VXLAN header."""
+    BROADCAST = 8
+    """To every station of the layer-2 segment (BUM)."""
     ECHO = 16
     """ACK: its data packet was CE-marked (models whose ACK carries the notification)."""
     ACK_REQUEST = 32
@@ -209,6 +217,15 @@ class TraceBit(IntFlag):
     MARK = 4
     RATE = 8
     TRANSPORT = 16
+
+
+class Resend(IntEnum):
+    """Why a queue pair sends packets again."""
+
+    NAK = 0
+    """The receiver reported a gap."""
+    TIMEOUT = 1
+    """Nothing was acknowledged for retransmit_timeout."""
 
 
 class LoadBalance(IntEnum):

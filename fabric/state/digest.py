@@ -9,8 +9,7 @@ import numpy as np
 from fabric.state.types import State
 
 OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages",
-              "members",
-              "random")
+              "members", "random", "segments", "known", "asks")
 """Tables whose every field is the same for any scheduler, thread count and packet numbering."""
 _POINTERS = {
     "switches": ("cells_row",),
@@ -18,6 +17,7 @@ _POINTERS = {
               "pout_first",
               "pout_last", "free_pending"),
     "queues": ("head", "tail"),
+    "segments": ("first",),
     "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),
 }
 
@@ -28,6 +28,9 @@ def digest(state: State) -> str:
     for name in ("ports", "qps", *OBSERVABLE):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())
+        if table.dtype.names is None:
+            sha.update(name.encode() + table.tobytes())
+            continue
         for field in table.dtype.names:
             if field not in skipped:
                 sha.update(f"{name}.{field}".encode())

@@ -214,6 +214,16 @@ class TransportParams:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentParams:
+    """One layer-2 VNI. At the start every leaf floods to all others that have a host in it, and knows every host."""
+
+    vni: int
+    hosts: tuple[int, ...]
+    """NodeIds."""
+    suppress_arp: bool
+
+
+@dataclass(frozen=True, slots=True)
 class VxlanParams:
     """Overlay between leaf VTEPs."""
 
@@ -222,6 +232,10 @@ class VxlanParams:
     outer_dscp: int
     ecn_copy: bool
     """RFC 6040 normal mode: copy ECN to the outer header; else compatibility mode (outer not-ECT)."""
+    segments: tuple[SegmentParams, ...]
+    """Every host in exactly one."""
+    asks: tuple[tuple[int, int, int | None], ...] = ()
+    """ARP requests: (time in ps, NodeId of the asking host, NodeId of the target; None: nobody has that address)."""
 
 
 @dataclass(frozen=True)

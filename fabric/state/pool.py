@@ -1,8 +1,8 @@
 """Packet rows: every device holds a list of free ones.
 
 A row is taken where a frame is made and given back where it ends; the row freed last is taken first, so that few rows
-go round. A device is never entered with fewer than `reserve` rows, so taking cannot fail inside a handler: before, it
-takes a portion of those that are nobody's yet, and when these have run out the driver levels what has drifted (CNPs,
+go round. A device is never entered with fewer than DEVICE.reserve rows, so taking cannot fail inside a handler: before,
+it takes a portion of those that are nobody's yet, and when these have run out the driver levels what has drifted (CNPs,
 drops) and grows the table (Stop.PACKETS).
 """
 
@@ -15,9 +15,6 @@ from fabric.state.codes import LINE, Shared
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
-
-ROWS_PER_PORT, ROWS_BESIDE = 2, 8
-"""Rows that one event of a device may need: a PFC frame and a data packet per port, a CNP."""
 
 _SPARE = int(Shared.SPARE_PACKET) * LINE
 u = np.uint32
@@ -44,17 +41,11 @@ def give(state: State, device: int, packet: np.uint32) -> None:
     row["free_count"] += 1
 
 
-@hot
-def reserve(n_ports: int) -> int:
-    """Rows that a device must have free before one of its events."""
-    return ROWS_PER_PORT * n_ports + ROWS_BESIDE
-
-
 @kernel
 def refill(state: State, device: int) -> bool:
     """Take a portion of the rows that are nobody's yet; False if too few are left (then nothing has changed)."""
     row = state.devices[device]
-    wanted = 2 * reserve(i64(row["n_ports"]))
+    wanted = 2 * i64(row["reserve"])
     first = fetch_add(state.shared, _SPARE, wanted)
     if first + wanted > state.packets.shape[0]:
         fetch_add(state.shared, _SPARE, -wanted)

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric.state import types as t
 from fabric.state.codes import LINE, Shared
-from fabric.state.pool import ROWS_BESIDE, ROWS_PER_PORT
-from fabric.topology.model import Fabric
+from fabric.topology.model import Fabric, Node
 
 FIRST_PACKETS_PER_PORT = 128
 HOSTS_PER_TASK = 8
 
 
-def rows_at_start(n_ports: int) -> int:
-    """Free packet rows that a device begins with: what one event may need; more it fetches itself (pool.refill)."""
-    return ROWS_PER_PORT * n_ports + ROWS_BESIDE
+def rows_of_one_event(node: Node, n_vteps: int) -> int:
+    """Packet rows that one event of a device may need: a PFC frame and a data packet per port, a CNP, and where
+    broadcasts are replicated a copy per port and VTEP.
+    """
+    copies = 0 if node.is_host else n_vteps and node.n_ports + n_vteps
+    return 2 * node.n_ports + 8 + copies
 
 
-def packet_capacity(fabric: Fabric) -> int:
+def packet_capacity(devices: NDArray[np.void]) -> int:
     """Rows of the packet table to begin with: address space, of which only what is used becomes memory."""
-    return 1 + sum(FIRST_PACKETS_PER_PORT * node.n_ports + 2 * rows_at_start(node.n_ports) for node in fabric.nodes)
+    return 1 + int((FIRST_PACKETS_PER_PORT * devices["n_ports"].astype(np.int64) + 2 * devices["reserve"]).sum())
 
 
-def share_out_packets(state: t.State, fabric: Fabric) -> None:
-    """Give every device its first rows."""
+def share_out_packets(state: t.State) -> None:
+    """Give every device what one of its events may need; more it fetches itself (pool.refill)."""
     first = 1
-    for node in fabric.nodes:
-        give_rows(state, node.id, first, rows_at_start(node.n_ports))
-        first += rows_at_start(node.n_ports)
+    for device, reserve in enumerate(state.devices["reserve"].tolist()):
+        give_rows(state, device, first, reserve)
+        first += reserve
     state.shared[Shared.SPARE_PACKET * LINE] = first
 
 

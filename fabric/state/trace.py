@@ -38,6 +38,6 @@ def emit(state: State, category: int, device: int, time_ps: int, kind: int, port
 
 
 @hot
-def margin(n_ports: int) -> int:
-    """Rows that one event of a device may write: a pause and a drop per port and class."""
-    return 16 * n_ports + 64
+def margin(n_ports: int, reserve: int) -> int:
+    """Rows that one event of a device may write: a pause and a drop per port and class, a drop and a mark per copy."""
+    return 16 * n_ports + 2 * reserve + 64

@@ -66,7 +66,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
     # overlay
-    ("vxlan", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
@@ -81,6 +81,7 @@ DEVICE = _table(  # (n_nodes,)
     ("free_count", I8),
     ("is_host", U1),
     ("n_sources", U4),
+    ("reserve", U4),             # packet rows that one event may need                    writer: build
     ("latency_ps", I8),
     ("events", I8),              # handled since start                                    writer: loop
 )
@@ -172,12 +173,15 @@ PRIO = _table(  # (n_ports * 8,)  PFC, row = port * 8 + priority
 POOL = _table(  # (n_pools,)
     ("size_bytes", I8), ("used_bytes", I8), ("headroom_size_bytes", I8), ("headroom_used_bytes", I8),
     ("watermark_bytes", I8), ("peak_bytes", I8), ("headroom_peak_bytes", I8), ("switch", U4),
+    ("headroom_watermark_bytes", I8),            # since last sample
 )
 
 SWITCH = _table(  # (n_nodes - n_hosts,)
     ("cell_bytes", I8), ("cells_row", U4),
     ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
     ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
+    ("first_host", U4),          # a host at this leaf: routes to the VTEP are routes to it
+    ("net_copies", I8),          # packets made by replication less packets used up by it    writer: arp
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
 )
@@ -194,16 +198,21 @@ HOST = _table(  # (n_hosts,)
     ("cnp_head", U4), ("cnp_tail", U4),
     ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
     ("leaf", U4),                # NodeId of the first attached switch
+    ("vni", U4),                 # its segment: column of State.segments; one per host
+    ("ask_next", U4), ("ask_end", U4),           # region of State.asks still to be sent
     ("timeout_ps", I8),          # next look at the retransmission timers
     # counters since start
     ("goodput_bytes", I8), ("cnp_sent", I8), ("cnp_handled", I8), ("cnp_ignored", I8), ("ecn_received", I8),
     ("out_of_sequence", I8), ("naks_sent", I8), ("naks_received", I8), ("retransmitted_pkts", I8), ("timeouts", I8),
     ("rx_discards", I8), ("messages_done", I8), ("messages_failed", I8), ("duplicates", I8),
+    ("retransmitted_gbn_pkts", I8), ("retransmitted_sr_pkts", I8), ("retransmitted_timeout_pkts", I8),
+    ("arp_requests_sent", I8), ("arp_requests_received", I8), ("arp_replies_sent", I8), ("arp_replies_received", I8),
 )
 
 QP = _table(  # (n_qps,)  sending side                                                  owner: source host
     ("src", U4), ("dst", U4), ("port", U4), ("next", U4),     # next: ready list, qp + 1
     ("dscp", U1), ("tc", U1), ("state", U1), ("cnp_seen", U1), ("alpha_seen", U1), ("started", U1), ("retries", U1),
+    ("resend", U1),              # codes.Resend: why what is sent again is sent again
     ("words", U4),               # src UDP port | dst UDP port << 16
     ("next_psn", I8),            # next packet to send; PSNs do not wrap here
     ("acked_psn", I8),           # first packet not acknowledged
@@ -260,6 +269,20 @@ DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REAS
 HEAP = _table(("time_ps", I8), ("item", U4), ("order", I8))    # regions of starts and waits
 MEMBER = _table(("port", U4), ("pkts", I8), ("bytes", I8))     # ECMP group members
 GROUP = _table(("first", U4), ("count", U4), ("next", U4))     # next: spraying
+SEGMENT = _table(  # (n_switches * n_vnis,) a layer-2 VNI at a leaf                        owner: the leaf
+    ("suppress", U1),            # answer ARP for known targets (RFC 7432 section 10)      writer: build, edits
+    ("first", U4), ("count", U4),                # remote VTEPs of the flood list: a slice of State.vteps
+    ("encap_pkts", I8), ("decap_pkts", I8),
+    ("arp_requests", I8),        # broadcast, from local hosts
+    ("arp_suppressed", I8), ("arp_flooded", I8),     # of these: answered here; sent to other leaves
+    ("bum_sent_pkts", I8),       # copies to other leaves
+    ("bum_received_pkts", I8),   # copies from other leaves
+    ("bum_delivered_pkts", I8),  # copies to local ports
+)
+ASK = _table(  # (n_asks,) ARP requests of hosts, sorted by (host, time)                  owner: the asking host
+    ("time_ps", I8), ("target", U4), ("answered_ps", I8),    # target NO_HOST: nobody has it; answered -1: not yet
+)
+NO_HOST: Final = 0xFFFFFFFF
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  two cache lines: no two threads share one
@@ -311,6 +334,10 @@ class _Tables(NamedTuple):
     cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
+    segments: NDArray[np.void]   # SEGMENT
+    vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
+    known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
+    asks: NDArray[np.void]       # ASK
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
     outbox: NDArray[np.uint32]   # (n_threads * 2 * n_ports) wires written in this window

@@ -66,6 +66,7 @@ def _take_headroom(state: State, group: int, charged: int) -> int:
         if used > pool["headroom_size_bytes"]:
             return _SHARED_HEADROOM
         pool["headroom_used_bytes"] = used
+        pool["headroom_watermark_bytes"] = max(i64(pool["headroom_watermark_bytes"]), used)
         pool["headroom_peak_bytes"] = max(i64(pool["headroom_peak_bytes"]), used)
     headroom = i64(row["headroom_bytes"]) + charged
     row["headroom_bytes"] = headroom

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.state import trace
 from fabric.state.codes import Ecn, HashAlgorithm, PacketFlag
-from fabric.state.jit import i64, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.switch.hashing import flow_hash
 
@@ -22,9 +23,18 @@ _CE, _NOT_ECT = int(Ecn.CE), int(Ecn.NOT_ECT)
 _CRC32 = int(HashAlgorithm.CRC32)
 
 
+@hot
+def segment_of(state: State, device: int, packet: np.uint32) -> int:
+    """Row of State.segments: the sending host's VNI at this leaf."""
+    config = state.config[0]
+    leaf = device - i64(config["n_hosts"])
+    return leaf * i64(config["n_vnis"]) + i64(state.hosts[state.packets[packet]["src"]]["vni"])
+
+
 @kernel
-def encapsulate(state: State, packet: np.uint32) -> None:
+def encapsulate(state: State, device: int, packet: np.uint32) -> None:
     """Put on the outer header."""
+    state.segments[segment_of(state, device, packet)]["encap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
     entropy = flow_hash(_CRC32, source, target, i64(frame["words"]), 0) & 0x3FFF | 0xC000
@@ -39,14 +49,17 @@ def encapsulate(state: State, packet: np.uint32) -> None:
 
 
 @kernel
-def decapsulate(state: State, packet: np.uint32) -> bool:
+def decapsulate(state: State, device: int, packet: np.uint32) -> bool:
     """Take the outer header off; False if RFC 6040 section 4.2 says to drop the packet."""
+    state.segments[segment_of(state, device, packet)]["decap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     congested = i64(frame["ecn"]) == _CE
     frame["size"] = i64(frame["size"]) - i64(config["vxlan_bytes"])
     frame["flags"] = i64(frame["flags"]) & ~_ENCAP & 0xFF
     frame["dscp"], frame["ecn"] = frame["inner_dscp"], frame["inner_ecn"]
-    frame["words"] = state.qps[frame["qp"]]["words"]
+    frame["words"] = 0
+    if frame["qp"] != trace.NO_QP:
+        frame["words"] = state.qps[frame["qp"]]["words"]
     if not congested or i64(frame["inner_ecn"]) == _CE:
         return True
     if i64(frame["inner_ecn"]) == _NOT_ECT:

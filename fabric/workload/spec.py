@@ -144,6 +144,26 @@ class MessagesSpec(WorkloadBase):
         return self
 
 
-WorkloadSpec = Annotated[IncastSpec | PermutationSpec | AllToAllSpec | PoissonSpec | MessagesSpec,
+class ArpSpec(Strict):
+    """Hosts that broadcast ARP requests; load on a segment, and what suppression takes off it."""
+
+    kind: Literal["arp"]
+    name: Name | None = Field(None, description="Unique; the kind where absent. Names the random streams.")
+    hosts: HostPatterns = Field(ALL, description="Hosts that ask.")
+    targets: Literal["nobody"] | HostPatterns = Field(
+        ALL, description="Hosts asked for, one at random each time; nobody: addresses that no host has (a scan).")
+    interval: TimePs = Field(gt=0, description="Time between two requests of a host; each host begins at a random "
+                                               "moment of the first.")
+    start: TimePs = Field(0, description="Beginning of the first interval.")
+    stop: TimePs = Field(description="No request at or after this.")
+
+    @model_validator(mode="after")
+    def _some_time(self) -> Self:
+        if self.stop < self.start + self.interval:
+            raise ValueError("stop leaves no whole interval after start; raise stop or lower interval")
+        return self
+
+
+WorkloadSpec = Annotated[IncastSpec | PermutationSpec | AllToAllSpec | PoissonSpec | MessagesSpec | ArpSpec,
                          Field(discriminator="kind")]
 """One entry of `workload:`."""

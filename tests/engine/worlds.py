@@ -35,6 +35,7 @@ from fabric.state.params import (
     PortParams,
     QueuePairs,
     QueueParams,
+    SegmentParams,
     SwitchParams,
     TransportParams,
     VxlanParams,
@@ -237,8 +238,13 @@ def parameters(world: World, fabric: Fabric) -> EngineParams:
         transport=_transport(world), switches=switches, ports=ports,
         hosts={host.id: slow if host.id == 1 and world.drain_mbps else healthy for host in fabric.hosts},
         host_ip=np.arange(len(fabric.nodes)) + (10 << 24), messages=work, queue_pairs=pairs,
-        vxlan=VxlanParams(uniform_dscp=True, outer_dscp=0, ecn_copy=True) if world.vxlan else None,
+        vxlan=_overlay(n_hosts) if world.vxlan else None,
         drop_every={fabric.hosts[0].first_port: world.drop_every} if world.drop_every else {})
+
+
+def _overlay(n_hosts: int) -> VxlanParams:
+    return VxlanParams(uniform_dscp=True, outer_dscp=0, ecn_copy=True,
+                       segments=(SegmentParams(10_000, tuple(range(n_hosts)), suppress_arp=True),))
 
 
 def _switch(world: World, node: int) -> SwitchParams:

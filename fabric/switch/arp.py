@@ -1,0 +1,131 @@
+"""Broadcast ARP at a leaf: answered from what EVPN says (suppression), or replicated to ports and VTEPs.
+
+Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_suppress, where they leave room)
+1. From a host: with suppression on and the target known, a remote target is not asked: this leaf answers with the
+   target's MAC. A known local target is asked locally only. Anything else is flooded: a copy to every other local
+   port of the segment and one in VXLAN to every VTEP of its flood list (ingress replication).
+2. From another VTEP: to every local port of the segment, never to a VTEP again (split horizon).
+3. Each copy is a packet of its own in buffers and on cables. A switching chip may hold one payload for all copies; so a
+   storm fills buffers here earlier than there.
+
+A flood list names leaves; the route to a leaf is the route to a host behind it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.port.drop import discard
+from fabric.state import pool
+from fabric.state.codes import DropReason, Ecn, PacketFlag, PacketKind
+from fabric.state.jit import i64, kernel
+from fabric.state.types import NO_HOST, State
+from fabric.switch import admission, forward, vtep
+from fabric.switch.forward import NO_ROUTE, switch_row
+
+_ENCAP, _BROADCAST = int(PacketFlag.ENCAP), int(PacketFlag.BROADCAST)
+_REPLY = int(PacketKind.ARP_REPLY)
+_NOT_ECT = int(Ecn.NOT_ECT)
+_LOST, _WRED = int(DropReason.NO_ROUTE), int(DropReason.WRED)
+u = np.uint32
+
+
+@kernel
+def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
+    copy = pool.take(state, device)
+    frame, made = state.packets[packet], state.packets[copy]
+    made["kind"], made["size"], made["payload"], made["flags"] = (frame["kind"], frame["size"], frame["payload"],
+                                                                  frame["flags"])
+    made["seq"], made["qp"], made["msg"], made["words"] = frame["seq"], frame["qp"], frame["msg"], frame["words"]
+    made["src"], made["dst"], made["in_port"] = frame["src"], frame["dst"], frame["in_port"]
+    made["dscp"], made["tc"], made["ecn"], made["ttl"] = frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"]
+    state.switches[switch_row(state, device)]["net_copies"] += 1
+    return copy
+
+
+@kernel
+def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
+    """A copy to every host of the segment at this leaf but the one that it came from."""
+    config, row = state.config[0], state.devices[device]
+    vni = i64(state.hosts[state.packets[packet]["src"]]["vni"])
+    segment = vtep.segment_of(state, device, packet)
+    first = i64(row["first_port"])
+    for out in range(first, first + i64(row["n_ports"])):
+        peer = i64(state.ports[out]["peer_node"])
+        if out != port and peer < config["n_hosts"] and state.hosts[peer]["vni"] == vni:
+            copy = _copy(state, device, packet)
+            state.packets[copy]["dst"] = peer
+            state.segments[segment]["bum_delivered_pkts"] += 1
+            admission.admit(state, device, port, copy, out, arrived_bytes, now_ps)
+
+
+@kernel
+def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
+    """A copy in VXLAN to every VTEP of the flood list."""
+    config = state.config[0]
+    row = state.segments[vtep.segment_of(state, device, packet)]
+    first = i64(row["first"])
+    switch = state.switches[switch_row(state, device)]
+    for index in range(first, first + i64(row["count"])):
+        leaf = i64(state.vteps[index]) - i64(config["n_hosts"])
+        copy = _copy(state, device, packet)
+        state.packets[copy]["dst"] = state.switches[leaf]["first_host"]
+        row["bum_sent_pkts"] += 1
+        route = forward.group_of(state, device, i64(state.packets[copy]["dst"]))
+        if route == NO_ROUTE:
+            discard(state, device, port, copy, _LOST, now_ps, i64(state.packets[copy]["dst"]), 0, 0)
+            continue
+        vtep.encapsulate(state, device, copy)
+        state.packets[copy]["tc"] = switch["dscp_to_tc"][i64(state.packets[copy]["dscp"])]
+        out = forward.choose(state, device, copy, route, now_ps)
+        admission.admit(state, device, port, copy, i64(out), arrived_bytes, now_ps)
+
+
+@kernel
+def _answer(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
+    """Turn a request into the reply that its target would have sent (RFC 826), back out of the port it came by."""
+    frame = state.packets[packet]
+    frame["kind"], frame["flags"] = _REPLY, 0
+    frame["dst"], frame["src"] = frame["src"], frame["seq"]
+    admission.admit(state, device, port, packet, port, arrived_bytes, now_ps)
+
+
+@kernel
+def _use_up(state: State, device: int, packet: np.uint32) -> None:
+    """The copies go on; the original ends here."""
+    state.switches[switch_row(state, device)]["net_copies"] -= 1
+    pool.give(state, device, packet)
+
+
+@kernel
+def handled(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> bool:
+    """Answer or replicate a broadcast; False where it only passes through on its way to a VTEP."""
+    frame, config = state.packets[packet], state.config[0]
+    if i64(frame["flags"]) & _ENCAP:
+        route = forward.group_of(state, device, i64(frame["dst"]))
+        if route == NO_ROUTE or not forward.is_local(state, route):
+            return False
+        if not vtep.decapsulate(state, device, packet):
+            discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
+            return True
+        frame["tc"] = state.switches[switch_row(state, device)]["dscp_to_tc"][i64(frame["dscp"])]
+        state.segments[vtep.segment_of(state, device, packet)]["bum_received_pkts"] += 1
+        _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
+        _use_up(state, device, packet)
+        return True
+    row = state.segments[vtep.segment_of(state, device, packet)]
+    row["arp_requests"] += 1
+    target = i64(frame["seq"])
+    is_known = row["suppress"] != 0 and target != NO_HOST and state.known[
+        switch_row(state, device) * i64(config["n_hosts"]) + target] != 0 and (
+        state.hosts[target]["vni"] == state.hosts[frame["src"]]["vni"])
+    if is_known and state.hosts[target]["leaf"] != device:
+        row["arp_suppressed"] += 1
+        _answer(state, device, port, packet, arrived_bytes, now_ps)
+        return True
+    _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
+    if not is_known:
+        row["arp_flooded"] += 1
+        _to_vteps(state, device, port, packet, arrived_bytes, now_ps)
+    _use_up(state, device, packet)
+    return True
