@@ -90,6 +90,11 @@ class Routes:
         shortest = "shortest over all links that are up"
         static = sum(bool(device.routes) for device in self.facts.devices if device.name not in self.facts.network.fibs)
         more = f", static routes of {static} switches" if static else ""
+        absent = sorted({self.facts.peers[line.end][0] for line in self.facts.used if line.end in self.facts.peers
+                         and self.facts.peers[line.end][0] not in self.facts.network.devices
+                         and not self.facts.faces_host(line)})
+        more += f"; switches that were not given: {', '.join(absent[:6])}" + (
+            f" and {len(absent) - 6} more" if len(absent) > 6 else "") if absent else ""
         if not given:
             return f"{shortest}{more} (no --fib)"
         parts = [f"FIBs of {given} of {every} switches"]

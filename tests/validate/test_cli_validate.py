@@ -78,14 +78,14 @@ def test_every_format_carries_the_finding(style: str, folder: Path, tmp_path: Pa
 
 def test_a_baseline_leaves_only_what_is_new_and_says_what_changed(folder: Path, tmp_path: Path,
                                                                   capsys: pytest.CaptureFixture[str]) -> None:
-    old = write(tmp_path / "old", leaf2={"PFC_WD": {"Ethernet0": {"action": "alert"}}})
+    old = write(tmp_path / "old", leaf2={"PFC_WD": {"Ethernet16": {"action": "forward"}}})
     write(folder, **BROKEN)
     assert main(["validate", str(folder), "--baseline", str(old), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {it["id"] for it in found["findings"] if it["severity"] == "error"} == {"M1", "M2", "L9", "N1"}
     assert {it["id"] for it in found["fixed"]} == {"W7"}
     assert found["changes"] == ["leaf1: map dscp_to_tc M 26: 3 → 0",
-                                "leaf2: Ethernet0: watchdog action: alert → drop"]
+                                "leaf2: Ethernet16: watchdog action: forward → drop"]
 
 
 def test_a_change_of_text_alone_is_no_change(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +99,7 @@ def test_a_change_of_text_alone_is_no_change(folder: Path, tmp_path: Path, capsy
 
 def test_a_suppression_needs_a_reason_and_ends(folder: Path, tmp_path: Path,
                                                capsys: pytest.CaptureFixture[str]) -> None:
-    write(folder, leaf1={"PFC_WD": {"Ethernet0": {"action": "alert"}}})
+    write(folder, leaf1={"PFC_WD": {"Ethernet16": {"action": "forward"}}})
     rules = tmp_path / "accept.yml"
     row = "- {{check: W7, device: 'leaf*', reason: lab, expires: {day}}}\n"
     for day, code in (("2999-01-01", 0), ("2001-01-01", 1)):

@@ -245,3 +245,11 @@ def test_a_link_without_a_bgp_session_carries_nothing(judge: Judge) -> None:
     fabric["leaf2"]["BGP_NEIGHBOR"].pop("leaf2-spine1")
     assert judge(fabric, only={"L9"}) == []
     assert [(it.device, it.object) for it in judge(fabric, only={"P3"})] == [("spine1", "BGP_NEIGHBOR|spine1-leaf2")]
+
+
+def test_a_switch_that_was_not_given_is_named_and_its_links_are_uplinks_all_the_same(follow: Callable[..., Verdict],
+                                                                                   judge: Judge) -> None:
+    fabric = small_fabric()
+    fabric.pop("spine2")
+    assert "switches that were not given: spine2" in follow({"leaf1": healthy()["leaf1"]}, fabric).paths
+    assert [it for it in judge(fabric, only={"D4"}) if it.severity > 1] == []

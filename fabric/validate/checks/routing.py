@@ -71,8 +71,9 @@ def _down_and_up(facts: Facts, name: str) -> tuple[list[Line], list[Line]]:
     device = facts.network.devices[name]
     lines = [line for line in facts.used if line.device is device and line.port.speed_mbps]
     down = [line for line in lines if facts.faces_host(line)]
-    up = [line for line in lines if facts.peers.get(line.end, ("",))[0] in facts.network.devices]
-    return down, up
+    up = [line for line in lines if line.end in facts.peers and not facts.faces_host(line)]
+    given = any(facts.peers[line.end][0] in facts.network.devices for line in up)
+    return down, up if given else []                     # a switch on its own is no fabric
 
 
 @check("D4", W, "more host capacity than uplink", condition="sum of host ports <= sum of uplinks (error above 3:1)",

@@ -12,6 +12,8 @@ from fabric.validate.facts import Facts
 _MIGRATED: Final = (3, 0, 3)
 """db_migrator copies pfc_enable to pfcwd_sw_enable when it leaves this version."""
 _HOPS: Final = 3
+_TIMEOUT, _RETRIES = 14, 7
+"""RDMA transport settings that most libraries start with: 67 ms, seven times."""
 _DEFAULT_MS: Final = 200
 _PORTS_PER_STEP: Final = 32
 _MAX_POLL_MS: Final = 1000
@@ -98,16 +100,17 @@ def W5(facts: Facts) -> Iterator[Found]:  # noqa: N802
        consequence="queue pairs fail before the storm is contained", remedy="lower detection_time or raise the timeout",
        source="InfiniBand Architecture, local ACK timeout")
 def W6(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Only where the hosts file states the timeout."""
+    """Where there is a hosts file; the usual timeout where it does not state one."""
     hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
-    times = [0.004096 * 2**host.rdma_timeout * max(1, host.rdma_retries or 7) for host in hosts
-             if host.rdma_timeout]
+    times = [0.004096 * 2 ** (host.rdma_timeout or _TIMEOUT) * max(1, host.rdma_retries or _RETRIES) for host in hosts]
+    assumed = "" if any(host.rdma_timeout for host in hosts) else f" (assumed: timeout {_TIMEOUT}, {_RETRIES} retries)"
     for line in facts.lossless if times else ():
         own = line.port.watchdog
         if own is not None and own.detection_ms is not None and (
                 own.detection_ms + (line.device.watchdog_poll_ms or 0) >= min(times)):
             yield Found(line.device.name, line.port.name, f"detection {own.detection_ms} ms, hosts give up after "
-                        f"{min(times):.0f} ms", (shows(line.device, own.where, "detection_time", own.detection_ms),))
+                        f"{min(times):.0f} ms{assumed}",
+                        (shows(line.device, own.where, "detection_time", own.detection_ms),))
 
 
 @check("W7", W, "watchdog actions differ or are not supported",
@@ -142,6 +145,18 @@ def W8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         (shows(line.device, own.where, "action", "forward"),))
 
 
+@check("W10", W, "the watchdog only reports", condition="action is drop or forward",
+       consequence="a storm is logged and goes on: the fabric freezes as if there were no watchdog",
+       remedy="use drop", source="sonic-swss pfcwdorch.cpp (alert handler does nothing to the queue)")
+def W10(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Lossless ports."""
+    for line in facts.lossless:
+        own = line.port.watchdog
+        if own is not None and own.action == "alert":
+            yield Found(line.device.name, line.port.name, "action alert",
+                        (shows(line.device, own.where, "action", "alert"),))
+
+
 @check("W9", I, "watchdog times are not the default's for so many ports",
        condition="detection = 200 ms x ceil(ports / 32) above 32 ports",
        consequence="more polling work than the default script plans for",
@@ -159,4 +174,4 @@ def W9(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         (shows(device, own.where, "detection_time", own.detection_ms),))
 
 
-CHECKS: Final[tuple[Check, ...]] = (W1, W2, W3, W4, W5, W6, W7, W8, W9)
+CHECKS: Final[tuple[Check, ...]] = (W1, W2, W3, W4, W5, W6, W7, W8, W9, W10)
