@@ -82,3 +82,18 @@ def test_wrong_input_is_refused_with_a_remedy(capsys: pytest.CaptureFixture[str]
     assert found["error"]["problems"][0]["hint"] == "did you mean 'leaf2'?"
     code, found = answer(capsys, "mac", str(ROOT / "scenarios" / "incast.yml"))
     assert "no control plane" in found["error"]["text"]
+
+
+def test_a_mac_that_moves_twice_counts_two_on_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    """RFC 7432 section 15: each move raises the sequence number by one."""
+    mover, moves = "02:00:00:00:00:00", str(ROOT / "scenarios" / "mac-move.yml")
+    seen = {}
+    for moment in ("0", "11ms", "30ms"):
+        _, found = answer(capsys, "mac", moves, "--at", moment)
+        entries = {node: table["10000"]["macs"][mover] for node, table in found.items()}
+        seen[moment] = {node: (it["type"], it["localSequence"], it["remoteSequence"]) for node, it in entries.items()}
+    assert seen["0"] == {"tor1a": ("local", 0, 0), **dict.fromkeys(("tor1b", "tor2a", "tor2b"), ("remote", 0, 0))}
+    assert seen["11ms"] == {"tor1a": ("remote", 0, 1), "tor1b": ("local", 1, 0),
+                            **dict.fromkeys(("tor2a", "tor2b"), ("remote", 0, 1))}
+    assert seen["30ms"] == {"tor1a": ("local", 2, 1), "tor1b": ("remote", 1, 2),
+                            **dict.fromkeys(("tor2a", "tor2b"), ("remote", 0, 2))}
