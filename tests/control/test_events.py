@@ -305,3 +305,25 @@ def test_flood_lists_and_arp_knowledge_follow_the_routes() -> None:
     gone = [row for row in known_rows(run) if row.host == host.node and row.time_ns > 0]
     assert [row.known for row in gone] == [False, False]
     assert {row.switch for row in gone} == {node["leaf2"], node["leaf3"]}
+
+
+def test_a_flap_too_short_for_the_daemon_costs_no_session() -> None:
+    here = world()
+    cable = here.cable("leaf1", "spine1")
+    run = here.run([e.CableDown(0, cable), e.CableUp(10 * MS, cable)], until_ms=20_000)
+    assert run.sessions == ()
+    assert [(it.time_ns, len(it.ports)) for it in run.routes if it.router == here.row("leaf1")
+            and it.key == here.loopback("leaf2")] == [(MS, 1), (10 * MS, 2)]      # hardware saw it all the same
+
+
+def test_an_advertisement_interval_delays_the_second_change_and_not_the_first() -> None:
+    def remote_ns(mrai_ns: int) -> list[int]:
+        here = world(config=ControlConfig(mrai_ns=mrai_ns), leaves=3)
+        first, second = here.cable("leaf1", "spine1"), here.cable("leaf2", "spine1")
+        run = here.run([e.CableDown(20 * S, first), e.CableDown(20 * S + 200 * MS, second)], until_ms=40_000)
+        return [next(it.time_ns for it in run.routes if it.router == here.row("leaf3")
+                     and it.key == here.loopback(leaf)) - 20 * S for leaf in ("leaf1", "leaf2")]
+
+    fast, slow = remote_ns(0), remote_ns(2 * S)
+    assert slow[0] == fast[0]
+    assert slow[1] >= slow[0] + 2 * S - 100 * MS > fast[1]
