@@ -1,21 +1,42 @@
-"""What a scrape of a live run is shown: the engine as it is, and who waits for whom in it."""
+"""What a scrape of a live run is shown: the engine as it is, who waits for whom in it, and its control plane."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fabric.cli.live_facts import observed
 from fabric.cli.live_world import LiveWorld
+from fabric.control.run import ControlRun
 from fabric.engine.counters import Snapshot
 from telemetry.live.player import Observer
 
+if TYPE_CHECKING:  # only where there is a control plane
+    from fabric.cli.control_history import ControlHistory
+
 
 class Truth(Observer):
-    """Every counter as it is at the moment of the scrape."""
+    """Every counter as it is at the moment of the scrape.
+
+    Parameters
+    ----------
+    world : LiveWorld
+    control : ControlRun, optional     of a scenario with `routing: bgp`
+    """
 
     only = None
 
-    def __init__(self, world: LiveWorld) -> None:
-        self._world = world
+    def __init__(self, world: LiveWorld, control: ControlRun | None) -> None:
+        self._world, self._control = world, control
+        self._history: ControlHistory | None = None
+
+    def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
+        """The control plane begins anew, too."""
+        if self._control is not None:
+            from fabric.cli.control_history import ControlHistory  # noqa: PLC0415
+
+            self._history = ControlHistory(self._control)
 
     def look(self) -> Snapshot:
         """Called by the playing thread."""
-        return observed(self._world.engine)
+        engine = self._world.engine
+        return observed(engine, None if self._history is None else self._history.at(engine.now_ps))

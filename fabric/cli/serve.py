@@ -168,7 +168,7 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
         log = stack.enter_context(Path(args.log).open("a", encoding="utf-8"))  # noqa: SIM115  the stack closes it
     sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
     world = LiveWorld(compiled, args.threads, sink)
-    eyes = Truth(world) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
+    eyes = Truth(world, compiled.control) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
     collector = LiveCollector(of_plan(plan), LAYERS[args.compat] if args.compat else None, eyes.only)
     observers: list[Observer] = [world, sink, eyes, collector]
     if not args.quiet:
