@@ -96,9 +96,12 @@ _SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _M
 
 
 def _evpn_share() -> Expr:
-    """EVPN routes now over the most of the last ten minutes."""
-    return Binary(Symbol.DIVIDE, select("fabric_evpn_routes"),
-                  above(Over(Function.MAX, select("fabric_evpn_routes"), 10 * _MINUTE), 0))
+    """EVPN routes now over the most of the last ten minutes, at the switch that lost most: one VTEP that is gone is
+    missing at all others, and is one page.
+    """
+    share = Binary(Symbol.DIVIDE, select("fabric_evpn_routes"),
+                   above(Over(Function.MAX, select("fabric_evpn_routes"), 10 * _MINUTE), 0))
+    return Aggregate(Operator.MIN, share, ("device",))
 
 
 def _speed_share() -> Expr:
@@ -134,9 +137,9 @@ ALERTS: Final = (
     Alert(
         "FabricEvpnRouteLoss",
         lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)), 0.9, 60, Severity.CRITICAL,
-        "A switch lost EVPN routes.",
-        "{device} holds {value:percent} of the type {route_type} routes that it held within the last ten minutes.",
-        "fabric-evpn-bgp", "device",
+        "Switches lost EVPN routes.",
+        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last ten minutes.",
+        "fabric-evpn-bgp", "",
         "Hosts come and go one by one; a tenth at once is a VTEP or a session that is gone."),
     Alert(
         "FabricSlowReceiver",
@@ -248,7 +251,7 @@ ALERTS: Final = (
         60, Severity.WARNING,
         "A BGP session is not established.",
         "{device} has no BGP session with {peer}.",
-        "fabric-evpn-bgp", "device",
+        "fabric-evpn-bgp", "peer",
         "A session that restarts comes back within its hold time; one that is away for longer is down."),
     Alert(
         "FabricArpFloodHigh",

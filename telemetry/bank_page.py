@@ -37,8 +37,8 @@ the start where the workload itself is the matter, to the moment of firing, in t
 
 The gap says where a threshold may lie: between the highest one at which a silent case would have fired and the lowest
 at which every case that must fire still does, both found on a ladder of quarter octaves. `-` means that no threshold
-down to a 64th of the one in force makes a silent case fire. No scenario of the bank has a control plane, so its alerts
-have no figures here.
+down to a 64th of the one in force makes a silent case fire. A dash in every column: no scenario of the bank is about
+it.
 
 """
 

@@ -3,17 +3,18 @@
 Two alerts belong together where
 1. they name the same root device and overlap in time, a quiet minute allowed,
 2. one explains the other (telemetry/inhibitions.py) while both fire, or
-3. they stand at the two ends of one cable.
+3. they stand at the two ends of one cable or one BGP session.
 
-The root of an incident is that of the gravest alert in it which names one and which nothing else in it explains, or
-else the one that most of its alerts name. An alert that names no root takes the device where most of the pauses at its
-port began meanwhile (fabric_pfc_pause_cause_info), if the run knows.
+The root of an incident is that of the gravest alert in it which names one and which nothing else in it explains, by
+majority where several such name different ones, or else the one that most of its alerts name. An alert that names no
+root takes the device where most of the pauses at its port began meanwhile (fabric_pfc_pause_cause_info), if the run
+knows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -96,8 +97,8 @@ def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL
         own = [row for row in rows if not any((other, row) in explained for other in rows)] or rows
         lead = min(own, key=lambda row: (not firings[row].root_device, not roots[row],
                                              _RANK[firings[row].alert.name], firings[row].firing_ns))
-        named = Counter(roots[row] for row in rows if roots[row])
-        root = roots[lead] or min(named, key=lambda name: (-named[name], name), default="")
+        alike = [row for row in own if firings[row].alert is firings[lead].alert]
+        root = _majority(roots[row] for row in alike) or _majority(roots[row] for row in rows)
         found.append(_incident([firings[row] for row in rows], firings[lead], root))
     return sorted(found, key=lambda it: it.fired_ns)
 
@@ -107,6 +108,12 @@ def _incident(firings: list[Firing], lead: Firing, root: str) -> Incident:
     devices = {it.labels[name] for it in firings for name in ("device", "peer_device") if name in it.labels}
     return Incident(root, lead.description, Severity.CRITICAL if critical else Severity.WARNING, tuple(firings),
                     tuple(sorted(devices)))
+
+
+def _majority(names: Iterable[str]) -> str:
+    """The name that most give; '' where nobody gives one."""
+    counts = Counter(name for name in names if name)
+    return min(counts, key=lambda name: (-counts[name], name), default="")
 
 
 def _end(it: Firing) -> float:
@@ -139,6 +146,10 @@ _OF_A_CABLE: Final = frozenset({"FabricFcsErrors", "FabricLinkDegraded", "Fabric
 
 
 def _ends(it: Firing, cables: Mapping[tuple[str, str], frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
+    """Both ends of the cable, or of the BGP session, that an alert is about."""
+    if it.alert.name == "FabricBgpPeerDown":
+        here, there = it.labels["device"], it.labels["peer"]
+        return frozenset({(min(here, there), max(here, there))})
     if it.alert.name not in _OF_A_CABLE:
         return frozenset()
     return cables.get((it.labels["device"], it.labels["port"]), frozenset())
@@ -148,15 +159,8 @@ def _pause_root(it: Firing, store: Store) -> str:
     """The device at which most samples of a port's pauses began while the alert was there; '' if nobody knows."""
     if "priority" not in it.labels:
         return ""
-    counts = Counter(dict(_roots(it, store)))
-    return min(counts, key=lambda name: (-counts[name], name)) if counts else ""
-
-
-def _roots(it: Firing, store: Store) -> Iterator[tuple[str, int]]:
     counts: Counter[str] = Counter()
     match = {name: it.labels[name] for name in ("device", "port", "priority")}
     for pairs, (times, _) in store.iter_series("fabric_pfc_pause_cause_info", **match):
-        seen = int(np.count_nonzero((times >= it.pending_ns) & (times <= _end(it))))
-        if seen:
-            counts[dict(pairs)["root_device"]] += seen
-    yield from counts.items()
+        counts[dict(pairs)["root_device"]] += int(np.count_nonzero((times >= it.pending_ns) & (times <= _end(it))))
+    return _majority(counts.elements())

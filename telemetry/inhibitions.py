@@ -3,7 +3,7 @@ it to its cause.
 
 Alertmanager counts a label that both alerts lack as equal, so `fabric` may be missing where there is one fabric only,
 and it never lets an alert mute itself: no alert stands on both sides of a row. An alert that is muted is not lost: it
-is shown in Alertmanager, and it notifies as soon as what explains it is over.
+is shown in Alertmanager, and it notifies as soon as what explains it is over. A warning never mutes a critical alert.
 """
 
 from __future__ import annotations
@@ -40,6 +40,6 @@ INHIBITIONS: Final = (
     Inhibition("FabricLinkDown", ("FabricLinkDegraded",), ("fabric", "device", "port")),
     Inhibition("FabricLinkDown", ("FabricEcmpImbalance", "FabricBgpPeerDown"), ("fabric", "device")),
     Inhibition("FabricLinkDegraded", ("FabricEcmpImbalance",), ("fabric", "device")),
-    Inhibition("FabricBgpPeerDown", ("FabricEcmpImbalance", "FabricEvpnRouteLoss"), ("fabric", "device")),
-    Inhibition("FabricEvpnRouteLoss", ("FabricArpFloodHigh",), ("fabric", "device")),
+    Inhibition("FabricBgpPeerDown", ("FabricEcmpImbalance",), ("fabric", "device")),
+    Inhibition("FabricEvpnRouteLoss", ("FabricBgpPeerDown", "FabricArpFloodHigh"), ("fabric",)),
 )

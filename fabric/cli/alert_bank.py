@@ -9,8 +9,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
-from fabric import __version__
+from fabric.cli.control_facts import ControlWatch
 from fabric.cli.live_facts import observed
+from fabric.cli.run_info import of_plan
 from fabric.engine.driver import Emulator
 from fabric.errors import InputErrors, Problem
 from fabric.report import play
@@ -22,7 +23,6 @@ from fabric.topology.select import nearest
 from fabric.topology.spec import Strict
 from telemetry.alerts import BY_NAME
 from telemetry.bank import Label, Played, judge
-from telemetry.derive import RunInfo
 from telemetry.sampler import Sampler
 from telemetry.store import Store
 
@@ -99,12 +99,13 @@ def _play(file: Path, seed: int) -> tuple[Store, list[dict[str, Any]], tuple[str
     compiled, plan = play.prepare(scenario, sets=[_SET.format(seed)])
     engine = Emulator(compiled.fabric, compiled.params, compiled.edits, record=compiled.record,
                       reroute_delay_ps=compiled.reroute_delay_ps)
-    sampler = Sampler(RunInfo(__version__, plan.name, plan.name, str(compiled.model), seed, ideal_ps=plan.ideal_ps))
+    sampler = Sampler(of_plan(plan))
+    watch = None if compiled.control is None else ControlWatch(compiled.control)
     until_ps, seen_ps = 0, -1
     while True:
         stop = engine.advance(until_ps)
         if engine.now_ps > seen_ps:
-            sampler.sample(observed(engine))
+            sampler.sample(observed(engine, None if watch is None else watch.facts(engine.now_ps)))
             engine.snapshot(reset_watermarks=True)
             seen_ps = engine.now_ps
         if stop is Stop.IDLE or until_ps >= plan.duration_ps:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fabric.cli.main import VERBS
-from telemetry.alerts import ALERTS, Alert, fields, filled, go_template
+from telemetry.alerts import ALERTS, Alert, Severity, fields, filled, go_template
 from telemetry.inhibitions import INHIBITIONS
 from telemetry.metrics import BY_NAME
 from telemetry.promql.labels import TARGET, labels_of
@@ -150,6 +150,13 @@ def test_an_inhibition_joins_alerts_that_have_its_labels() -> None:
             has = labels_of(alert.expr, known) | {"fabric"} | ({"root_device"} if alert.root else set())
             assert set(rule.equal) <= has, f"{rule.source} -> {name}: a label missing on both sides counts as equal"
         assert rule.source not in rule.targets
+
+
+def test_a_ticket_never_mutes_a_page() -> None:
+    severity = {alert.name: alert.severity for alert in ALERTS}
+    for rule in INHIBITIONS:
+        for target in rule.targets:
+            assert severity[rule.source] is Severity.CRITICAL or severity[target] is Severity.WARNING
 
 
 def test_no_two_alerts_silence_each_other() -> None:
