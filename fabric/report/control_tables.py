@@ -137,14 +137,18 @@ def evpn_routes(by_node: ByNode, when: str) -> Document:
     return _document("EVPN routes", when, Status.NEUTRAL, f"{count} routes. {_LEGEND}", sections)
 
 
-_REASON_COLUMNS: Final = ("From", "Next hop", "AS path", "Verdict", "Rule")
+_REASON_COLUMNS: Final = ("From", "Next hop", "AS path", "Attributes", "Verdict", "Rule")
 Reasons = Sequence[tuple[Path, str, str]]
 """(path, why it won or lost, the rule): frr_bgp.reasons()."""
 
 
 def _reason_row(path: Path, why: str, rule: str) -> tuple[Value, ...]:
-    return (path.source.name or "this switch", address_text(path.next_hop), path_text(path.attributes.as_path) or "-",
-            why, rule)
+    its = path.attributes
+    facts = [*([] if its.local_pref is None else [f"LocPrf {its.local_pref}"]),
+             *([] if its.med is None else [f"MED {its.med}"]), *map(frr_bgp.community_text, its.communities),
+             *(["stale"] if path.stale else [])]
+    return (path.source.name or "this switch", address_text(path.next_hop), path_text(its.as_path) or "-",
+            ", ".join(facts) or "-", why, rule)
 
 
 def path_table(reasons: Reasons, prefix: str) -> Table:

@@ -20,7 +20,7 @@ from fabric.routing.bgp.decision import Reason
 from fabric.routing.bgp.peer import Peer
 from fabric.routing.bgp.rib import Path
 from fabric.routing.bgp.speaker import Speaker
-from fabric.wire.iana import Origin
+from fabric.wire.iana import Community, Origin
 
 Json = dict[str, Any]
 _NS_PER_MS: Final = 1_000_000
@@ -269,15 +269,29 @@ def ipv4_route(speaker: Speaker, key: bytes) -> Json:
     """One route in the shape of `show ip bgp PREFIX json`: prefix and paths; {} where it is unknown, as FRR prints."""
     if key not in speaker.table(IPV4_UNICAST).group_of:
         return {}
-    return {"prefix": IPV4_UNICAST.text(key), "paths": _ipv4_paths(speaker, key)}
+    return {"prefix": IPV4_UNICAST.text(key), "paths": _ipv4_paths(speaker, key, communities=True)}
 
 
-def _ipv4_paths(speaker: Speaker, key: bytes) -> list[Json]:
+def community_text(community: int) -> str:
+    """'graceful-shutdown', 'no-export', '65000:100'."""
+    try:
+        return Community(community).name.lower().replace("_", "-")
+    except ValueError:
+        return f"{community >> 16}:{community & 0xFFFF}"
+
+
+def _communities(path: Path) -> Json:
+    """As `show ip bgp PREFIX json` has them: text and list; {} for none."""
+    texts = [community_text(community) for community in path.attributes.communities]
+    return {"community": {"string": " ".join(texts), "list": texts}} if texts else {}
+
+
+def _ipv4_paths(speaker: Speaker, key: bytes, *, communities: bool = False) -> list[Json]:
     network = IPV4_UNICAST.text(key)
     named = {"prefix": network.partition("/")[0], "prefixLen": key[0], "network": network,
              "version": speaker.table(IPV4_UNICAST).group_of[key].version}
     return [head | {"pathFrom": _from(path)} | named | _attributes(speaker, path)
-            for path, head in _judged(speaker, IPV4_UNICAST, key)]
+            | (_communities(path) if communities else {}) for path, head in _judged(speaker, IPV4_UNICAST, key)]
 
 
 def _judged(speaker: Speaker, family: AddressFamily, key: bytes) -> Iterable[tuple[Path, Json]]:

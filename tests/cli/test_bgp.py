@@ -72,6 +72,18 @@ def test_one_prefix_is_explained_path_by_path_with_rules(capsys: pytest.CaptureF
     assert table(capsys, "routes", "192.0.2.0/24", CRASH, "--node", "leaf1") == {}
 
 
+def test_a_drained_spine_loses_by_local_preference_and_says_its_community(capsys: pytest.CaptureFixture[str]) -> None:
+    """RFC 8326: marked routes get LOCAL_PREF 0 at the neighbours, before the sessions end."""
+    drain = str(ROOT / "scenarios" / "bgp-drain.yml")
+    shown = text(capsys, "routes", "10.0.0.2/32", drain, "--node", "leaf1", "--at", "2ms")
+    assert "LocPrf 0, graceful-shutdown lost by Local Pref RFC 4271 section 9.1.1" in shown
+    route = table(capsys, "routes", "10.0.0.2/32", drain, "--node", "leaf1", "--at", "2ms")
+    assert [path["community"]["list"] for path in route["paths"] if "community" in path] == [["graceful-shutdown"]]
+    failed = {moment: table(capsys, "summary", drain, "--node", "leaf1", "--at", moment)["ipv4Unicast"]["failedPeers"]
+              for moment in ("2ms", "5ms")}
+    assert failed == {"2ms": 0, "5ms": 1}
+
+
 def test_neighbours_tell_timers_and_counters(capsys: pytest.CaptureFixture[str]) -> None:
     found = table(capsys, "neighbors", CRASH, "--node", "spine2")
     assert {peer["bgpState"] for peer in found.values()} == {"Established"}
