@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationError
 
-from fabric.cli.control_facts import ControlWatch
+from fabric.cli.control_history import ControlHistory
 from fabric.cli.live_facts import observed
 from fabric.cli.run_info import of_plan
 from fabric.engine.driver import Emulator
@@ -100,12 +100,12 @@ def _play(file: Path, seed: int) -> tuple[Store, list[dict[str, Any]], tuple[str
     engine = Emulator(compiled.fabric, compiled.params, compiled.edits, record=compiled.record,
                       reroute_delay_ps=compiled.reroute_delay_ps)
     sampler = Sampler(of_plan(plan))
-    watch = None if compiled.control is None else ControlWatch(compiled.control)
+    history = None if compiled.control is None else ControlHistory(compiled.control)
     until_ps, seen_ps = 0, -1
     while True:
         stop = engine.advance(until_ps)
         if engine.now_ps > seen_ps:
-            sampler.sample(observed(engine, None if watch is None else watch.facts(engine.now_ps)))
+            sampler.sample(observed(engine, None if history is None else history.at(engine.now_ps)))
             engine.snapshot(reset_watermarks=True)
             seen_ps = engine.now_ps
         if stop is Stop.IDLE or until_ps >= plan.duration_ps:
