@@ -148,7 +148,7 @@ def _reason_row(path: Path, why: str, rule: str) -> tuple[Value, ...]:
              *([] if its.med is None else [f"MED {its.med}"]), *map(frr_bgp.community_text, its.communities),
              *(["stale"] if path.stale else [])]
     return (path.source.name or "this switch", address_text(path.next_hop), path_text(its.as_path) or "-",
-            ", ".join(facts) or "-", why, rule)
+            ", ".join(facts) or "-", why, rule.partition(": ")[0] if rule.startswith("RFC") else rule)
 
 
 def path_table(reasons: Reasons, prefix: str) -> Table:

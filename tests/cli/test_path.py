@@ -151,3 +151,22 @@ def test_wrong_words_are_named_together_with_the_nearest_name(capsys: pytest.Cap
     code, found = answer(capsys, "host1", "host5", "nowhere.yml")
     assert code == 2
     assert "nowhere.yml" in found["error"]["text"]
+
+
+def test_cables_that_an_operator_shut_during_a_run_are_known_from_its_event_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As a playbook does: the run saw a cable go down that its scenario knows nothing of."""
+    out = tmp_path / "run"
+    assert main(["run", FAILURE, "--out", str(out), "--quiet", "--json", "--set", "workload[0].size=64KB", "--set",
+                 "run.duration=3ms", "--set", "run.stop=duration"]) in {0, 1}
+    capsys.readouterr()
+    manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
+    about = manifest["scenario"]
+    before, _, after = about["text"].partition("faults:")
+    about["text"] = before + "run:" + after.partition("run:")[2].replace("reroute_delay: 500us", "seed: 1")
+    about["set"] += ["expectations=[]"]
+    (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    _, found = answer(capsys, "host1", "host5", str(out), "--at", "300us")
+    assert [path["state"] for path in found["paths"]["paths"] if path["state"] != "up"] == [
+        "leaf1:Ethernet16: cable is down"]
