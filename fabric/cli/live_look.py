@@ -36,6 +36,10 @@ class Truth(Observer):
 
             self._history = ControlHistory(self._control)
 
+    def last(self) -> Snapshot:
+        """What a pass leaves in the counters."""
+        return self.look()
+
     def look(self) -> Snapshot:
         """Called by the playing thread."""
         engine = self._world.engine

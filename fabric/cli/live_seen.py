@@ -36,6 +36,10 @@ class Seen(Observer):
         if self._eye is not None:
             self._seen = self._eye.take(now)
 
+    def last(self) -> Snapshot:
+        """What a pass leaves in the counters, polled or not: the device goes on counting from there."""
+        return self._world.engine.snapshot()
+
     def look(self) -> Snapshot:
         """Called by the playing thread."""
         if self._seen is None:

@@ -179,7 +179,7 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
                                      dilation=args.dilation))
     player = Player(Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),
                     world.make_engine, pacer, Mailbox(), observers)
-    collector.watch(player, eyes.look)
+    collector.watch(player, eyes.look, eyes.last)
     registry = CollectorRegistry()
     registry.register(collector)
     token, source = _token(args)

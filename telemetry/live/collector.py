@@ -44,15 +44,18 @@ class LiveCollector(Collector, Observer):
         self._clock = clock
         self._player: Player | None = None
         self._look: Callable[[], Snapshot] | None = None
+        self._last_look: Callable[[], Snapshot] | None = None
         self._one_scrape = threading.Lock()
         self._own = threading.Lock()
         self._totals = {1: Totals()}
         self._ended: Snapshot | None = None
         self._last: tuple[float, int] | None = None
 
-    def watch(self, player: Player, look: Callable[[], Snapshot]) -> None:
-        """Whom to ask, and what the playing thread does to look; the player is made after its observers."""
-        self._player, self._look = player, look
+    def watch(self, player: Player, look: Callable[[], Snapshot], last: Callable[[], Snapshot]) -> None:
+        """Whom to ask, and what the playing thread does to look: for a scrape, and at the end of a pass for what has
+        been counted in it. The player is made after its observers.
+        """
+        self._player, self._look, self._last_look = player, look, last
 
     # ===== observer =====
 
@@ -66,7 +69,7 @@ class LiveCollector(Collector, Observer):
 
     def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  why it ended does not count
         """Keep the last look; the next pass adds it."""
-        self._ended = now
+        self._ended = now if self._last_look is None else self._last_look()
 
     # ===== scrapes =====
 

@@ -84,7 +84,7 @@ def test_a_counter_never_falls_from_one_pass_to_the_next(snapshots: Callable[[in
                                                          info: RunInfo) -> None:
     player = Player(snapshots(0, 0))
     collector = LiveCollector(info)
-    collector.watch(player, player.snapshot)  # type: ignore[arg-type]
+    collector.watch(player, player.snapshot, player.snapshot)  # type: ignore[arg-type]
     seen = []
     for number in (1, 2, 3):
         player.number = number
@@ -103,7 +103,7 @@ def test_a_look_from_before_the_end_of_a_pass_is_not_added_to_that_pass(snapshot
                                                                         info: RunInfo) -> None:
     player = Player(snapshots(10**12, 50))
     collector = LiveCollector(info)
-    collector.watch(player, player.snapshot)  # type: ignore[arg-type]
+    collector.watch(player, player.snapshot, player.snapshot)  # type: ignore[arg-type]
     collector.begin(1)
     collector.end("duration", player.now)
     collector.begin(2)      # the scrape below looked while pass 1 lasted
@@ -114,7 +114,7 @@ def test_how_the_run_is_paced_is_said(snapshots: Callable[[int, int], Snapshot],
     player = Player(snapshots(10**11, 10))
     ticks = iter([0.0, 0.5, 100.0, 100.5])
     collector = LiveCollector(info, clock=lambda: next(ticks))
-    collector.watch(player, player.snapshot)  # type: ignore[arg-type]
+    collector.watch(player, player.snapshot, player.snapshot)  # type: ignore[arg-type]
     collector.begin(1)
     first = {family.name for family in collector.collect()}
     assert "fabric_sim_realtime_ratio" not in first
