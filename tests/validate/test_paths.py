@@ -253,3 +253,20 @@ def test_a_switch_that_was_not_given_is_named_and_its_links_are_uplinks_all_the_
     fabric.pop("spine2")
     assert "switches that were not given: spine2" in follow({"leaf1": healthy()["leaf1"]}, fabric).paths
     assert [it for it in judge(fabric, only={"D4"}) if it.severity > 1] == []
+
+
+def test_what_frr_and_the_kernel_print_of_one_switch_agree(reference_dir: Path) -> None:
+    files = sorted((reference_dir / "frr/2x2").glob("*/*.json"))
+    compared = 0
+    for path in files:
+        dump = json.loads(path.read_text(encoding="utf-8"))
+        if "frr" not in dump or not dump["kernel"].get("route"):
+            continue
+        tables = [{route.prefix: {(hop.gateway, hop.interface) for hop in route.hops}
+                   for route in parse_fib(table, path.name)}
+                  for table in (dump["frr"]["ip_route"], dump["kernel"]["route"])]
+        loopbacks = {prefix for prefix in tables[0].keys() - tables[1].keys() if prefix.prefixlen == 32}
+        assert tables[0].keys() - loopbacks == tables[1].keys(), path
+        assert all(tables[0][prefix] == hops for prefix, hops in tables[1].items()), path
+        compared += len(tables[1])
+    assert compared > 50
