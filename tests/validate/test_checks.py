@@ -157,7 +157,12 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
     ("D2", W, "leaf1", "BGP_NEIGHBOR", lambda f: (put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="1")(f),
                                                   put("leaf1", "BGP_NEIGHBOR", "10.0.0.3", name="spine2", asn="2")(f))),
     ("D4", W, "leaf1", "uplinks", put("leaf1", "PORT", "Ethernet24", admin_status="down")),
-    ("D5", W, "leaf1", "leaf1↔spine1", put("spine1", "DEVICE_METADATA", "localhost", type="ToRRouter")),
+    ("D5", I, "leaf1", "leaf1↔spine1", put("spine1", "DEVICE_METADATA", "localhost", type="ToRRouter")),
+    ("D5", W, "leaf1", "leaf1↔spine1", lambda f: (
+        put("spine1", "DEVICE_METADATA", "localhost", type="ToRRouter")(f), *(
+            change(f) for leaf, port in (("leaf1", "Ethernet8"), ("leaf2", "Ethernet8")) for change in (
+                put(leaf, "DEVICE_NEIGHBOR", port, name="spine1", port=f"Ethernet{40 + int(leaf[-1])}"),
+                put("spine1", "PORT", f"Ethernet{40 + int(leaf[-1])}", speed="400000", admin_status="up"))))),
     ("D3", W, "leaf1", "SWITCH|switch", lambda f: (put("leaf1", "VLAN", "Vlan100", vlanid="100")(f),
                                                    put("leaf1", "VLAN_MEMBER", "Vlan100|Ethernet0",
                                                        tagging_mode="untagged")(f),

@@ -103,13 +103,20 @@ def _seed(role: str) -> int | None:
     return _SPINE_SEED if "SpineRouter" in role else _SEEDS.get(role)
 
 
+def _choose_twice(facts: Facts) -> set[tuple[str, str]]:
+    """(first, second) switch of a path that both have several next hops to the same destination."""
+    return {(name, hop.into[0]) for tree in facts.routes.trees for name, hops in tree.next_hops.items() if len(hops) > 1
+            for hop in hops if len(tree.next_hops.get(hop.into[0], ())) > 1}
+
+
 @check("D5", W, "two tiers hash alike", condition="the tiers of a path differ in ECMP seed, algorithm or fields",
        consequence="polarisation: the second tier uses one of its uplinks per flow group, the others idle",
        remedy="set the device types (the seed follows from them), or another algorithm per tier",
        source="sonic-buildimage switch.json.j2")
 def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """A leaf and its spine of the same type; the seed matters where both tiers choose."""
+    """A leaf and its spine of the same type; a note where no path has a choice at both, so that nothing polarises."""
     seen = set()
+    twice = _choose_twice(facts)
     for wire in facts.wires:
         a, b = wire.a.device, wire.b.device
         pair = tuple(sorted((a.name, b.name)))
@@ -117,8 +124,11 @@ def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         known = _seed(a.role) is not None and a.language == b.language == "sonic"
         if pair not in seen and a is not b and same and known:
             seen.add(pair)
-            yield Found(a.name, f"{a.name}↔{b.name}", f"types {a.role} and {b.role} give one seed, {_seed(a.role)}",
-                        tuple(shows(it, ("DEVICE_METADATA", "localhost"), "type", it.role) for it in (a, b)))
+            idle = bool(facts.routes.edges) and not {(a.name, b.name), (b.name, a.name)} & twice
+            text = f"types {a.role} and {b.role} give one seed, {_seed(a.role)}"
+            yield Found(a.name, f"{a.name}↔{b.name}", text + ("; no path has a choice at both" if idle else ""),
+                        tuple(shows(it, ("DEVICE_METADATA", "localhost"), "type", it.role) for it in (a, b)),
+                        I if idle else W)
 
 
 @check("D6", W, "the hash does not see the UDP source port", condition="the ECMP hash has L4_SRC_PORT",
