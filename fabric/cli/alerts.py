@@ -97,6 +97,9 @@ def _show(args: argparse.Namespace) -> int:
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     for table in tables:
         console.print(table)
+    if found.summary.get("deadlock"):
+        print("at the end queues waited for each other in a circle (fabric explain pfc); a run directory does not keep "
+              "since when, so FabricPfcDeadlock cannot fire here")
     if judged.faults and firings:
         hits = sum(it.delay_ns is not None for it in judged.faults)
         print(f"against the injected faults: {hits} of {len(judged.faults)} found, {judged.true_incidents} of "
