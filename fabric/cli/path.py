@@ -104,7 +104,7 @@ def _asked(subject: Subject, src_name: str, dst_name: str, args: argparse.Namesp
     nic = nics[args.nic] if args.nic is not None else src.first_port
     dport = _ROCE_PORT if args.dport is None else args.dport
     if args.sport is not None:
-        return Asked(src, dst, args.sport, dport, nic, "ports as asked for")
+        return Asked(src, dst, args.sport, dport, nic, "ports as asked for", tuple(mine.tolist()))
     if not len(mine):
         return Asked(src, dst, ENTROPY_PORTS.start, dport, nic,
                      "the scenario sends nothing between the two, so the source port is the first of RoCEv2's: "
@@ -114,7 +114,7 @@ def _asked(subject: Subject, src_name: str, dst_name: str, args: argparse.Namesp
             f"queue pair {first}, the scenario's only one between the two")
     return Asked(src, dst, int(pairs.src_udp_port[first]),
                  int(pairs.dst_udp_port[first]) if args.dport is None else dport,
-                 int(pairs.port[first]) if args.nic is None else nic, note)
+                 int(pairs.port[first]) if args.nic is None else nic, note, tuple(mine.tolist()))
 
 
 def _everything(subject: Subject, args: argparse.Namespace, time_ps: int) -> Document:

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from fabric.report.flowpath import (
     ENTROPY_PORTS,
     Decision,
@@ -40,6 +42,8 @@ class Asked:
     """PortId at the source."""
     note: str
     """Where the ports come from, in a sentence."""
+    queue_pairs: tuple[int, ...] = ()
+    """The scenario's own between the two, rows of EngineParams.queue_pairs."""
 
 
 def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, ports: bool = False) -> Document:
@@ -61,7 +65,9 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
         f"{asked.src.name} → {asked.dst.name}", title, status, verdict,
         (Prose(_flow_text(at, asked, taken)), *words),
         (Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
-         Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),))))
+         Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),)),
+         *([Section("queue_pairs", "The scenario's queue pairs between the two", (_pair_table(at, asked, paths, ports=ports),))]
+           if len(asked.queue_pairs) > 1 else [])))
 
 
 def apart(asked: Asked, src_tenant: str, dst_tenant: str, title: str) -> Document:
@@ -142,6 +148,25 @@ def _path_table(at: Forwarding, paths: list[Path], taken: FlowPath, shares: Coun
     return Table("paths", "", columns, tuple(rows), "Packets of one flow take all of them." if spread else
                  f"Source ports: of the {len(ENTROPY_PORTS):,} that RoCEv2 uses, how many lead this way by the same "
                  f"NIC port; they reach {used} of the {len(paths)} paths.", tuple(statuses))
+
+
+def _pair_table(at: Forwarding, asked: Asked, paths: list[Path], *, ports: bool) -> Table:
+    """Which path each of them takes, and what it carries."""
+    rows = np.array(asked.queue_pairs, np.int64)
+    pairs, messages = at.params.queue_pairs, at.params.messages
+    number = {path.ports: place for place, path in enumerate(paths, 1)}
+    steps = walk(at.tables, at.flows(pairs.src[rows], pairs.dst[rows], pairs.src_udp_port[rows],
+                                     pairs.dst_udp_port[rows], pairs.port[rows]))
+    found: list[tuple[Value, ...]] = []
+    for row, egress in zip(rows.tolist(), steps.egress.tolist(), strict=True):
+        taken = tuple(port for port in egress if port >= 0)
+        found.append((str(row), str(int(pairs.src_udp_port[row])), number.get(taken),
+                      (path_text if ports else _devices_text)(at.fabric, taken), int(messages.size_bytes[messages.qp == row].sum())))
+    used = len({row[2] for row in found})
+    return Table("queue_pairs", "", (Column("qp", "Queue pair"), Column("src_port", "Source port"),
+                                     Column("path_number", "Path #", Unit.COUNT), Column("path", "Path"),
+                                     Column("bytes", "Bytes", Unit.BYTES)), tuple(found),
+                 f"{len(found)} queue pairs on {used} of {len(paths)} paths.")
 
 
 def _choice_table(fabric: Fabric, taken: FlowPath) -> Table:

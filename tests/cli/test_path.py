@@ -52,6 +52,20 @@ def test_a_polarised_pair_of_tiers_is_explained_in_words(capsys: pytest.CaptureF
     assert "Polarised" not in capsys.readouterr().out
 
 
+def test_every_queue_pair_of_the_scenario_is_put_on_its_path(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["--set", "workload=[{kind: permutation, shift: 16, size: 64KB, repeat: 8, interval: 1ns}]"]
+    _, found = answer(capsys, "host1", "host17", POLARISED, *sets)
+    pairs = found["queue_pairs"]["queue_pairs"]
+    by_number = {path["number"]: path["path"] for path in found["paths"]["paths"]}
+    assert len(pairs) == 4
+    assert sum(pair["bytes"] for pair in pairs) == 8 * 64_000
+    for pair in pairs:
+        assert by_number[pair["path_number"]].startswith(pair["path"])
+        _, alone = answer(capsys, "host1", "host17", POLARISED, "--sport", pair["src_port"])
+        [taken] = [path["number"] for path in alone["paths"]["paths"] if path["taken"]]
+        assert taken == pair["path_number"]
+
+
 def test_options_may_stand_between_the_words(capsys: pytest.CaptureFixture[str]) -> None:
     _, found = answer(capsys, "host1", "host17", "--sport", "50000", POLARISED)
     assert ":50000 →" in found["reasons"][0]
