@@ -66,8 +66,8 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
         (Prose(_flow_text(at, asked, taken)), *words),
         (Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
          Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),)),
-         *([Section("queue_pairs", "The scenario's queue pairs between the two", (_pair_table(at, asked, paths, ports=ports),))]
-           if len(asked.queue_pairs) > 1 else [])))
+         *([Section("queue_pairs", "The scenario's queue pairs between the two",
+                    (_pair_table(at, asked, paths, ports=ports),))] if len(asked.queue_pairs) > 1 else [])))
 
 
 def apart(asked: Asked, src_tenant: str, dst_tenant: str, title: str) -> Document:
@@ -161,7 +161,8 @@ def _pair_table(at: Forwarding, asked: Asked, paths: list[Path], *, ports: bool)
     for row, egress in zip(rows.tolist(), steps.egress.tolist(), strict=True):
         taken = tuple(port for port in egress if port >= 0)
         found.append((str(row), str(int(pairs.src_udp_port[row])), number.get(taken),
-                      (path_text if ports else _devices_text)(at.fabric, taken), int(messages.size_bytes[messages.qp == row].sum())))
+                      (path_text if ports else _devices_text)(at.fabric, taken),
+                      int(messages.size_bytes[messages.qp == row].sum())))
     used = len({row[2] for row in found})
     return Table("queue_pairs", "", (Column("qp", "Queue pair"), Column("src_port", "Source port"),
                                      Column("path_number", "Path #", Unit.COUNT), Column("path", "Path"),
