@@ -2,7 +2,7 @@
 looks at a speaker itself.
 
 Rows keep their places from one set of facts to the next, and new ones come at the end: a peer that is gone stays, in
-state idle, as its counters do. What nobody counts has no row.
+state idle, as its counters do.
 """
 
 from __future__ import annotations
@@ -52,22 +52,6 @@ class EvpnRoutes:
 
 
 @dataclass(frozen=True, slots=True)
-class VniCounters:
-    """What a VTEP did for one VNI since the start."""
-
-    device: str
-    vni: int
-    arp_suppressed: int
-    """ARP requests that the VTEP answered itself."""
-    arp_flooded: int
-    """ARP requests that it replicated to the other VTEPs."""
-    encapsulated: int
-    """Packets sent into tunnels."""
-    decapsulated: int
-    """Packets received from tunnels."""
-
-
-@dataclass(frozen=True, slots=True)
 class MacMoves:
     """Addresses of one VNI that a device came to believe elsewhere (RFC 7432 section 7.7)."""
 
@@ -85,5 +69,3 @@ class ControlFacts:
     prefixes: tuple[BgpPrefixes, ...] = ()
     evpn: tuple[EvpnRoutes, ...] = ()
     moves: tuple[MacMoves, ...] = ()
-    vnis: tuple[VniCounters, ...] = ()
-    """Only where packets in tunnels and ARP requests are counted."""

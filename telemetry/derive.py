@@ -48,6 +48,8 @@ class RunInfo:
     ideal_ps: NDArray[np.int64] | None = None
     """(n_messages,) completion time in an empty fabric; without it the slowdown has no source and is not exported."""
     collectives: tuple[Collective, ...] = ()
+    vnis: tuple[int, ...] = ()
+    """By column of Snapshot.segments; empty: a VNI is called by its position, from 0."""
 
 
 def per_class(bitmap: Values) -> Values:
@@ -104,10 +106,6 @@ def _bgp_state(state: str) -> Callable[[Snapshot], Values]:
     return lambda snapshot: np.array([it.state == state for it in control_of(snapshot).peers], np.int64)
 
 
-def _vni(name: str) -> Callable[[Snapshot], Values]:
-    return _fact(lambda control: control.vnis, name)
-
-
 DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
     "finished()": lambda snapshot: np.array([snapshot.finished]),
@@ -124,10 +122,6 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "bgp_prefixes()": _fact(lambda control: control.prefixes, "accepted"),
     "evpn_routes()": _fact(lambda control: control.evpn, "routes"),
     "mac_moves()": _fact(lambda control: control.moves, "moves"),
-    "arp_suppressed()": _vni("arp_suppressed"),
-    "arp_flooded()": _vni("arp_flooded"),
-    "vxlan_encap()": _vni("encapsulated"),
-    "vxlan_decap()": _vni("decapsulated"),
 }
 """Arrays in the shape of the rows' table."""
 

@@ -65,7 +65,7 @@ class Rows(StrEnum):
     BGP_FAMILY = "every end of every BGP session, by address family"
     EVPN_TYPE = "every device with EVPN, by route type"
     MOVES = "every VNI of every VTEP"
-    VNI = "every VNI of every VTEP, where its packets are counted"
+    VNI = "every VNI at every VTEP through which packets pass"
 
 
 LABELS: Final = {
@@ -325,6 +325,8 @@ BUFFER: Final = (
            "Shared headroom pool in use."),
     _gauge("buffer_pool_headroom_size_bytes", "bytes", Rows.HEADROOM_POOL, "pools.headroom_size_bytes",
            "Size of the shared headroom pool."),
+    _gauge("buffer_pool_headroom_watermark_bytes", "bytes", Rows.HEADROOM_POOL, "pools.headroom_watermark_bytes",
+           "Most of the shared headroom pool in use since the last sample."),
     _gauge("buffer_pool_headroom_peak_bytes", "bytes", Rows.HEADROOM_POOL, "pools.headroom_peak_bytes",
            "Most of the shared headroom pool in use since the start."),
 )
@@ -347,7 +349,9 @@ RNIC: Final = (
     _counter("rnic_duplicate_packets", "packets", Rows.HOST, "hosts.duplicates", "Packets received once more."),
     _counter("rnic_naks_sent", "", Rows.HOST, "hosts.naks_sent", "NAKs sent: a gap was seen."),
     _counter("rnic_naks_received", "", Rows.HOST, "hosts.naks_received", "NAKs received; mlx5 packet_seq_err."),
-    _counter("rnic_retransmitted_packets", "packets", Rows.HOST, "hosts.retransmitted_pkts", "Packets sent once more."),
+    _counter("rnic_retransmitted_packets", "packets", Rows.HOST, "hosts.retransmitted_{}_pkts",
+             "Packets sent once more: by go-back-N or selective repeat after a gap was reported, or after a timeout.",
+             variant="kind", values=("gbn", "sr", "timeout")),
     _counter("rnic_timeouts", "", Rows.HOST, "hosts.timeouts",
              "Retransmission timers that ran out; mlx5 local_ack_timeout_err."),
     _counter("rnic_rate_cuts", "", Rows.HOST, "rate_cuts()",
@@ -415,19 +419,36 @@ CONTROL: Final = (
     _gauge("evpn_routes", "", Rows.EVPN_TYPE, "evpn_routes()", "EVPN routes that the device holds."),
     _counter("evpn_mac_moves", "", Rows.MOVES, "mac_moves()",
              "MAC addresses that the device came to believe elsewhere (RFC 7432 section 7.7)."),
-    _counter("arp_requests_suppressed", "", Rows.VNI, "arp_suppressed()",
-             "ARP requests that the VTEP answered itself."),
-    _counter("arp_requests_flooded", "", Rows.VNI, "arp_flooded()",
-             "ARP requests that the VTEP replicated to other VTEPs."),
-    _counter("vxlan_encap_packets", "packets", Rows.VNI, "vxlan_encap()", "Packets sent into tunnels."),
-    _counter("vxlan_decap_packets", "packets", Rows.VNI, "vxlan_decap()", "Packets received from tunnels."),
 )
-"""BGP, EVPN and VXLAN; only where a control plane runs."""
+"""BGP and EVPN; only where a control plane runs."""
+
+OVERLAY: Final = (
+    _counter("vxlan_encap_packets", "packets", Rows.VNI, "segments.encap_pkts", "Packets sent into tunnels."),
+    _counter("vxlan_decap_packets", "packets", Rows.VNI, "segments.decap_pkts", "Packets received from tunnels."),
+    _counter("arp_requests", "", Rows.VNI, "segments.arp_requests", "ARP requests from local hosts."),
+    _counter("arp_requests_suppressed", "", Rows.VNI, "segments.arp_suppressed",
+             "ARP requests that the VTEP answered itself (RFC 7432 section 10)."),
+    _counter("arp_requests_flooded", "", Rows.VNI, "segments.arp_flooded",
+             "ARP requests that the VTEP replicated to other VTEPs."),
+    _counter("bum_transmit_packets", "packets", Rows.VNI, "segments.bum_sent_pkts",
+             "Copies of broadcast sent to other VTEPs."),
+    _counter("bum_receive_packets", "packets", Rows.VNI, "segments.bum_received_pkts",
+             "Copies of broadcast received from other VTEPs."),
+    _counter("bum_delivered_packets", "packets", Rows.VNI, "segments.bum_delivered_pkts",
+             "Copies of broadcast handed to local ports."),
+    _counter("host_arp_requests_sent", "", Rows.HOST, "hosts.arp_requests_sent", "ARP requests that the host sent."),
+    _counter("host_arp_requests_received", "", Rows.HOST, "hosts.arp_requests_received",
+             "ARP requests that reached the host, those for others included."),
+    _counter("host_arp_replies_sent", "", Rows.HOST, "hosts.arp_replies_sent", "ARP requests that the host answered."),
+    _counter("host_arp_replies_received", "", Rows.HOST, "hosts.arp_replies_received",
+             "ARP replies that reached the host, from hosts and from VTEPs."),
+)
+"""VXLAN and ARP."""
 
 SECTIONS: Final = {
     "Run and exporter": SELF, "Link": LINK, "PFC": PFC, "PFC watchdog": WATCHDOG, "Queues and ECN": QUEUE,
     "Priority groups and pools": BUFFER, "RNIC": RNIC, "Flows": FLOW,
-    "Collectives": COLLECTIVE, "ECMP": ECMP, "Control plane": CONTROL,
+    "Collectives": COLLECTIVE, "ECMP": ECMP, "Control plane": CONTROL, "Overlay": OVERLAY,
 }
 CATALOGUE: Final = tuple(spec for specs in SECTIONS.values() for spec in specs)
 """Every metric, in the order in which they are exported."""

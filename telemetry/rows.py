@@ -108,7 +108,8 @@ _SHOWN: Final[Mapping[Rows, Callable[[Snapshot], Mask]]] = {
     Rows.BGP_FAMILY: _every(lambda snapshot: len(control_of(snapshot).prefixes)),
     Rows.EVPN_TYPE: _every(lambda snapshot: len(control_of(snapshot).evpn)),
     Rows.MOVES: _every(lambda snapshot: len(control_of(snapshot).moves)),
-    Rows.VNI: _every(lambda snapshot: len(control_of(snapshot).vnis)),
+    Rows.VNI: lambda snapshot: np.broadcast_to(snapshot.switches["is_vtep"][:, np.newaxis] != 0,
+                                               snapshot.segments.shape),
 }
 """Rows that deserve a series now, in the shape of their table."""
 
@@ -155,6 +156,11 @@ def _size_columns(_: Snapshot, __: RunInfo, index: tuple[Values, ...]) -> Column
     return [_pick(list(SIZE_CLASSES), index[0])]
 
 
+def _vni_columns(snapshot: Snapshot, info: RunInfo, index: tuple[Values, ...]) -> Columns:
+    names = [str(vni) for vni in info.vnis] or [str(place) for place in range(snapshot.segments.shape[1])]
+    return [_pick([node.name for node in snapshot.fabric.switches], index[0]), _pick(names, index[1])]
+
+
 def _facts_columns(rows: Callable[[ControlFacts], Sequence[Any]],
                    *names: str) -> Callable[[Snapshot, RunInfo, tuple[Values, ...]], Columns]:
     def columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
@@ -186,7 +192,7 @@ _COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], 
     Rows.BGP_FAMILY: _facts_columns(lambda control: control.prefixes, "device", "peer", "family"),
     Rows.EVPN_TYPE: _facts_columns(lambda control: control.evpn, "device", "route_type"),
     Rows.MOVES: _facts_columns(lambda control: control.moves, "device", "vni"),
-    Rows.VNI: _facts_columns(lambda control: control.vnis, "device", "vni"),
+    Rows.VNI: _vni_columns,
 }
 """Label values, one column per name in LABELS."""
 

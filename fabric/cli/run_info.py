@@ -18,6 +18,7 @@ def of_plan(plan: Plan) -> RunInfo:
     """Of a run that is about to be played."""
     about = plan.about
     return RunInfo(__version__, plan.name, plan.name, str(about["model"]), int(about["seed"]), ideal_ps=plan.ideal_ps,
+                   vnis=tuple(about["vnis"]),
                    collectives=collectives_of(about["scenario"]["resolved"]["workload"], plan.labels))
 
 
@@ -27,6 +28,7 @@ def of_run(run: RunDir) -> RunInfo:
     workload = manifest["scenario"]["resolved"]["workload"]
     return RunInfo(str(manifest["version"]), str(manifest["name"]), str(manifest["name"]), str(manifest["model"]),
                    int(manifest["seed"]), ideal_ps=endstate.ideal_ps(run.path),
+                   vnis=tuple(manifest.get("vnis", ())),
                    collectives=collectives_of(workload, run.messages(["id"])["id"].to_pylist()))
 
 

@@ -7,29 +7,33 @@ nothing without the packets, and differ between schedulers.
 from __future__ import annotations
 
 import zipfile
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 from numpy.typing import NDArray
 
 from fabric.engine.counters import Snapshot
 from fabric.errors import RunDirError
 from fabric.report import files
+from fabric.state import types
 from fabric.topology.model import Fabric
 
-TABLES: Final = tuple(it.name for it in fields(Snapshot)
-                      if it.name not in {"time_ps", "fabric", "finished", "events", "packet_hops"})
+TABLES: Final = {
+    "devices": types.DEVICE, "ports": types.PORT, "queues": types.QUEUE, "pgs": types.PG, "prios": types.PRIO,
+    "pools": types.POOL, "switches": types.SWITCH, "hosts": types.HOST, "qps": types.QP, "rqps": types.RQP,
+    "messages": types.MESSAGE, "rmessages": types.RMESSAGE, "drops": types.DROP, "groups": types.GROUP,
+    "members": types.MEMBER, "segments": types.SEGMENT, "asks": types.ASK}
 """Every table of a Snapshot."""
-_NEEDLESS: Final = ("devices", "switches", "rmessages")
-"""Only their number of rows is kept: their fields are 0."""
-_LINKS: Final = ("head", "tail", "_first", "_last", "free_pending")
+_NEEDLESS: Final = ("devices", "rmessages")
+"""Only their number of rows is kept: read() has zeros there."""
+_LINKS: Final = ("head", "tail", "_first", "_last", "free_pending", "cells_row")
 
 
 def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64]) -> None:
     """Write the tables of the last Snapshot, and (n_messages,) completion times in an idle fabric."""
-    tables: dict[str, Any] = {name: _kept(name, getattr(now, name)) for name in TABLES}
+    tables: dict[str, Any] = {name: _packed(getattr(now, name), empty=name in _NEEDLESS) for name in TABLES}
     facts = np.array([now.time_ps, now.finished, now.events, now.packet_hops], np.int64)
     with files.replacing(folder / files.TABLES) as pending, pending.open("wb") as out:
         np.savez_compressed(out, facts=facts, ideal_ps=ideal_ps, **tables)
@@ -40,7 +44,7 @@ def read(folder: Path, fabric: Fabric) -> Snapshot:
     found = _load(folder)
     time_ps, finished, events, hops = found["facts"].tolist()
     return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops,
-                    **{name: found[name] for name in TABLES})
+                    **{name: _unpacked(found[name], kind) for name, kind in TABLES.items()})
 
 
 def ideal_ps(folder: Path) -> NDArray[np.int64]:
@@ -61,12 +65,18 @@ def _load(folder: Path) -> dict[str, NDArray[Any]]:
                           "it is damaged, or another version wrote it; run the scenario again with --force") from error
 
 
-def _kept(name: str, table: NDArray[Any]) -> NDArray[Any]:
-    """The table with 0 for what means nothing later."""
-    if name in _NEEDLESS:
-        return np.zeros_like(table)
-    kept = np.zeros_like(table)
-    for field in table.dtype.names or ():
-        if not field.endswith(_LINKS):
-            kept[field] = table[field]
-    return kept
+def _packed(table: NDArray[Any], *, empty: bool) -> NDArray[Any]:
+    """Without links and without the gaps between fields, whose bytes mean nothing and may differ."""
+    names = [] if empty else [name for name in table.dtype.names or () if not name.endswith(_LINKS)]
+    if not names:
+        return np.zeros(table.shape, np.uint8)
+    packed: NDArray[Any] = repack_fields(table[names])
+    return packed
+
+
+def _unpacked(packed: NDArray[Any], kind: np.dtype[np.void]) -> NDArray[Any]:
+    """The rows as the engine has them: what was left out is 0."""
+    table = np.zeros(packed.shape, kind)
+    for name in packed.dtype.names or ():
+        table[name] = packed[name]
+    return table

@@ -46,6 +46,8 @@ class Scope(StrEnum):
     MEMBER = "ECMP member"
     """Next hop of an ECMP group; port is the egress port, item the group."""
     GROUP = "ECMP group"
+    SEGMENT = "VNI"
+    """Layer-2 VNI at a leaf's VTEP; item is its position among the VNIs of the manifest."""
 
 
 class Kind(StrEnum):
@@ -181,6 +183,10 @@ def _qp(name: str, kind: Kind, unit: str, field: str, meaning: str) -> Observabl
     return Observable(name, Scope.SENDER, kind, unit, meaning, reader)
 
 
+def _segment(name: str, field: str, meaning: str) -> Observable:
+    return Observable(name, Scope.SEGMENT, Kind.COUNTER, "packets", meaning, Field("segments", field))
+
+
 C, G, W, P = Kind.COUNTER, Kind.GAUGE, Kind.WATERMARK, Kind.PEAK
 
 DROP_HELP: Final = {
@@ -284,6 +290,8 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pool("pool_peak_bytes", P, "peak_bytes", "Highest use since the start."),
     _pool("pool_size_bytes", G, "size_bytes", "Size."),
     _pool("pool_headroom_bytes", G, "headroom_used_bytes", "Shared headroom pool: used now."),
+    _pool("pool_headroom_watermark_bytes", W, "headroom_watermark_bytes",
+          "Shared headroom pool: highest use since the last sample."),
     _pool("pool_headroom_peak_bytes", P, "headroom_peak_bytes", "Shared headroom pool: highest use since the start."),
     _pool("pool_headroom_size_bytes", G, "headroom_size_bytes",
           "Shared headroom pool: size; 0 where headroom is private."),
@@ -296,6 +304,13 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _host("naks_sent", "packets", "NAKs sent."),
     _host("naks_received", "packets", "NAKs received."),
     _host("retransmitted_pkts", "packets", "Data packets sent more than once."),
+    _host("retransmitted_gbn_pkts", "packets", "Of these, by go-back-N after a gap was reported."),
+    _host("retransmitted_sr_pkts", "packets", "Of these, by selective repeat after a gap was reported."),
+    _host("retransmitted_timeout_pkts", "packets", "Of these, because nothing was acknowledged in time."),
+    _host("arp_requests_sent", "packets", "ARP requests broadcast."),
+    _host("arp_requests_received", "packets", "ARP requests received, those for others included."),
+    _host("arp_replies_sent", "packets", "ARP requests answered."),
+    _host("arp_replies_received", "packets", "ARP replies received, from hosts and from leaves."),
     _host("duplicate_pkts", "packets", "Data packets received more than once.", "duplicates"),
     _host("timeouts", "times", "Retransmission timers that ran out."),
     _host("rx_discards", "packets", "Discarded by the full receive buffer."),
@@ -320,6 +335,14 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
                Field("members", "bytes")),
     Observable("ecmp_imbalance_ratio", Scope.GROUP, G, "ratio",
                "Largest member's bytes over the mean; 1 is even, 0 nothing sent.", imbalance),
+    _segment("vxlan_encap_pkts", "encap_pkts", "Sent into tunnels."),
+    _segment("vxlan_decap_pkts", "decap_pkts", "Received from tunnels."),
+    _segment("arp_requests", "arp_requests", "ARP requests from local hosts."),
+    _segment("arp_suppressed", "arp_suppressed", "Of these, answered by the leaf."),
+    _segment("arp_flooded", "arp_flooded", "Of these, sent to other leaves."),
+    _segment("bum_sent_pkts", "bum_sent_pkts", "Copies of broadcast sent to other leaves."),
+    _segment("bum_received_pkts", "bum_received_pkts", "Copies of broadcast received from other leaves."),
+    _segment("bum_delivered_pkts", "bum_delivered_pkts", "Copies of broadcast handed to local ports."),
 )
 
 POSITION: Final = {observable.name: row for row, observable in enumerate(OBSERVABLES)}

@@ -157,6 +157,7 @@ def _rows(table: pa.Table, observables: list[Observable], of: Ints, last: Snapsh
         Scope.HOST: lambda at: device[at],
         Scope.SENDER: lambda at: item[at],
         Scope.RECEIVER: lambda at: item[at],
+        Scope.SEGMENT: lambda at: (device[at] - len(last.hosts)) * last.segments.shape[1] + item[at],
         Scope.MEMBER: lambda at: order[np.searchsorted(keys[order], item[at] * len(last.fabric.ports) + port[at])],
         **dict.fromkeys((Scope.QUEUE, Scope.PG, Scope.PRIORITY), lambda at: port[at] * N_CLASSES + class_[at]),
     }

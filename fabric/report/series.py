@@ -53,6 +53,7 @@ _TABLES: Final[Mapping[Scope, tuple[str, ...]]] = {
     Scope.RECEIVER: ("rqps",),
     Scope.MEMBER: ("members",),
     Scope.GROUP: (),
+    Scope.SEGMENT: ("segments",),
 }
 """What must stand still for a scope's rows to be skipped; PORT and GROUP are few and always looked at in full."""
 
@@ -83,6 +84,9 @@ def place(now: Snapshot, scope: Scope, rows: Rows) -> tuple[Rows, Rows, Rows, Ro
         return switch[rows], none, none, rows - first
     if scope is Scope.HOST:
         return rows, none, none, none
+    if scope is Scope.SEGMENT:
+        n_vnis = now.segments.shape[1]
+        return len(now.hosts) + rows // n_vnis, none, none, rows % n_vnis
     if scope is Scope.SENDER:
         return now.qps["src"][rows].astype(np.int64), none, none, rows
     if scope is Scope.RECEIVER:
@@ -134,6 +138,8 @@ class Sampler:
     def _scope(self, now: Snapshot, scope: Scope) -> list[NDArray[np.void]]:
         """What changed in a scope, one array per observable that changed at all."""
         count = n_rows(now, scope)
+        if not count:
+            return []
         last = self._last[scope]
         if last.shape[1] < count:  # the first sample, or routes have added ECMP groups
             last = self._last[scope] = np.pad(last, ((0, 0), (0, count - last.shape[1])))

@@ -164,5 +164,5 @@ def _resting(last: Snapshot, time_ps: int) -> Snapshot:
     queues, pgs, pools = last.queues.copy(), last.pgs.copy(), last.pools.copy()
     queues["watermark_bytes"] = queues["depth_bytes"]
     pgs["watermark_bytes"], pgs["headroom_watermark_bytes"] = pgs["use_bytes"], pgs["headroom_bytes"]
-    pools["watermark_bytes"] = pools["used_bytes"]
+    pools["watermark_bytes"], pools["headroom_watermark_bytes"] = pools["used_bytes"], pools["headroom_used_bytes"]
     return replace(last, time_ps=time_ps, queues=queues, pgs=pgs, pools=pools)

@@ -74,7 +74,7 @@ _PORT: Final = (_fields("ports", "rx_bytes rx_pkts tx_bytes tx_pkts rx_pause_pkt
                 | _fields("prios", "rx_xoff_pkts rx_xon_pkts tx_xoff_pkts tx_xon_pkts"))
 _QUEUE: Final = _fields("queues", "depth_bytes depth_pkts sent_pkts sent_bytes dropped_pkts dropped_bytes")
 _WATERMARK: Final = (_fields("queues", "watermark_bytes") | _fields("pgs", "watermark_bytes headroom_watermark_bytes")
-                     | _fields("pools", "watermark_bytes"))
+                     | _fields("pools", "watermark_bytes headroom_watermark_bytes"))
 _PG_DROP: Final = _fields("pgs", "dropped_pkts")
 _WRED: Final = _fields("queues", "marked_pkts")
 _PFCWD: Final = (_fields("queues", "wd_state wd_detected wd_restored wd_dropped_pkts") | _fields("ports", "paused")

@@ -62,7 +62,8 @@ def _still(fabric: Fabric, time_ps: int = 0, n_messages: int = 2) -> Snapshot:
         prios=np.zeros((n_ports, N_CLASSES), types.PRIO), pools=pools,
         switches=np.zeros(len(fabric.switches), types.SWITCH), hosts=np.zeros(n_hosts, types.HOST), qps=qps,
         rqps=np.zeros(n_messages, types.RQP), messages=messages, rmessages=rmessages,
-        drops=np.zeros((n_ports, N_CLASSES, N_DROP_REASONS), types.DROP), groups=groups, members=members)
+        drops=np.zeros((n_ports, N_CLASSES, N_DROP_REASONS), types.DROP), groups=groups, members=members,
+        segments=np.zeros((len(fabric.switches), 1), types.SEGMENT), asks=np.zeros(0, types.ASK))
 
 
 @pytest.fixture(scope="session")

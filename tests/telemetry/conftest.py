@@ -31,7 +31,8 @@ def still() -> Callable[..., Snapshot]:
     return make_still
 
 
-def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0, messages: int = 0) -> Snapshot:
+def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0, messages: int = 0,
+               vnis: int = 0) -> Snapshot:
     n_ports, n_hosts = len(fabric.ports), len(fabric.hosts)
     shapes: dict[str, Any] = {
         "devices": (types.DEVICE, len(fabric.nodes)), "ports": (types.PORT, n_ports),
@@ -41,10 +42,8 @@ def make_still(fabric: Fabric, *, time_ps: int = 0, pools: int = 1, qps: int = 0
         "messages": (types.MESSAGE, messages), "rmessages": (types.RMESSAGE, messages),
         "switches": (types.SWITCH, len(fabric.switches)),
         "drops": (types.DROP, (n_ports, N_CLASSES, N_DROP_REASONS)),
+        "segments": (types.SEGMENT, (len(fabric.switches), vnis)), "asks": (types.ASK, 0),
         "groups": (types.GROUP, 0), "members": (types.MEMBER, 0)}
-    overlay = {"segments": ("SEGMENT", (len(fabric.switches), 0)), "asks": ("ASK", 0)}
-    shapes |= {name: (getattr(types, kind), shape) for name, (kind, shape) in overlay.items()
-               if name in Snapshot.__dataclass_fields__}
     tables = {name: np.zeros(shape, dtype) for name, (dtype, shape) in shapes.items()}
     tables["ports"]["node"] = [port.node for port in fabric.ports]
     tables["ports"]["up"] = 1

@@ -10,7 +10,7 @@ import pytest
 from fabric.engine.counters import Snapshot
 from fabric.topology.model import Fabric
 from telemetry.columns import SnapshotMetrics
-from telemetry.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, MacMoves, VniCounters
+from telemetry.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, MacMoves
 from telemetry.derive import RunInfo
 from telemetry.metrics import CONTROL
 from telemetry.observation import observe
@@ -19,7 +19,7 @@ Still = Callable[..., Snapshot]
 FACTS = ControlFacts(
     peers=(BgpPeer("leaf0", "spine0", "established", 2),),
     prefixes=(BgpPrefixes("leaf0", "spine0", "l2vpn-evpn", 12), BgpPrefixes("leaf0", "spine0", "ipv4-unicast", 7)),
-    evpn=(EvpnRoutes("leaf0", "macip", 4),), vnis=(VniCounters("leaf0", 10100, 5, 1, 90, 80),),
+    evpn=(EvpnRoutes("leaf0", "macip", 4),),
     moves=(MacMoves("leaf0", 10100, 3),))
 
 
@@ -37,8 +37,16 @@ def test_every_control_metric_has_a_series_of_its_fact(tiny: Fabric, still: Stil
     assert found["fabric_bgp_peer_flaps_total"] == {("leaf0", "spine0"): 2}
     assert found["fabric_bgp_prefixes"]["leaf0", "spine0", "ipv4-unicast"] == 7
     assert found["fabric_evpn_routes"] == {("leaf0", "macip"): 4}
-    vni = {name: list(found[name].values()) for name in (spec.name for spec in CONTROL) if "10100" in str(found[name])}
-    assert [value for values in vni.values() for value in values] == [3, 5, 1, 90, 80]
+    assert found["fabric_evpn_mac_moves_total"] == {("leaf0", "10100"): 3}
+
+
+def test_segments_are_called_by_their_vni(tiny: Fabric, still: Still) -> None:
+    now = still(tiny, vnis=2)
+    now.switches["is_vtep"], now.segments["arp_flooded"] = 1, [[4, 5]]
+    named = RunInfo("1", "r", "s", "m", 0, vnis=(10100, 10200))
+    for info, names in ((named, ("10100", "10200")), (RunInfo("1", "r", "s", "m", 0), ("0", "1"))):
+        found = values(SnapshotMetrics(info), now)["fabric_arp_requests_flooded_total"]
+        assert found == {("leaf0", names[0]): 4, ("leaf0", names[1]): 5}
 
 
 @pytest.mark.parametrize("state", BGP_STATES)
