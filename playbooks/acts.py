@@ -5,6 +5,7 @@
 - repair-host: a slow receiver consumes at line rate again
 - watchdog: switch the PFC watchdog on
 - ecn: another marking curve on ports
+- arp-suppression: leaves answer ARP for hosts they know, or flood it
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fabric.engine.edits import Edit, HostDrain, LinkState, PauseStorm, QueueEcn, WatchdogSet
+from fabric.engine.edits import Edit, HostDrain, LinkState, PauseStorm, QueueEcn, SuppressArp, WatchdogSet
 from fabric.errors import Problem
 from fabric.scenario.compile import CompiledScenario
 from fabric.state.codes import WatchdogAction, WatchdogRule
@@ -82,7 +83,15 @@ class NewEcn(Strict):
         return self
 
 
-ActSpec = Annotated[Shut | ResetNic | RepairHost | SwitchOnWatchdog | NewEcn, Field(discriminator="kind")]
+class ArpSuppression(Strict):
+    """Leaves answer ARP from their EVPN routes, or flood it."""
+
+    kind: Literal["arp-suppression"]
+    switches: Names = Field(description="Leaves by name or pattern.")
+    state: Literal["on", "off"] = Field(description="From now on, in every VNI.")
+
+
+ActSpec = Annotated[Shut | ResetNic | RepairHost | SwitchOnWatchdog | NewEcn | ArpSuppression, Field(discriminator="kind")]
 """The `do:` of an act."""
 
 Maker = Callable[[Any, int, CompiledScenario, str, list[Problem]], list[Edit]]
@@ -142,8 +151,21 @@ def _ecn(act: NewEcn, time_ps: int, compiled: CompiledScenario, path: str, probl
     return [QueueEcn(time_ps, port.id, queue, curve) for port, queue in marking]
 
 
+def _arp_suppression(act: ArpSuppression, time_ps: int, compiled: CompiledScenario, path: str,
+                     problems: list[Problem]) -> list[Edit]:
+    fabric, overlay = compiled.fabric, compiled.params.vxlan
+    switches = match_nodes(fabric, act.switches, fabric.switches, f"{path}.switches", "switch", problems)
+    if overlay is None:
+        problems.append(Problem(f"{path}.kind", "the scenario has no overlay, so there is nothing to suppress",
+                                "add 'vxlan: {}' to it"))
+        return []
+    return [SuppressArp(time_ps, node.id, segment, act.state == "on")
+            for node in switches if any(peer.is_host for _, peer in fabric.neighbours(node.id))
+            for segment in range(len(overlay.segments))]
+
+
 ACTS: Final[Mapping[str, Maker]] = {"shut": _shut, "reset-nic": _reset_nic, "repair-host": _repair_host,
-                                    "watchdog": _watchdog, "ecn": _ecn}
+                                    "watchdog": _watchdog, "ecn": _ecn, "arp-suppression": _arp_suppression}
 
 
 def edits_of(act: ActSpec, time_ps: int, compiled: CompiledScenario, path: str, problems: list[Problem]) -> list[Edit]:

@@ -91,15 +91,21 @@ def _done(evidence: Evidence, window: Window) -> int:
     return int(np.count_nonzero(inside))
 
 
-def _goodput(evidence: Evidence, window: Window) -> float:
+def _counted(name: str, evidence: Evidence, window: Window) -> int:
+    """How much a counter of hosts grew within the window, hosts together."""
     total = 0
-    for host, (times_ns, values) in evidence.device_series("goodput_bytes").items():
+    for host, (times_ns, values) in evidence.device_series(name).items():
         if window.hosts is None or host in window.hosts:
             ends_ns = [window.since_ps // PS_PER_NS, window.until_ps // PS_PER_NS]
             at = np.searchsorted(times_ns, ends_ns, side="right") - 1
             first, last = (int(values[row]) if row >= 0 else 0 for row in at.tolist())
             total += last - first
-    return total * 8 * PS_PER_S / max(window.until_ps - window.since_ps, 1)
+    return total
+
+
+def _goodput(evidence: Evidence, window: Window) -> float:
+    bits = 8 * _counted("goodput_bytes", evidence, window)
+    return bits * PS_PER_S / max(window.until_ps - window.since_ps, 1)
 
 
 PROBES: Final[Mapping[str, Probe]] = {
@@ -120,6 +126,8 @@ PROBES: Final[Mapping[str, Probe]] = {
         lambda evidence, episode: evidence.blast(episode).victims)),
     "storms.detected": Probe("count", "storms that the PFC watchdog detected", _events("storm_detected")),
     "storms.restored": Probe("count", "storms that the PFC watchdog ended", _events("storm_restored")),
+    "arp.received": Probe("count", "ARP requests that hosts heard, for whomever", lambda evidence, window: _counted(
+        "arp_requests_received", evidence, window), by_host=True),
     "done": Probe("count", "messages completed, by receiver", _done, by_host=True),
     "goodput": Probe("rate", "payload received in order", _goodput, by_host=True),
 }

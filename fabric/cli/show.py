@@ -14,7 +14,7 @@ from fabric.errors import InputErrors, Problem
 if TYPE_CHECKING:  # pyarrow is loaded when there is something to show
     from fabric.report.rundir import RunDir
 
-_TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "events")
+_TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "arp", "events")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

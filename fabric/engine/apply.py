@@ -14,6 +14,7 @@ from fabric.engine import edits as e
 from fabric.engine.kernels import kick_port, lose_link, release_class
 from fabric.errors import FabricError
 from fabric.state.codes import N_CLASSES, Aux, EventKind
+from fabric.state.fill_overlay import segment_row
 from fabric.state.fill_switches import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
 from fabric.state.params import EngineParams
 from fabric.state.timing import quantum_ps, serialisation_row
@@ -174,3 +175,8 @@ def _(edit: e.WatchdogSet, state: State, fabric: Fabric, params: EngineParams, r
 def _(edit: e.ArpKnown, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
     n_hosts = len(fabric.hosts)
     state.known[(edit.switch - n_hosts) * n_hosts + edit.host] = edit.known
+
+
+@apply.register
+def _(edit: e.SuppressArp, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    state.segments[segment_row(state, edit.switch, edit.segment)]["suppress"] = edit.on

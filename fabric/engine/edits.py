@@ -130,3 +130,13 @@ class ArpKnown(Edit):
     switch: NodeId
     host: NodeId
     known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressArp(Edit):
+    """Whether a leaf answers ARP of a segment for known targets from now on."""
+
+    switch: NodeId
+    segment: int
+    """Position in VxlanParams.segments."""
+    on: bool

@@ -72,6 +72,21 @@ def jain(now: Snapshot) -> float | None:
     return float(rate.sum() ** 2 / (rate.size * (rate**2).sum()))
 
 
+def _arp(now: Snapshot) -> dict[str, Number]:
+    """ARP of all segments; times from the request to the first reply."""
+    answered = now.asks[now.asks["answered_ps"] >= 0]
+    waited = answered["answered_ps"] - answered["time_ps"]
+    return {
+        "arp.requests": int(now.segments["arp_requests"].sum()),
+        "arp.suppressed": int(now.segments["arp_suppressed"].sum()),
+        "arp.flooded": int(now.segments["arp_flooded"].sum()),
+        "arp.copies": int(now.segments["bum_sent_pkts"].sum()),
+        "arp.heard": int(now.hosts["arp_requests_received"].sum()),
+        "arp.answered": len(answered),
+        "arp.slowest": int(waited.max()) if len(answered) else None,
+    }
+
+
 def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int,
             routing: Mapping[str, Any] | None = None) -> dict[str, Number]:
     """All metrics of a snapshot.
@@ -115,6 +130,7 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int,
         "transport.retransmits": int(hosts["retransmitted_pkts"].sum()),
         "transport.timeouts": int(hosts["timeouts"].sum()),
         "transport.naks": int(hosts["naks_sent"].sum()),
+        **_arp(now),
         "transport.rate_cuts": int(now.qps["cuts"].sum()),
         "queue.peak": int(queues["peak_bytes"].max(initial=0)),
         "headroom.peak_ratio": float(

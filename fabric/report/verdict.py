@@ -55,6 +55,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> li
         *_watchdog(metrics),
         *_congestion(metrics),
         *_recovery(metrics),
+        *_arp(metrics),
         *convergence.sentences(summary["routing"]),
         *_links(now),
         *_events(summary),
@@ -147,6 +148,14 @@ def _recovery(metrics: Metrics) -> Iterator[Sentence]:
         yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
 
 
+def _arp(metrics: Metrics) -> Iterator[Sentence]:
+    asked, suppressed, copies = (int(metrics[f"arp.{name}"] or 0) for name in ("requests", "suppressed", "copies"))
+    if asked:
+        heard = int(metrics["arp.heard"] or 0)
+        yield "note", (f"leaves answered {suppressed / asked:.0%} of {_count(asked, 'ARP request')}; the rest became "
+                       f"{_count(copies, 'VXLAN copy', 'VXLAN copies')} and was heard {heard:,} times by hosts")
+
+
 def _links(now: Snapshot) -> Iterator[Sentence]:
     fabric = now.fabric
     down = [fabric.port_name(port) for port in np.flatnonzero(now.ports["up"] == 0).tolist()
@@ -166,5 +175,5 @@ def _some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -82,6 +82,16 @@ HOST_COLUMNS: Final = {
     "rx_discards": "packets",
     "rx_buffer_peak_bytes": "bytes",
 }
+ARP_COLUMNS: Final = {
+    "arp_requests": "packets",
+    "arp_suppressed": "packets",
+    "arp_flooded": "packets",
+    "bum_sent_pkts": "packets",
+    "bum_received_pkts": "packets",
+    "bum_delivered_pkts": "packets",
+    "vxlan_encap_pkts": "packets",
+    "vxlan_decap_pkts": "packets",
+}
 MESSAGE_COLUMNS: Final = {
     "id": "text",
     "src": "text",
@@ -105,7 +115,7 @@ def pivot(run: RunDir, columns: Mapping[str, str], place: tuple[str, ...]) -> pa
     Parameters
     ----------
     columns : observable -> unit     what to show; each becomes a column of its own name
-    place : of device, port, class   what a row is about; device and port are joined to 'leaf1:Ethernet4'
+    place : of device, port, class, item   what a row is about; device and port are joined to 'leaf1:Ethernet4'
     """
     long = run.counters(list(columns))
     keys, names = [], {}
@@ -129,6 +139,8 @@ def pivot(run: RunDir, columns: Mapping[str, str], place: tuple[str, ...]) -> pa
         found["device"] = labels["device"]
     if "class" in place:
         found["class"] = pa.array(labels["class"], pa.int64())
+    if "item" in place:
+        found["item"] = pa.array(labels["item"], pa.int64())
     observable = long["observable"].combine_chunks()
     position = {name: code for code, name in enumerate(observable.dictionary.to_pylist())}
     code = observable.indices.to_numpy()
@@ -218,6 +230,15 @@ def hosts(run: RunDir) -> View:
     return View("hosts", "Hosts", table, {"device": "text", **HOST_COLUMNS}, "retransmitted_pkts")
 
 
+def arp(run: RunDir) -> View:
+    """Broadcast and VXLAN per leaf and VNI."""
+    table = pivot(run, ARP_COLUMNS, ("device", "item"))
+    vnis = np.array([*run.manifest.get("vnis", []), 0], np.int64)
+    at = table.column_names.index("item")
+    table = table.set_column(at, "vni", pa.array(vnis[table["item"].to_numpy()].astype(str)))
+    return View("arp", "ARP and VXLAN", table, {"device": "text", "vni": "text", **ARP_COLUMNS}, "arp_requests")
+
+
 def events(run: RunDir) -> View:
     """The event log, its numbers named by kind."""
     table = run.events()
@@ -267,6 +288,7 @@ VIEWS: Final[Mapping[str, Callable[[RunDir], View]]] = {
     "ecn": ecn,
     "drops": drops,
     "hosts": hosts,
+    "arp": arp,
     "events": events,
 }
 
