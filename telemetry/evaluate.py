@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fabric.units import PS_PER_MS, PS_PER_NS
 from telemetry.alerts import ALERTS, Alert, filled
 from telemetry.promql.model import Timing
-from telemetry.promql.series import Labels, Series, Times, labels, stale
+from telemetry.promql.series import Series, Times, labels, stale
 from telemetry.promql.vectors import Row, Vector, evaluate
 from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, timing
 from telemetry.store import Store
@@ -171,9 +171,5 @@ def _firings(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], sc
         fires = first + int(np.searchsorted(grid[first:end] - grid[first], hold_ms))
         if fires >= end:
             continue
-        yield Firing(alert, _named(row.labels), int(grid_ns[first]), int(grid_ns[fires]),
+        yield Firing(alert, dict(row.labels), int(grid_ns[first]), int(grid_ns[fires]),
                      int(grid_ns[end]) if end < len(grid) else None, float(row.values[fires]))
-
-
-def _named(found: Labels) -> dict[str, str]:
-    return dict(found)

@@ -14,11 +14,12 @@ knows.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from telemetry.alerts import ALERTS, Severity
 from telemetry.evaluate import NS_PER_MS, Firing
@@ -78,27 +79,28 @@ def incidents(firings: Sequence[Firing], store: Store, dilation: float = NOMINAL
     Returns: incidents in order of their first alert.
     """
     quiet_ns = round(timing(dilation).ms(MINUTE_S) * NS_PER_MS / dilation)
-    roots = [it.root_device or _pause_root(it, store) for it in firings]
+    causes = _causes(store)
+    roots = [it.root_device or _pause_root(it, causes) for it in firings]
     cables = _cables(store)
-    explained = {(a, b) for a, one in enumerate(firings) for b, other in enumerate(firings)
-                 if _explains(one, other, quiet_ns)}
-    group = list(range(len(firings)))
-    for a, one in enumerate(firings):
-        for b, other in enumerate(firings[:a]):
-            if not _overlap(one, other, quiet_ns):
-                continue
-            together = bool(roots[a]) and roots[a] == roots[b]
-            if together or (a, b) in explained or (b, a) in explained or _ends(one, cables) & _ends(other, cables):
-                old, new = group[a], group[b]
-                group = [new if it == old else it for it in group]
+    together = _Groups(len(firings))
+    explained = set()
+    for source, target in _explanations(firings, quiet_ns):
+        together.join(source, target)
+        explained.add(target)
+    alike: dict[object, list[int]] = {}
+    for row, it in enumerate(firings):
+        for key in (roots[row], _ends(it, cables)):
+            if key:
+                alike.setdefault(key, []).append(row)
+    for rows in alike.values():
+        _join_in_time(rows, firings, quiet_ns, together)
     found = []
-    for key in dict.fromkeys(group):
-        rows = [row for row, it in enumerate(group) if it == key]
-        own = [row for row in rows if not any((other, row) in explained for other in rows)] or rows
+    for rows in together.groups():
+        own = [row for row in rows if row not in explained] or rows
         lead = min(own, key=lambda row: (not firings[row].root_device, not roots[row],
                                              _RANK[firings[row].alert.name], firings[row].firing_ns))
-        alike = [row for row in own if firings[row].alert is firings[lead].alert]
-        root = _majority(roots[row] for row in alike) or _majority(roots[row] for row in rows)
+        same = [row for row in own if firings[row].alert is firings[lead].alert]
+        root = _majority(roots[row] for row in same) or _majority(roots[row] for row in rows)
         found.append(_incident([firings[row] for row in rows], firings[lead], root))
     return sorted(found, key=lambda it: it.fired_ns)
 
@@ -124,12 +126,52 @@ def _overlap(one: Firing, other: Firing, quiet_ns: int) -> bool:
     return one.pending_ns <= _end(other) + quiet_ns and other.pending_ns <= _end(one) + quiet_ns
 
 
-def _explains(one: Firing, other: Firing, quiet_ns: int) -> bool:
-    if not _overlap(one, other, quiet_ns):
-        return False
-    here, there = one.all_labels, other.all_labels
-    return any(rule.source == one.alert.name and other.alert.name in rule.targets
-               and all(here.get(name, "") == there.get(name, "") for name in rule.equal) for rule in INHIBITIONS)
+def _explanations(firings: Sequence[Firing], quiet_ns: int) -> Iterator[tuple[int, int]]:
+    """(row that explains, row explained) while both fire."""
+    of: dict[str, list[int]] = {}
+    for row, it in enumerate(firings):
+        of.setdefault(it.alert.name, []).append(row)
+    labels = [it.all_labels for it in firings]
+    for rule in INHIBITIONS:
+        for source in of.get(rule.source, ()):
+            for target in (row for name in rule.targets for row in of.get(name, ())):
+                equal = all(labels[source].get(name, "") == labels[target].get(name, "") for name in rule.equal)
+                if equal and _overlap(firings[source], firings[target], quiet_ns):
+                    yield source, target
+
+
+def _join_in_time(rows: Sequence[int], firings: Sequence[Firing], quiet_ns: int, together: _Groups) -> None:
+    """Rows that belong together unless a quiet time lies between them."""
+    ordered = sorted(rows, key=lambda row: firings[row].pending_ns)
+    until = -np.inf
+    for before, row in zip([ordered[0], *ordered], ordered, strict=False):
+        if firings[row].pending_ns <= until + quiet_ns:
+            together.join(before, row)
+        until = max(until, _end(firings[row]))
+
+
+class _Groups:
+    """Which rows are one (union-find)."""
+
+    def __init__(self, count: int) -> None:
+        self._parent = list(range(count))
+
+    def _top(self, row: int) -> int:
+        while self._parent[row] != row:
+            self._parent[row] = row = self._parent[self._parent[row]]
+        return row
+
+    def join(self, one: int, other: int) -> None:
+        """Their groups become one."""
+        low, high = sorted((self._top(one), self._top(other)))
+        self._parent[high] = low
+
+    def groups(self) -> list[list[int]]:
+        """Rows of each group, in order."""
+        found: dict[int, list[int]] = {}
+        for row in range(len(self._parent)):
+            found.setdefault(self._top(row), []).append(row)
+        return list(found.values())
 
 
 def _cables(store: Store) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]]:
@@ -155,12 +197,22 @@ def _ends(it: Firing, cables: Mapping[tuple[str, str], frozenset[tuple[str, str]
     return cables.get((it.labels["device"], it.labels["port"]), frozenset())
 
 
-def _pause_root(it: Firing, store: Store) -> str:
+Causes = Mapping[tuple[str, ...], Sequence[tuple[str, NDArray[np.int64]]]]
+"""(device, port, priority) -> (root device, moments at which its pause was seen to begin there)."""
+
+
+def _causes(store: Store) -> Causes:
+    found: dict[tuple[str, ...], list[tuple[str, NDArray[np.int64]]]] = {}
+    for pairs, (times, _) in store.iter_series("fabric_pfc_pause_cause_info"):
+        it = dict(pairs)
+        found.setdefault((it["device"], it["port"], it["priority"]), []).append((it["root_device"], times))
+    return found
+
+
+def _pause_root(it: Firing, causes: Causes) -> str:
     """The device at which most samples of a port's pauses began while the alert was there; '' if nobody knows."""
-    if "priority" not in it.labels:
-        return ""
     counts: Counter[str] = Counter()
-    match = {name: it.labels[name] for name in ("device", "port", "priority")}
-    for pairs, (times, _) in store.iter_series("fabric_pfc_pause_cause_info", **match):
-        counts[dict(pairs)["root_device"]] += int(np.count_nonzero((times >= it.pending_ns) & (times <= _end(it))))
+    place = tuple(it.labels.get(name, "") for name in ("device", "port", "priority"))
+    for root, times in causes.get(place, ()):
+        counts[root] += int(np.count_nonzero((times >= it.pending_ns) & (times <= _end(it))))
     return _majority(counts.elements())

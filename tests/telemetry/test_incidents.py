@@ -167,3 +167,11 @@ def test_without_incidents_or_faults_there_is_no_share() -> None:
 ])
 def test_devices_of_a_truth_record_are_those_that_were_broken(objects: dict[str, object], devices: set[str]) -> None:
     assert devices_of({"objects": objects}) == devices
+
+
+def test_a_storm_of_thousands_of_alerts_is_joined_without_looking_at_every_pair() -> None:
+    many = [firing("FabricPfcPauseRatioHigh", begin=4, device=f"leaf{row}", port="e0", priority="3")
+            for row in range(20_000)]
+    found = incidents([STORM, *many], store(20, {}))
+    assert [it.root_device for it in found] == ["host1"]
+    assert len(found[0].firings) == 20_001
