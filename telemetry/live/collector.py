@@ -39,7 +39,7 @@ class LiveCollector(Collector, Observer):
 
     def __init__(self, info: RunInfo, layer: Layer | None = None, only: Iterable[str] | None = None,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        self._metrics = SnapshotMetrics(info, only)
+        self._info, self._only = info, only
         self._layer = layer
         self._clock = clock
         self._player: Player | None = None
@@ -47,7 +47,8 @@ class LiveCollector(Collector, Observer):
         self._last_look: Callable[[], Snapshot] | None = None
         self._one_scrape = threading.Lock()
         self._own = threading.Lock()
-        self._totals = {1: Totals()}
+        # Tables of a new pass may be shorter than those of the last, so each has its own rows.
+        self._passes = {1: (Totals(), SnapshotMetrics(info, only))}
         self._ended: Snapshot | None = None
         self._last: tuple[float, int] | None = None
 
@@ -64,8 +65,9 @@ class LiveCollector(Collector, Observer):
         if self._ended is None:
             return
         with self._own:
-            self._totals[number] = self._totals[number - 1].plus(self._metrics.families(self._ended))
-            self._totals.pop(number - _KEPT, None)
+            totals, metrics = self._passes[number - 1]
+            self._passes[number] = totals.plus(metrics.families(self._ended)), SnapshotMetrics(self._info, self._only)
+            self._passes.pop(number - _KEPT, None)
 
     def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  why it ended does not count
         """Keep the last look; the next pass adds it."""
@@ -88,7 +90,8 @@ class LiveCollector(Collector, Observer):
             standing, snapshot = player.mailbox.ask(lambda: (player.standing(), look()))
             start_s = self._clock()
             with self._own:
-                native = self._totals[standing.number].added_to(self._metrics.families(snapshot))
+                totals, metrics = self._passes[standing.number]
+                native = totals.added_to(metrics.families(snapshot))
                 families = list(native if self._layer is None else self._layer.families(native))
             families += self._pace(standing, start_s)
             families.append(single("fabric_scrape_duration_seconds", self._clock() - start_s))

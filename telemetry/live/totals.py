@@ -9,6 +9,7 @@ is the total over all passes. Gauges, infos and gauge histograms show the presen
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -21,33 +22,53 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 """(sample name, labels)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """One family: what it is, and its samples in their order."""
+
+    family: Metric
+    samples: Mapping[Series, Sample]
+
+
 def _series(sample: Sample) -> Series:
     return sample.name, frozenset(sample.labels.items())
 
 
 class Totals:
-    """What the passes before the present one have counted; immutable."""
+    """What the passes before the present one have counted; immutable.
 
-    def __init__(self, values: Mapping[Series, float] = MappingProxyType({})) -> None:
-        self._values = values
+    A series that the present pass does not have yet is shown all the same, with what was counted before: one that
+    vanishes and comes back would look like a restart.
+    """
+
+    def __init__(self, counted: Mapping[str, _Counted] = MappingProxyType({})) -> None:
+        self._counted = counted
 
     def plus(self, families: Iterable[Metric]) -> Totals:
         """These totals and a whole pass more."""
-        values = dict(self._values)
-        for family in families:
-            if family.type in _ADDED:
-                for sample in family.samples:
-                    series = _series(sample)
-                    values[series] = values.get(series, 0.0) + sample.value
-        return Totals(values)
+        found = {family.name: _Counted(family, {_series(sample): sample for sample in family.samples})
+                 for family in self.added_to(families) if family.type in _ADDED}
+        return Totals(found)
 
     def added_to(self, families: Iterable[Metric]) -> Iterator[Metric]:
         """The families of the present pass with these totals in their counters."""
-        if not self._values:
-            yield from families
-            return
+        missing = dict(self._counted)
         for family in families:
-            if family.type in _ADDED:
-                family.samples = [sample._replace(value=sample.value + self._values.get(_series(sample), 0.0))
-                                  for sample in family.samples]
+            before = missing.pop(family.name, None)
+            if before is not None:
+                family.samples = _added(family.samples, before.samples)
             yield family
+        for before in missing.values():
+            family = Metric(before.family.name, before.family.documentation, before.family.type, before.family.unit)
+            family.samples = list(before.samples.values())
+            yield family
+
+
+def _added(samples: Iterable[Sample], before: Mapping[Series, Sample]) -> list[Sample]:
+    """Series of now, and after them those that are only of before; the parts of a histogram stay together."""
+    missing = dict(before)
+    found = []
+    for sample in samples:
+        known = missing.pop(_series(sample), None)
+        found.append(sample if known is None else sample._replace(value=sample.value + known.value))
+    return [*found, *missing.values()]

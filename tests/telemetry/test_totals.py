@@ -42,11 +42,24 @@ def test_a_series_that_begins_late_begins_with_what_earlier_passes_counted() -> 
     late = CounterMetricFamily("c", "", labels=["port"])
     late.add_metric(["p2"], 4)
     totals = Totals().plus([late])
-    found = values(list(totals.plus(families(1)).added_to(families(0))))
-    assert found["c_total"] == 1
+    both = [sample for family in totals.plus(families(1)).added_to(families(0)) for sample in family.samples
+            if family.name == "c"]
+    assert {sample.labels["port"]: sample.value for sample in both} == {"p1": 1, "p2": 4}
     again = CounterMetricFamily("c", "", labels=["port"])
     again.add_metric(["p2"], 0)
     assert values(list(totals.added_to([again])))["c_total"] == 4
+
+
+def test_a_series_that_the_present_pass_does_not_have_yet_stays() -> None:
+    totals = Totals().plus(families(5))
+    late = CounterMetricFamily("c", "", labels=["port"])
+    late.add_metric(["p2"], 4)
+    shown = {family.name: family for family in totals.added_to([late])}
+    assert {sample.labels["port"]: sample.value for sample in shown["c"].samples} == {"p2": 4, "p1": 5}
+    assert values([shown["h"]]) == values([families(5)[2]])     # a whole family that is missing, in its order
+    assert shown["h"].type == "histogram"
+    assert "g" not in shown
+    assert values(list(totals.plus([late]).added_to([])))["h_sum"] == 15
 
 
 class Player:
