@@ -95,17 +95,17 @@ class Writer:
 
     def _lines(self, samples: Iterable[Sample], used: dict[int, tuple[Mapping[str, str], str]]) -> Iterator[str]:
         # Labels are told apart by identity, so the mapping is kept as long as its text: an id is never another's.
-        known, shown = self._known, _Shown()
+        known, shown = self._known, Shown()
         for name, labels, value, *_ in samples:
             key = id(labels)
             entry = used.get(key) or known.get(key)
             if entry is None:
-                entry = labels, _labels(labels)
+                entry = labels, label_text(labels)
             used[key] = entry
             yield f"{name}{entry[1]} {shown[value]}\n"
 
 
-class _Shown(dict[float, str]):
+class Shown(dict[float, str]):
     """Numbers as text; most of them are written many times."""
 
     def __missing__(self, value: float) -> str:
@@ -113,7 +113,8 @@ class _Shown(dict[float, str]):
         return text
 
 
-def _labels(labels: Mapping[str, str]) -> str:
+def label_text(labels: Mapping[str, str]) -> str:
+    """'{device="leaf1",port="Ethernet0"}', in order of names; '' without labels."""
     pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in sorted(labels.items()))
     return f"{{{pairs}}}" if labels else ""
 

@@ -1,0 +1,240 @@
+"""``fabric export openmetrics|events|parquet``: a finished run for Prometheus, for Loki, for notebooks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import sys
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from fabric.cli.report import EXPORTERS
+from fabric.errors import FabricError, InputErrors, Problem, UnitError
+from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
+
+if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is something to write
+    from collections.abc import Iterator
+
+    from fabric.report.rundir import RunDir
+    from telemetry.export import Recording
+    from telemetry.export_clock import WallClock
+
+DEFAULT_TIME_SCALE = 15_000.0
+MS_PER_S = 1000
+_LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    metrics = actions.add_parser("openmetrics", help="every metric over time, as promtool takes it to backfill")
+    metrics.description = (
+        "Write a finished run as an OpenMetrics file with timestamps. Its microseconds are stretched by --time-scale,\n"
+        "because Prometheus' clock has milliseconds. Then:\n"
+        "  promtool tsdb create-blocks-from openmetrics FILE DATA\n"
+        "and let Prometheus run on DATA (docs/howto/backfill.md).")
+    events = actions.add_parser("events", help="the event log as JSON lines, as log stores take it")
+    table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
+    for action in (metrics, events, table):
+        action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
+    for action in (metrics, events):
+        action.add_argument("--out", metavar="FILE", type=Path, help="where to write (default: standard output)")
+        action.add_argument("--time-scale", metavar="RATIO", type=float, default=DEFAULT_TIME_SCALE,
+                            help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
+                                 "which the committed rules are written)")
+        action.add_argument("--start", metavar="RFC3339",
+                            help="where on the wall simulated time begins, such as 2026-01-31T12:00:00Z (default: the "
+                                 "last full hour from which the run ends 3 h ago; Prometheus' own block holds these)")
+    metrics.add_argument("--scrape-interval", metavar="TIME",
+                         help="keep only what a scraper at this interval would have had, such as 15s (default: every "
+                              "sample of the run)")
+    metrics.add_argument("--label", metavar="NAME=VALUE", action="append", default=[], dest="labels",
+                         help="label of every series, as a scrape adds them (default job=fabric and instance=the run's "
+                              "name); repeatable")
+    metrics.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
+                         help="what the polls of a real exporter would have had of it, at --time-scale (default "
+                              "ideal); the instance is then NAME:EXPORTER")
+    table.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
+    for action in (metrics, events, table):
+        action.add_argument("--json", action="store_true", help="say what was written as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do one action."""
+    actions = {"openmetrics": _openmetrics, "events": _events, "parquet": _parquet}
+    return actions[args.action](args)
+
+
+def _openmetrics(args: argparse.Namespace) -> int:
+    problems = _clock_problems(args)
+    interval_ms, labels = _interval_ms(args, problems), _labels(args, problems)
+    if problems:
+        raise InputErrors("options", problems)
+    from telemetry.export import write_openmetrics  # noqa: PLC0415  pyarrow, numpy and the catalogue
+
+    recording = _recording(args, interval_ms, labels)
+    with _output(args.out) as out:
+        written = write_openmetrics(recording, out)
+    told = {"series": written.series, "samples": written.samples, "time_scale": args.time_scale,
+            "start": _rfc3339(written.first_ms), "end": _rfc3339(written.last_ms), "labels": recording.target}
+    where = f"{written.samples:,} samples of {written.series:,} series"
+    _say(args, told, f"{where}, {_stretched(recording.clock)}, until {_rfc3339(written.last_ms)}")
+    return 0
+
+
+def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[str, str]) -> Recording:
+    """The run's metrics on the wall. Raises: RunDirError, FabricError."""
+    from fabric.cli.recorded import store_of  # noqa: PLC0415
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from telemetry.export import Recording  # noqa: PLC0415
+    from telemetry.export_clock import scraped  # noqa: PLC0415
+    from telemetry.seen_by.eye import Eye  # noqa: PLC0415
+    from telemetry.seen_by.profiles import PROFILES  # noqa: PLC0415
+
+    found = RunDir.open(args.directory)
+    eye, instance = None, str(found.manifest["name"])
+    if args.as_seen_by != "ideal":
+        eye = Eye(PROFILES[args.as_seen_by], found.fabric, args.time_scale, int(found.manifest["seed"]))
+        instance += f":{args.as_seen_by}"
+    store = store_of(found, eye=eye)
+    clock = _clock(args, int(store.times_ns[-1]))
+    kept = scraped(store.times_ns, clock, interval_ms)
+    return Recording(store, clock, kept, {"job": "fabric", "instance": instance} | labels)
+
+
+def _events(args: argparse.Namespace) -> int:
+    problems = _clock_problems(args)
+    if problems:
+        raise InputErrors("options", problems)
+    from fabric.report.eventlines import as_json, lines_of_run  # noqa: PLC0415  pyarrow
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+
+    found = RunDir.open(args.directory)
+    clock = _clock(args, _end_ns(found))
+    count = 0
+    with _output(args.out) as out:
+        for count, line in enumerate(lines_of_run(found, clock.start, args.time_scale), 1):  # noqa: B007  counted
+            out.write(as_json(line) + "\n")
+    _say(args, {"lines": count, "time_scale": args.time_scale, "start": _rfc3339(clock.start_ms)},
+         f"{count:,} events, {_stretched(clock)}")
+    return 0
+
+
+def _end_ns(run: RunDir) -> int:
+    """The run's end. Raises: RunDirError where it has not ended."""
+    from fabric.report import endstate  # noqa: PLC0415
+
+    return int(endstate.read(run.path, run.fabric).time_ps // PS_PER_NS)
+
+
+def _parquet(args: argparse.Namespace) -> int:
+    from fabric.cli.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from fabric.report.rundir import RunDir  # noqa: PLC0415
+
+    store = store_of(RunDir.open(args.directory))
+    with _whole(args.out) as part:
+        store.write(part)
+    n_metrics, n_samples = len(store.metrics), len(store.times_ns)
+    _say(args, {"metrics": n_metrics, "samples": n_samples},
+         f"{n_metrics} metrics at {n_samples:,} moments of simulated time")
+    return 0
+
+
+def _clock_problems(args: argparse.Namespace) -> list[Problem]:
+    problems = []
+    if not (0 < args.time_scale < math.inf):
+        problems.append(Problem("--time-scale", f"{args.time_scale:g} is no time scale",
+                                "give seconds of wall clock per simulated second, such as 15000"))
+    if args.start is not None:
+        try:
+            named = datetime.fromisoformat(args.start)
+        except ValueError:
+            problems.append(Problem("--start", f"{args.start!r} is no moment", "write it as 2026-01-31T12:00:00Z"))
+        else:
+            if named.tzinfo is None:
+                problems.append(Problem("--start", f"{args.start} has no time zone",
+                                        f"write {named.isoformat()}Z for UTC"))
+    if args.out is None and args.json:
+        problems.append(Problem("--json", "needs --out: standard output is the export itself", "name a file"))
+    return problems
+
+
+def _interval_ms(args: argparse.Namespace, problems: list[Problem]) -> int | None:
+    if args.scrape_interval is None:
+        return None
+    try:
+        interval_ms = parse_time_ps(args.scrape_interval) * MS_PER_S // PS_PER_S
+    except UnitError as error:
+        problems.append(Problem("--scrape-interval", error.text, error.hint))
+        return None
+    if interval_ms < 1:
+        problems.append(Problem("--scrape-interval", f"{args.scrape_interval} is less than Prometheus' resolution",
+                                "give 1ms or more"))
+    return interval_ms
+
+
+def _labels(args: argparse.Namespace, problems: list[Problem]) -> dict[str, str]:
+    found = {}
+    for text in args.labels:
+        name, equals, value = text.partition("=")
+        if not equals or _LABEL.fullmatch(name) is None:
+            problems.append(Problem("--label", f"{text!r} is no label", "write NAME=VALUE, such as job=fabric"))
+        found[name] = value
+    return found
+
+
+def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
+    from telemetry.export_clock import WallClock, latest_safe_start_ms  # noqa: PLC0415
+
+    if args.start is None:
+        return WallClock(latest_safe_start_ms(int(time.time() * MS_PER_S), end_ns, args.time_scale), args.time_scale)
+    return WallClock(round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S), args.time_scale)
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    """A text file that is there only when it is whole, or standard output."""
+    if path is None:
+        yield sys.stdout
+        return
+    with _whole(path) as part, part.open("w", encoding="utf-8") as out:
+        yield out
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    """A path to write; `path` is there only when all of it is."""
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        os.replace(part, path)  # noqa: PTH105  within one folder
+    except OSError as error:
+        raise FabricError(f"{path} cannot be written: {error.strerror or error}", "name another --out") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _say(args: argparse.Namespace, told: dict[str, object], text: str) -> None:
+    """What was written: on standard output, unless that is the export itself."""
+    if args.out is None:
+        print(text, file=sys.stderr)
+    elif args.json:
+        print(json.dumps({"written": str(args.out)} | told))
+    else:
+        print(f"{args.out}: {text}")
+
+
+def _stretched(clock: WallClock) -> str:
+    one_ms = format_time_ps(round(clock.time_scale * PS_PER_S / MS_PER_S))
+    return f"time scale {clock.time_scale:g} (1 ms of simulated time takes {one_ms}), from {_rfc3339(clock.start_ms)}"
+
+
+def _rfc3339(unix_ms: int) -> str:
+    return datetime.fromtimestamp(unix_ms / MS_PER_S, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
