@@ -91,7 +91,8 @@ class ArpSuppression(Strict):
     state: Literal["on", "off"] = Field(description="From now on, in every VNI.")
 
 
-ActSpec = Annotated[Shut | ResetNic | RepairHost | SwitchOnWatchdog | NewEcn | ArpSuppression, Field(discriminator="kind")]
+ActSpec = Annotated[Shut | ResetNic | RepairHost | SwitchOnWatchdog | NewEcn | ArpSuppression,
+                    Field(discriminator="kind")]
 """The `do:` of an act."""
 
 Maker = Callable[[Any, int, CompiledScenario, str, list[Problem]], list[Edit]]

@@ -292,7 +292,8 @@ class Session:
                 if waiting
                 else Ending("all messages done" if self._plan.stop_when_done else "nothing left to do")
             )
-        if not waiting and self._plan.stop_when_done:
+        asking = not state.size and not now.finished     # a run of ARP alone lasts until the last request
+        if not waiting and not asking and self._plan.stop_when_done:
             return Ending("all messages done")
         limit = self._plan.no_progress_ps
         if limit is not None and now.time_ps - self._at.progress_ps >= limit:

@@ -151,3 +151,22 @@ def test_schema_prints_the_dictionary_and_the_scenario_schema(capsys: pytest.Cap
     assert main(["schema", "--scenario"]) == 0
     assert json.loads(capsys.readouterr().out)["$schema"].startswith("https://json-schema.org")
     assert main(["schema", "--scenario", "--markdown", "x.md"]) == 2
+
+
+def test_arp_is_shown_by_leaf_and_vni(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "arp.yml"
+    scenario.write_text("""
+name: arp
+topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
+vxlan: {tenants: [{name: red, vni: 77, hosts: ["host1", "host3"], arp_suppression: "off"},
+                  {name: blue, vni: 88, hosts: ["host2", "host4"]}]}
+workload: [{kind: arp, interval: 10us, stop: 100us}]
+run: {duration: 1ms}
+""")
+    assert main(["run", str(scenario), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["show", str(tmp_path / "run"), "arp", "--json"]) == 0
+    rows = {(row["device"], row["vni"]): row for row in json.loads(capsys.readouterr().out)}
+    assert rows["leaf1", "77"]["arp_flooded"] == rows["leaf1", "77"]["arp_requests"] == 10
+    assert rows["leaf1", "88"]["arp_suppressed"] == 10
+    assert rows["leaf1", "88"]["bum_sent_pkts"] == 0
