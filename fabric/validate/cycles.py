@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 import networkx as nx
 
-Place = TypeVar("Place", int, str, tuple[str, str], tuple[int, int])
 
+def cycles(graph: nx.DiGraph) -> list[list[Any]]:
+    """One cycle of every strongly connected part with more than one node, the smallest node first, sorted.
 
-def cycles(graph: nx.DiGraph[Place]) -> list[list[Place]]:
-    """One cycle of every strongly connected part with more than one place, the smallest place first, sorted."""
+    Nodes are of one type that has an order; the cycles are lists of them.
+    """
     found = []
     for part in nx.strongly_connected_components(graph):
         if len(part) > 1:
-            cycle: list[Place] = [edge[0] for edge in nx.find_cycle(graph.subgraph(part), min(part))]
+            cycle = [edge[0] for edge in nx.find_cycle(graph.subgraph(part), min(part))]
             start = cycle.index(min(cycle))
             found.append(cycle[start:] + cycle[:start])
     return sorted(found)

@@ -16,6 +16,7 @@ from fabric.state.codes import N_CLASSES
 from fabric.state.types import State
 from fabric.topology.model import Fabric
 from fabric.validate import holdings
+from fabric.validate.cycles import cycles
 
 Queue = tuple[int, int]
 """(PortId, class) of an egress queue."""
@@ -42,10 +43,10 @@ def holders(state: State, fabric: Fabric) -> NDArray[np.int64]:
     return np.column_stack([pairs.T, packets])
 
 
-def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
+def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph[Queue]:
     """Edges from a paused queue to the paused queues that hold the packets for which it was paused."""
     paused = dict.fromkeys(paused_queues(state))    # in order, so that the same state always gives the same graph
-    graph: nx.DiGraph = nx.DiGraph()
+    graph: nx.DiGraph[Queue] = nx.DiGraph()
     graph.add_nodes_from(paused)
     if not paused:
         return graph
@@ -62,12 +63,7 @@ def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph:
 
 def find_cycle(state: State, fabric: Fabric) -> list[Queue]:
     """One cycle of paused queues in waiting order, the smallest port first; empty if there is none."""
-    for component in nx.strongly_connected_components(graph := wait_graph(state, fabric)):
-        if len(component) > 1:
-            cycle = [edge[0] for edge in nx.find_cycle(graph.subgraph(component))]
-            start = cycle.index(min(cycle))
-            return cycle[start:] + cycle[:start]
-    return []
+    return next(iter(cycles(wait_graph(state, fabric))), [])
 
 
 def describe(cycle: list[Queue], fabric: Fabric) -> str:

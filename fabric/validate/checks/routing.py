@@ -7,8 +7,8 @@ from typing import Final
 
 import networkx as nx
 
-from fabric.configs.network import End
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
+from fabric.validate.cycles import cycles
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.paths import Tree
 
@@ -27,15 +27,10 @@ _LOOP_NS: Final = 14_000
        source="Hu et al., HotNets 2016; Guo et al., SIGCOMM 2016, section 4.2")
 def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """One finding per strongly connected part, with one cycle."""
-    graph = facts.routes.buffer_graph()
-    for part in nx.strongly_connected_components(graph):
-        if len(part) > 1:
-            cycle: list[End] = [edge[0] for edge in nx.find_cycle(graph.subgraph(part))]
-            start = cycle.index(min(cycle))
-            cycle = cycle[start:] + cycle[:start]
-            lines = [line for line in map(facts.line, cycle) if line is not None]
-            yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + " → ".join(":".join(end) for end in cycle[:12]),
-                        tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]))
+    for cycle in cycles(facts.routes.buffer_graph()):
+        lines = [line for line in map(facts.line, cycle) if line is not None]
+        yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + " → ".join(":".join(end) for end in cycle[:12]),
+                    tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]))
 
 
 @check("D2", W, "a failure may open a valley", condition="all spines that a leaf peers with have one AS number",
@@ -188,14 +183,11 @@ def D9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Only FIBs and static routes can; shortest ways have no loop."""
     seen = set()
     for tree in facts.routes.trees:
-        graph = nx.DiGraph((name, hop.into[0]) for name in tree.reach(facts.routes.edges)
-                           for hop in tree.next_hops.get(name, ()))
-        for part in nx.strongly_connected_components(graph):
-            if len(part) > 1 and frozenset(part) not in seen:
-                seen.add(frozenset(part))
-                names = [edge[0] for edge in nx.find_cycle(graph.subgraph(part))]
-                first = names.index(min(names))
-                names = [*names[first:], *names[:first]]
+        graph: nx.DiGraph[str] = nx.DiGraph((name, hop.into[0]) for name in tree.reach(facts.routes.edges)
+                                            for hop in tree.next_hops.get(name, ()))
+        for names in cycles(graph):
+            if frozenset(names) not in seen:
+                seen.add(frozenset(names))
                 yield Found(names[0], tree.destination, f"loop {_chain([*names, names[0]])}",
                             _routes(facts, tree, names))
 
