@@ -23,7 +23,8 @@ _ROWS: Final = 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.usage = "fabric path [SRC DST] SOURCE [--sport N] [--dport N] [--nic PORT] [--at TIME] [--set PATH=VALUE]"
+    parser.usage = ("fabric path [SRC DST] SOURCE [--sport N] [--dport N] [--nic PORT] [--at TIME]\n"
+                    "                   [--set PATH=VALUE] [--json]")
     parser.description = (
         "With two hosts: every equal-cost path between them, the one that a flow takes, and the numbers that each\n"
         "switch hashed to choose it. Without: check all routes (black holes, loops, valleys, cyclic buffer\n"

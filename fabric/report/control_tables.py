@@ -173,7 +173,9 @@ def isolation(found: Isolation, when: str) -> Document:
     columns = _columns("Breach", "Tenant", "Switch", "VNI", "Other tenant", "Other switch", "Other VNI", "Evidence")
     rows = tuple((str(it.kind), it.here.domain, it.here.switch, str(it.here.vni), it.there.domain, it.there.switch,
                   str(it.there.vni), it.evidence) for it in found.breaches)
-    verdict = (f"Proved apart: {', '.join(found.domains)}. They share no VNI, distinguisher, route target or route."
+    verdict = (f"One tenant only ({', '.join(found.domains)}): nothing to keep apart."
+               if found.proved and len(found.domains) < 2 else
+               f"Proved apart: {', '.join(found.domains)}. They share no VNI, distinguisher, route target or route."
                if found.proved else f"Not apart: {len(rows)} breach{'' if len(rows) == 1 else 'es'}.")
     return _document("Isolation of tenants", when, Status.GOOD if found.proved else Status.BAD, verdict, [
         Section("scope", "Looked at", (Facts((Fact("tenants", "tenants", len(found.domains), Unit.COUNT),
