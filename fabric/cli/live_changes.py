@@ -6,7 +6,7 @@ may be given from now, as '+500us'. Changes are what playbooks call acts, and th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, Self, cast
 
@@ -257,7 +257,25 @@ def schemas() -> Schemas:
         part["required"] = [field for field in part.get("required", []) if field != "at"]
         for field in {"at", "until"} & set(part["properties"]):
             part["properties"][field] = _from_now(part["properties"][field])
-    return Schemas(fault, made["change"], parts)
+    used = _reached([fault, made["change"]], parts)
+    return Schemas(fault, made["change"], {name: part for name, part in parts.items() if name in used})
+
+
+def _reached(roots: Iterable[object], parts: Mapping[str, Any]) -> set[str]:
+    """Names of the schemas that these refer to, and so on."""
+    found: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            waiting += node.values()
+            name = str(node.get("$ref", "")).rpartition("/")[2]
+            if name in parts and name not in found:
+                found.add(name)
+                waiting.append(parts[name])
+    return found
 
 
 def _kinds(parts: Mapping[str, Any], ref: str) -> set[str]:
