@@ -7,13 +7,17 @@ import importlib
 import importlib.util
 import json
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from fabric.cli.control_options import ROWS, add_common, chosen, show
 from fabric.errors import InputErrors, Problem
 
-_SPEAK: Final = "fabric.cli.bgp_speak"
-"""`fabric bgp speak`, where it is installed."""
+if TYPE_CHECKING:
+    from fabric.cli.main import VerbModule
+
+_DOORS: Final = {"speak": "a BGP session with a real router over TCP",
+                 "replay": "play a journal again, and compare byte for byte"}
+"""Tables with a module of their own, fabric.cli.bgp_NAME, where that is installed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,15 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second = routes.add_argument("second", metavar="SOURCE", help="scenario file with routing: bgp, or a run of one")
     second.required = False     # not nargs='?' for PREFIX: that would be taken as absent before an option
     add_common(routes, source=False)
-    if importlib.util.find_spec(_SPEAK) is not None:
-        text = "a BGP session with a real router over TCP"
-        importlib.import_module(_SPEAK).add_arguments(tables.add_parser("speak", help=text, description=text + "."))
+    for name, text in _DOORS.items():
+        if importlib.util.find_spec(f"fabric.cli.bgp_{name}") is not None:
+            _door(name).add_arguments(tables.add_parser(name, help=text, description=text[0].upper() + text[1:] + "."))
+
+
+def _door(name: str) -> VerbModule:
+    return cast("VerbModule", importlib.import_module(f"fabric.cli.bgp_{name}"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Print one table."""
-    if args.table == "speak":
-        return int(importlib.import_module(_SPEAK).run(args))
+    if args.table in _DOORS:
+        return _door(args.table).run(args)
     if args.table == "routes":
         return _routes(args)
     from fabric.report import control_tables, frr_bgp  # noqa: PLC0415  --help must not load numpy and pydantic
