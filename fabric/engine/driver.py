@@ -27,7 +27,6 @@ from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, Tra
 from fabric.state.digest import digest
 from fabric.state.fill_overlay import set_flood_list
 from fabric.state.params import EngineParams
-from fabric.state.share import FIRST_PACKETS_PER_PORT
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State, rows
 from fabric.topology.model import Fabric
@@ -37,7 +36,8 @@ log = logging.getLogger(__name__)
 
 ALL_EVENTS = TraceBit.PAUSE | TraceBit.DROP | TraceBit.MARK | TraceBit.RATE | TraceBit.TRANSPORT
 _NO_BUDGET = 1 << 62
-_PORTION = 1024
+_PORTION, _PORTION_PER_PORT = 1024, 128
+"""Packet rows that a device gets at once when they have to be taken from others."""
 
 
 class Emulator:
@@ -134,8 +134,8 @@ class Emulator:
         needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
             row = self.state.devices[device]
-            wanted = max(_PORTION, FIRST_PACKETS_PER_PORT * int(row["n_ports"]))
-            if int(level_packets(self.state, device, wanted, FIRST_PACKETS_PER_PORT)) < int(row["reserve"]):
+            wanted = max(_PORTION, _PORTION_PER_PORT * int(row["n_ports"]))
+            if int(level_packets(self.state, device, wanted, _PORTION_PER_PORT)) < int(row["reserve"]):
                 self._grow_packets()
 
     def _grow_packets(self) -> None:

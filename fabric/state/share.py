@@ -9,7 +9,7 @@ from fabric.state import types as t
 from fabric.state.codes import LINE, Shared
 from fabric.topology.model import Fabric, Node
 
-FIRST_PACKETS_PER_PORT = 128
+CAPACITY_PER_PORT = 512
 HOSTS_PER_TASK = 8
 
 
@@ -23,7 +23,7 @@ def rows_of_one_event(node: Node, n_vteps: int) -> int:
 
 def packet_capacity(devices: NDArray[np.void]) -> int:
     """Rows of the packet table to begin with: address space, of which only what is used becomes memory."""
-    return 1 + int((FIRST_PACKETS_PER_PORT * devices["n_ports"].astype(np.int64) + 2 * devices["reserve"]).sum())
+    return 1 + int((CAPACITY_PER_PORT * devices["n_ports"].astype(np.int64) + 2 * devices["reserve"]).sum())
 
 
 def share_out_packets(state: t.State) -> None:
