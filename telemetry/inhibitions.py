@@ -27,7 +27,7 @@ _LEAN_ON_PFC: Final = ("FabricEcnNeverMarks", "FabricPfcBeforeEcn", "FabricEcmpI
 INHIBITIONS: Final = (
     Inhibition("FabricPfcStorm", _PAUSED, ("fabric", "priority")),
     Inhibition("FabricPfcStorm", (*_LEAN_ON_PFC, "FabricPfcDeadlock", "FabricRnicOutOfSequence"), ("fabric",)),
-    Inhibition("FabricPfcStorm", ("FabricSlowReceiver", "FabricPfcwdFlapping"), ("fabric", "root_device")),
+    Inhibition("FabricPfcStorm", ("FabricSlowReceiver",), ("fabric", "root_device")),
     Inhibition("FabricPfcDeadlock", (*_PAUSED, *_LEAN_ON_PFC), ("fabric",)),
     Inhibition("FabricPfcwdFlapping", ("FabricSlowReceiver",), ("fabric", "root_device")),
     Inhibition("FabricPfcwdFlapping", ("FabricRnicOutOfSequence",), ("fabric",)),
