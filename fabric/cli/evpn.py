@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.control_options import ROWS, add_common, chosen, show
 from fabric.errors import FabricError
 
 if TYPE_CHECKING:  # loaded when there is something to show
+    from fabric.control.switch import Switch
     from fabric.overlay.vtep import Vtep
 
 EXIT_FINDING: Final = 1
@@ -21,6 +23,11 @@ _TABLES: Final = (
     ("arp", "ARP and ND caches, from which leaves answer"),
     ("check-isolation", "prove from all tables that tenants are apart, or say where not; exit 1 where they are not"),
 )
+_MATCHES: Final = {
+    "routes": "only routes with TEXT in their name, such as a MAC; says why every path won or lost",
+    "vni": "only VNIs with TEXT in their number", "mac": "only MACs with TEXT in them",
+    "arp": "only entries with TEXT in address or MAC",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in _TABLES:
         table = tables.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         add_common(table, node=name != "check-isolation")      # a proof needs all switches
+        if name != "check-isolation":
+            table.add_argument("--match", metavar="TEXT", default="", help=_MATCHES[name])
         if name == "routes":
             table.add_argument("--type", type=int, choices=(2, 3, 5), action="append", dest="types",
                                help="this route type only; repeatable")
@@ -47,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         return _isolation(args, [switch.vtep for switch in switches if switch.vtep is not None], when)
     if args.table == "routes":
         types = None if args.types is None else frozenset(args.types)
-        return show(args, {switch.router.name: frr_bgp.evpn(switch.speaker, types) for switch in switches},
+        if args.match and not args.json:
+            return _reasons(args, switches, types, when)
+        return show(args, {switch.router.name: frr_bgp.evpn(switch.speaker, types, args.match) for switch in switches},
                     lambda by_node: control_tables.evpn_routes(by_node, when))
     vteps = {switch.router.name: switch.vtep for switch in switches if switch.vtep is not None}
     if not vteps:
@@ -56,7 +67,32 @@ def run(args: argparse.Namespace) -> int:
     table, document = {"vni": (views.evpn_vni, control_tables.evpn_vni),
                        "mac": (views.evpn_mac, control_tables.evpn_macs),
                        "arp": (views.arp_cache, control_tables.evpn_arp)}[args.table]
-    return show(args, {name: table(vtep) for name, vtep in vteps.items()}, lambda by_node: document(by_node, when))
+    return show(args, {name: _matching(args.table, table(vtep), args.match) for name, vtep in vteps.items()},
+                lambda by_node: document(by_node, when))
+
+
+def _matching(name: str, table: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """The entries with `text` in them; counts stay those of the whole table."""
+    if not text:
+        return dict(table)
+    if name == "vni":
+        return {vni: row for vni, row in table.items() if text in vni}
+    if name == "mac":
+        return {vni: {**part, "macs": {mac: row for mac, row in part["macs"].items() if text in mac}}
+                for vni, part in table.items()}
+    return {vni: {ip: row for ip, row in part.items() if not isinstance(row, dict) or text in ip or text in row["mac"]}
+            for vni, part in table.items()}
+
+
+def _reasons(args: argparse.Namespace, switches: list[Switch], types: frozenset[int] | None, when: str) -> int:
+    from fabric.overlay.evpn_nlri import EVPN  # noqa: PLC0415
+    from fabric.overlay.rd import rd_text  # noqa: PLC0415
+    from fabric.report import control_tables, frr_bgp  # noqa: PLC0415
+
+    found = {switch.router.name: {f"{rd_text(key.rd)} {key.text}": frr_bgp.reasons(switch.speaker, EVPN, key)
+                                  for key in frr_bgp.evpn_keys(switch.speaker, types, args.match)}
+             for switch in switches}
+    return show(args, found, lambda by_node: control_tables.evpn_reasons(by_node, args.match, when))
 
 
 def _isolation(args: argparse.Namespace, vteps: list[Vtep], when: str) -> int:

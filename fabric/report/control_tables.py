@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from fabric.overlay.evpn_attributes import community_text
 from fabric.overlay.isolation import Isolation
 from fabric.report import frr_bgp
 from fabric.report.model import Column, Document, Fact, Facts, Prose, Section, Status, Table, Unit, Value
@@ -144,7 +145,8 @@ Reasons = Sequence[tuple[Path, str, str]]
 
 def _reason_row(path: Path, why: str, rule: str) -> tuple[Value, ...]:
     its = path.attributes
-    facts = [*([] if its.local_pref is None else [f"LocPrf {its.local_pref}"]),
+    facts = [*map(community_text, its.ext_communities),
+             *([] if its.local_pref is None else [f"LocPrf {its.local_pref}"]),
              *([] if its.med is None else [f"MED {its.med}"]), *map(frr_bgp.community_text, its.communities),
              *(["stale"] if path.stale else [])]
     return (path.source.name or "this switch", address_text(path.next_hop), path_text(its.as_path) or "-",
@@ -155,6 +157,17 @@ def path_table(reasons: Reasons, prefix: str) -> Table:
     """Every path of one route at one switch."""
     return Table("paths", f"BGP paths of {prefix}", _columns(*_REASON_COLUMNS),
                  tuple(_reason_row(*it) for it in reasons), "" if reasons else "BGP knows no path.")
+
+
+def evpn_reasons(by_node: Mapping[str, Mapping[str, Reasons]], match: str, when: str) -> Document:
+    """Every path of some EVPN routes at several switches, why it won or lost, and the rule."""
+    rows = [(node if number == 0 else "", name if number == 0 else "", *_reason_row(*it))
+            for node, routes in by_node.items() for name, paths in routes.items() for number, it in enumerate(paths)]
+    found = sum(map(len, by_node.values()))
+    return _document(f"EVPN routes with '{match}'", when, Status.NEUTRAL if found else Status.WARNING,
+                     f"{found} routes on {len(by_node)} switches.",
+                     [Section("paths", "Paths", (Table("paths", "", _columns("Switch", "Route", *_REASON_COLUMNS),
+                                                       tuple(rows)),))])
 
 
 def route_reasons(by_node: Mapping[str, Reasons], prefix: str, when: str) -> Document:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from fabric.overlay import views
-from fabric.overlay.evpn_nlri import EVPN, key_of
+from fabric.overlay.evpn_nlri import EVPN, EvpnKey, key_of
 from fabric.overlay.rd import rd_text
 from fabric.overlay.views import uptime_text
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, address_text
@@ -341,22 +341,25 @@ def reasons(speaker: Speaker, family: AddressFamily, key: bytes) -> list[tuple[P
 # -- show bgp l2vpn evpn ----------------------------------------------------------------------------------------------
 
 
-def evpn(speaker: Speaker, types: frozenset[int] | None = None) -> Json:
-    """`show bgp l2vpn evpn json`, or the given route types only: distinguisher -> route -> paths."""
+def evpn_keys(speaker: Speaker, types: frozenset[int] | None = None, match: str = "") -> list[EvpnKey]:
+    """Known EVPN routes in order of their keys: of these types, and with `match` in their name; all by default."""
+    keys = (key_of(key) for key in sorted(speaker.table(EVPN).group_of))
+    return [key for key in keys if (types is None or key.type in types) and match in key.text]
+
+
+def evpn(speaker: Speaker, types: frozenset[int] | None = None, match: str = "") -> Json:
+    """`show bgp l2vpn evpn json`, or the routes that evpn_keys() chooses: distinguisher -> route -> paths."""
     table = speaker.table(EVPN)
     head: Json = {"bgpTableVersion": table.version, "bgpLocalRouterId": speaker.config.router_id,
                   "defaultLocPrf": speaker.config.default_local_pref, "localAS": speaker.config.asn}
     found: Json = {}
     routes = paths = 0
-    for key in sorted(table.group_of):
-        view = key_of(key)
-        if types is not None and view.type not in types:
-            continue
+    for key in evpn_keys(speaker, types, match):
         shown = [head | {"pathFrom": _from(path)} | views.route_fields(key) | _attributes(speaker, path)
                  for path, head in _judged(speaker, EVPN, key)]
-        distinguisher = rd_text(view.rd)
+        distinguisher = rd_text(key.rd)
         by_route = found.setdefault(distinguisher, {"rd": distinguisher})
-        by_route[view.text] = {"prefix": view.text, "prefixLen": views.EVPN_PREFIX_LEN, "paths": shown}
+        by_route[key.text] = {"prefix": key.text, "prefixLen": views.EVPN_PREFIX_LEN, "paths": shown}
         routes, paths = routes + 1, paths + len(shown)
     return (head if routes else {}) | found | {"numPrefix": routes, "totalPrefix": paths}
 

@@ -71,6 +71,21 @@ def test_tables_are_those_of_the_moment(capsys: pytest.CaptureFixture[str]) -> N
     assert paths == {"0": 13, "6ms": 10}
 
 
+def test_one_mac_can_be_followed_through_every_table(capsys: pytest.CaptureFixture[str]) -> None:
+    mover, moves = "02:00:00:00:00:00", str(ROOT / "scenarios" / "mac-move.yml")
+    for table, key in (("mac", "macs"), ("arp", None)):
+        _, found = answer(capsys, table, moves, "--match", mover)
+        for part in (it["10000"] for it in found.values()):
+            entries = part[key] if key else {ip: row for ip, row in part.items() if isinstance(row, dict)}
+            assert len(entries) == 1
+    assert main(["evpn", "routes", moves, "--match", mover, "--node", "tor1a", "--at", "11ms"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "MM:1 best:" in shown
+    assert "MM:1 lost by" in shown
+    _, found = answer(capsys, "routes", moves, "--match", "no such route", "--node", "tor1a")
+    assert found == {"numPrefix": 0, "totalPrefix": 0}
+
+
 def test_wrong_input_is_refused_with_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = answer(capsys, "vni", OVERLAY, "--set", "vxlan=null")
     assert code == 2
