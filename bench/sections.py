@@ -66,7 +66,7 @@ def _memory_table(it: Result) -> Table:
     row = it["by_row"]
     return Table("Memory", ("what", "by table layout", "resident, measured"), (
         ("the process with its kernels, before a scenario", "", megabytes(it["rss_base_bytes"])),
-        (f"a port: 8 queues and groups, calendar, {it['packet_rows_per_port']:.0f} packet rows to begin with",
+        (f"a port: 8 queues and groups, calendar, {it['packet_rows_per_port']:.0f} packet rows handed out",
          f"{count(round(row['port'] + it['packet_rows_per_port'] * row['packet']))} B",
          f"{count(round(it['rss_per_port']))} B"),
         ("a queue pair with one message", f"{count(row['queue_pair'] + row['message'])} B",
