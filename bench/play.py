@@ -68,7 +68,8 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
         "recorded_events": recorded, "simulated_us": engine.now_ps / 1e6, "threads": threads, "repeats": repeats,
         "compile_s": compile_s, "build_s": build_s, "wall_s": median(walls), "cpu_s": median(cpus),
         "hops_per_wall_s": engine.packet_hops / median(walls), "hops_per_cpu_s": engine.packet_hops / median(cpus),
-        "best_hops_per_wall_s": engine.packet_hops / min(walls), "packet_rows": int(engine.state.shared[Shared.SPARE_PACKET * LINE]),
+        "best_hops_per_wall_s": engine.packet_hops / min(walls),
+        "packet_rows": int(engine.state.shared[Shared.SPARE_PACKET * LINE]),
         "rss_base_bytes": rss[0], "rss_built_bytes": rss[1], "rss_peak_bytes": peak_rss_bytes(),
         "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop(),
         "source": source_digest()}

@@ -11,7 +11,6 @@ from bench.machine import conditions, median
 from bench.worker import measure
 from fabric.errors import FabricError, InvariantError
 
-
 _RUNS = 3
 """Runs in one process: the first touches its memory for the first time."""
 
