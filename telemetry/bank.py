@@ -18,6 +18,7 @@ from statistics import median
 from typing import Any, Final
 
 from telemetry.alerts import ALERTS, Alert
+from telemetry.anomaly.scan import scan
 from telemetry.evaluate import Firing, Offline
 from telemetry.incidents import incidents
 from telemetry.rules import MINUTE_S, NOMINAL_DILATION, timing
@@ -52,6 +53,8 @@ class Played:
     """Alert with a threshold -> highest threshold tried at which it would have fired; None: at none."""
     found: Score
     """Incidents against the truth."""
+    noticed_ns: int | None = None
+    """When the detector of pauses (telemetry/anomaly/scan.py) first noticed something."""
 
 
 def judge(case: str, seed: int, label: Label, store: Store, truth: Sequence[Mapping[str, Any]]) -> Played:
@@ -64,7 +67,8 @@ def judge(case: str, seed: int, label: Label, store: Store, truth: Sequence[Mapp
     highest = {alert.name: highest_limit(alert, offline.firings) for alert in ALERTS if alert.style}
     grace_ns = round(timing(NOMINAL_DILATION).ms(MINUTE_S) * 1e6 / NOMINAL_DILATION)
     return Played(case, seed, label, min((it["start_ns"] for it in truth), default=0), first, highest,
-                  score(incidents(firings, store), truth, grace_ns=grace_ns))
+                  score(incidents(firings, store), truth, grace_ns=grace_ns),
+                  min((it.time_ns for it in scan(store) if it.detector == "burst"), default=None))
 
 
 def highest_limit(alert: Alert, fire: Callable[[Alert], Sequence[Firing]]) -> float | None:
@@ -153,3 +157,30 @@ def total(played: Sequence[Played]) -> Total:
     delays = [fault.delay_ns for it in scores for fault in it.faults if fault.delay_ns is not None]
     return Total(sum(it.incidents for it in scores), sum(it.true_incidents for it in scores),
                  sum(len(it.faults) for it in scores), len(delays), median(delays) if delays else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """The detector of pauses beside the alert about them, which has a `for` of two minutes."""
+
+    true: int
+    missed: int
+    false: int
+    silent: int
+    delay_ns: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {"true": self.true, "missed": self.missed, "false": self.false, "silent": self.silent,
+                "delay_ns": self.delay_ns}
+
+
+def noticed(played: Sequence[Played]) -> Noticed:
+    """The runs in which pauses must be noticed are those whose label has FabricPfcPauseRatioHigh."""
+    name = "FabricPfcPauseRatioHigh"
+    must = [it for it in played if name in it.label.fires]
+    silent = [it for it in played if name not in it.label.fires | it.label.may]
+    delays = [it.noticed_ns - it.fault_ns for it in must if it.noticed_ns is not None]
+    false = sum(it.noticed_ns is not None for it in silent)
+    return Noticed(len(delays), len(must) - len(delays), false, len(silent) - false,
+                   median(delays) if delays else None)

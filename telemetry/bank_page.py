@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from telemetry.alerts import shown
-from telemetry.bank import Label, Measured, Total
+from telemetry.bank import Label, Measured, Noticed, Total
 from telemetry.promql.text import duration
 from telemetry.rules import NOMINAL_DILATION, timing
 
@@ -37,14 +37,13 @@ the start where the workload itself is the matter, to the moment of firing, in t
 
 The gap says where a threshold may lie: between the highest one at which a silent case would have fired and the lowest
 at which every case that must fire still does, both found on a ladder of quarter octaves. `-` means that no threshold
-down to a 64th of the one in force makes a silent case fire. A dash in every column: no scenario of the bank is about
-it.
+down to a 64th of the one in force makes a silent case fire.
 
 """
 
 
 def markdown(cases: Sequence[tuple[str, str, Label]], seeds: tuple[Sequence[int], Sequence[int]],
-             measured: Sequence[tuple[Measured, Measured]], incidents: Total) -> str:
+             measured: Sequence[tuple[Measured, Measured]], incidents: Total, detector: Noticed) -> str:
     """The page.
 
     Parameters
@@ -52,7 +51,7 @@ def markdown(cases: Sequence[tuple[str, str, Label]], seeds: tuple[Sequence[int]
     cases : (name, description, label) of each scenario
     seeds : those that thresholds were fitted to, and those held out
     measured : every alert with the former and with the latter
-    incidents : with the seeds held out
+    incidents, detector : with the seeds held out
     """
     fitted, fresh = (", ".join(map(str, some)) for some in seeds)
     text = _INTRODUCTION.format(dilation=NOMINAL_DILATION, cases=len(cases), fitted=fitted, fresh=fresh)
@@ -69,6 +68,11 @@ def markdown(cases: Sequence[tuple[str, str, Label]], seeds: tuple[Sequence[int]
             f"an incident named a device of theirs as its root, after {delay} in the median; {incidents.true} of "
             f"{incidents.incidents} incidents in those runs named one. Faults without consequence count as missed, and "
             "so do three of the four routes that make one deadlock.\n\n"
+            f"The detector of pauses ([burst](anomaly.md), same seeds) noticed {detector.true} of "
+            f"{detector.true + detector.missed} runs in which pauses are labelled to last, and something in "
+            f"{detector.false} of {detector.false + detector.silent} in which they are not, after "
+            f"{'-' if detector.delay_ns is None else _wall(detector.delay_ns)} in the median: sooner than the alert, "
+            "and less sure.\n\n"
             f"## What they mean\n\n| alert | summary | what the threshold tells apart |\n|---|---|---|\n{why}\n\n"
             f"## The bank\n\n| scenario | what happens | must fire | may fire |\n|---|---|---|---|\n{bank}\n")
 

@@ -194,7 +194,7 @@ def _rules(args: argparse.Namespace) -> int:
 def _bank(args: argparse.Namespace) -> int:
     from fabric.cli.alert_bank import load_bank, play_bank  # noqa: PLC0415  the engine
     from telemetry.alerts import ALERTS  # noqa: PLC0415
-    from telemetry.bank import measure, total  # noqa: PLC0415
+    from telemetry.bank import measure, noticed, total  # noqa: PLC0415
     from telemetry.bank_page import markdown  # noqa: PLC0415
 
     bank = load_bank(args.file)
@@ -205,14 +205,15 @@ def _bank(args: argparse.Namespace) -> int:
         played.append(one)
     fitted = [measure(alert, [it for it in played if it.seed in bank.seeds]) for alert in ALERTS]
     fresh = [measure(alert, [it for it in played if it.seed in bank.held_out]) for alert in ALERTS]
-    incidents = total([it for it in played if it.seed in bank.held_out])
+    held_out = [it for it in played if it.seed in bank.held_out]
+    incidents, detector = total(held_out), noticed(held_out)
     page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)),
-                    (bank.seeds, bank.held_out), list(zip(fitted, fresh, strict=True)), incidents)
+                    (bank.seeds, bank.held_out), list(zip(fitted, fresh, strict=True)), incidents, detector)
     if args.write is not None:
         args.write.write_text(page, encoding="utf-8")
     if args.json:
         print(json.dumps({"fitted": [it.as_json() for it in fitted], "held_out": [it.as_json() for it in fresh],
-                          "incidents": incidents.as_json()}, indent=2))
+                          "incidents": incidents.as_json(), "detector": detector.as_json()}, indent=2))
     elif args.write is None:
         print(page, end="")
     return 1 if any(it.false or it.missed for it in fitted) else 0
