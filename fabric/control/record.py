@@ -51,14 +51,13 @@ class FloodChange(NamedTuple):
     """Routers."""
 
 
-class BindingsChange(NamedTuple):
-    """A VTEP knows, or no longer knows, hosts behind other VTEPs: what it answers ARP from."""
+class BindingChange(NamedTuple):
+    """A VTEP knows, or no longer knows, a host well enough to answer ARP for it."""
 
     time_ns: int
     router: int
     vni: int
-    bindings: tuple[tuple[str, str], ...]
-    """(IP, MAC)."""
+    ip: str
     known: bool
 
 
@@ -127,7 +126,7 @@ class Recorder:
         self.routes: list[RouteChange] = []
         self.locations: list[LocationChange] = []
         self.floods: list[FloodChange] = []
-        self.bindings_changed: list[BindingsChange] = []
+        self.bindings: list[BindingChange] = []
         self.sessions: list[SessionChange] = []
         self.convergence: list[Convergence] = []
         self._counted: tuple[bytes, int, int] = (b"", 0, 0)
@@ -218,11 +217,10 @@ class Recorder:
         if self.epoch_ns is not None:
             self.floods.append(FloodChange(now_ns - self.epoch_ns, router, vni, vteps))
 
-    def bindings(self, now_ns: int, router: int, vni: int, bindings: tuple[tuple[str, str], ...], *,
-                 known: bool) -> None:
+    def binding(self, now_ns: int, router: int, vni: int, ip: str, *, known: bool) -> None:
         """What a VTEP can answer ARP from changed."""
         if self.epoch_ns is not None:
-            self.bindings_changed.append(BindingsChange(now_ns - self.epoch_ns, router, vni, bindings, known))
+            self.bindings.append(BindingChange(now_ns - self.epoch_ns, router, vni, ip, known))
 
     def _forwarding(self, now_ns: int, router: int) -> None:
         here = self._current

@@ -39,7 +39,7 @@ class FloodRow(NamedTuple):
 
 
 class KnownRow(NamedTuple):
-    """A leaf can, or can no longer, answer ARP for a host behind another leaf; rows of the data plane."""
+    """A leaf knows a host well enough to answer ARP for it, or no longer; rows of the data plane."""
 
     time_ns: int
     switch: int
@@ -66,10 +66,9 @@ def known_rows(run: ControlRun) -> Iterator[KnownRow]:
         for place in sorted(known & host_of.keys()):
             yield KnownRow(0, nodes[router], host_of[place], known=True)
     for change in run.bindings:
-        for ip, _ in change.bindings:
-            host = host_of.get((change.vni, ip))
-            if host is not None:
-                yield KnownRow(change.time_ns, nodes[change.router], host, change.known)
+        host = host_of.get((change.vni, change.ip))
+        if host is not None:
+            yield KnownRow(change.time_ns, nodes[change.router], host, change.known)
 
 
 class Rows:

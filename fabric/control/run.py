@@ -10,7 +10,7 @@ from fabric.control.events import ControlEvent
 from fabric.control.forwarding import Ports
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
-from fabric.control.record import BindingsChange, Convergence, FloodChange, LocationChange, RouteChange, SessionChange
+from fabric.control.record import BindingChange, Convergence, FloodChange, LocationChange, RouteChange, SessionChange
 
 Location = tuple[int, int]
 """(router behind whose VTEP an endpoint is, row of the local data-plane port or -1)."""
@@ -37,11 +37,11 @@ class ControlRun:
     floods_at_start: tuple[Mapping[int, tuple[int, ...]], ...]
     """Per router: VNI -> routers to which its VTEP replicates broadcast."""
     bindings_at_start: tuple[frozenset[tuple[int, str]], ...]
-    """Per router: (VNI, IP) of remote hosts for which its VTEP can answer ARP."""
+    """Per router: (VNI, IP) of hosts that its VTEP knows well enough to answer ARP for."""
     routes: tuple[RouteChange, ...]
     locations: tuple[LocationChange, ...]
     floods: tuple[FloodChange, ...]
-    bindings: tuple[BindingsChange, ...]
+    bindings: tuple[BindingChange, ...]
     sessions: tuple[SessionChange, ...]
     convergence: tuple[Convergence, ...]
 
@@ -80,5 +80,5 @@ def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[Contr
     return ControlRun(
         plan, config, tuple(events), seed, network.epoch_ns, converged_ns, start_messages, routes, locations, floods,
         bindings,
-        tuple(recorder.routes), tuple(recorder.locations), tuple(recorder.floods), tuple(recorder.bindings_changed),
+        tuple(recorder.routes), tuple(recorder.locations), tuple(recorder.floods), tuple(recorder.bindings),
         tuple(recorder.sessions), tuple(recorder.convergence))

@@ -22,7 +22,8 @@ from fabric.overlay.actions import Action as OverlayAction
 from fabric.overlay.actions import FloodListChanged, MacsChanged, NeighborsChanged, Originate, Withdraw
 from fabric.overlay.config import VniConfig, VtepConfig
 from fabric.overlay.evpn_nlri import EVPN
-from fabric.overlay.mac import MacKind, NeighborKind
+from fabric.overlay.mac import MacKind
+from fabric.overlay.vni import VniTable
 from fabric.overlay.vtep import Host, Vtep
 from fabric.routing.bgp.actions import Action, RoutesChanged
 from fabric.routing.bgp.afi import IPV4_UNICAST
@@ -74,6 +75,7 @@ class Switch:
             self._port_of_address[plan.interfaces[interface.peer].address.to_bytes(4, "big")] = interface.port
         self._data_port = {name: port for endpoint in plan.endpoints
                            for row, name, port in endpoint.attachments if row == router.row}
+        self._known: set[tuple[int, str]] | None = None
         self._transit = TransitView(plan) if plan.overlay and not router.vnis else None
         self._local_networks = {prefix_key(*prefix): ports for prefix, ports in router.host_routes}
         for key, ports in self._local_networks.items():
@@ -140,6 +142,9 @@ class Switch:
         if self.vtep is not None:
             for (vni, mac) in sorted(self.locations()):
                 self._recorder.location(now_ns, self.row, vni, mac, None, -1)
+            for vni, ip in sorted(self._known or ()):
+                self._recorder.binding(now_ns, self.row, vni, ip, known=False)
+            self._known = None if self._known is None else set()
             self.vtep = None
 
     def renumber(self, asn: int | None) -> None:
@@ -261,8 +266,7 @@ class Switch:
             elif isinstance(action, FloodListChanged):
                 self._recorder.flood(now_ns, self.row, action.vni, self._routers(action.vteps))
             elif isinstance(action, NeighborsChanged):
-                self._recorder.bindings(now_ns, self.row, action.vni, action.bindings,
-                                        known=action.kind is NeighborKind.REMOTE)
+                self._learn_bindings(action.vni, [ip for ip, _ in action.bindings], now_ns)
         return asked
 
     def _relocate(self, change: MacsChanged, now_ns: int) -> None:
@@ -271,6 +275,10 @@ class Switch:
             vtep, port = self.row, self._data_port.get(change.port, -1)
         elif change.kind is MacKind.REMOTE:
             [vtep] = self._routers((change.vtep,))
+        if self._known is not None and self.vtep is not None:
+            macs = set(change.macs)
+            self._learn_bindings(change.vni, [ip for ip, entry in self.vtep.vnis[change.vni].neighbors.items()
+                                              if entry.mac in macs], now_ns)
         for mac in change.macs:
             self._recorder.location(now_ns, self.row, change.vni, mac, vtep, port)
 
@@ -297,11 +305,28 @@ class Switch:
         return found
 
     def bindings(self) -> frozenset[tuple[int, str]]:
-        """(VNI, IP) of hosts behind other VTEPs for which this one can answer ARP, now."""
-        return frozenset((vni, ip) for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())
-                         for ip, entry in table.neighbors.items() if entry.kind is NeighborKind.REMOTE)
+        """(VNI, IP) of hosts that its VTEP knows well enough to answer ARP for, now; later changes are recorded."""
+        self._known = {(vni, ip) for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())
+                       for ip in table.neighbors if _answers(table, ip)}
+        return frozenset(self._known)
+
+    def _learn_bindings(self, vni: int, ips: Iterable[str], now_ns: int) -> None:
+        if self._known is None or self.vtep is None:
+            return
+        table = self.vtep.vnis[vni]
+        for ip in ips:
+            known = _answers(table, ip)
+            if known != ((vni, ip) in self._known):
+                (self._known.add if known else self._known.discard)((vni, ip))
+                self._recorder.binding(now_ns, self.row, vni, ip, known=known)
 
     def floods(self) -> dict[int, tuple[int, ...]]:
         """VNI -> routers to which broadcast is replicated, now."""
         return {vni: self._routers(table.flood_vteps())
                 for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())}
+
+
+def _answers(table: VniTable, ip: str) -> bool:
+    """Whether suppression finds the address: a valid binding whose MAC the bridge knows (br_do_proxy_suppress_arp)."""
+    entry = table.neighbors.get(ip)
+    return entry is not None and entry.active and table.where(entry.mac) is not None

@@ -25,7 +25,7 @@ from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
-from fabric.scenario.routed import play_control, routed_edits
+from fabric.scenario.routed import overlay_edits, play_control, routed_edits
 from fabric.scenario.routing import check_tenants, control_plan, tenants_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
@@ -104,7 +104,8 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     control, edits = None, faults.edits
     if plan is not None:
         control = play_control(plan, config, faults, fabric, scenario.run.duration, scenario.run.seed)
-        edits = routed_edits(control, routes, faults.edits)
+        segments = params.vxlan.segments if params.vxlan is not None else ()
+        edits = routed_edits(control, routes, faults.edits, overlay_edits(control, fabric, segments))
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress

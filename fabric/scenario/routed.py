@@ -14,12 +14,13 @@ from fabric.control import events as e
 from fabric.control.config import ControlConfig
 from fabric.control.forwarding import Ports
 from fabric.control.plan import ControlPlan
-from fabric.control.rows import RowChange, Rows
+from fabric.control.rows import RowChange, Rows, flood_rows, known_rows
 from fabric.control.run import ControlRun, run_control
-from fabric.engine.edits import Edit, FibRoute, LinkState
+from fabric.engine.edits import ArpKnown, Edit, FibRoute, FloodList, LinkState
 from fabric.faults.registry import Faults
 from fabric.faults.route import RouteRepair
 from fabric.ids import NodeId, PortId
+from fabric.state.params import SegmentParams
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
 from fabric.units import PS_PER_NS
@@ -54,12 +55,14 @@ def _link_events(plan: ControlPlan, fabric: Fabric, edits: Sequence[Edit]) -> It
                 yield (e.HostPortUp if edit.up else e.HostPortDown)(time_ns, router, port)
 
 
-def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit],
+                 overlay: Iterable[Edit] = ()) -> tuple[Edit, ...]:
     """`edits` of the faults, with every route of the control plane at its date.
 
     Parameters
     ----------
     built : EcmpTable    what the engine starts with: only rows that differ from it are written at time 0
+    overlay              overlay_edits, where there is one
     """
     local: dict[_Row, Ports] = {key: tuple(map(int, ports)) for key, ports in built.delivery.items()}
     rows = Rows(run, local)
@@ -69,10 +72,37 @@ def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit]) -> tu
     dated = [*start, *rows.changes()]
     static = _static_spans(edits)
     found: list[Edit] = [edit for edit in edits if not isinstance(edit, FibRoute)]
+    found += overlay
     found += _outside(dated, static)
     found += _static_routes(edits, first, dated)
     found.sort(key=lambda edit: edit.time_ps)       # stable: at one moment links change before routes do
     return tuple(found)
+
+
+def overlay_edits(run: ControlRun, fabric: Fabric, segments: Sequence[SegmentParams]) -> Iterator[Edit]:
+    """Flood lists, and what leaves can answer ARP for, where the control plane parts from what the engine begins with.
+
+    The engine begins with everything known, and with flood lists of all leaves that have hosts of the segment; a bond's
+    second leaf has none of its own and is no member there.
+    """
+    column_of = {segment.vni: column for column, segment in enumerate(segments)}
+    members = {segment.vni: {fabric.peer_of(fabric.nodes[host].first_port).id for host in segment.hosts}
+               for segment in segments}
+    for flood in flood_rows(run):
+        mine = members[flood.vni]
+        vteps = tuple(NodeId(vtep) for vtep in flood.vteps if vtep in mine)
+        if flood.switch in mine and (flood.time_ns or set(vteps) != mine - {NodeId(flood.switch)}):
+            yield FloodList(flood.time_ns * PS_PER_NS, NodeId(flood.switch), column_of[flood.vni], vteps)
+    at_start = set()
+    for row in known_rows(run):
+        if row.time_ns == 0 and row.known:
+            at_start.add((row.switch, row.host))
+        else:
+            yield ArpKnown(row.time_ns * PS_PER_NS, NodeId(row.switch), NodeId(row.host), row.known)
+    for segment in segments:
+        for leaf in sorted(members[segment.vni]):
+            yield from (ArpKnown(0, leaf, NodeId(host), known=False) for host in segment.hosts
+                        if (leaf, host) not in at_start)
 
 
 _Span = tuple[int, int | None]
