@@ -22,7 +22,7 @@ from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
 from fabric.scenario.schema import Scenario
 from fabric.scenario.yaml_input import parse_yaml
 from fabric.topology.model import Fabric, Node
-from fabric.topology.select import match_hosts, match_nodes, nearest
+from fabric.topology.select import match_hosts, match_nodes, nearest, plural
 from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
 
 
@@ -177,5 +177,5 @@ def node_called(fabric: Fabric, name: str, what: str, problems: list[Problem], p
     if found is not None and found in allowed:
         return found
     text = f"'{name}' is a {found.role}, not a {what}" if found is not None else f"no {what} is called '{name}'"
-    problems.append(Problem(place, text, nearest(name, [node.name for node in allowed], f"{what}s")))
+    problems.append(Problem(place, text, nearest(name, [node.name for node in allowed], plural(what))))
     return None

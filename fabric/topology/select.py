@@ -28,6 +28,11 @@ def nearest(word: str, known: Collection[str], what: str = "") -> str:
     return f"{what or 'valid'}: {shown}"
 
 
+def plural(what: str) -> str:
+    """'host' -> 'hosts', 'switch' -> 'switches'."""
+    return f"{what}es" if what.endswith("ch") else f"{what}s"
+
+
 def is_pattern(text: str) -> bool:
     """Whether a name holds shell wildcards."""
     return not _MAGIC.isdisjoint(text)
@@ -50,7 +55,7 @@ def match_nodes(fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node]
             text = f"'{pattern}' is a {other.role}, not a {what}" if other else f"no {what} is called '{pattern}'"
             if is_pattern(pattern):
                 text = f"no {what} matches '{pattern}'"
-            problems.append(Problem(path, text, nearest(pattern, list(allowed), f"{what}s")))
+            problems.append(Problem(path, text, nearest(pattern, list(allowed), plural(what))))
         chosen.update((node.id, node) for node in found)
     return [chosen[key] for key in sorted(chosen)]
 
