@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TextIO
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fabric.engine.counters import Snapshot
 from fabric.report.eventlines import Line, Severity, as_json, at_least, lines, rfc3339, wall_clock
 from fabric.report.eventlog import EventLog
-from fabric.state.codes import EventKind
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS, PS_PER_S
 from telemetry.live.player import Observer
@@ -38,21 +37,30 @@ class EventSink(Observer):
                  clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._run, self._fabric, self._dilation, self._out, self._clock = run, fabric, dilation, out, clock
         self._wanted, self._shown = at_least(least), at_least(Severity.INFO)
-        self._recent: deque[Line] = deque(maxlen=RECENT)
+        self._recent: deque[tuple[int, Callable[[], list[Line]]]] = deque()
+        self._kept = 0
         self._sequence = 0
         self._number = 0
         self._log = EventLog(_UNLIMITED)
 
     def recent(self, after: int, count: int) -> list[Line]:
         """The newest `count` lines with a higher sequence than `after`, oldest first."""
-        return [line for line in self._recent if line["sequence"] > after][-count:]
+        found: list[Line] = []
+        for last, write in reversed(self._recent):      # written only now that somebody asks
+            if last <= after or len(found) >= count:
+                break
+            portion = write()
+            found = [{"sequence": last - len(portion) + 1 + place, **line}
+                     for place, line in enumerate(portion)] + found
+        return [line for line in found if line["sequence"] > after][-count:]
 
     def note(self, severity: Severity, message: str, time_ps: int, facts: Mapping[str, Any]) -> None:
         """Log what an operator, or the player itself, did."""
-        self._put({"time": rfc3339(self._clock()), "sim_time_ns": time_ps // PS_PER_NS, "severity": severity.value,
-                   "kind": "control", "category": "control", "message": message, "run": self._run,
-                   "pass": self._number, "facts": dict(facts)}, shown=True, written=True)
-        self._flush()
+        line = {"time": rfc3339(self._clock()), "sim_time_ns": time_ps // PS_PER_NS, "severity": severity.value,
+                "kind": "control", "category": "control", "message": message, "run": self._run,
+                "pass": self._number, "facts": dict(facts)}
+        self._keep(1, lambda: [line])
+        self._print([line])
 
     # ===== observer =====
 
@@ -75,25 +83,28 @@ class EventSink(Observer):
             return
         scale = self._dilation()
         clock = wall_clock(self._clock() - timedelta(seconds=complete_ps / PS_PER_S * scale), scale)
-        kinds = rows["kind"]
-        shown = self._shown[kinds]
-        # Without an output only the newest are of use.
-        rows = rows[shown][-RECENT:] if self._out is None else rows[shown | self._wanted[kinds]]
-        written = self._wanted[rows["kind"]].tolist()
-        for line, goes_out, kind in zip(lines(rows, self._fabric, clock, self._run, self._number), written,
-                                        rows["kind"].tolist(), strict=True):
-            self._put(line, shown=bool(self._shown[EventKind(kind)]), written=goes_out)
-        self._flush()
-
-    def _put(self, line: Line, *, shown: bool, written: bool) -> None:
-        if written and self._out is not None:
-            self._out.write(as_json(line) + "\n")
-        if shown:
-            self._sequence += 1
-            self._recent.append({"sequence": self._sequence, **line})
-
-    def _flush(self) -> None:
+        fabric, run, number = self._fabric, self._run, self._number
+        shown = rows[self._shown[rows["kind"]]][-RECENT:]
+        if shown.size:
+            self._keep(len(shown), lambda: list(lines(shown, fabric, clock, run, number)))
         if self._out is not None:
+            self._print(lines(rows[self._wanted[rows["kind"]]], fabric, clock, run, number))
+
+    def _keep(self, count: int, write: Callable[[], list[Line]]) -> None:
+        """Remember a portion of lines for `recent`, and forget the oldest beyond RECENT."""
+        self._sequence += count
+        self._kept += count
+        self._recent.append((self._sequence, write))
+        while len(self._recent) > 1 and self._kept - self._size_of_oldest() >= RECENT:
+            self._kept -= self._size_of_oldest()
+            self._recent.popleft()
+
+    def _size_of_oldest(self) -> int:
+        return self._recent[0][0] - (self._sequence - self._kept)
+
+    def _print(self, found: Iterable[Line]) -> None:
+        if self._out is not None:
+            self._out.writelines(as_json(line) + "\n" for line in found)
             self._out.flush()
 
 

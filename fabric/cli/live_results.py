@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fabric.cli.live_world import LiveWorld
 from fabric.engine.counters import Snapshot
 from fabric.engine.driver import Emulator
+from fabric.errors import InvariantError
 from fabric.report import files
 from fabric.report.folder import RunFolder, claimed
 from fabric.report.paths import message_paths
@@ -73,12 +74,18 @@ class LiveResults(Observer):
         truth = [*self._plan.truth, *self._world.truth]
         files.write_text(self._home.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in truth))
         self._home.write_results(self._plan, self._recorder, now, ending, message_paths(engine))
+        self._home.end(_STATUS.get(reason, "done"), self._timings(engine), digest=engine.digest(),
+                       samples=self._samples, live={"dilation": self._dilation, "changes": self._changes()})
+
+    def broken(self, error: InvariantError) -> None:
+        """Say that the model broke; the tables are not written."""
+        self._home.end("broken-invariant", self._timings(self._world.engine), error=error.text)
+
+    def _timings(self, engine: Emulator) -> dict[str, Any]:
         wall_s = time.monotonic() - self._started
-        self._home.end(_STATUS.get(reason, "done"), {
-            "wall_s": round(wall_s, 3), "packet_hops": engine.packet_hops,
-            "packet_hops_per_s": round(engine.packet_hops / wall_s) if wall_s else 0, "simulated_ps": now.time_ps,
-            "resumed": 0, "checkpoints": 0}, digest=engine.digest(), samples=self._samples,
-            live={"dilation": self._dilation, "changes": self._changes()})
+        return {"wall_s": round(wall_s, 3), "packet_hops": engine.packet_hops,
+                "packet_hops_per_s": round(engine.packet_hops / wall_s) if wall_s else 0,
+                "simulated_ps": engine.now_ps, "resumed": 0, "checkpoints": 0}
 
     def _changes(self) -> list[dict[str, Any]]:
         return [{"kind": change.kind, "at_ns": change.start_ps // PS_PER_NS, "objects": dict(change.objects),

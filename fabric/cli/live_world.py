@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,10 @@ from telemetry.live.player import Observer
 log = logging.getLogger(__name__)
 
 
+REST: Final = 10
+"""Gathering pause trees takes the playing thread at most one part in so many: a pass may have a million pauses."""
+
+
 class LiveWorld(Observer):
     """What the API asks of the scenario, and an observer of the passes. Belongs to the playing thread.
 
@@ -42,6 +47,8 @@ class LiveWorld(Observer):
         self._engine: LiveEmulator | None = None
         self._edits: list[Edit] = []
         self._changes: list[Change] = []
+        self._incidents: list[dict[str, Any]] = []
+        self._incidents_due_s = 0.0
         destinations = [NodeId(int(node)) for node in np.unique(compiled.params.messages.dst)]
         self._reach = pause_tree.feeds(compiled.fabric, equal_cost_ports(compiled.fabric), destinations)
         self._tracer: pause_tree.PauseTracer | None = None
@@ -88,8 +95,14 @@ class LiveWorld(Observer):
         """Pause trees of the present pass, most paused time first."""
         if self._tracer is None or self._engine is None:
             return []
-        now_ps = self._engine.now_ps
-        return [self._incident(episode, now_ps) for episode in pause_tree.episodes(self._tracer.spans(now_ps))]
+        began_s = time.monotonic()
+        if began_s >= self._incidents_due_s:
+            now_ps = self._engine.now_ps
+            self._incidents = [self._incident(episode, now_ps)
+                               for episode in pause_tree.episodes(self._tracer.spans(now_ps))]
+            ended_s = time.monotonic()
+            self._incidents_due_s = ended_s + (ended_s - began_s) * REST
+        return self._incidents
 
     def recent_events(self, after: int, count: int) -> list[dict[str, Any]]:
         """The newest event lines."""
@@ -100,6 +113,7 @@ class LiveWorld(Observer):
     def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
         """A new pass: nothing is changed, nothing has happened."""
         self._changes, self._edits = [], list(self._compiled.edits)
+        self._incidents, self._incidents_due_s = [], 0.0
         self._tracer = pause_tree.PauseTracer(self._compiled.fabric, self._reach, self._depth, _Slow(self))
 
     def events(self, rows: NDArray[Any], complete_ps: int) -> None:  # noqa: ARG002  rows are in order

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.engine.counters import Snapshot
+from fabric.errors import InvariantError
 from fabric.state.codes import Stop
 from fabric.units import PS_PER_S, format_time_ps
 from telemetry.live.mailbox import Mailbox
@@ -78,6 +79,9 @@ class Observer:
 
     def end(self, reason: str, now: Snapshot) -> None:
         """The pass is over."""
+
+    def broken(self, error: InvariantError) -> None:
+        """A law of the model was broken: nothing more will come."""
 
 
 class Phase(StrEnum):
@@ -239,8 +243,13 @@ class Player:
         if self.pacer.paused:
             self.pacer.pause(0)
         reason = None
-        while reason is None:
-            reason = "stopped" if self._stop_asked else self._step(engine)
+        try:
+            while reason is None:
+                reason = "stopped" if self._stop_asked else self._step(engine)
+        except InvariantError as error:
+            for observer in self._observers:
+                observer.broken(error)
+            raise
         last = engine.snapshot()
         for observer in self._observers:
             observer.end(reason, last)

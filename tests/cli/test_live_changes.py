@@ -12,7 +12,7 @@ import pytest
 
 from fabric.cli.live_changes import CONTROL_ONLY, config_change, fault_change, schemas
 from fabric.cli.live_engine import LiveEmulator, settings_after
-from fabric.cli.live_events import EventSink
+from fabric.cli.live_events import RECENT, EventSink
 from fabric.cli.live_world import LiveWorld
 from fabric.engine import edits as e
 from fabric.engine.driver import Emulator
@@ -230,6 +230,7 @@ def test_a_storm_that_was_injected_can_be_ended_by_a_reset(world: LiveWorld) -> 
     assert world.incidents()[0]["cause"] == "broken NIC"
     world.configure({"kind": "reset-nic", "hosts": ["host1"]}, 300 * US)
     play(world, 2 * PS_PER_MS)
+    world._incidents_due_s = 0.0
     storm = next(it for it in world.incidents() if it["cause"] == "broken NIC")
     assert storm["origin"] == "host1:eth0"
     assert storm["until_seconds"] < 1.1e-3
@@ -283,6 +284,17 @@ def test_every_event_line_has_its_place_and_what_was_done_is_among_them(compiled
     shown = sink.recent(0, 10_000)
     assert [line["sequence"] for line in shown] == sorted(line["sequence"] for line in shown)
     assert sink.recent(shown[-2]["sequence"], 10) == shown[-1:]
+
+
+def test_only_the_newest_lines_are_kept_and_they_are_numbered_without_a_gap(compiled: CompiledScenario) -> None:
+    sink = EventSink("small", compiled.fabric, lambda: 1000.0, None, Severity.INFO)
+    for number in range(3 * RECENT):
+        sink.note(Severity.INFO, "said", number, {"number": number})
+    shown = sink.recent(0, 10 * RECENT)
+    assert [line["sequence"] for line in shown] == list(range(2 * RECENT + 1, 3 * RECENT + 1))
+    assert [line["facts"]["number"] for line in shown] == list(range(2 * RECENT, 3 * RECENT))
+    assert sink.recent(3 * RECENT, 5) == []
+    assert sink.recent(0, 5) == shown[-5:]
 
 
 def test_the_schemas_refer_to_nothing_that_is_not_there() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fabric.errors import InvariantError
 from fabric.state.codes import Stop
 from fabric.state.types import TRACE
 from fabric.units import PS_PER_MS, PS_PER_US
@@ -249,6 +250,27 @@ def test_a_pass_ends_when_nothing_is_pending(done_ps: int, reason: str) -> None:
     world.player.play()
     assert world.diary.words[-1] == ("end", reason, 5 * MS // 2)
     assert world.diary.samples[-1] == 5 * MS // 2
+
+
+def test_a_broken_law_is_told_to_everybody_and_raised() -> None:
+    world = World()
+    told: list[str] = []
+    world.diary.broken = lambda error: told.append(error.text)  # type: ignore[method-assign]
+
+    def advance(until_ps: int, *, budget: int | None = None) -> Stop:
+        raise InvariantError("a law is broken")
+
+    make = world.player._make_engine
+
+    def broken_engine() -> Engine:
+        engine = make()
+        engine.advance = advance  # type: ignore[method-assign]
+        return engine
+
+    world.player._make_engine = broken_engine
+    with pytest.raises(InvariantError):
+        world.player.play()
+    assert told == ["a law is broken"]
 
 
 def test_nothing_is_changeable_once_the_run_is_over() -> None:

@@ -1,0 +1,95 @@
+"""What scrapes of a live run are shown: the truth, or what an exporter would have polled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fabric.cli.live_events import EventSink
+from fabric.cli.live_look import Truth
+from fabric.cli.live_seen import Seen
+from fabric.cli.live_world import LiveWorld
+from fabric.report.eventlines import Severity
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.load import load_scenario
+from fabric.units import PS_PER_MS, PS_PER_US
+from telemetry.observation import Observation
+from telemetry.seen_by.profiles import PROFILES
+
+SCENARIO = """\
+name: small
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
+switches: {asic: trident3}
+workload:
+  - {kind: incast, receiver: host1, senders: ["host2", "host3", "host4"], size: 20MB}
+run: {duration: 4ms, seed: 3, stop: duration}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledScenario:
+    path: Path = tmp_path_factory.mktemp("scenario") / "small.yml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return compile_scenario(load_scenario(path, []))
+
+
+@pytest.fixture
+def world(compiled: CompiledScenario) -> LiveWorld:
+    world = LiveWorld(compiled, 1, EventSink("small", compiled.fabric, lambda: 1000.0, None, Severity.INFO))
+    world.make_engine()
+    return world
+
+
+def play(world: LiveWorld, seen: Seen, until_ps: int) -> None:
+    for time_ps in range(world.engine.now_ps + 50 * PS_PER_US, until_ps + 1, 50 * PS_PER_US):
+        world.engine.advance(time_ps)
+        seen.sample(world.engine.snapshot(reset_watermarks=True))
+
+
+def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -> None:
+    truth = Truth(world, None)
+    truth.begin(1)
+    world.engine.advance(PS_PER_MS)
+    found = truth.look()
+    assert isinstance(found, Observation)
+    assert found.time_ps == PS_PER_MS
+    assert np.array_equal(found.ports["rx_bytes"], world.engine.state.ports["rx_bytes"])
+
+
+def test_an_exporter_shows_what_its_last_poll_saw(world: LiveWorld, compiled: CompiledScenario) -> None:
+    # Ports are polled every second of wall clock: every simulated millisecond at this dilation.
+    seen = Seen(world, PROFILES["sonic"], compiled.fabric, 1000.0, 3)
+    seen.begin(1)
+    seen.sample(world.engine.snapshot(reset_watermarks=True))
+    play(world, seen, 2 * PS_PER_MS)
+    truth, shown = world.engine.snapshot(), seen.look()
+    leaf = compiled.fabric.by_name["leaf1"].first_port
+    assert 0 < int(shown.ports["tx_bytes"][leaf]) < int(truth.ports["tx_bytes"][leaf])
+    assert shown.time_ps == truth.time_ps
+    assert seen.last().ports["tx_bytes"][leaf] == truth.ports["tx_bytes"][leaf]
+
+
+def test_what_was_shown_does_not_change_under_the_hands_of_who_reads_it(world: LiveWorld,
+                                                                        compiled: CompiledScenario) -> None:
+    seen = Seen(world, PROFILES["hft"], compiled.fabric, 1000.0, 3)
+    seen.begin(1)
+    seen.sample(world.engine.snapshot(reset_watermarks=True))
+    play(world, seen, PS_PER_MS)
+    shown = seen.look()
+    before = shown.ports["tx_bytes"].copy()
+    play(world, seen, 3 * PS_PER_MS)
+    assert np.array_equal(shown.ports["tx_bytes"], before)
+    assert not np.array_equal(seen.look().ports["tx_bytes"], before)
+
+
+def test_a_new_pass_is_polled_anew(world: LiveWorld, compiled: CompiledScenario) -> None:
+    seen = Seen(world, PROFILES["hft"], compiled.fabric, 1000.0, 3)
+    seen.begin(1)
+    seen.sample(world.engine.snapshot(reset_watermarks=True))
+    play(world, seen, 2 * PS_PER_MS)
+    world.make_engine()
+    seen.begin(2)
+    seen.sample(world.engine.snapshot(reset_watermarks=True))
+    assert int(seen.look().ports["tx_bytes"].sum()) == 0
