@@ -35,13 +35,19 @@ def same(given: str, token: str) -> bool:
 def token_folder(environ: Mapping[str, str]) -> Path:
     """Where tokens of running servers are: $XDG_RUNTIME_DIR/fabric, or ~/.local/state/fabric.
 
-    Source: XDG Base Directory Specification 0.8.
+    Raises: TokenError where there is no such place. Source: XDG Base Directory Specification 0.8.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime and Path(runtime).is_dir():
         return Path(runtime) / "fabric"
     state = environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "fabric"
+    if state:
+        return Path(state) / "fabric"
+    try:
+        return Path.home() / ".local" / "state" / "fabric"
+    except RuntimeError as error:   # a container's user without a home
+        raise TokenError("there is no home folder for the token's file",
+                         f"give a token by --token-file or {VARIABLE}, or set XDG_STATE_HOME") from error
 
 
 def token_path(port: int, environ: Mapping[str, str]) -> Path:

@@ -338,6 +338,17 @@ def test_a_token_that_is_none_is_refused_with_a_way_to_make_one(tmp_path: Path, 
     assert "secrets" in caught.value.hint
 
 
+def test_a_user_without_a_home_is_told_how_to_give_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(token.Path, "home", nowhere)
+    with pytest.raises(token.TokenError) as caught:
+        token.token_path(9464, {})
+    assert token.VARIABLE in caught.value.hint
+    assert token.token_path(9464, {"XDG_STATE_HOME": "/x"}) == Path("/x/fabric/serve-9464.token")
+
+
 def test_new_tokens_differ_and_are_long() -> None:
     made = {token.make_token() for _ in range(50)}
     assert len(made) == 50
