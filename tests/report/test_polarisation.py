@@ -79,3 +79,24 @@ def test_two_tiers_with_one_choice_have_nothing_to_polarise() -> None:
     found = survey(forwarding_at(case.fabric, case.params, (), 0), ROCE)
     assert not found.found
     assert np.isclose(found.n_flows, 0)
+
+
+def test_a_played_run_puts_the_predicted_bytes_on_every_member() -> None:
+    """Payload as predicted from tables and hashes alone; headers and acknowledgements of the way back are on top."""
+    from fabric.engine.driver import Emulator
+    from fabric.scenario.load import load_scenario
+
+    case = compile_scenario(load_scenario(Path(__file__).parents[2] / "scenarios" / "polarised.yml"))
+    engine = Emulator(case.fabric, case.params)
+    engine.advance(case.duration_ps)
+    assert engine.finished
+    groups, members = engine.state.groups, engine.state.members
+    carried = {}
+    for first, count in zip(groups["first"].tolist(), groups["count"].tolist(), strict=True):
+        rows = members[first : first + count]
+        carried[tuple(rows["port"].tolist())] = rows["bytes"].tolist()
+    loads = group_loads(forwarding_at(case.fabric, case.params, (), 0))
+    assert len(loads) == 20
+    for load in loads:
+        for predicted, counted in zip(load.bytes, carried[load.members], strict=True):
+            assert predicted <= counted <= predicted * 1.05 + 0.05 * sum(load.bytes)
