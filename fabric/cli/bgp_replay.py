@@ -1,0 +1,40 @@
+"""``fabric bgp replay``: play a journal again and say where the speaker says something else now (exit 1)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+EXIT_FINDING: Final = 1
+_SHOWN: Final = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("journal", metavar="JOURNAL", type=Path, help="what `fabric bgp speak --journal` wrote")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: inputs, outputs, differences")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play, print, exit 0 where every output is the journal's, byte for byte."""
+    from fabric.capture.journal import read, replay  # noqa: PLC0415  --help must not load a speaker
+
+    with args.journal.open(encoding="utf-8") as lines:
+        journal = read(lines, str(args.journal))
+    differences = list(replay(journal))
+    outputs = sum(len(entry.outputs) for entry in journal.entries)
+    if args.json:
+        print(json.dumps({"inputs": len(journal.entries), "outputs": outputs, "differences": [
+            {"line": it.line, "call": it.call, "recorded": it.recorded, "played": it.played} for it in differences]},
+            indent=2))
+        return EXIT_FINDING if differences else 0
+    for it in differences[:_SHOWN]:
+        print(f"line {it.line}, {it.call}:\n  recorded {json.dumps(it.recorded)}\n  played   {json.dumps(it.played)}")
+    if len(differences) > _SHOWN:
+        print(f"... and {len(differences) - _SHOWN} more: --json", file=sys.stderr)
+    print(f"{len(journal.entries)} inputs, {outputs} outputs: " + (
+        f"{len(differences)} differ." if differences else "all the same."))
+    return EXIT_FINDING if differences else 0
