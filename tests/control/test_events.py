@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fabric.control import events as e
-from fabric.control.config import Bfd, ControlConfig
+from fabric.control.config import Bfd, ControlConfig, Design
 from fabric.control.record import Convergence
 from fabric.control.rows import flood_rows, known_rows
 from fabric.control.run import ControlRun
@@ -133,8 +133,9 @@ def test_a_dead_daemon_leaves_forwarding_and_loses_its_neighbours() -> None:
     assert here.via(network, "spine1", "leaf2") == ["leaf2"]
 
 
-def test_a_drained_spine_carries_nothing_and_no_row_is_ever_empty() -> None:
-    here = world(leaves=3)
+@pytest.mark.parametrize("design", Design)
+def test_a_drained_spine_carries_nothing_and_no_row_is_ever_empty(design: Design) -> None:
+    here = world(config=ControlConfig(design=design), leaves=3)
     spine = here.row("spine1")
     run = here.run([e.Drain(0, spine, on=True), e.Shutdown(2 * S, spine)], until_ms=5_000)
     spines = {here.fabric.by_name["spine1"].id}

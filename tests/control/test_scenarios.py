@@ -12,6 +12,9 @@ from fabric.engine.driver import Emulator
 from fabric.engine.edits import DropEvery, FibRoute, LinkState
 from fabric.faults.control_spec import NEEDS_BGP
 from fabric.report import play
+from fabric.report.compose import compose
+from fabric.report.evidence import Evidence
+from fabric.report.model import Table
 from fabric.report.rundir import RunDir
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario, load_scenario
@@ -160,6 +163,10 @@ def test_a_scenario_with_bgp_meets_its_expectations_and_tells_what_routing_did(n
     assert any(row["convergence_ns"] for row in rows)
     texts = [it["text"] for it in summary["verdict"]]
     assert any(text.startswith(rows[0]["event"]) for text in texts)
+    page = compose(Evidence(RunDir.open(tmp_path / "run")))
+    [section] = [it for it in page.sections if it.key == "routing"]
+    [table] = [block for block in section.blocks if isinstance(block, Table)]
+    assert [line[0] for line in table.rows] == [line["event"] for line in rows]
 
 
 def test_without_a_control_plane_the_summary_has_no_routing(tmp_path: Path) -> None:
