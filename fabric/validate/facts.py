@@ -198,21 +198,38 @@ class Facts:
     def _profiles(self) -> dict[str, dict[str, tuple[BufferProfile, list[tuple[Line, int]]]]]:
         return {}
 
-    def smallest_threshold(self, device: Device) -> tuple[float, BufferProfile, Pool] | None:
-        """The least T(1) of the switch's lossless groups, with its profile and pool; None where no size is known."""
-        found = []
-        for profile, _ in self.lossless_profiles(device).values():
-            pool = device.pools.get(profile.pool)
-            level = None if pool is None else threshold(profile, pool, 1)
-            if pool is not None and level is not None:
-                found.append((level, profile, pool))
-        return min(found, key=lambda item: item[0], default=None)
+    def smallest_threshold(self, device: Device, queue: int | None = None) -> tuple[float, BufferProfile, Pool] | None:
+        """The least T(1) of the switch's lossless groups, with its profile and pool; None where no size is known.
+
+        With `queue`, only of the groups whose priority leaves in that queue: what may fill it.
+        """
+        key = device.name, queue
+        if key not in self._thresholds:
+            found = []
+            for profile, groups in self.lossless_profiles(device).values():
+                pool = device.pools.get(profile.pool)
+                level = None if pool is None else threshold(profile, pool, 1)
+                if pool is not None and level is not None and (
+                        queue is None or any(self._feeds(line, group, queue) for line, group in groups)):
+                    found.append((level, profile, pool))
+            self._thresholds[key] = min(found, key=lambda item: item[0], default=None)
+        return self._thresholds[key]
+
+    def _feeds(self, line: Line, group: int, queue: int) -> bool:
+        return any(self.value(line.device, line.port, "pfc_to_pg", priority) == group
+                   and self.value(line.device, line.port, "pfc_to_queue", priority) == queue
+                   for priority in line.port.lossless)
+
+    @cached_property
+    def _thresholds(self) -> dict[tuple[str, int | None], tuple[float, BufferProfile, Pool] | None]:
+        return {}
 
 
 def threshold(profile: BufferProfile, pool: Pool, k: int) -> float | None:
-    """T(k): what one of k equally full groups holds when it asks for a pause; None where the pool's size is unknown."""
+    """T(k): what one of k equally full groups holds when it asks for a pause; None without limit or known pool size."""
     if profile.static_th_bytes is not None and profile.dynamic_th is None:
-        return float(profile.static_th_bytes)
+        limit = min(profile.static_th_bytes, pool.size_bytes or profile.static_th_bytes)
+        return float(limit) or None                              # SAI: a static threshold of 0 is no limit
     if profile.alpha is None or pool.size_bytes is None:
         return None
     return profile.alpha * pool.size_bytes / (1 + k * profile.alpha)

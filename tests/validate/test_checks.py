@@ -277,8 +277,79 @@ def test_an_uplink_to_a_switch_that_was_not_given_is_no_port_to_a_host(judge: Ju
 
 def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
     elsewhere = {"R8", "D1", "L10", "L11", "H8", "W6", "W9", "E10", "T5", "N1", "N2", "N3", "N4", "N5", "N6",
-                 "D9", "D10", "H10"}
+                 "D9", "D10", "H10", "M14"}
     assert {case[0] for case in CASES} | elsewhere == set(CHECKS)
+
+
+def shut(fabric: dict[str, Tables]) -> None:
+    for row in fabric["leaf1"]["PORT"].values():
+        del row["admin_status"]
+
+
+def test_a_switch_whose_ports_are_all_down_is_not_taken_for_a_good_one(judge: Judge) -> None:
+    fabric = small_fabric()
+    for tables in fabric.values():
+        shut({"leaf1": tables})
+    found = judge(fabric)
+    assert {it.device for it in found if it.check.id == "M14" and it.severity is E} == set(fabric)
+    assert "none of 4 ports is up" in next(it.text for it in found if it.device == "leaf1")
+
+
+def test_a_switch_without_pfc_is_not_taken_for_a_good_one(judge: Judge) -> None:
+    leaf = switch("leaf1", "65101", "ToRRouter", {"Ethernet0": ("host1", "eth0")})
+    leaf["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = ""
+    assert [(it.text, it.severity) for it in judge({"leaf1": leaf}, only={"M14"})] == [("no port in use has PFC", W)]
+
+
+def two_priorities(th_of_4: str) -> dict[str, Tables]:
+    """Priorities 3 and 4 with queues, groups and profiles of their own on leaf1's Ethernet16."""
+    fabric = small_fabric()
+    low = {**fabric["leaf1"]["BUFFER_PROFILE"][LOSSLESS], "dynamic_th": th_of_4}
+    fabric["leaf1"]["BUFFER_PROFILE"]["low"] = low
+    for table, key, row in (("BUFFER_PG", "Ethernet16|4", {"profile": "low"}), ("QUEUE", "Ethernet16|4", {
+            "scheduler": "data", "wred_profile": "W"}), ("PORT_QOS_MAP", "Ethernet16", {"pfc_enable": "3,4"})):
+        fabric["leaf1"][table].setdefault(key, {}).update(row)
+    return fabric
+
+
+def test_ecn_is_judged_against_the_groups_of_its_own_priority(judge: Judge) -> None:
+    found = judge(two_priorities("-6"), only={"E2", "E11"})
+    assert {it.object for it in found if it.device == "leaf1"} == {"Ethernet16|4"}
+
+
+def test_a_static_threshold_of_0_is_no_limit(judge: Judge) -> None:
+    fabric = small_fabric()
+    for profile in fabric["leaf1"]["BUFFER_PROFILE"].values():
+        if "xoff" in profile:
+            del profile["dynamic_th"]
+            profile["static_th"] = "0"
+    assert judge(fabric, only={"E2", "E11", "B7"}) == []
+
+
+def test_a_static_threshold_above_the_pool_ends_at_the_pool(judge: Judge) -> None:
+    fabric = small_fabric()
+    for profile in fabric["leaf1"]["BUFFER_PROFILE"].values():
+        if "xoff" in profile:
+            del profile["dynamic_th"]
+            profile["static_th"] = "60000000"
+    put("leaf1", "WRED_PROFILE", "W", green_min_threshold="30000000", green_max_threshold="40000000")(fabric)
+    assert "T(1) = 26451968 B" in judge(fabric, only={"E2"})[0].text
+
+
+def test_a_profile_that_lacks_a_threshold_never_marks(judge: Judge) -> None:
+    fabric = small_fabric()
+    put("leaf1", "WRED_PROFILE", "W", green_max_threshold=None, green_max_treshold="1600000")(fabric)
+    found = judge(fabric, only={"E4"})
+    assert {(it.object, it.severity) for it in found} == {(f"Ethernet{n}|3", E) for n in (0, 8, 16, 24)}
+    assert "lacks a threshold" in found[0].text
+
+
+def test_a_lossy_path_shows_the_entry_that_makes_it_so(judge: Judge) -> None:
+    fabric = small_fabric()
+    put("leaf1", "DSCP_TO_TC_MAP", "M", _26="0")(fabric)
+    evidence = next(it for it in judge(fabric, only={"L9"}) if it.device == "leaf1").evidence
+    assert next((it.label, it.value) for it in evidence) == ("DSCP_TO_TC_MAP|M|26", "0")
+    assert {it.place.file.rpartition("/")[2] for it in evidence if it.place} == {"leaf1.json"}
 
 
 def test_pfc_that_is_negotiated_and_link_wide_pause_are_named(tmp_path: Path) -> None:

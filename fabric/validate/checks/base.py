@@ -108,6 +108,11 @@ def check(id: str, severity: Severity, title: str, *, condition: str, consequenc
     return wrap
 
 
+def listed(priorities: Iterable[int]) -> str:
+    """Priorities as configurations write them: '3,4', or 'none'."""
+    return ",".join(map(str, sorted(priorities))) or "none"
+
+
 def named(where: Where) -> str:
     """A construct as a finding's object: its last two names, which every language has."""
     return "|".join(where[-2:])

@@ -182,8 +182,8 @@ def egress_cap(device: Device, profile: BufferProfile) -> float | None:
 def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Judged per lossless queue of ports in use."""
     for line in facts.lossless:
-        least = facts.smallest_threshold(line.device)
         for _, queue, bound in facts.lossless_queues(line):
+            least = facts.smallest_threshold(line.device, queue)
             profile = line.device.profile_of(bound)
             if bound is None or profile is None or "zero" in profile.name:
                 continue

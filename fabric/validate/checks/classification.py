@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, named, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, named, shows
 from fabric.validate.facts import Facts, Line
 
 _BGP_DSCP: Final = 48
@@ -41,11 +41,7 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 where = f"goes to class {tc}, which no PFC priority protects" if tc is not None else "has no class"
                 yield Found(line.device.name, line.port.name, f"DSCP {dscp} {where}{_assumed(facts)}",
                             (*map_evidence(line, "dscp_to_tc", dscp),
-                             shows(line.device, line.port.qos_where, "pfc_enable", _list(line.port.lossless))))
-
-
-def _list(priorities: frozenset[int]) -> str:
-    return ",".join(map(str, sorted(priorities))) or "none"
+                             shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless))))
 
 
 @check("M2", E, "a code point changes class from hop to hop",
@@ -182,9 +178,9 @@ def M7(facts: Facts) -> Iterator[Found]:  # noqa: N802
             profile = line.device.profile_of(bound)
             if profile is not None and profile.lossless and group not in groups and line.port.qos_where:
                 yield Found(line.device.name, f"{line.port.name}|{group}",
-                            f"group {group} has '{profile.name}', PFC is on for {_list(line.port.lossless)}",
+                            f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}",
                             (shows(line.device, bound.profile_where, "profile", profile.name),
-                             shows(line.device, line.port.qos_where, "pfc_enable", _list(line.port.lossless))))
+                             shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless))))
 
 
 @check("M8", W, "other traffic in the RoCE class", condition="at most three other code points share the RoCE class",
@@ -293,4 +289,26 @@ def M13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                             (shows(device, own.where, "", ""), shows(device, whole.where, "", "")))
 
 
-CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M7, M8, M9, M10, M11, M12, M13)
+@check("M14", W, "a switch without a lossless port", condition="at least one port of the switch is up and has PFC",
+       consequence="RoCE is lossy there, and the checks of PFC, buffers and ECN had nothing to judge: silence says "
+       "nothing (error where links of the switch are known and all its ports are down)",
+       remedy="bring the ports up, enable PFC, or leave the file out", source="sonic-port.yang (admin_status: down)")
+def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """So that a file without the part that matters is not taken for a good one."""
+    for device in facts.devices:
+        if facts.lossless_of(device):
+            continue
+        if not device.ports:
+            text, severity = "no port is in the file", W
+        elif not any(port.admin_up for port in device.ports.values()):
+            absent = "; admin_status is down where it is absent" if device.language == "sonic" else ""
+            text = f"none of {len(device.ports)} ports is up{absent}"
+            severity = E if device.name in facts.linked else W
+        else:
+            text, severity = "no port in use has PFC", W
+        port = next(iter(device.ports.values()), None)
+        yield Found(device.name, "ports", text, () if port is None else (
+            shows(device, port.qos_where or port.where, "", ""),), severity)
+
+
+CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M7, M8, M9, M10, M11, M12, M13, M14)

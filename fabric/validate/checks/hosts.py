@@ -7,7 +7,7 @@ from typing import Final
 
 from fabric.configs.headroom import nic_xoff_bytes
 from fabric.configs.network import Host
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, shows
 from fabric.validate.checks.classification import map_evidence
 from fabric.validate.facts import Facts
 
@@ -19,7 +19,7 @@ _NIC_CABLE_M: Final = 7
 def _host(host: Host, field: str) -> Evidence:
     value = getattr(host, field)
     if isinstance(value, frozenset):
-        value = ",".join(map(str, sorted(value))) or "none"
+        value = listed(value)
     return Evidence(f"{host.name}.{field}", str(value), host.place)
 
 

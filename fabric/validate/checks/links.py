@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.network import End
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, shows
+from fabric.validate.checks.classification import map_evidence
 from fabric.validate.facts import Facts, Line, Wire
-
-
-def _list(priorities: frozenset[int]) -> str:
-    return ",".join(map(str, sorted(priorities))) or "none"
 
 
 def _both(wire: Wire, field: str, a: object, b: object) -> tuple[Evidence, ...]:
@@ -27,15 +24,14 @@ def L1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for wire in facts.wires:
         a, b = wire.a.port.lossless, wire.b.port.lossless
         if a != b:
-            yield Found(wire.a.device.name, str(wire), f"PFC on {_list(a)} here, {_list(b)} there", tuple(
-                shows(line.device, line.port.qos_where or line.port.where, "pfc_enable", _list(line.port.lossless),
-                      f"{line} pfc_enable") for line in (wire.a, wire.b)))
+            yield Found(wire.a.device.name, str(wire), f"PFC on {listed(a)} here, {listed(b)} there",
+                        (_pfc(wire.a), _pfc(wire.b)))
     for line, host in facts.host_lines:
         if host.pfc_enable is not None and not host.pfc_enable <= line.port.lossless:
-            yield Found(line.device.name, line.port.name, f"PFC on {_list(line.port.lossless)} here, "
-                        f"{_list(host.pfc_enable)} at the host",
+            yield Found(line.device.name, line.port.name, f"PFC on {listed(line.port.lossless)} here, "
+                        f"{listed(host.pfc_enable)} at the host",
                         (shows(line.device, line.port.qos_where or line.port.where, "pfc_enable",
-                               _list(line.port.lossless)), Evidence(f"{host.name}.pfc_enable", _list(host.pfc_enable),
+                               listed(line.port.lossless)), Evidence(f"{host.name}.pfc_enable", listed(host.pfc_enable),
                                                                     host.place)))
 
 
@@ -164,20 +160,29 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         f"{line.port.lag}", (shows(line.device, line.port.qos_where or line.port.where, "", ""),))
 
 
-def bad_ends(facts: Facts) -> set[End]:
-    """Ends of links between switches where RoCE is not lossless."""
-    bad: set[End] = set()
+def bad_ends(facts: Facts) -> dict[End, tuple[Evidence, ...]]:
+    """Ends of links between switches where RoCE is not lossless, and what says so."""
+    bad: dict[End, tuple[Evidence, ...]] = {}
     for wire in facts.wires:
         for line, other in ((wire.a, wire.b), (wire.b, wire.a)):
             for dscp in facts.network.roce_dscps:
                 _, priority = facts.lossless_class(line, dscp)
-                if priority is None or priority not in other.port.lossless:
-                    bad.add(line.end)
+                profile = None if priority is None else facts.group_profile(line, priority)
+                if priority is None:
+                    why = (*map_evidence(line, "dscp_to_tc", dscp), _pfc(line))
+                elif priority not in other.port.lossless:
+                    why = (_pfc(line), _pfc(other))
+                elif profile is not None and not profile.lossless:
+                    why = (shows(line.device, profile.where, "", profile.name, f"{line} group of priority {priority}"),)
+                else:
                     continue
-                profile = facts.group_profile(line, priority)
-                if profile is not None and not profile.lossless:
-                    bad.add(line.end)
+                bad[line.end] = (*bad.get(line.end, ()), *why)
     return bad
+
+
+def _pfc(line: Line) -> Evidence:
+    return shows(line.device, line.port.qos_where or line.port.where, "pfc_enable", listed(line.port.lossless),
+                 f"{line} pfc_enable")
 
 
 @check("L9", E, "a path that is not lossless all the way",
@@ -189,15 +194,10 @@ def L9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     bad = bad_ends(facts)
     if not bad:
         return
-    for (start, to), (count, every, hops) in facts.routes.share_of_paths(bad).items():
+    for (start, to), (count, every, hops) in facts.routes.share_of_paths(set(bad)).items():
         shown = ", ".join(f"{':'.join(hop.out)}→{':'.join(hop.into)}" for hop in hops[:4])
         more = f" and {len(hops) - 4} more" if len(hops) > 4 else ""
-        evidence = []
-        for end in dict.fromkeys(end for hop in hops[:4] for end in (hop.out, hop.into)):
-            line = facts.line(end)
-            if line is not None:
-                evidence.append(shows(line.device, line.port.qos_where or line.port.where, "pfc_enable",
-                                      _list(line.port.lossless), f"{line} pfc_enable"))
+        evidence = dict.fromkeys(one for hop in hops[:4] for end in (hop.out, hop.into) for one in bad.get(end, ()))
         yield Found(start, f"{start}→{to}", f"{count} of {every} paths lose RoCE: {shown}{more}", tuple(evidence))
 
 

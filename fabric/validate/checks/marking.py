@@ -62,7 +62,7 @@ def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
 def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """One group into one queue is the hardest realistic case: a step down in speed."""
     for line, queue, _, wred, curve in marking(facts):
-        least = facts.smallest_threshold(line.device)
+        least = facts.smallest_threshold(line.device, queue)
         if least is None or curve.min_bytes > curve.max_bytes:
             continue
         level, profile, pool = least
@@ -112,20 +112,27 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                             (shows(line.device, wred.where, "ecn", wred.ecn),))
 
 
-@check("E4", W, "a lossless queue that never marks", condition="every lossless queue has a profile with ECN",
+@check("E4", W, "a lossless queue that never marks",
+       condition="every lossless queue has a profile with ECN, and that both thresholds",
        consequence="on this hop there is only PFC; with DCQCN the senders hear nothing of its congestion (error)",
-       remedy="bind a WRED profile with ecn_all", source="Zhu et al., SIGCOMM 2015, section 3")
+       remedy="bind a WRED profile with ecn_all, green_min_threshold and green_max_threshold",
+       source="Zhu et al., SIGCOMM 2015, section 3")
 def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Error where the hosts are known to use DCQCN."""
     hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
     severity = E if any(host.cc == "dcqcn" for host in hosts) else W
     for line in facts.lossless:
         for priority, queue, bound in facts.lossless_queues(line):
+            wred = facts.wred(line.device, bound)
             if bound is None or bound.wred is None:
-                roce = {facts.lossless_class(line, dscp)[1] for dscp in facts.network.roce_dscps}
-                yield Found(line.device.name, f"{line.port.name}|{queue}", f"queue {queue} has no marking profile",
-                            (shows(line.device, bound.where if bound else line.port.where, "", ""),),
-                            severity if priority in roce or not any(roce) else W)
+                text, where = f"queue {queue} has no marking profile", bound.where if bound else line.port.where
+            elif wred is not None and wred.marks and wred.curve is None:
+                text, where = f"'{wred.name}' lacks a threshold of green traffic", wred.where
+            else:
+                continue
+            roce = {facts.lossless_class(line, dscp)[1] for dscp in facts.network.roce_dscps}
+            yield Found(line.device.name, f"{line.port.name}|{queue}", text, (shows(line.device, where, "", ""),),
+                        severity if priority in roce or not any(roce) else W)
 
 
 @check("E5", W, "marking thresholds do not fit the speed",
@@ -271,7 +278,7 @@ def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Also where Kmin is above T(1)."""
     for line, queue, _, wred, curve in marking(facts):
-        least, speed = facts.smallest_threshold(line.device), line.port.speed_mbps
+        least, speed = facts.smallest_threshold(line.device, queue), line.port.speed_mbps
         if least is None or speed is None:
             continue
         room = int(least[0]) - curve.min_bytes

@@ -7,7 +7,7 @@ from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.model import Device, Session
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, shows
 from fabric.validate.facts import Facts, Line
 
 
@@ -110,10 +110,10 @@ def P4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             missing = wanted - port.lossless
             if missing:
                 yield Found(device.name, port.name, f"peer link {device.peer_link} has no PFC on "
-                            f"{','.join(map(str, sorted(missing)))}",
+                            f"{listed(missing)}",
                             (shows(device, device.peer_where, "peer_link", device.peer_link),
                              shows(device, port.qos_where or port.where, "pfc_enable",
-                                   ",".join(map(str, sorted(port.lossless))) or "none")))
+                                   listed(port.lossless))))
 
 
 @check("P5", E, "what a standby ToR sends back up shares the class of what comes down",
