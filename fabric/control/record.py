@@ -61,6 +61,16 @@ class BindingChange(NamedTuple):
     known: bool
 
 
+class Alarm(NamedTuple):
+    """A VTEP alerts its operator about a MAC (RFC 7432 sections 15.1 and 15.2)."""
+
+    time_ns: int
+    router: int
+    vni: int
+    mac: str
+    text: str
+
+
 class SessionChange(NamedTuple):
     """A BGP session came up or went down."""
 
@@ -128,6 +138,7 @@ class Recorder:
         self.floods: list[FloodChange] = []
         self.bindings: list[BindingChange] = []
         self.sessions: list[SessionChange] = []
+        self.alarms: list[Alarm] = []
         self.convergence: list[Convergence] = []
         self._counted: tuple[bytes, int, int] = (b"", 0, 0)
 
@@ -221,6 +232,11 @@ class Recorder:
         """What a VTEP can answer ARP from changed."""
         if self.epoch_ns is not None:
             self.bindings.append(BindingChange(now_ns - self.epoch_ns, router, vni, ip, known))
+
+    def alarm(self, now_ns: int, router: int, vni: int, mac: str, text: str) -> None:
+        """A VTEP alerts its operator."""
+        if self.epoch_ns is not None:
+            self.alarms.append(Alarm(now_ns - self.epoch_ns, router, vni, mac, text))
 
     def _forwarding(self, now_ns: int, router: int) -> None:
         here = self._current

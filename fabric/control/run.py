@@ -10,7 +10,15 @@ from fabric.control.events import ControlEvent
 from fabric.control.forwarding import Ports
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
-from fabric.control.record import BindingChange, Convergence, FloodChange, LocationChange, RouteChange, SessionChange
+from fabric.control.record import (
+    Alarm,
+    BindingChange,
+    Convergence,
+    FloodChange,
+    LocationChange,
+    RouteChange,
+    SessionChange,
+)
 
 Location = tuple[int, int]
 """(router behind whose VTEP an endpoint is, row of the local data-plane port or -1)."""
@@ -43,6 +51,7 @@ class ControlRun:
     floods: tuple[FloodChange, ...]
     bindings: tuple[BindingChange, ...]
     sessions: tuple[SessionChange, ...]
+    alarms: tuple[Alarm, ...]
     convergence: tuple[Convergence, ...]
 
     def at(self, time_ns: int) -> Network:
@@ -81,4 +90,4 @@ def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[Contr
         plan, config, tuple(events), seed, network.epoch_ns, converged_ns, start_messages, routes, locations, floods,
         bindings,
         tuple(recorder.routes), tuple(recorder.locations), tuple(recorder.floods), tuple(recorder.bindings),
-        tuple(recorder.sessions), tuple(recorder.convergence))
+        tuple(recorder.sessions), tuple(recorder.alarms), tuple(recorder.convergence))

@@ -19,7 +19,15 @@ from fabric.control.speakers import PolicyKey, address_text, families, peer_name
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
 from fabric.overlay.actions import Action as OverlayAction
-from fabric.overlay.actions import FloodListChanged, MacsChanged, NeighborsChanged, Originate, Withdraw
+from fabric.overlay.actions import (
+    DuplicateMac,
+    FloodListChanged,
+    MacsChanged,
+    NeighborsChanged,
+    Originate,
+    StickyMacMoved,
+    Withdraw,
+)
 from fabric.overlay.config import VniConfig, VtepConfig
 from fabric.overlay.evpn_nlri import EVPN
 from fabric.overlay.mac import MacKind
@@ -267,6 +275,12 @@ class Switch:
                 self._recorder.flood(now_ns, self.row, action.vni, self._routers(action.vteps))
             elif isinstance(action, NeighborsChanged):
                 self._learn_bindings(action.vni, [ip for ip, _ in action.bindings], now_ns)
+            elif isinstance(action, DuplicateMac):
+                self._recorder.alarm(now_ns, self.row, action.vni, action.mac, f"moved {action.moves} times"
+                                     + (", frozen" if action.frozen else ""))
+            elif isinstance(action, StickyMacMoved):
+                self._recorder.alarm(now_ns, self.row, action.vni, action.mac, f"is sticky at {action.vtep} and was "
+                                     f"seen at {action.port}")
         return asked
 
     def _relocate(self, change: MacsChanged, now_ns: int) -> None:

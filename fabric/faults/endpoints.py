@@ -25,6 +25,7 @@ _CHURN_IPS: Final = 1 << 22
 def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
     """The host is heard at a port of another leaf: at its own one there if it has a cable to it, else at a new one."""
     control: list[e.ControlEvent] = []
+    leads = True
     endpoint = _endpoint(context, spec.host, f"{path}.host")
     if endpoint is not None and context.plan is not None:
         leaves = {router.name: router for router in context.plan.routers
@@ -41,13 +42,15 @@ def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
                 context.problems.append(Problem(f"{path}.gap", "begins before the run", "make it shorter than at"))
             old = endpoint.attachments[0][0]
             control.append(e.HostGone(max(spec.at - spec.gap, 0) // PS_PER_NS, endpoint.mac, endpoint.vni, old))
+        leads = data_port >= 0
         control += [e.HostSeen((spec.at + turn * spec.arp_interval) // PS_PER_NS, endpoint.mac, endpoint.ip,
                                endpoint.vni, there.row, port, spec.arps > 0, data_port)
                     for turn in range(max(spec.arps, 1))]
     return Injected([], {"hosts": [spec.host], "to": spec.to}, spec.at, None,
                     ["Type-2 routes of the new leaf with a higher MAC mobility sequence number"
                      if spec.gap is None else "Type-2 routes withdrawn, then announced anew without mobility",
-                     "no frame reaches the host until the other leaves have the new route"], control)
+                     "no frame reaches the host until the other leaves have the new route" if leads else
+                     "frames for the host end at a port that does not lead to it"], control)
 
 
 def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injected:

@@ -64,7 +64,9 @@ def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int
         "design": str(control.config.design), "routers": len(control.plan.routers),
         "sessions": len(control.plan.cables), "converged_ns": control.converged_ns,
         "start_messages": control.start_messages, "updates": sum(record.updates for record in records),
-        "sessions_lost": sum(record.sessions_lost for record in records), "n_events": len(records), "events": rows}
+        "sessions_lost": sum(record.sessions_lost for record in records), "n_events": len(records), "events": rows,
+        "alarms": [{"time_ns": it.time_ns, "switch": control.plan.routers[it.router].name, "vni": it.vni,
+                    "mac": it.mac, "text": it.text} for it in control.alarms if it.time_ns < end_ns][:MAX_EVENTS]}
 
 
 def _row(control: ControlRun, record: Convergence, bound_ns: int, now: Snapshot, ideal_ps: NDArray[np.int64],
@@ -130,6 +132,9 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     """(level, text) for the verdict: the events that cost most, in order of time."""
     if section is None:
         return
+    for alarm in section["alarms"][:3]:
+        where = f"duplicate MAC {alarm['mac']} (VNI {alarm['vni']}) at {alarm['switch']}"
+        yield "warning", f"{where}: {alarm['text']}; look for a loop, or for two hosts with one address"
     rows: Sequence[Mapping[str, Any]] = section["events"]
     told = sorted(rows, key=lambda row: (-row["packets_lost"], -(row["convergence_ns"] or 0)))[:3]
     for row in sorted(told, key=lambda row: row["time_ns"]):

@@ -328,3 +328,14 @@ def test_an_advertisement_interval_delays_the_second_change_and_not_the_first() 
     fast, slow = remote_ns(0), remote_ns(2 * S)
     assert slow[0] == fast[0]
     assert slow[1] >= slow[0] + 2 * S - 100 * MS > fast[1]
+
+
+def test_a_mac_that_jumps_to_and_fro_raises_an_alarm_at_frrs_count() -> None:
+    here = world()
+    host = here.plan.endpoints[0]
+    events = [e.HostSeen(turn * S, host.mac, host.ip, host.vni, here.row(leaf), port)
+              for turn, (leaf, port) in enumerate([("leaf2", "m1"), ("leaf1", host.attachments[0][1])] * 4)]
+    run = here.run(events, until_ms=10_000)
+    assert {(alarm.vni, alarm.mac) for alarm in run.alarms} == {(host.vni, host.mac)}
+    assert all("5 times" in alarm.text for alarm in run.alarms)
+    assert len({alarm.router for alarm in run.alarms}) == len(run.alarms)

@@ -36,18 +36,18 @@ def row(**values: object) -> dict[str, Any]:
 def test_the_costliest_events_are_told_in_order_of_time() -> None:
     rows = [row(event=f"event {number}", time_ns=number * 10**6, packets_lost=lost, packets_lost_converging=lost)
             for number, lost in enumerate((5, 0, 7, 9, 1))]
-    told = list(convergence.sentences({"events": rows}))
+    told = list(convergence.sentences({"events": rows, "alarms": []}))
     assert [text.partition(" at ")[0] for _, text in told] == ["event 0", "event 2", "event 3"]
     assert {level for level, _ in told} == {"warning"}
 
 
 def test_an_event_that_cost_nothing_is_a_note_and_a_black_hole_is_named() -> None:
-    [(level, text)] = convergence.sentences({"events": [row()]})
+    [(level, text)] = convergence.sentences({"events": [row()], "alarms": []})
     assert (level, "converged in 2ms" in text, "no packet lost" in text) == ("note", True, True)
-    [(level, text)] = convergence.sentences({"events": [row(packets_lost=9, packets_lost_converging=2)]})
+    [(level, text)] = convergence.sentences({"events": [row(packets_lost=9, packets_lost_converging=2)], "alarms": []})
     assert level == "warning"
     assert "9 packets lost, 7 of them after routes had settled on a black hole" in text
-    [(level, text)] = convergence.sentences({"events": [row(convergence_ns=None)]})
+    [(level, text)] = convergence.sentences({"events": [row(convergence_ns=None)], "alarms": []})
     assert level == "note"
     assert "no route changed" in text
 
