@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from fabric.control.events import ControlEvent
 from fabric.engine.edits import Edit, LinkRate, LinkState, QueueEcn, WatchdogSet
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.faults.base import FaultContext
@@ -29,7 +28,7 @@ from telemetry.live.openapi import Schemas
 
 CONTROL_ONLY: Final = frozenset({"bgp-crash", "drain", "wrong-asn", "route-policy", "mac-move", "host-leave",
                                  "endpoint-churn"})
-"""Faults that only routers and VTEPs notice. Their part is played before a pass begins, so they cannot begin in it."""
+"""Faults that only routers and VTEPs notice: without a control plane nobody does."""
 _REF: Final = "#/components/schemas/{model}"
 _PREFIX: Final = "request: faults[0]"
 
@@ -103,6 +102,8 @@ class Change:
     objects: Mapping[str, Any]
     truth: Mapping[str, Any] | None = None
     """Of a fault: its line of truth.jsonl."""
+    spec: FaultSpec | None = None
+    """Of a fault: itself, dated."""
 
 
 def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario, name: str) -> Change:
@@ -140,27 +141,18 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
     elif spec.at >= compiled.duration_ps:
         problems.append(Problem("fault.at", f"{format_time_ps(spec.at)} is after the end of the pass, "
                                             f"{format_time_ps(compiled.duration_ps)}", "give an earlier time"))
-    if spec.kind in CONTROL_ONLY:
-        raise InputErrors("placing the fault", [*problems, Problem("fault.kind", *_PLAYED)])
+    if compiled.control is None and spec.kind in CONTROL_ONLY:
+        raise InputErrors("placing the fault", [*problems, Problem(
+            "fault.kind", f"nobody notices '{spec.kind}': this scenario has no control plane",
+            "play a scenario with routing: bgp")])
     plan = None if compiled.control is None else compiled.control.plan
     context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems, plan, compiled.seed)
     injected = FAULTS[spec.kind](spec, "fault", context)
-    _check_routing([*injected.edits, *injected.control], compiled, "fault.kind", problems)
     _check_rates(injected.edits, compiled, problems)
     if problems:
         raise InputErrors("placing the fault", problems)
     return Change(spec.kind, spec.at, injected.edits, injected.objects,
-                  injected.record(spec.name or name, spec.kind, compiled.duration_ps))
-
-
-_PLAYED: Final = ("routers would have to notice it, and the control plane is computed before a pass begins",
-                  "put it under `faults:` of the scenario, or play with routing: shortest-path")
-
-
-def _check_routing(doings: Sequence[object], compiled: CompiledScenario, path: str, problems: list[Problem]) -> None:
-    """With BGP, nothing would route round a cable that goes down now."""
-    if compiled.control is not None and any(isinstance(it, LinkState | ControlEvent) for it in doings):
-        problems.append(Problem(path, *_PLAYED))
+                  injected.record(spec.name or name, spec.kind, compiled.duration_ps), spec)
 
 
 def _check_rates(edits: Sequence[Edit], compiled: CompiledScenario, problems: list[Problem]) -> None:
@@ -193,7 +185,9 @@ def config_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenari
     else:
         # An act asks what marks, never what is configured now: the scenario's own settings answer.
         edits = edits_of(cast("ActSpec", spec), now_ps, replace(initial, edits=compiled.edits), "request", problems)
-    _check_routing(edits, compiled, "change.kind", problems)
+    if compiled.control is not None and any(isinstance(edit, LinkState) for edit in edits):
+        problems.append(Problem("change.kind", f"with routing: bgp, routers must notice, and '{spec.kind}' tells them "
+                                               "nothing", "inject the fault link-down, with `until` if it is to end"))
     if problems:
         raise InputErrors("placing the change", [
             Problem(it.path.replace("request.do", "change"), it.text, it.hint) for it in problems])
@@ -241,17 +235,18 @@ _MAKERS: Final[Mapping[type, Maker]] = {NoShut: _no_shut, WatchdogOff: _watchdog
                                         Thresholds: _drift, Pfc: _drift}
 
 
-def schemas() -> Schemas:
-    """JSON schemas of both requests, for the API's description."""
+def schemas(*, routed: bool) -> Schemas:
+    """JSON schemas of both requests, for the API's description; `routed`: there is a control plane."""
     unions: Mapping[str, Any] = {"fault": FaultSpec, "change": ConfigChange}
     made = {name: TypeAdapter[Any](union).json_schema(ref_template=_REF) for name, union in unions.items()}
     parts: dict[str, Any] = {}
     for schema in made.values():
         parts |= schema.pop("$defs", {})
     fault = made["fault"]
-    fault["oneOf"] = [branch for branch in fault["oneOf"] if not CONTROL_ONLY & _kinds(parts, branch["$ref"])]
-    fault["discriminator"]["mapping"] = {kind: ref for kind, ref in fault["discriminator"]["mapping"].items()
-                                         if kind not in CONTROL_ONLY}
+    if not routed:
+        fault["oneOf"] = [branch for branch in fault["oneOf"] if not CONTROL_ONLY & _kinds(parts, branch["$ref"])]
+        fault["discriminator"]["mapping"] = {kind: ref for kind, ref in fault["discriminator"]["mapping"].items()
+                                             if kind not in CONTROL_ONLY}
     for name in fault["discriminator"]["mapping"].values():
         part = parts[name.rpartition("/")[2]]
         part["required"] = [field for field in part.get("required", []) if field != "at"]

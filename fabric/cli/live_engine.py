@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,10 @@ class LiveEmulator(Emulator):
     def __init__(self, compiled: CompiledScenario, **options: Any) -> None:  # noqa: ANN401  the base's own options
         super().__init__(compiled.fabric, compiled.params, compiled.edits, record=compiled.record,
                          reroute_delay_ps=compiled.reroute_delay_ps, **options)
+
+    def replan(self, edits: Sequence[e.Edit]) -> None:
+        """Let these take the place of all that has not been applied yet."""
+        self._edits[self._applied:] = sorted(edits, key=lambda edit: edit.time_ps)
 
 
 def settings_after(fabric: Fabric, params: EngineParams, edits: Iterable[e.Edit]) -> EngineParams:

@@ -19,22 +19,19 @@ class Truth(Observer):
 
     Parameters
     ----------
-    world : LiveWorld
-    control : ControlRun, optional     of a scenario with `routing: bgp`
+    world : LiveWorld     also knows the control plane of a scenario with `routing: bgp`
     """
 
     only = None
 
-    def __init__(self, world: LiveWorld, control: ControlRun | None) -> None:
-        self._world, self._control = world, control
+    def __init__(self, world: LiveWorld) -> None:
+        self._world = world
+        self._control: ControlRun | None = None
         self._history: ControlHistory | None = None
 
     def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
         """The control plane begins anew, too."""
-        if self._control is not None:
-            from fabric.cli.control_history import ControlHistory  # noqa: PLC0415
-
-            self._history = ControlHistory(self._control)
+        self._control = None
 
     def last(self) -> Snapshot:
         """What a pass leaves in the counters."""
@@ -42,5 +39,9 @@ class Truth(Observer):
 
     def look(self) -> Snapshot:
         """Called by the playing thread."""
-        engine = self._world.engine
+        engine, control = self._world.engine, self._world.control
+        if control is not None and control is not self._control:    # a new pass, or a fault that routers notice
+            from fabric.cli.control_history import ControlHistory  # noqa: PLC0415
+
+            self._control, self._history = control, ControlHistory(control)
         return observed(engine, None if self._history is None else self._history.at(engine.now_ps))

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from fabric.cli.live_changes import Change, config_change, fault_change
 from fabric.cli.live_engine import LiveEmulator, settings_after
 from fabric.cli.live_events import EventSink
+from fabric.control.run import ControlRun
 from fabric.engine.edits import Edit
 from fabric.errors import FabricError
 from fabric.ids import NodeId
 from fabric.report import pause_tree, pauses
 from fabric.report.eventlines import Severity
-from fabric.scenario.compile import CompiledScenario
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.schema import Scenario
 from fabric.state.codes import TraceBit
 from fabric.topology.paths import equal_cost_ports
 from fabric.units import PS_PER_S, format_time_ps
@@ -37,13 +39,15 @@ class LiveWorld(Observer):
 
     Parameters
     ----------
+    scenario : Scenario             as loaded; with BGP, a fault makes the routers play anew
     compiled : CompiledScenario     what every pass begins with
     threads : int                   of the engine
     sink : EventSink                where the operator's doings are logged
     """
 
-    def __init__(self, compiled: CompiledScenario, threads: int, sink: EventSink) -> None:
-        self._compiled, self._threads, self._sink = compiled, threads, sink
+    def __init__(self, scenario: Scenario, compiled: CompiledScenario, threads: int, sink: EventSink) -> None:
+        self._scenario, self._compiled, self._threads, self._sink = scenario, compiled, threads, sink
+        self._routed = compiled
         self._engine: LiveEmulator | None = None
         self._edits: list[Edit] = []
         self._changes: list[Change] = []
@@ -69,6 +73,11 @@ class LiveWorld(Observer):
         return self._engine
 
     @property
+    def control(self) -> ControlRun | None:
+        """The control plane of the present pass, with what was done to it."""
+        return self._routed.control
+
+    @property
     def truth(self) -> list[Mapping[str, Any]]:
         """Truth records of the faults that were injected into the present pass."""
         return [change.truth for change in self._changes if change.truth is not None]
@@ -83,13 +92,21 @@ class LiveWorld(Observer):
     def inject(self, fault: Mapping[str, Any], now_ps: int) -> dict[str, Any]:
         """Add a fault. Raises: InputErrors."""
         name = f"live-{len(self._changes) + 1}"
-        return self._carry_out(fault_change(fault, now_ps, self._now(now_ps), name), "fault injected")
+        change = fault_change(fault, now_ps, self._now(now_ps), name)
+        if self._compiled.control is not None:
+            self._route_anew(change, now_ps)
+        else:
+            self.engine.schedule(change.edits)
+            self._edits += change.edits
+        return self._carried_out(change, "fault injected")
 
     def configure(self, change: Mapping[str, Any], now_ps: int) -> dict[str, Any]:
         """Change a configuration. Raises: InputErrors."""
         now_ps = max(now_ps, 1)     # at 0 the devices are being built
         made = config_change(change, now_ps, self._now(now_ps), self._compiled)
-        return self._carry_out(made, "configuration changed")
+        self.engine.schedule(made.edits)
+        self._edits += made.edits
+        return self._carried_out(made, "configuration changed")
 
     def incidents(self) -> list[dict[str, Any]]:
         """Pause trees of the present pass, most paused time first."""
@@ -113,6 +130,7 @@ class LiveWorld(Observer):
     def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
         """A new pass: nothing is changed, nothing has happened."""
         self._changes, self._edits = [], list(self._compiled.edits)
+        self._routed = self._compiled
         self._incidents, self._incidents_due_s = [], 0.0
         self._tracer = pause_tree.PauseTracer(self._compiled.fabric, self._reach, self._depth, _Slow(self))
 
@@ -129,9 +147,21 @@ class LiveWorld(Observer):
         compiled = self._compiled
         return replace(compiled, params=settings_after(compiled.fabric, compiled.params, done), edits=self._edits)
 
-    def _carry_out(self, change: Change, words: str) -> dict[str, Any]:
-        self.engine.schedule(change.edits)
-        self._edits += change.edits
+    def _route_anew(self, change: Change, now_ps: int) -> None:
+        """Play the control plane with one fault more, and take from it what has not been played yet.
+
+        It is a function of the dated faults (docs/decisions/0009), so nothing before the fault can differ.
+        """
+        live = [it.spec for it in [*self._changes, change] if it.spec is not None]
+        routed = compile_scenario(self._scenario.model_copy(update={"faults": (*self._scenario.faults, *live)}))
+        past, before = ([edit for edit in it.edits if edit.time_ps < now_ps] for it in (routed, self._routed))
+        if past != before:
+            raise FabricError("the fault would change what has been played already", "inject it a little later")
+        own = [edit for it in self._changes if it.spec is None for edit in it.edits]
+        self.engine.replan([edit for edit in [*routed.edits, *own] if edit.time_ps >= now_ps])
+        self._edits, self._routed = [*routed.edits, *own], routed
+
+    def _carried_out(self, change: Change, words: str) -> dict[str, Any]:
         self._changes.append(change)
         facts = {"name": change.truth["name"] if change.truth else change.kind, "kind": change.kind,
                  "at_seconds": change.start_ps / PS_PER_S, "edits": len(change.edits), "objects": dict(change.objects)}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # loaded when there is something to serve
     from fabric.cli.live_world import LiveWorld
     from fabric.report.session import Plan
     from fabric.scenario.compile import CompiledScenario
+    from fabric.scenario.schema import Scenario
     from telemetry.live.player import Observer, Player
 
 DEFAULT_DILATION = 1000.0
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
     compiled, plan = play.prepare(scenario, sets=args.sets)
     with ExitStack() as stack:
-        player = _open(args, compiled, plan, stack)
+        player = _open(args, scenario, compiled, plan, stack)
         if duration_s is not None:
             timer = threading.Timer(duration_s, player.stop)
             timer.daemon = True
@@ -141,7 +142,8 @@ def _checked(args: argparse.Namespace) -> float | None:
     return duration_s
 
 
-def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stack: ExitStack) -> Player:
+def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenario, plan: Plan,
+          stack: ExitStack) -> Player:
     """Everything behind the door, the door, and the line that says where it is."""
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
 
@@ -167,8 +169,8 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
     if args.log not in {None, "-"}:
         log = stack.enter_context(Path(args.log).open("a", encoding="utf-8"))  # noqa: SIM115  the stack closes it
     sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
-    world = LiveWorld(compiled, args.threads, sink)
-    eyes = Truth(world, compiled.control) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
+    world = LiveWorld(scenario, compiled, args.threads, sink)
+    eyes = Truth(world) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
     collector = LiveCollector(of_plan(plan), LAYERS[args.compat] if args.compat else None, eyes.only)
     observers: list[Observer] = [world, sink, eyes, collector]
     if not args.quiet:
@@ -185,8 +187,8 @@ def _open(args: argparse.Namespace, compiled: CompiledScenario, plan: Plan, stac
     token, source = _token(args)
     about = {"scenario": plan.name, "version": __version__, "hosts": len(compiled.fabric.hosts),
              "switches": len(compiled.fabric.switches)}
-    server = stack.enter_context(serve(args.listen, registry, Beside(serves, Api(player, world, token, about,
-                                                                                 schemas()))))
+    api = Api(player, world, token, about, schemas(routed=compiled.control is not None))
+    server = stack.enter_context(serve(args.listen, registry, Beside(serves, api)))
     token_file = _kept_token(token, server.address[1], stack) if source is None else args.token_file
     _announce(args, compiled, server.url, token if source is None else None, token_file)
     return player

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fabric.cli.live_changes import CONTROL_ONLY, config_change, fault_change, schemas
+from fabric.cli.live_changes import CONTROL_ONLY, fault_change, schemas
 from fabric.cli.live_engine import LiveEmulator, settings_after
 from fabric.cli.live_events import RECENT, EventSink
 from fabric.cli.live_world import LiveWorld
@@ -21,6 +21,7 @@ from fabric.faults.registry import FAULTS
 from fabric.report.eventlines import Severity
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import load_scenario
+from fabric.scenario.schema import Scenario
 from fabric.state.codes import Stop
 from fabric.units import PS_PER_MS, PS_PER_US
 
@@ -37,16 +38,25 @@ US = PS_PER_US
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledScenario:
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     path = tmp_path_factory.mktemp("scenario") / "small.yml"
     path.write_text(SCENARIO, encoding="utf-8")
-    return compile_scenario(load_scenario(path, []))
+    return load_scenario(path, [])
+
+
+@pytest.fixture(scope="module")
+def compiled(scenario: Scenario) -> CompiledScenario:
+    return compile_scenario(scenario)
 
 
 @pytest.fixture
-def world(compiled: CompiledScenario) -> LiveWorld:
+def world(scenario: Scenario, compiled: CompiledScenario) -> LiveWorld:
+    return begun(scenario, compiled)
+
+
+def begun(scenario: Scenario, compiled: CompiledScenario) -> LiveWorld:
     sink = EventSink("small", compiled.fabric, lambda: 1000.0, None, Severity.INFO)
-    world = LiveWorld(compiled, 1, sink)
+    world = LiveWorld(scenario, compiled, 1, sink)
     world.make_engine()
     sink.begin(1)
     world.begin(1)
@@ -148,7 +158,7 @@ def test_a_fault_may_be_dated_as_in_a_scenario(compiled: CompiledScenario) -> No
     ({"kind": "link-down", "link": "leaf1--spine1", "until": "+0us"}, "fault", "until is not after at"),
     ({"kind": "link-down", "link": "leaf1--spine1", "for": "2ms"}, "fault.for", "unknown field"),
     ({"kind": "pause-storm", "hosts": ["host9"], "duration": "1ms"}, "fault.hosts", "host9"),
-    ({"kind": "drain", "switch": "leaf1"}, "fault.kind", "before a pass begins"),
+    ({"kind": "drain", "switch": "leaf1"}, "fault.kind", "no control plane"),
     ({"kind": "link-rate", "link": "leaf1--spine1", "rate": "400G"}, "fault.rate", "no degradation"),
 ])
 def test_what_is_wrong_with_a_fault_is_said_with_its_place(compiled: CompiledScenario, raw: dict[str, Any], path: str,
@@ -248,24 +258,67 @@ def test_a_new_pass_knows_nothing_of_what_was_done_in_the_one_before(world: Live
     assert not world.truth
 
 
-def test_a_cable_cannot_go_down_unnoticed_by_routers_that_have_played_already(tmp_path: Path) -> None:
+ROUTED = SCENARIO.replace("duration: 2ms", "duration: 12ms") + "routing: bgp\nbgp: {update_delay: 500us}\n"
+
+
+@pytest.fixture
+def routed(tmp_path: Path) -> LiveWorld:
     path = tmp_path / "routed.yml"
-    path.write_text(SCENARIO + "routing: bgp\n", encoding="utf-8")
-    routed = compile_scenario(load_scenario(path, []))
-    assert problems({"kind": "link-down", "link": "leaf1--spine1"}, routed) == [
-        ("fault.kind", "routers would have to notice it, and the control plane is computed before a pass begins")]
-    with pytest.raises(InputErrors, match="routing: shortest-path"):
-        config_change({"kind": "shut", "link": "leaf1--spine1"}, 100 * US, routed, routed)
-    assert fault_change({"kind": "slow-receiver", "hosts": ["host1"], "drain": "10G"}, US, routed, "live-1").edits
+    path.write_text(ROUTED, encoding="utf-8")
+    loaded = load_scenario(path, [])
+    return begun(loaded, compile_scenario(loaded))
+
+
+def test_routers_notice_a_cable_that_goes_down_now_as_if_the_scenario_had_said_so(routed: LiveWorld,
+                                                                                 tmp_path: Path) -> None:
+    play(routed, PS_PER_MS)
+    routed.inject({"kind": "link-down", "link": "leaf1--spine1", "until": "+4ms"}, routed.engine.now_ps)
+    play(routed, 12 * PS_PER_MS)
+    path = tmp_path / "told.yml"
+    path.write_text(ROUTED + "faults: [{kind: link-down, link: leaf1--spine1, at: 1ms, until: 5ms}]\n")
+    told = compile_scenario(load_scenario(path, []))
+    plain = LiveEmulator(told)
+    plain.advance(12 * PS_PER_MS)
+    assert routed.engine.digest() == plain.digest()
+    assert routed.control is not None
+    assert len(routed.control.events) == 2
+
+
+def test_a_switch_is_drained_while_the_fabric_plays_and_a_second_fault_keeps_the_first(routed: LiveWorld) -> None:
+    play(routed, PS_PER_MS)
+    routed.inject({"kind": "drain", "switch": "spine1"}, routed.engine.now_ps)
+    routed.configure({"kind": "ecn-off", "ports": "leaf1"}, routed.engine.now_ps)
+    play(routed, 3 * PS_PER_MS)
+    routed.inject({"kind": "link-down", "link": "leaf1--spine2"}, routed.engine.now_ps)
+    assert [it.kind for it in routed.changes] == ["drain", "ecn-off", "link-down"]
+    assert any(isinstance(edit, e.QueueEcn) for edit in routed._edits)
+    play(routed, 12 * PS_PER_MS)
+    assert [record["kind"] for record in routed.truth] == ["drain", "link-down"]
+
+
+def test_a_new_pass_has_the_routes_of_the_scenario(routed: LiveWorld) -> None:
+    before = routed.control
+    routed.inject({"kind": "link-down", "link": "leaf1--spine1"}, PS_PER_MS)
+    assert routed.control is not before
+    routed.make_engine()
+    routed.begin(2)
+    assert routed.control is before
+
+
+def test_a_cable_is_not_shut_behind_the_routers_backs(routed: LiveWorld) -> None:
+    with pytest.raises(InputErrors, match="link-down"):
+        routed.configure({"kind": "shut", "link": "leaf1--spine1"}, 100 * US)
+    assert not routed.changes
 
 
 # ===== events =====
 
 
-def test_every_event_line_has_its_place_and_what_was_done_is_among_them(compiled: CompiledScenario) -> None:
+def test_every_event_line_has_its_place_and_what_was_done_is_among_them(scenario: Scenario,
+                                                                        compiled: CompiledScenario) -> None:
     out = StringIO()
     sink = EventSink("small", compiled.fabric, lambda: 1000.0, out, Severity.INFO)
-    world = LiveWorld(compiled, 1, sink)
+    world = LiveWorld(scenario, compiled, 1, sink)
     world.make_engine()
     sink.begin(1)
     world.begin(1)
@@ -298,7 +351,7 @@ def test_only_the_newest_lines_are_kept_and_they_are_numbered_without_a_gap(comp
 
 
 def test_the_schemas_refer_to_nothing_that_is_not_there() -> None:
-    made = schemas()
+    made = schemas(routed=True)
     text = json.dumps([made.fault, made.change, made.parts])
     wanted = {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}
     assert wanted == set(made.parts)
@@ -310,7 +363,8 @@ def schema_kinds(schema: Mapping[str, Any]) -> set[str]:
 
 
 def test_the_schemas_name_every_kind() -> None:
-    made = schemas()
+    made = schemas(routed=False)
+    assert schema_kinds(schemas(routed=True).fault) == set(FAULTS)
     assert schema_kinds(made.fault) == set(FAULTS) - CONTROL_ONLY
     assert len(made.fault["oneOf"]) == len(FAULTS) - len(CONTROL_ONLY)
     assert {"shut", "no-shut", "reset-nic", "ecn", "ecn-off", "thresholds", "pfc", "watchdog",

@@ -14,6 +14,7 @@ from fabric.cli.live_world import LiveWorld
 from fabric.report.eventlines import Severity
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import load_scenario
+from fabric.scenario.schema import Scenario
 from fabric.units import PS_PER_MS, PS_PER_US
 from telemetry.observation import Observation
 from telemetry.seen_by.profiles import PROFILES
@@ -29,15 +30,20 @@ run: {duration: 4ms, seed: 3, stop: duration}
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledScenario:
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
     path: Path = tmp_path_factory.mktemp("scenario") / "small.yml"
     path.write_text(SCENARIO, encoding="utf-8")
-    return compile_scenario(load_scenario(path, []))
+    return load_scenario(path, [])
+
+
+@pytest.fixture(scope="module")
+def compiled(scenario: Scenario) -> CompiledScenario:
+    return compile_scenario(scenario)
 
 
 @pytest.fixture
-def world(compiled: CompiledScenario) -> LiveWorld:
-    world = LiveWorld(compiled, 1, EventSink("small", compiled.fabric, lambda: 1000.0, None, Severity.INFO))
+def world(scenario: Scenario, compiled: CompiledScenario) -> LiveWorld:
+    world = LiveWorld(scenario, compiled, 1, EventSink("small", compiled.fabric, lambda: 1000.0, None, Severity.INFO))
     world.make_engine()
     return world
 
@@ -49,7 +55,7 @@ def play(world: LiveWorld, seen: Seen, until_ps: int) -> None:
 
 
 def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -> None:
-    truth = Truth(world, None)
+    truth = Truth(world)
     truth.begin(1)
     world.engine.advance(PS_PER_MS)
     found = truth.look()
