@@ -86,6 +86,10 @@ def _rate_cuts(snapshot: Snapshot) -> Values:
     return np.bincount(snapshot.qps["src"], snapshot.qps["cuts"], len(snapshot.hosts))
 
 
+def _active_queue_pairs(snapshot: Snapshot) -> Values:
+    return np.bincount(_busy_qps(snapshot)["src"], minlength=len(snapshot.hosts))
+
+
 def control_of(snapshot: Snapshot) -> ControlFacts:
     """The control plane's facts, or none."""
     return (snapshot.control if isinstance(snapshot, Observation) else None) or _NO_CONTROL
@@ -116,6 +120,7 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "watchdog_operational()": _watchdog(WatchdogState.OPERATIONAL),
     "watchdog_stormed()": _watchdog(WatchdogState.STORMED),
     "rate_cuts()": _rate_cuts,
+    "active_queue_pairs()": _active_queue_pairs,
     "deadlock()": _deadlock,
     **{f"bgp_{state}()": _bgp_state(state) for state in BGP_STATES},
     "bgp_flaps()": _fact(lambda control: control.peers, "flaps"),

@@ -356,7 +356,7 @@ RNIC: Final = (
              "Retransmission timers that ran out; mlx5 local_ack_timeout_err."),
     _counter("rnic_rate_cuts", "", Rows.HOST, "rate_cuts()",
              "Rate decreases of the host's queue pairs as reaction points."),
-    _gauge("rnic_active_queue_pairs", "", Rows.HOST, "hosts.active_qps",
+    _gauge("rnic_active_queue_pairs", "", Rows.HOST, "active_queue_pairs()",
            "Queue pairs with something to send or unacknowledged."),
     _counter("rnic_goodput_bytes", "bytes", Rows.HOST, "hosts.goodput_bytes",
              "Payload received in order, each byte once."),

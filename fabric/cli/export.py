@@ -1,4 +1,4 @@
-"""``fabric export openmetrics|events|parquet``: a finished run for Prometheus, for Loki, for notebooks."""
+"""``fabric export openmetrics|events|parquet|dashboards``: a finished run for Prometheus, log stores and notebooks."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and let Prometheus run on DATA (docs/howto/backfill.md).")
     events = actions.add_parser("events", help="the event log as JSON lines, as log stores take it")
     table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
+    boards = actions.add_parser("dashboards", help="the dashboards for Grafana")
     for action in (metrics, events, table):
         action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     for action in (metrics, events):
@@ -61,13 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                          help="what the polls of a real exporter would have had of it, at --time-scale (default "
                               "ideal); the instance is then NAME:EXPORTER")
     table.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
-    for action in (metrics, events, table):
+    boards.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for one JSON file a dashboard")
+    boards.add_argument("--runbooks", metavar="URL",
+                        help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)")
+    for action in (metrics, events, table, boards):
         action.add_argument("--json", action="store_true", help="say what was written as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do one action."""
-    actions = {"openmetrics": _openmetrics, "events": _events, "parquet": _parquet}
+    actions = {"openmetrics": _openmetrics, "events": _events, "parquet": _parquet,
+               "dashboards": _dashboards}
     return actions[args.action](args)
 
 
@@ -143,6 +148,14 @@ def _parquet(args: argparse.Namespace) -> int:
     n_metrics, n_samples = len(store.metrics), len(store.times_ns)
     _say(args, {"metrics": n_metrics, "samples": n_samples},
          f"{n_metrics} metrics at {n_samples:,} moments of simulated time")
+    return 0
+
+
+def _dashboards(args: argparse.Namespace) -> int:
+    from telemetry.dashboards import RUNBOOKS, write  # noqa: PLC0415  the catalogue
+
+    paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
+    print(json.dumps({"written": paths}) if args.json else "\n".join(paths))
     return 0
 
 

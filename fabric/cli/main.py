@@ -64,7 +64,7 @@ VERBS: Final = (
     Verb("serve", "operate", "play a scenario live: metrics for Prometheus, an API to break and change things"),
     Verb("top", "operate", "watch and steer a live run in the terminal"),
     Verb("alerts", "operate", "what would have paged, the rules for Prometheus, and what they are worth"),
-    Verb("export", "operate", "a finished run for Prometheus, for log stores and for notebooks"),
+    Verb("export", "operate", "a finished run for Prometheus, log stores and notebooks; dashboards for Grafana"),
     Verb("playbook", "operate", "run an incident from injection to mitigation, and read its runbook"),
     Verb("fidelity", "reference", "compare with recorded simulators, closed forms and theory"),
     Verb("schema", "reference", "JSON Schema of the scenario file; dictionary of a run's data"),

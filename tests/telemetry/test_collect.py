@@ -257,3 +257,10 @@ def test_text_of_a_live_scrape_parses(tiny: Fabric, still: Still, info: RunInfo)
     generate_latest(registry)
     families = {family.name for family in text_string_to_metric_families(generate_latest(registry).decode())}
     assert {"fabric_port_up", "fabric_sim_realtime_ratio", "fabric_scrape_duration_seconds"} <= families
+
+
+def test_a_queue_pair_is_at_work_until_all_is_acknowledged(tiny: Fabric, still: Still, info: RunInfo) -> None:
+    now = still(tiny, qps=3)
+    now.qps["src"], now.qps["posted_psn"], now.qps["acked_psn"] = [1, 1, 0], [5, 5, 5], [0, 4, 5]
+    found = {it.name: it.values.tolist() for it in SnapshotMetrics(info).columns(now)}
+    assert found["fabric_rnic_active_queue_pairs"] == [0, 2]

@@ -1,0 +1,69 @@
+"""Is the fabric well? Links between tiers as a heat map, traffic, and counts that should stay at 0."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from telemetry.grafana.clock import clock
+from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit
+from telemetry.grafana.queries import DEVICES, INSTANCES, Asking, top
+
+_ASK: Final = Asking(INSTANCES, DEVICES)
+_ALL: Final = Asking(INSTANCES)
+_LEAF: Final = "leaf"
+_SPINE: Final = "spine"
+_BUSY: Final = _ALL.rate("fabric_port_transmit_busy_seconds_total")
+_PAUSED: Final = _ALL.rate("fabric_pfc_receive_paused_seconds_total", by="device, port")
+
+
+def _matrix(title: str, of: Quantity, near: str, far: str, about: str) -> Panel:
+    return Panel(title, Kind.MATRIX, (Query(_ALL.between(of, near, far), ""),), about, width=8, height=8, top=1)
+
+
+def _count(title: str, name: str, about: str) -> Panel:
+    return Panel(title, Kind.NUMBER, (Query(_ASK.total(name), ""),), about, width=4, height=4, limits=(1,))
+
+
+_DOWN: Final = Quantity(f"count by (instance) ({_ASK.rows('fabric_port_up')} == 0) or "
+                        f"0 * max by (instance) ({_ASK.rows('fabric_port_up')})", Unit.COUNT)
+
+BOARD: Final = Board(
+    "fabric-overview", "Fabric overview", "Is the fabric well, and which part of it is not.", (INSTANCES, DEVICES), (
+        clock(_ALL),
+        Section("Links between leaves and spines", (
+            _matrix("Leaf to spine, share of line rate", _BUSY, _LEAF, _SPINE,
+                    "Time that the leaf's port was sending, by leaf (rows) and spine (columns). A fabric in balance "
+                    "has one colour; a bright column is a spine, a bright row a leaf."),
+            _matrix("Spine to leaf, share of line rate", _BUSY, _SPINE, _LEAF,
+                    "The same downwards, by spine (rows) and leaf (columns). A bright column is where all send."),
+            _matrix("Leaf stopped by spine, share of time", _PAUSED, _LEAF, _SPINE,
+                    "Time that the spine kept the leaf from sending, all priorities added. Congestion spreads from "
+                    "here to the hosts of that leaf."),
+        )),
+        Section("Counts that should stay at 0, over what is on the screen", (
+            Panel("Ports down", Kind.NUMBER, (Query(_DOWN, ""),), "Ports whose link is down now.", 4, 4, (1,)),
+            _count("Packets dropped", "fabric_port_dropped_packets_total", "Discarded anywhere, for any reason."),
+            _count("Lossless packets refused", "fabric_pg_dropped_packets_total",
+                   "Refused at ingress; in a lossless group one is too many."),
+            _count("Damaged frames", "fabric_port_fcs_errors_total", "Frames with a wrong FCS: optics or cables."),
+            _count("PFC storms", "fabric_pfcwd_storms_detected_total",
+                   "Storms that the PFC watchdog detected, where it is on."),
+            _count("Messages given up", "fabric_rnic_messages_failed_total", "Their queue pair failed."),
+        )),
+        Section("Traffic", (
+            Panel("Busiest ports", Kind.LINES, (
+                Query(top(10, _ASK.rate("fabric_port_transmit_busy_seconds_total")), "{{device}}:{{port}}"),),
+                "Share of the line rate, preamble and gap included.", top=1),
+            Panel("Goodput of receivers", Kind.LINES, (
+                Query(_ASK.rate("fabric_rnic_goodput_bytes_total"), "{{device}}"),),
+                "Payload that arrived in order, each byte once."),
+            Panel("Drops", Kind.LINES, (
+                Query(_ASK.rate("fabric_port_dropped_packets_total", by="device"), "{{device}}"),),
+                "By device; the dashboard of buffers tells a pool from headroom."),
+            Panel("Slowdown, 99th percentile", Kind.LINES, (
+                Query(_ALL.quantile(0.99, "fabric_flow_slowdown_ratio", by="size_class", unit=Unit.TIMES),
+                      "{{size_class}}"),),
+                "Completion time over the one in an empty fabric; users feel this. Only where messages ended."),
+        )),
+    ))
+"""fabric-overview."""

@@ -1,0 +1,28 @@
+"""The first row of every dashboard: what is played, when it is there, and how far its time is stretched."""
+
+from __future__ import annotations
+
+from telemetry.grafana.model import Kind, Panel, Quantity, Query, Section, Unit
+from telemetry.grafana.queries import Asking
+
+
+def clock(asking: Asking) -> Section:
+    """Simulated time and dilation, without which no other number can be read."""
+    elapsed = asking.rows("fabric_sim_elapsed_seconds_total")
+    pace = Quantity(f"rate({elapsed}[$__rate_interval]) * {asking.rows('fabric_sim_dilation_ratio')}", Unit.SHARE)
+
+    def number(title: str, of: Quantity, about: str, legend: str = "", width: int = 5) -> Panel:
+        return Panel(title, Kind.NUMBER, (Query(of, legend),), about, width=width, height=3)
+
+    return Section("Simulated time", (
+        number("Scenario", asking.now("fabric_run_info"), "What is being played, and its seed. One series is one run.",
+               "{{scenario}}, seed {{seed}}", 9),
+        number("Simulated time", asking.now("fabric_sim_time_seconds"),
+               "Time in the fabric, since its present pass began."),
+        number("Wall clock per simulated second", Quantity(asking.rows("fabric_sim_dilation_ratio"), Unit.TIMES),
+               "The dilation: 15,000x shows one millisecond of the fabric as 15 s on these axes. Rates here are per "
+               "simulated second, so they do not depend on it."),
+        number("Pace held", pace,
+               "Simulated time that passed over what the dilation promised. Below 100 % the machine is too slow or an "
+               "operator holds the run; rates stay right."),
+    ))

@@ -1,0 +1,120 @@
+"""What a dashboard is made of. Six kinds of panels are enough, and Grafana's JSON of each is written in panels.py.
+
+Nothing here knows a metric: expressions and units come from queries.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """Grafana's ids of the units in use (packages/grafana-data, valueFormats/categories.ts)."""
+
+    SECONDS = "s"
+    BYTES = "bytes"
+    """Powers of 1024, as buffers are."""
+    BYTES_PER_SECOND = "Bps"
+    """Powers of 1000, as line rates are."""
+    PACKETS_PER_SECOND = "pps"
+    EVENTS_PER_SECOND = "cps"
+    SHARE = "percentunit"
+    """0 to 1, shown as percent."""
+    TIMES = "suffix:x"
+    COUNT = "short"
+
+
+class Kind(StrEnum):
+    """How a panel shows what it asks for."""
+
+    LINES = "timeseries"
+    NUMBER = "stat"
+    MATRIX = "matrix"
+    """A table with a colour for every pair of devices: a heat map of links."""
+    TABLE = "table"
+    DISTRIBUTION = "heatmap"
+    """Buckets of a histogram over time."""
+    STATES = "state-timeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An expression and what its values are."""
+
+    expr: str
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One expression of a panel."""
+
+    of: Quantity
+    legend: str
+    """Labels in double braces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One picture."""
+
+    title: str
+    kind: Kind
+    queries: tuple[Query, ...]
+    """Of one unit."""
+    about: str
+    """What it shows and what is good or bad; people read it behind the (i)."""
+    width: int = 12
+    """Of 24 columns."""
+    height: int = 8
+    limits: tuple[float, ...] = ()
+    """Where green ends; where orange ends, if there are two."""
+    top: float | None = None
+    """Upper end of the scale."""
+    columns: tuple[str, str] = ("device", "peer_device")
+    """Labels of a matrix: rows, columns."""
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of all queries."""
+        return self.queries[0].of.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A row of Grafana: a heading and its panels, from left to right."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A choice at the top of a dashboard, filled by Prometheus."""
+
+    name: str
+    label: str
+    values: str
+    """Grafana's label_values(...)."""
+    several: bool = False
+    """Several values or all of them; else exactly one."""
+    regex: str = ""
+    """Which values are offered; all where it is ''."""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard."""
+
+    uid: str
+    """In its address; alerts link to it."""
+    title: str
+    about: str
+    variables: tuple[Variable, ...]
+    sections: tuple[Section, ...]
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """All pictures."""
+        return tuple(panel for section in self.sections for panel in section.panels)

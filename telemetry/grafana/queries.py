@@ -1,0 +1,115 @@
+"""Expressions of panels, made from the catalogue: no panel can ask for a metric, label or unit that does not exist.
+
+Rates are per simulated second: growth of a counter over the growth of simulated time, whatever the dilation, and also
+where a live run lags behind its pace (as in telemetry/rules.py). A share of time is the rate of a counter of seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from telemetry.grafana.model import Quantity, Unit, Variable
+from telemetry.metrics import BY_NAME, CATALOGUE, Kind, MetricSpec
+
+WINDOW: Final = "$__rate_interval"
+"""Grafana: at least four scrape intervals."""
+RANGE: Final = "$__range"
+"""Grafana: what is on the screen."""
+INSTANCE: Final = "$instance"
+
+INSTANCES: Final = Variable("instance", "Run", "label_values(fabric_sim_time_seconds, instance)")
+DEVICES: Final = Variable("device", "Device", 'label_values(fabric_device_info{instance="$instance"}, device)', True)
+PORTS: Final = Variable(
+    "port", "Port", 'label_values(fabric_port_info{instance="$instance", device=~"$device"}, port)', True)
+PRIORITIES: Final = Variable(
+    "priority", "Priority", 'label_values(fabric_pfc_paused{instance="$instance"}, priority)', True)
+
+_CHOSEN_BY: Final = {"device": "device", "port": "port", "priority": "priority", "queue": "priority"}
+"""Label -> variable: a queue is numbered as the priority that it serves."""
+_NOW: Final = {"bytes": Unit.BYTES, "seconds": Unit.SECONDS, "ratio": Unit.SHARE,
+               "bytes_per_second": Unit.BYTES_PER_SECOND}
+_RATE: Final = {"bytes": Unit.BYTES_PER_SECOND, "seconds": Unit.SHARE, "packets": Unit.PACKETS_PER_SECOND}
+_PARTS: Final = {f"{spec.family}_{part}": spec for spec in CATALOGUE if spec.is_histogram
+                 for part in ("bucket", *spec.count_and_sum)}
+
+
+def spec_of(name: str) -> MetricSpec:
+    """The catalogue's entry of a metric or of a histogram's part. Raises: KeyError."""
+    return BY_NAME[name] if name in BY_NAME else _PARTS[name]
+
+
+class Asking:
+    """Makes expressions for a dashboard with these variables, `instance` among them always.
+
+    `where` adds labels with one value each; a value that begins with ~ is a regular expression.
+    """
+
+    def __init__(self, *variables: Variable, instance: str = INSTANCE) -> None:
+        self._variables = {it.name for it in variables}
+        self._instance = instance
+
+    def rows(self, name: str, **where: str) -> str:
+        """An instant vector. Raises: KeyError for a metric, ValueError for a label that there is not."""
+        labels = spec_of(name).labels
+        if unknown := set(where) - {*labels, "le"}:
+            raise ValueError(f"{name} has no label {', '.join(sorted(unknown))}; it has {', '.join(labels)}")
+        chosen = [f'{label}=~"${_CHOSEN_BY[label]}"' for label in labels
+                  if _CHOSEN_BY.get(label) in self._variables and label not in where]
+        fixed = [f'{label}=~"{value[1:]}"' if value.startswith("~") else f'{label}="{value}"'
+                 for label, value in where.items()]
+        matchers = ", ".join([f'instance="{self._instance}"', *chosen, *fixed])
+        return f"{name}{{{matchers}}}"
+
+    def now(self, name: str, **where: str) -> Quantity:
+        """Values as they are."""
+        return Quantity(self.rows(name, **where), _NOW.get(spec_of(name).unit, Unit.COUNT))
+
+    def per_simulated_second(self, expr: str) -> str:
+        """A rate per second of wall clock -> per simulated second."""
+        elapsed = f'rate(fabric_sim_elapsed_seconds_total{{instance="{self._instance}"}}[{WINDOW}])'
+        return f"{expr} / on (instance) group_left () {elapsed}"
+
+    def rate(self, name: str, *, by: str = "", **where: str) -> Quantity:
+        """Growth per simulated second; summed over all labels but `by` and the instance where it is given."""
+        spec = spec_of(name)
+        if spec.kind is not Kind.COUNTER:
+            raise ValueError(f"{name} is a {spec.kind}, and only counters have a rate")
+        grown = f"rate({self.rows(name, **where)}[{WINDOW}])"
+        if by:
+            grown = f"sum by (instance, {by}) ({grown})"
+        return Quantity(self.per_simulated_second(grown), _RATE.get(spec.unit, Unit.EVENTS_PER_SECOND))
+
+    def total(self, name: str, *, by: str = "instance", **where: str) -> Quantity:
+        """Growth over what is on the screen, summed."""
+        unit = _NOW.get(spec_of(name).unit, Unit.COUNT)
+        return Quantity(f"sum by ({by}) (increase({self.rows(name, **where)}[{RANGE}]))", unit)
+
+    def quantile(self, share: float, family: str, *, by: str, unit: Unit) -> Quantity:
+        """A quantile of what a histogram counted in the window; nothing where it counted nothing."""
+        counted = f"sum by (instance, {by}, le) (rate({self.rows(f'{family}_bucket')}[{WINDOW}]))"
+        return Quantity(f"histogram_quantile({share:g}, {counted}) >= 0", unit)
+
+    def towards(self, of: Quantity, *labels: str) -> Quantity:
+        """Rows by port, with labels of the cable's other end."""
+        info = f'fabric_port_info{{instance="{self._instance}"}}'
+        return Quantity(f"({of.expr}) * on (instance, device, port) group_left ({', '.join(labels)}) {info}", of.unit)
+
+    def between(self, of: Quantity, near: str, far: str) -> Quantity:
+        """The highest row of every pair of devices with these roles (regular expressions)."""
+        here = self.rows("fabric_device_info", role=f"~{near}")
+        peers = self.rows("fabric_device_info", role=f"~{far}")
+        there = f'label_replace({peers}, "peer_device", "$1", "device", "(.*)")'
+        joined = self.towards(of, "peer_device").expr
+        return Quantity(f"max by (device, peer_device) ({joined} and on (instance, device) {here} "
+                        f"and on (instance, peer_device) {there})", of.unit)
+
+
+def top(count: int, of: Quantity) -> Quantity:
+    """The highest rows."""
+    return Quantity(f"topk({count}, {of.expr})", of.unit)
+
+
+def over(part: Quantity, whole: Quantity, unit: Unit = Unit.SHARE, on: str = "") -> Quantity:
+    """A quotient; no row where the denominator is 0. `on`: labels that both have, where the denominator is coarser."""
+    matching = f" on ({on}) group_left ()" if on else ""
+    return Quantity(f"({part.expr}) /{matching} (({whole.expr}) > 0)", unit)

@@ -1,0 +1,187 @@
+"""The dashboards: rendered as they are committed, well-formed, and every query of every panel has data in a real
+Prometheus."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from fabric.cli.main import main
+from telemetry import dashboards
+from telemetry.alerts import ALERTS
+from telemetry.dashboards import BOARDS, RENDERED
+from telemetry.grafana.model import Board, Panel, Unit
+from telemetry.grafana.panels import COLUMNS, dashboard
+from telemetry.grafana.queries import DEVICES, INSTANCES, Asking
+from telemetry.metrics import BY_NAME, CATALOGUE
+from tests.telemetry.programs import program, prometheus, query_range, run_tool
+
+Json = dict[str, Any]
+SHOWN: Final = {board.uid: dashboard(board, dashboards.RUNBOOKS) for board in BOARDS}
+PANELS: Final = [(board, panel) for board in BOARDS for panel in board.panels]
+IDS: Final = [f"{board.uid}/{panel.title}" for board, panel in PANELS]
+START: Final = "2026-01-31T12:00:00Z"
+START_S: Final = 1769860800
+RUNS: Final = {"pause-storm": "6ms", "slow-receiver": "4ms", "all-to-all": "4ms", "alerts/deadlock": "4ms",
+               "bgp-spine-failure": "22ms", "mac-move": "12ms",
+               "link-failure": "2ms", "alerts/arp-flood": "6ms"}
+"""Scenario -> how far to play it. Between them they have something to show on every panel but the quiet ones."""
+QUIET: Final = frozenset({
+    "Lossless packets refused", "Damaged frames", "Messages given up", "Packets refused at ingress",
+    "Discarded on arrival", "CNPs ignored"})
+"""Panels of what these fabrics never do: their data are zeros."""
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda it: it.uid)
+def test_the_committed_file_is_the_source_rendered(board: Board) -> None:
+    name = f"{board.uid}.json"
+    assert (RENDERED / name).read_text() == dashboards.rendered()[name], "python -m telemetry.dashboards"
+
+
+def test_nothing_else_lies_among_the_rendered() -> None:
+    assert {path.name for path in RENDERED.iterdir()} == set(dashboards.rendered())
+
+
+@pytest.mark.parametrize("uid", SHOWN)
+def test_panels_have_numbers_of_their_own_and_do_not_overlap(uid: str) -> None:
+    panels = SHOWN[uid]["panels"]
+    assert len({it["id"] for it in panels}) == len(panels)
+    taken: set[tuple[int, int]] = set()
+    for it in panels:
+        at = it["gridPos"]
+        assert at["x"] + at["w"] <= COLUMNS
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken, it["title"]
+        taken |= cells
+
+
+@pytest.mark.parametrize("uid", SHOWN)
+def test_every_panel_and_target_asks_the_chosen_datasource(uid: str) -> None:
+    chosen = {"type": "prometheus", "uid": "${datasource}"}
+    found = SHOWN[uid]
+    assert found["templating"]["list"][0]["type"] == "datasource"
+    for it in found["panels"]:
+        if it["type"] != "row":
+            assert it["datasource"] == chosen
+            assert [target["datasource"] for target in it["targets"]] == [chosen] * len(it["targets"])
+            assert len({target["refId"] for target in it["targets"]}) == len(it["targets"])
+
+
+@pytest.mark.parametrize("uid", SHOWN)
+def test_every_variable_that_a_query_uses_is_offered(uid: str) -> None:
+    offered = {it["name"] for it in SHOWN[uid]["templating"]["list"]} | {"__rate_interval", "__range"}
+    used = set(re.findall(r"\$([a-z_]\w*)", json.dumps([it.get("targets") for it in SHOWN[uid]["panels"]])))
+    assert used <= offered
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda it: it.uid)
+def test_simulated_time_and_dilation_head_every_dashboard(board: Board) -> None:
+    first = board.sections[0]
+    assert first.title == "Simulated time"
+    asked = " ".join(query.of.expr for panel in first.panels for query in panel.queries)
+    assert "fabric_sim_time_seconds" in asked
+    assert "fabric_sim_dilation_ratio" in asked
+
+
+@pytest.mark.parametrize(("board", "panel"), PANELS, ids=IDS)
+def test_a_panel_has_one_unit_and_says_what_it_shows(board: Board, panel: Panel) -> None:
+    assert len({query.of.unit for query in panel.queries}) == 1
+    assert len(panel.about) > 20
+    if panel.unit is Unit.SHARE and panel.top is not None:
+        assert panel.top == 1
+
+
+@pytest.mark.parametrize(("board", "panel"), PANELS, ids=IDS)
+def test_a_legend_names_labels_that_some_metric_of_the_query_has(board: Board, panel: Panel) -> None:
+    for query in panel.queries:
+        names = set(re.findall(r"fabric_\w+", query.of.expr))
+        known = {label for spec in CATALOGUE for part in names if part.startswith(spec.family) for label in spec.labels}
+        assert set(re.findall(r"\{\{(\w+)\}\}", query.legend)) <= known | {"le"}
+
+
+def test_uids_and_titles_are_unique_and_every_alert_leads_to_a_dashboard() -> None:
+    assert len({board.uid for board in BOARDS}) == len(BOARDS) == len({board.title for board in BOARDS})
+    assert {alert.dashboard for alert in ALERTS} <= set(SHOWN)
+
+
+@pytest.mark.parametrize("uid", SHOWN)
+def test_a_dashboard_links_the_runbooks_of_its_alerts(uid: str, repo_root: Path) -> None:
+    urls = {it["url"] for it in SHOWN[uid]["links"] if it["type"] == "link"}
+    assert urls == {f"{dashboards.RUNBOOKS}/{alert.name}.md" for alert in ALERTS if alert.dashboard == uid}
+    for url in urls:
+        assert (repo_root / "docs/runbooks" / url.rpartition("/")[2]).is_file()
+
+
+def test_a_query_cannot_name_a_metric_or_label_that_there_is_not() -> None:
+    ask = Asking(INSTANCES, DEVICES)
+    assert ask.rows("fabric_port_up", port="eth0") == (
+        'fabric_port_up{instance="$instance", device=~"$device", port="eth0"}')
+    with pytest.raises(KeyError):
+        ask.rows("fabric_port_upp")
+    with pytest.raises(ValueError, match="has no label queue"):
+        ask.rows("fabric_port_up", queue="3")
+    with pytest.raises(ValueError, match="only counters have a rate"):
+        ask.rate("fabric_queue_bytes")
+
+
+def test_every_part_of_the_catalogue_is_on_some_dashboard() -> None:
+    asked = " ".join(query.of.expr for _, panel in PANELS for query in panel.queries)
+    shown = {name for name, spec in BY_NAME.items() if re.search(rf"\b{spec.family}(_total|_info|_bucket)?\b", asked)}
+    assert {spec.rows for spec in CATALOGUE} - {BY_NAME[name].rows for name in shown} <= {
+        row for row in {spec.rows for spec in CATALOGUE} if row.name in {"CLASS", "DROP", "HEADROOM_POOL"}}
+
+
+def test_the_command_writes_them_with_the_runbooks_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "dashboards", "--out", str(tmp_path), "--runbooks", "https://wiki/runbooks", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["written"]) == len(BOARDS)
+    found = json.loads((tmp_path / "fabric-pfc-storm.json").read_text())
+    assert any(it.get("url") == "https://wiki/runbooks/FabricPfcStorm.md" for it in found["links"])
+
+
+@pytest.fixture(scope="module")
+def backfilled(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Iterator[str]:
+    """A Prometheus that holds every run of RUNS, and one of them as SONiC's polls would have had it."""
+    folder = tmp_path_factory.mktemp("dashboards")
+    promtool, data = program("promtool"), folder / "data"
+    for scenario, until in RUNS.items():
+        name = scenario.rpartition("/")[2]
+        run = folder / name
+        main(["run", str(repo_root / f"scenarios/{scenario}.yml"), "--out", str(run), "--quiet", "--until", until])
+        for exporter in ("ideal", "sonic") if name == "pause-storm" else ("ideal",):
+            out = folder / "run.om"
+            assert main(["export", "openmetrics", str(run), "--out", str(out), "--start", START, "--as-seen-by",
+                         exporter]) == 0
+            run_tool(promtool, "tsdb", "create-blocks-from", "openmetrics", str(out), str(data))
+    with prometheus(folder / "prometheus", "global: {}\n", f"--storage.tsdb.path={data}",
+                    "--storage.tsdb.retention.time=100y") as url:
+        yield url
+
+
+def chosen(expr: str, instance: str) -> str:
+    """An expression as Grafana sends it with everything chosen, at a scrape interval of 15 s."""
+    for name, value in {"__rate_interval": "1m", "__range": "5m", "instance": instance, "seen": "pause-storm:sonic",
+                        "device": ".*", "port": ".*", "priority": ".*"}.items():
+        expr = re.sub(rf"\${name}\b", value, expr)
+    return expr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("board", "panel"), PANELS, ids=IDS)
+def test_every_query_of_every_panel_has_data(backfilled: str, board: Board, panel: Panel) -> None:
+    for query in panel.queries:
+        found: list[float] = []
+        for scenario in RUNS:
+            expr = chosen(query.of.expr, scenario.rpartition("/")[2])
+            rows = query_range(backfilled, expr, START_S, START_S + 420, 5)
+            found += [float(value) for row in rows for _, value in row["values"]]
+        assert found, query.of.expr
+        assert all(map(math.isfinite, found)), query.of.expr
+        assert panel.title in QUIET or max(found) > 0, query.of.expr
+        if panel.top is not None and panel.unit is Unit.SHARE:
+            assert max(found) <= 1.25 * panel.top, query.of.expr
