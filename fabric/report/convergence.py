@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fabric.control.describe import describe
-from fabric.control.record import Convergence
-from fabric.control.run import ControlRun
 from fabric.report import files, messages
 from fabric.state.codes import DropReason
 from fabric.units import PS_PER_NS, format_time_ps
 
-if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler, nor speakers
+    from fabric.control.record import Convergence
+    from fabric.control.run import ControlRun
     from fabric.engine.counters import Snapshot
 
 REASONS: Final = (DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.INJECTED, DropReason.TTL)

@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.control.run import ControlRun
 from fabric.errors import InvariantError
 from fabric.report import checkpoint, eventlog, folder, messages
 from fabric.report.checkpoint import Checkpoint
@@ -40,6 +39,7 @@ from fabric.state.types import TRACE
 from fabric.topology.model import Fabric
 
 if TYPE_CHECKING:  # annotations only: the caller has loaded the engine already
+    from fabric.control.run import ControlRun
     from fabric.engine.counters import Snapshot
 
 log = logging.getLogger(__name__)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabric.control.config import ControlConfig
 from fabric.control.plan import ControlPlan
-from fabric.control.run import ControlRun
 from fabric.engine.edits import Edit
 from fabric.errors import InputErrors, Problem
 from fabric.faults.base import FaultContext
@@ -25,7 +24,6 @@ from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
-from fabric.scenario.routed import overlay_edits, play_control, routed_edits
 from fabric.scenario.routing import check_tenants, control_plan, tenants_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
@@ -41,6 +39,9 @@ from fabric.topology.registry import build_topology
 from fabric.units import parse_time_ps
 from fabric.workload.ideal import ideal_fct_ps
 from fabric.workload.qps import QpRules
+
+if TYPE_CHECKING:
+    from fabric.control.run import ControlRun
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,12 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     _stage("placing the faults", problems)
     control, edits = None, faults.edits
     if plan is not None:
+        from fabric.scenario.routed import (  # noqa: PLC0415  speakers and VTEPs are loaded where somebody speaks BGP
+            overlay_edits,
+            play_control,
+            routed_edits,
+        )
+
         control = play_control(plan, config, faults, fabric, scenario.run.duration, scenario.run.seed)
         segments = params.vxlan.segments if params.vxlan is not None else ()
         edits = routed_edits(control, routes, faults.edits, overlay_edits(control, fabric, segments))
