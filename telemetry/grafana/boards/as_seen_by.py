@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit
-from telemetry.grafana.queries import DEVICES, INSTANCES, PORTS, PRIORITIES, RANGE, Asking, Variable
+from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit, Variable
+from telemetry.grafana.queries import DEVICES, INSTANCES, PORTS, PRIORITIES, RANGE, Asking
 
 _SEEN: Final = Variable("seen", "As seen by", "label_values(fabric_sim_time_seconds, instance)",
                         regex="/.+:(?:sonic|sonic-10s|hft)$/")
