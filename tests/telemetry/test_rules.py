@@ -106,6 +106,11 @@ def test_a_runbook_names_metrics_commands_and_pages_that_exist(alert: Alert, rep
         assert other in {it.name for it in ALERTS}, other
 
 
+def test_the_dashboard_that_an_alert_opens_exists(repo_root: Path) -> None:
+    boards = {file.stem for file in (repo_root / "telemetry" / "grafana" / "rendered").glob("*.json")}
+    assert {alert.dashboard for alert in ALERTS} <= boards
+
+
 def test_no_runbook_is_without_an_alert(repo_root: Path) -> None:
     pages = {page.stem for page in (repo_root / "docs" / "runbooks").glob("*.md")}
     assert pages == {alert.name for alert in ALERTS}
