@@ -49,11 +49,16 @@ class LiveResults(Observer):
         # Changes come from outside, so no scenario can take this run up again.
         self._plan = replace(plan, identity=f"{plan.identity}/live")
         self._world = world
-        self._home.begin(self._plan, {"threads": threads, "scheduler": "windows", "order": "source"})
+        self._how = {"threads": threads, "scheduler": "windows", "order": "source"}
         self._recorder = Recorder(path, plan.fabric)
         self._started = time.monotonic()
         self._dilation = dilation
         self._samples = 0
+
+    def begin(self, number: int) -> None:  # noqa: ARG002  there is one pass
+        """Only now is there a run: a port in use leaves an empty directory behind."""
+        self._started = time.monotonic()
+        self._home.begin(self._plan, self._how)
 
     def events(self, rows: NDArray[Any], complete_ps: int) -> None:
         """Record."""

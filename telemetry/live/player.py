@@ -168,6 +168,7 @@ class Player:
                 break
         if not self._stop_asked:
             self._phase = Phase.FINISHED
+            self._trail.clear()
         while not self._stop_asked:
             self._seen_s = self._clock()
             self.mailbox.work(HEED_S)

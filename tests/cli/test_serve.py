@@ -125,10 +125,12 @@ def test_a_scenario_with_problems_is_refused_as_run_refuses_it(tmp_path: Path, c
 def test_a_port_in_use_is_one_clear_error(tmp_path: Path, capsys: Capture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as door:
         listen = f"127.0.0.1:{door.getsockname()[1]}"
-        assert main(["serve", str(scenario(tmp_path)), "--listen", listen, "--quiet"]) == 2
+        out = tmp_path / "out"
+        assert main(["serve", str(scenario(tmp_path)), "--listen", listen, "--quiet", "--out", str(out)]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: cannot listen on {listen}: Address already in use")
     assert "port 0" in error
+    assert list(out.iterdir()) == []    # the next attempt may have it
 
 
 @pytest.mark.parametrize(("content", "text"), [(None, "cannot read the token file"), ("short", "is no token")])

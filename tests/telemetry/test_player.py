@@ -138,9 +138,12 @@ def test_the_end_of_a_single_pass_is_shown_until_stopped() -> None:
     world = World()
     seen: list[Phase] = []
     world.at(50.0, lambda: seen.append(world.player.standing().phase))
+    world.at(51.0, lambda: speeds.append(world.player.standing().speed_ratio))
+    speeds: list[float] = []
     world.at(60.0, world.player.stop)
     world.player.play()
     assert seen == [Phase.FINISHED]
+    assert speeds == [0]
     assert world.player.standing().phase is Phase.STOPPED
     assert world.diary.words == [("begin", 1), ("end", "duration", 10 * MS)]
 
