@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from fabric.cli.main import VerbModule
 
 _DOORS: Final = {"speak": "a BGP session with a real router over TCP",
-                 "replay": "play a journal again, and compare byte for byte"}
+                 "replay": "play a journal again, and compare byte for byte",
+                 "capture": "the sessions' messages as a pcapng file, for Wireshark and tshark"}
 """Tables with a module of their own, fabric.cli.bgp_NAME, where that is installed."""
 
 

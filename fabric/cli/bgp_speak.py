@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fabric.errors import InputErrors, Problem, UnitError
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:  # loaded when there is somebody to speak to
     from fabric.routing.bgp.actions import Action, RoutesChanged
     from fabric.routing.bgp.speaker import Speaker
 
+_Json = dict[str, Any]
 _ASN_LIMIT: Final = 1 << 32
 _FOREVER_NS: Final = 1 << 62
 _ROWS: Final = 64
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     args, announcements = _voice(args)
     local = plan.local or speaking.local_address(plan.peer, plan.port)
     speaker = speaker_of(speaking.session_config(
-        local, plan.peer, args.asn, args.peer_asn, args.router_id, socket.gethostname(), passive=args.listen,
+        local, plan.peer, args.asn, args.peer_asn, args.router_id, args.hostname, passive=args.listen,
         hold_time_s=args.hold_time))
     with ExitStack() as stack:
         call = direct(speaker)
@@ -190,8 +190,9 @@ def _voice(args: argparse.Namespace) -> tuple[argparse.Namespace, list[Announcem
     """(options with the emulated switch's AS number and router ID where none were given, what to announce)."""
     from fabric.lab import speaking  # noqa: PLC0415
 
+    found = argparse.Namespace(**vars(args), hostname="fabric")
     if args.advertise is None:
-        return args, speaking.announcements_of(args.prefixes)
+        return found, speaking.announcements_of(args.prefixes)
     from fabric.report.subject import load_subject, moment  # noqa: PLC0415
 
     switch = speaking.switch_to_be(load_subject(args.advertise).network(moment(args.at)), args.node)
@@ -200,7 +201,7 @@ def _voice(args: argparse.Namespace) -> tuple[argparse.Namespace, list[Announcem
     routes = ", ".join(f"{sum(len(it.keys) for it in announcements if it.family is family)} {family.name}"
                        for family in speaking.FAMILIES)
     print(f"in the place of {switch.router.name}, AS {speaker.asn}: {routes} routes", file=sys.stderr, flush=True)
-    found = argparse.Namespace(**vars(args))
+    found.hostname = switch.router.name
     found.asn = speaker.asn if args.asn is None else args.asn
     found.router_id = speaker.router_id if args.router_id is None else args.router_id
     return found, announcements
@@ -257,21 +258,38 @@ def _changes(action: RoutesChanged) -> Iterator[str]:
                    f"+ {route} via {address_text(best.next_hop)} path {path_text(best.attributes.as_path) or '-'}")
 
 
-def _tables(speaker: Speaker, now_ns: int) -> dict[str, object]:
+def _tables(speaker: Speaker, now_ns: int) -> dict[str, _Json]:
     from fabric.report import frr_bgp  # noqa: PLC0415
 
     return {"summary": frr_bgp.summary(speaker, now_ns), "neighbors": frr_bgp.neighbors(speaker, now_ns),
             "ipv4": frr_bgp.ipv4(speaker), "evpn": frr_bgp.evpn(speaker)}
 
 
-def _print(tables: dict[str, object], *, as_json: bool) -> None:
+def _print(tables: dict[str, _Json], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(tables, indent=2))
         return
     from fabric.report import control_tables  # noqa: PLC0415
     from fabric.report.text import console_for, print_document  # noqa: PLC0415
 
+    shown = {"summary": tables["summary"], "ipv4": _received(tables["ipv4"]), "evpn": _received(tables["evpn"])}
     renderers = {"summary": control_tables.summary, "ipv4": control_tables.routes, "evpn": control_tables.evpn_routes}
     for name, render in renderers.items():
-        document = render({"this end": tables[name]}, "when the session was ended")  # type: ignore[dict-item]
-        print_document(document, console_for(sys.stdout), _ROWS)
+        print_document(render({"received": shown[name]}, "when the session ended"), console_for(sys.stdout), _ROWS)
+
+
+def _received(table: _Json) -> _Json:
+    """A table without the routes of this end."""
+    from fabric.report.frr_bgp import by_distinguisher  # noqa: PLC0415
+
+    if "routes" in table:
+        return {**table, "routes": {name: paths for name, paths in table["routes"].items() if not _ours(paths)}}
+    left = {rd: {name: route for name, route in routes.items() if name == "rd" or not _ours(route["paths"])}
+            for rd, routes in by_distinguisher(table).items()}
+    left = {rd: routes for rd, routes in left.items() if len(routes) > 1}
+    paths = [len(route["paths"]) for routes in left.values() for name, route in routes.items() if name != "rd"]
+    return {**left, "numPrefix": len(paths), "totalPrefix": sum(paths)}
+
+
+def _ours(paths: Sequence[_Json]) -> bool:
+    return all(path["peerId"] == "(unspec)" for path in paths)

@@ -67,6 +67,8 @@ class Network:
         self._order = 0
         self.dark: set[tuple[int, int]] = set()
         """(router, data-plane port) without light."""
+        self.on_delivery: Callable[[int, Transport, int, bytes], None] | None = None
+        """Sees every delivery of BGP messages: (now_ns, transport, side that receives, bytes). For captures."""
         self._active: dict[tuple[int, str], tuple[int, int]] = {}
         """(VNI, MAC) -> (router, data-plane port) at which the endpoint last spoke."""
         self._boot_all()
@@ -194,6 +196,8 @@ class Network:
     def _deliver(self, transport: Transport, side: int, generation: int, data: bytes) -> None:
         if transport.open_at[side] != generation:
             return
+        if self.on_delivery is not None:
+            self.on_delivery(self.now_ns, transport, side, data)
         switch = self.switches[transport.routers[side]]
         self.perform(switch, switch.speaker.received(transport.names[side], data, self.now_ns))
 

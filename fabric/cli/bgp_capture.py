@@ -1,0 +1,56 @@
+"""``fabric bgp capture``: BGP messages of a scenario's switches as a pcapng file, from their cold start on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from fabric.errors import FabricError, InputErrors, Problem
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("source", metavar="SOURCE", type=Path, help="scenario file with routing: bgp, or a run of one")
+    parser.add_argument("-o", "--out", metavar="FILE", type=Path, required=True, help="pcapng file to write")
+    parser.add_argument("--node", metavar="NODE", help="sessions of this switch only (default: all)")
+    parser.add_argument("--until", metavar="TIME", help="up to this simulated time, such as 20ms (default: the start, "
+                                                        "when all has converged)")
+    parser.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",
+                        help="override one value of the scenario; repeatable")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the control plane, write the file, say what is in it."""
+    from fabric.capture.bgp import SessionCapture  # noqa: PLC0415  --help must not load scapy
+    from fabric.control.network import Network  # noqa: PLC0415
+    from fabric.report.subject import load_subject, moment, node_called  # noqa: PLC0415
+    from fabric.topology.addressing import addressing, mac_text  # noqa: PLC0415
+    from fabric.units import PS_PER_NS  # noqa: PLC0415
+
+    until_ns = moment(args.until) // PS_PER_NS
+    subject = load_subject(args.source, args.sets)
+    problems: list[Problem] = []
+    node = None if args.node is None else node_called(subject.fabric, args.node, "switch", problems, "--node")
+    if problems:
+        raise InputErrors("options", problems)
+    control = subject.compiled.control
+    if control is None:
+        raise FabricError(f"{subject.compiled.name} has no control plane: its routing is shortest-path",
+                          "give it `routing: bgp`, or --set routing=bgp")
+    network = Network(control.plan, control.config, control.seed)
+    macs = addressing(subject.fabric).port_mac
+    row = None if node is None else control.plan.by_name[node.name].row
+    capture = SessionCapture(network, args.out, lambda interface: mac_text(macs[interface.port]), row)
+    try:
+        network.converge()
+        network.schedule(control.events)
+        network.advance(until_ns)
+    finally:
+        capture.close()
+    if args.json:
+        print(json.dumps({"file": str(args.out), "messages": capture.messages, "run_starts_at_ns": network.epoch_ns}))
+    else:
+        print(f"{capture.messages:,} messages in {args.out}; the run's time 0 is {network.epoch_ns / 1e9:.6f} s there.")
+    return 0

@@ -1,0 +1,80 @@
+"""A scenario's BGP sessions as tshark reads them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabric.capture.bgp import SessionCapture
+from fabric.control.config import ControlConfig
+from fabric.control.events import CableDown, CableUp
+from fabric.control.network import Network
+from fabric.control.plan import Tenant, plan_of
+from fabric.topology.addressing import addressing
+from fabric.topology.registry import build_topology
+from fabric.topology.spec import LeafSpineSpec
+
+S = 1_000_000_000
+pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["numbered", "unnumbered"])
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, bool]:
+    fabric = build_topology(LeafSpineSpec.model_validate({
+        "kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
+        "fabric_rate": "100G"}), Path())
+    config = ControlConfig(unnumbered=request.param)
+    tenants = [Tenant("all", 10_000, tuple(host.id for host in fabric.hosts))]
+    network = Network(plan_of(fabric, addressing(fabric), config, tenants), config)
+    path = tmp_path_factory.mktemp("capture") / "bgp.pcapng"
+    capture = SessionCapture(network, path, lambda interface: f"02:00:00:00:00:{interface.row:02x}")
+    network.converge()
+    network.schedule([CableDown(S, 0), CableUp(2 * S, 0)])
+    network.advance(8 * S)
+    capture.close()
+    return path, capture.messages, request.param
+
+
+def fields(path: Path, wanted: str, *names: str) -> list[list[str]]:
+    """Fields of the frames that a display filter lets through, of each message in them."""
+    words = [word for name in names for word in ("-e", name)]
+    text = subprocess.run(["tshark", "-r", str(path), "-Y", wanted, "-T", "fields", *words], capture_output=True,
+                          text=True, check=True, timeout=60).stdout
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def test_nothing_is_malformed_and_no_segment_is_missing(written: tuple[Path, int, bool]) -> None:
+    path, _, _ = written
+    assert fields(path, "_ws.malformed || tcp.analysis.flags || tcp.checksum.status == 0", "frame.number") == []
+    assert fields(path, "_ws.expert.severity >= 0x600000", "frame.number") == []            # warnings and errors
+
+
+def test_tshark_counts_the_messages_that_were_delivered(written: tuple[Path, int, bool]) -> None:
+    path, messages, _ = written
+    types = ",".join(row[0] for row in fields(path, "bgp", "bgp.type")).split(",")
+    assert len(types) == messages
+    assert types.count("1") == 2 * (4 + 1)              # an OPEN of each side: four cables, and one that came back
+    assert len(fields(path, "tcp.flags.syn == 1 && tcp.flags.ack == 0", "frame.number")) == 5
+
+
+def test_tshark_reads_evpn_routes_of_both_kinds(written: tuple[Path, int, bool]) -> None:
+    path, _, unnumbered = written
+    kinds = {kind for row in fields(path, "bgp.evpn.nlri", "bgp.evpn.nlri.rt") for kind in row[0].split(",")}
+    assert kinds == {"2", "3"}
+    assert bool(fields(path, "ipv6", "frame.number")) == unnumbered
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fabric.cli.main import main
+
+    file = tmp_path / "out.pcapng"
+    scenario = str(Path(__file__).parents[2] / "scenarios" / "bgp-spine-failure.yml")
+    assert main(["bgp", "capture", scenario, "-o", str(file), "--node", "leaf1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    types = ",".join(row[0] for row in fields(file, "bgp", "bgp.type")).split(",")
+    assert said["messages"] == len(types)
+    assert main(["bgp", "capture", scenario, "-o", str(file), "--node", "leaf9"]) == 2
