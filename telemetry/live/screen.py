@@ -33,11 +33,16 @@ from telemetry.live.shown import (
 )
 
 _KEYS: Final = """\
-space      pause, or let time go on          f   break something: faults of a scenario
-+ or =     twice as fast                     c   change a configuration
-- or _     half as fast                      /   show only rows with a text; Escape shows all
-s          sort by the next column           t   whole pause trees, or one line each
-tab        ports, queues, incidents          q   quit; the run goes on
+space   pause, or let time go on
++ -     twice as fast, half as fast
+s       sort by the next column
+tab     ports, queues, pause trees
+/       only rows with a text
+esc     all rows again
+f       break something
+c       change a configuration
+t       whole trees, or one line each
+q       quit; the run goes on
 """
 
 

@@ -97,8 +97,13 @@ def incident_text(incident: Row) -> str:
     """One pause tree on one line."""
     until = "now" if incident["open"] else time_text(incident["until_seconds"])
     return (f"{incident['text']}  {time_text(incident['since_seconds'])} to {until}, {incident['depth']} deep, "
-            f"{len(incident['hosts'])} hosts and {len(incident['switches'])} switches stood still for "
+            f"{_count(incident['hosts'], 'host', 'hosts')} and {_count(incident['switches'], 'switch', 'switches')} "
+            f"stood still for "
             f"{time_text(incident['paused_seconds'])} of port time")
+
+
+def _count(names: Sequence[str], one: str, many: str) -> str:
+    return f"{len(names)} {one if len(names) == 1 else many}"
 
 
 def tree_lines(incident: Row) -> list[str]:
