@@ -46,6 +46,8 @@ class Interface:
     """Row of the interface at the other end."""
     port: int
     """Row of the port in the data plane."""
+    mac: str = ""
+    """MAC address of the port, from which its link-local address follows; needed for unnumbered sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ def _wiring(fabric: Fabric, addresses: Addressing, row_of: Mapping[int, int]) ->
             continue
         first = len(interfaces)
         interfaces += [Interface(first + side, row_of[port.node], port.name, int(addresses.port_ip[port.id]),
-                                 int(addresses.port_prefix_len[port.id]), len(cables), first + 1 - side, port.id)
+                                 int(addresses.port_prefix_len[port.id]), len(cables), first + 1 - side, port.id,
+                                 mac_text(addresses.port_mac[port.id]))
                        for side, port in enumerate(ends)]
         cables.append(Cable(len(cables), first, first + 1, max(link.delay_ps // PS_PER_NS, 1), link.id))
     return interfaces, cables

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from fabric.control.config import NS_PER_S, ControlConfig, Design
 from fabric.control.plan import ControlPlan, Interface, Router
+from fabric.overlay.addresses import mac_packed
 from fabric.overlay.evpn_nlri import EVPN
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.config import Neighbor, PeerFamily, SpeakerConfig
@@ -35,8 +36,9 @@ def peer_name(plan: ControlPlan, interface: Interface, config: ControlConfig) ->
 
 
 def link_local(interface: Interface) -> str:
-    """The interface's IPv6 link-local address: fe80::/64 and its row, unique in the fabric (RFC 4291 section 2.5.6)."""
-    return f"fe80::{interface.row + 1:x}"
+    """The interface's IPv6 link-local address: fe80::/64 and the modified EUI-64 of its MAC (RFC 4291 appendix A)."""
+    mac = mac_packed(interface.mac)
+    return str(IPv6Address(b"\xfe\x80" + bytes(6) + bytes([mac[0] ^ 2]) + mac[1:3] + b"\xff\xfe" + mac[3:]))
 
 
 def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, policies: Mapping[PolicyKey, Policy],

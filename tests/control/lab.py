@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.control import events as e
-from fabric.control.config import ControlConfig
+from fabric.control.config import Bfd, ControlConfig
 from fabric.control.network import Network
 from fabric.control.plan import Cable, ControlPlan, Endpoint, Interface, Router, VniPlan
 from fabric.control.switch import Switch
@@ -48,7 +48,8 @@ def plan_of_lab(topology: Json, stages: list[Json]) -> ControlPlan:
         for side, end in enumerate("ab"):
             address = IPv4Interface(link[f"{end}_ip"])
             interfaces.append(Interface(first + side, row_of[link[end]], link[f"{end}_if"], int(address.ip),
-                                        address.network.prefixlen, len(cables), first + 1 - side, first + side))
+                                        address.network.prefixlen, len(cables), first + 1 - side, first + side,
+                                        link[f"{end}_mac"]))
         cables.append(Cable(len(cables), first, first + 1, 1000, len(cables)))
     routers = [Router(
         row, node["name"], node["asn"], number(node["router_id"]), number(node["loopback"]),
@@ -66,7 +67,8 @@ def plan_of_lab(topology: Json, stages: list[Json]) -> ControlPlan:
 
 def config_of_lab(topology: Json) -> ControlConfig:
     options = topology["options"]
-    return ControlConfig(max_paths=options["maximum_paths"], multipath_relax=options["multipath_relax"])
+    return ControlConfig(max_paths=options["maximum_paths"], multipath_relax=options["multipath_relax"],
+                         unnumbered=options["unnumbered"], bfd=Bfd() if options["bfd"] else None)
 
 
 def play(lab: Path) -> Iterator[tuple[str, Network]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv6Address
+
 import pytest
 
 from fabric.control import events as e
@@ -107,3 +109,14 @@ def test_every_switch_has_addresses_of_its_own_cables_only() -> None:
     here = world(leaves=3, spines=2)
     for interface in here.plan.interfaces:
         assert interface.port in _ports(here, here.plan.routers[interface.router].name)
+
+
+def test_unnumbered_sessions_have_the_link_local_addresses_that_a_kernel_makes_of_their_macs() -> None:
+    here = world(config=UNNUMBERED)
+    peer = here.network().switches[here.row("leaf1")].speaker.config.neighbors[0]
+    interface = here.plan.interfaces[here.plan.by_name["leaf1"].interfaces[0]]
+    assert interface.mac.startswith("02:00:")
+    first, rest = interface.mac.split(":")[:3], interface.mac.split(":")[3:]
+    eui = "".join(["00", *first[1:], "ff", "fe", *rest])
+    assert peer.local_address == str(IPv6Address(bytes.fromhex("fe80" + "00" * 6 + eui)))
+    assert peer.name == interface.name
