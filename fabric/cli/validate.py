@@ -6,6 +6,7 @@ import argparse
 import logging
 import sys
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain, list, or judge."""
     style = _checked(args)
     if args.explain or args.list:
-        _write(args.output, _catalogue(args.explain, style))
+        _write(args.output, _catalogue(args.explain, style), style)
         return 0
     from fabric.configs.pgtable import HeadroomTables  # noqa: PLC0415  --list needs no parser
 
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         old.fibs = {name: table for name, table in network.fibs.items() if name in old.devices}
         verdict = compare(validate(old, suppressions=rules, only=only), verdict, changes(old, network))
     limit = _limit(args.fail_on)
-    _write(args.output, _rendered(verdict, style, limit, everything=args.all))
+    _write(args.output, _rendered(verdict, style, limit, everything=args.all), style)
     return EXIT_FINDING if limit is not None and verdict.reaches(limit) else 0
 
 
@@ -205,11 +206,14 @@ def _rendered(verdict: Verdict, style: str, limit: Severity | None, *, everythin
     return render_page.as_html(verdict) if style == "html" else render_page.as_markdown(verdict)
 
 
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        sys.stdout.write(text)
-    else:
-        path.write_text(text, encoding="utf-8")
+def _write(path: Path | None, text: str, style: str) -> None:
+    """Text in the terminal's encoding, other formats in UTF-8; what has no form there (arrows, odd names) escaped."""
+    if path is not None:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding=None if style == "text" else "utf-8", errors="backslashreplace")
+    sys.stdout.write(text)
 
 
 def _dscp(text: str) -> int:

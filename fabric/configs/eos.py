@@ -9,11 +9,10 @@ Source: EOS user manual, "Quality of Service and Traffic Management"; AVD's eos_
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
 from fabric.configs.eos_mmu import cell_bytes, model_of, read_mmu
-from fabric.configs.model import Binding, Curve, Device, Port, Scheduler, Watchdog, Wred
+from fabric.configs.model import Binding, Curve, Device, Port, Scheduler, Watchdog, Wred, name_of_file
 from fabric.configs.textconfig import Line, TextReader, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -25,7 +24,7 @@ _SPEED: Final = re.compile(r"(?:forced |auto )?(\d+)g(?:full)?(?:-(\d+))?")
 
 def parse_eos(text: str, file: str) -> Device:
     """One running-config."""
-    reader = TextReader(text, file, Path(file).stem, "eos")
+    reader = TextReader(text, file, name_of_file(file), "eos")
     device = reader.device
     device.hwsku = model_of(text)
     dscp = {value: value // 8 for value in range(64)}

@@ -134,7 +134,8 @@ def propagation_terms(asic: Asic, speed_mbps: int, cable_m: int, port_mtu: int,
     rule = ("3.8 KB, older than the quanta" if asic.peer_bytes is not None
             else ("2 x " if twice == 2 else "") + "pause quanta of 802.3 annex 31B x 64 B")
     terms = [Term("local frame", float(port_mtu), "port MTU: the pause frame waits for it"),
-             Term("cable, both ways", cable, "2 x length x rate / 198e6 m/s"),
+             Term("cable, both ways", cable, "2 x length x rate / 198e6 m/s" + (
+                 "" if asic.cable_divisor == 8000 else f", bits over {asic.cable_divisor} as the script has it")),
              Term("gearbox, both ends", 2.0 * gearbox_bytes, "2 x gearbox delay"),
              Term("MAC and PHY", MAC_PHY_BYTES, "0.8 KB"),
              Term("peer response", peer, rule)]

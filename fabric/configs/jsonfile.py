@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from fabric.configs.model import Where
@@ -17,12 +18,33 @@ from fabric.errors import InputErrors, Problem
 MAX_BYTES: Final = 64 * 2**20
 """A CONFIG_DB of a 512-port switch has some 2 MB."""
 _LINE_DEPTH: Final = 4
+_SHOWN: Final = 20
+_SURROGATE: Final = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
 _MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:\n]')
 
 
 def refuse(file: str, text: str, hint: str, stage: str = "configuration") -> InputErrors:
     """One problem with a whole file."""
     return InputErrors(stage, [Problem(file, text, hint)])
+
+
+def first_few(problems: Sequence[Problem], file: str, question: str) -> list[Problem]:
+    """The first twenty, and how many there are besides: a file of another kind is refused once, not line by line."""
+    more = len(problems) - _SHOWN
+    return [*problems[:_SHOWN], *([Problem(file, f"and {more} more like these", question)] if more > 0 else [])]
+
+
+def refuse_surrogates(value: Any, text: str, file: str) -> None:  # noqa: ANN401
+    """Refuse escapes that stand for half a character: no file, terminal or page can hold one (RFC 8259 section 8.2)."""
+    escape = _SURROGATE.search(text)
+    if escape is None:
+        return
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, escape.start()) + 1
+        raise refuse(f"{file}:{line}", "an escape such as \\ud800 stands for half a character", "write the character "
+                     "itself") from error
 
 
 class JsonText:
@@ -42,6 +64,7 @@ class JsonText:
         except (RecursionError, ValueError) as error:
             what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
             raise refuse(file, f"not readable: {what}", "a CONFIG_DB has three levels and short numbers") from error
+        refuse_surrogates(self.value, text, file)
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -98,10 +121,21 @@ class JsonText:
         return lines
 
 
+def read_file(path: Path, limit: int = MAX_BYTES) -> str:
+    """A file's text; of what never ends (a device, a pipe) no more than the limit. Raises InputErrors."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise refuse(str(path), f"cannot be read: {error.strerror or error}", "check the name and the permissions"
+                     ) from error
+    return read_text(data, str(path), limit)
+
+
 def read_text(data: bytes, file: str, limit: int = MAX_BYTES) -> str:
     """Decode a file's bytes. Raises InputErrors for what is no text or too much of it."""
     if len(data) > limit:
-        raise refuse(file, f"{len(data)} bytes are more than {limit}", "give one file per switch")
+        raise refuse(file, f"it has more than {limit} bytes", "give one file per switch")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -6,13 +6,14 @@ links unless others were named. The language of a file is told by its content, n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
-from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, read_text, refuse
+from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, first_few, read_file, refuse
 from fabric.configs.lldp import merge, parse_lldp
 from fabric.configs.model import Device, Place, Unread
 from fabric.configs.network import Cable, Host, Network, join, links_of_neighbors, parse_hosts, parse_links
@@ -28,6 +29,8 @@ SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
 _HOSTS: Final = frozenset(("hosts",))
 _LINKS: Final = frozenset(("topology", "links"))
 _MAX_FILES: Final = 10_000
+_SILENT: Final = frozenset((".md", ".ini"))
+"""Endings of what lies beside configurations on purpose: a README, headroom tables."""
 
 
 def parse_device(text: str, file: str) -> Device:
@@ -37,26 +40,26 @@ def parse_device(text: str, file: str) -> Device:
 
 def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: Path | None = None,
                  fibs: Sequence[Path] = (), tables: HeadroomTables | None = None) -> Network:
-    """Read every file. Raises InputErrors with every unreadable file, OSError for one that is not there."""
-    files, found = _files(configs)
+    """Read every file. Raises InputErrors with everything that cannot be read."""
+    files, found, others = _files(configs)
     links, hosts = links or found.get("links"), hosts or found.get("hosts")
     problems: list[Problem] = []
     devices = []
-    others: list[Unread] = []
+    frr: list[Unread] = []
     for path in files:
         try:
-            text = read_text(path.read_bytes(), str(path))
+            text = read_file(path)
             if is_frr(text):
-                others.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
+                frr.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
             else:
                 devices.append(parse_device(text, str(path)))
         except InputErrors as error:
             problems += error.problems
     named, doubles = join(devices)
     problems += doubles
-    if others and not named and not problems:
+    if frr and not named and not problems:
         problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
-    network = Network(named, tables=tables or HeadroomTables(), unread=tuple(others))
+    network = Network(named, tables=tables or HeadroomTables(), unread=(*frr, *others))
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
@@ -122,7 +125,7 @@ def _cables_of_links(network: Network) -> None:
 
 def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
     """The value of a JSON or YAML file, and its lines."""
-    text = read_text(path.read_bytes(), str(path), MAX_BYTES if path.suffix == ".json" else YAML_MAX_BYTES)
+    text = read_file(path, MAX_BYTES if path.suffix == ".json" else YAML_MAX_BYTES)
     source: JsonText | YamlText = (JsonText if path.suffix == ".json" else YamlText)(text, str(path))
     if source.duplicates:
         where, first, second = source.duplicates[0]
@@ -143,7 +146,7 @@ def _hosts(path: Path) -> tuple[dict[str, Host], Host | None]:
             parse_hosts(value, lines, str(item))              # its own problems, with its own lines
             merged.update(value)
     for item in files:
-        text = read_text(item.read_bytes(), str(item), YAML_MAX_BYTES)
+        text = read_file(item, YAML_MAX_BYTES)
         if is_mlnx_qos(text):
             merged[item.stem] = {**merged.get(item.stem, {}), **parse_mlnx_qos(text, str(item))}
         elif item.name.split(".")[0].lower() not in _HOSTS:
@@ -174,32 +177,45 @@ def _fibs(paths: Sequence[Path], known: dict[str, Device]) -> dict[str, tuple[Ro
     if paths and not files:
         problems.append(Problem(str(paths[0]), "no .json file in this folder", "one per switch: SWITCH.json"))
     if problems:
-        raise InputErrors("FIB", problems)
+        raise InputErrors("FIB", first_few(problems, str(paths[0]), "are these forwarding tables?"))
     return found
 
 
-def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path]]:
+def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path], list[Unread]]:
+    """Configurations; hosts and links that lie beside them; and what else is there, which nothing reads."""
     files: list[Path] = []
     found: dict[str, Path] = {}
+    others: list[Unread] = []
+    problems: list[Problem] = []
     for path in configs:
         if not path.is_dir():
             files.append(path)
             continue
-        inside = sorted(it for it in path.iterdir() if it.suffix.lower() in SUFFIXES and it.is_file())
-        for item in inside:
+        inside = sorted(it for it in path.iterdir() if not it.name.startswith(".") and not it.is_dir())
+        known = [it for it in inside if it.suffix.lower() in SUFFIXES]
+        others += [Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(
+            sorted(SUFFIXES))) for it in inside if it not in known and it.suffix.lower() not in _SILENT]
+        for item in known:
             word = item.name.split(".")[0].lower()
-            if word in _HOSTS:
+            if not item.is_file():
+                problems.append(Problem(str(item), "is a link that leads nowhere, or no regular file",
+                                        "repair or remove it: its switch would be missing from the verdict"))
+            elif word in _HOSTS:
                 found["hosts"] = item
             elif word in _LINKS:
                 found["links"] = item
             else:
                 files.append(item)
-        if not inside:
-            raise refuse(str(path), "no configuration file in this folder",
-                         "files end in " + ", ".join(sorted(SUFFIXES)))
+        if not known:
+            below = sorted(it for it in path.iterdir() if it.is_dir() and not it.name.startswith("."))
+            problems.append(Problem(str(path), "no configuration file in this folder", (
+                f"it has folders: name them, as in {path}/*" if below
+                else "files end in " + ", ".join(sorted(SUFFIXES)))))
     if len(files) > _MAX_FILES:
         raise refuse(str(configs[0]), f"{len(files)} files are more than {_MAX_FILES}", "validate one fabric at a time")
-    doubles = sorted({str(path) for path in files if files.count(path) > 1}) if len(files) < 500 else []
-    if doubles:
-        raise InputErrors("options", [Problem(path, "is given twice", "name it once") for path in doubles])
-    return files, found
+    counts = Counter(map(str, files))
+    if twice := sorted(name for name, count in counts.items() if count > 1):
+        raise InputErrors("options", [Problem(name, "is given twice", "name it once") for name in twice])
+    if problems:
+        raise InputErrors("configuration", problems)
+    return files, found, others

@@ -12,13 +12,23 @@ has asked for a pause, not the level at which it asks (saibuffer.h, XOFF_TH).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Protocol
+
+_GENERIC: Final = frozenset(("config_db", "startup", "startup-config", "running-config"))
+"""Names that a switch itself gives its configuration: they say nothing of which switch it is."""
 
 Where = tuple[str, ...]
 """Path of a construct or field in its file, outermost first."""
 
 DEFAULT_MTU: Final = 9100
 """PORT.mtu where a SONiC file does not say (sonic-port.yang)."""
+
+
+def name_of_file(file: str) -> str:
+    """A switch's name where its configuration has none: the file's, or the folder's of 'leaf1/config_db.json'."""
+    path = Path(file)
+    return path.parent.name if path.stem in _GENERIC and path.parent.name else path.stem
 
 
 class Locator(Protocol):

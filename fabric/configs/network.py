@@ -6,10 +6,11 @@ containerlab topology or a netlab one. Host settings come from a mapping of host
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
+from fabric.configs.jsonfile import first_few
 from fabric.configs.model import Device, Place, Port, Unread
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.routes import Route
@@ -116,7 +117,7 @@ def parse_hosts(value: Any, lines: Any, file: str) -> tuple[dict[str, Host], Hos
         own = settings if name == "default" or not isinstance(default, dict) else {**default, **settings}
         found[str(name)] = _host(str(name), own, place, problems)
     if problems:
-        raise InputErrors("hosts", list(dict.fromkeys(problems)))
+        raise InputErrors("hosts", first_few(list(dict.fromkeys(problems)), file, "is this a file of host settings?"))
     return {name: host for name, host in found.items() if name != "default"}, found.get("default")
 
 
@@ -177,9 +178,21 @@ def parse_links(value: Any, lines: Any, file: str) -> tuple[Cable, ...]:  # noqa
                                     "metres", "write length_m: 40"))
             continue
         cables.append(Cable(ends[0], ends[1], place, length))
+    problems += _twice(cables)
     if problems:
-        raise InputErrors("links", problems)
+        raise InputErrors("links", first_few(problems, file, "is this a file of links?"))
     return tuple(cables)
+
+
+def _twice(cables: Iterable[Cable]) -> Iterator[Problem]:
+    """Ends that are in two links, or in one twice: a port has one cable."""
+    seen: dict[End, Cable] = {}
+    for cable in cables:
+        for end in (cable.a, cable.b):
+            if end in seen and end[1]:
+                first = "both ends of this link" if seen[end] is cable else f"in two links, first on line {seen[end].place.line}"
+                yield Problem(str(cable.place), f"{':'.join(end)} is {first}", "a port has one cable: remove one")
+            seen.setdefault(end, cable)
 
 
 def _ends(row: Any) -> tuple[End, End] | None:  # noqa: ANN401

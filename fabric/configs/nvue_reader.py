@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from fabric.configs.jsonfile import JsonText
-from fabric.configs.model import Defect, Device, Unread, Where
+from fabric.configs.model import Defect, Device, Unread, Where, name_of_file
 from fabric.configs.nvue_commands import Commands
 from fabric.configs.yamlfile import YamlText
 
@@ -37,7 +36,7 @@ class Reader:
                 header = row["header"]
         self._keys: dict[str, list[str]] = {}
         self._written: dict[str, Any] = {}
-        self.device = Device(Path(file).stem, file, "nvue", source)
+        self.device = Device(name_of_file(file), file, "nvue", source)
         self.device.hwsku = str(header.get("model", ""))
 
     def at(self, *path: str) -> dict[str, Any]:

@@ -8,10 +8,19 @@ lies above the pause threshold in it. Source: Cisco Nexus 9000 NX-OS Quality of 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Final
 
-from fabric.configs.model import Binding, BufferProfile, Curve, Device, Pool, Scheduler, Watchdog, Wred
+from fabric.configs.model import (
+    Binding,
+    BufferProfile,
+    Curve,
+    Device,
+    Pool,
+    Scheduler,
+    Watchdog,
+    Wred,
+    name_of_file,
+)
 from fabric.configs.textconfig import Line, TextReader, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -27,7 +36,7 @@ _POLL_MS: Final = 100
 
 def parse_nxos(text: str, file: str) -> Device:
     """One running-config."""
-    reader = TextReader(text, file, Path(file).stem, "nxos")
+    reader = TextReader(text, file, name_of_file(file), "nxos")
     device, root = reader.device, reader.root
     groups = _classes(reader)
     reader.map_("tc_to_queue", "qos-group", reader.lines.note(("class-map",), 1), {n: n for n in range(8)})

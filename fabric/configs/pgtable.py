@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric.configs.headroom import Row
-from fabric.configs.jsonfile import read_text
+from fabric.configs.jsonfile import first_few, read_file
 from fabric.configs.platforms import Platform, find_platform
 from fabric.errors import InputErrors, Problem
 
 _CABLE = re.compile(r"([0-9]{1,7})m")
 _COLUMNS = 6
-_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,7 @@ def parse_table(text: str, file: str) -> HeadroomTable:
     if not table.rows and not problems:
         problems.append(Problem(file, "no row of a headroom table in it", "give the switch's pg_profile_lookup.ini"))
     if problems:
-        more = [Problem(file, f"and {len(problems) - _SHOWN} more lines like these", "is this a headroom table?")]
-        raise InputErrors("headroom table", problems[:_SHOWN] + (more if len(problems) > _SHOWN else []))
+        raise InputErrors("headroom table", first_few(problems, file, "is this a headroom table?"))
     return table
 
 
@@ -90,7 +88,10 @@ class HeadroomTables:
         default: HeadroomTable | None = None
         for argument in arguments:
             hwsku, equals, path = argument.rpartition("=")
-            table = parse_table(read_text(Path(path).read_bytes(), path), path)
+            if not path or (equals and not hwsku):
+                raise InputErrors("options", [Problem("--pg-profile-lookup", f"'{argument}' names no "
+                                                      + ("file" if not path else "HWSKU"), "write HWSKU=FILE or FILE")])
+            table = parse_table(read_file(Path(path)), path)
             if (hwsku in by_hwsku) if equals else default is not None:
                 text = f"two tables for {hwsku or 'every switch'}"
                 raise InputErrors("options", [Problem("--pg-profile-lookup", text, "give one, or write HWSKU=FILE")])

@@ -8,7 +8,6 @@ Sources: sonic-yang-models; sonic-swss orchagent/qosorch.cpp, pfcwdorch.cpp.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, Final, cast
 
 from fabric.configs.jsonfile import JsonText, refuse
@@ -25,10 +24,11 @@ from fabric.configs.model import (
     Vlan,
     Watchdog,
     Wred,
+    name_of_file,
 )
 from fabric.configs.sonic_musts import check_musts
 from fabric.configs.sonic_routing import read_routing
-from fabric.configs.sonic_rows import Rows, Value
+from fabric.configs.sonic_rows import Rows, Value, meant
 from fabric.configs.sonic_schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
 
 _CABLE: Final = re.compile(r"([0-9]{1,7})m")
@@ -48,7 +48,7 @@ def parse_sonic(source: JsonText, file: str) -> Device:
     if not is_config_db(source.value):
         raise refuse(file, "no table of a CONFIG_DB in it", "give `sonic-cfggen -d --print-data` or "
                      "/etc/sonic/config_db.json; hosts and links have options of their own")
-    device = Device(Path(file).stem, file, "sonic", source)
+    device = Device(name_of_file(file), file, "sonic", source)
     rows = Rows(source.value, device)
     for where, first, second in source.duplicates:
         rows.defect("R8", where, "|".join(where), f"is given twice, on lines {first} and {second}; the last one wins")
@@ -69,7 +69,7 @@ def parse_sonic(source: JsonText, file: str) -> Device:
                     "and older")
     for name in rows.names:
         if name not in _READ:
-            rows.unread((name,), f"table {name[:60]}")
+            rows.unread((name,), f"table {name[:60]}{meant(name, _READ)}")
     return device
 
 
@@ -261,6 +261,9 @@ def _overlay(rows: Rows, device: Device) -> None:
     routed = {key.partition("|")[0] for key in rows.keys("VLAN_INTERFACE")}
     for key, where, fields in rows.rows("VLAN"):
         device.vlans[key] = Vlan(key, where, _int(fields, "mtu"), routed=key in routed)
+    for key, where, _ in rows.rows("SUPPRESS_VLAN_NEIGH"):
+        if key not in device.vlans:
+            rows.defect("R1", where, f"SUPPRESS_VLAN_NEIGH|{key}", f"VLAN '{key[:40]}' is not in the file")
     for key, where, _ in rows.rows("VLAN_MEMBER"):
         name, _, member = key.partition("|")
         vlan = device.vlans.get(name)

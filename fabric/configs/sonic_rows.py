@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final
 
 from fabric.configs.model import Defect, Device, Unread, Where
@@ -18,10 +20,18 @@ _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _INDEX: Final = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?")
 _PRIORITIES: Final = re.compile(r"(?:[0-7](?:,[0-7])*)?")
 _NULL: Final = "NULL"
+_CLOSE: Final = 0.88
 MAX_DEFECTS: Final = 10_000
 """Of one kind of one file; a file with more is broken as a whole and says so with these."""
 
 Value = int | str | tuple[str, ...]
+
+
+@lru_cache(maxsize=1000)
+def meant(word: str, known: frozenset[str]) -> str:
+    """' (did you mean ...?)' for a word that is one slip away from a known one."""
+    close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
+    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 class Rows:
@@ -93,7 +103,7 @@ class Rows:
                     if found is not None:
                         clean[field] = found
                 elif not free and field not in ignored and field != _NULL:
-                    self.unread((*where, name), f"field '{name[:60]}' of {table}")
+                    self.unread((*where, name), f"field '{name[:60]}' of {table}{meant(field, frozenset(rules))}")
             yield key, where, clean
 
     def value(self, rule: Rule, value: Any, where: Where, name: str, field: str) -> Value | None:  # noqa: ANN401

@@ -122,6 +122,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
     "VXLAN_EVPN_NVO": {"source_vtep": Rule("ref", table="VXLAN_TUNNEL")},
     "VLAN": {"vlanid": Rule("int", 1, 4094), "mtu": Rule("int", 1, 9216), "members": Rule("list")},
     "VLAN_MEMBER": {"tagging_mode": Rule("choice", choices=("tagged", "untagged", "priority_tagged"))},
+    "SUPPRESS_VLAN_NEIGH": {"suppress": _ON_OFF},
     "VLAN_INTERFACE": {},
     "PORTCHANNEL_MEMBER": {},
     "SWITCH_HASH": {

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from fabric.configs.jsonfile import FixedLines, refuse
+from fabric.configs.jsonfile import FixedLines, refuse, refuse_surrogates
 from fabric.configs.model import Where
 
 MAX_BYTES: Final = 8 * 2**20
@@ -34,6 +34,7 @@ class YamlText:
         except (yaml.YAMLError, RecursionError) as error:
             raise refuse(file, "not YAML: " + str(error).splitlines()[0][:100], "give plain nested mappings") from error
         self.value: Any = None if node is None else self._build(node, (), 0)
+        refuse_surrogates(self.value, text, file)
 
     def line(self, where: Where) -> int:
         """The line of a path, or of the longest part of it that is there."""

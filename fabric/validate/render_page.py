@@ -16,7 +16,10 @@ table{border-collapse:collapse;width:100%;margin:.5rem 0}td,th{text-align:left;v
 border-bottom:1px solid #ddd;overflow-wrap:anywhere}th{font-weight:600;font-size:.9em}code,pre{font-size:.85em}
 pre{background:#f5f5f5;padding:.5rem;overflow-x:auto}p{margin:.3rem 0}b.error{color:#b00020}b.warn{color:#a86200}
 b.info{color:#3a6ea5}nav td{padding:.1rem .6rem}
+nav td:nth-child(-n+2){white-space:nowrap}
 section table{table-layout:fixed}th:nth-child(1){width:11%}th:nth-child(2){width:27%}small{color:#666}
+@media(max-width:40rem){section th{display:none}section td{display:block;padding:.1rem 0;border:0}
+section td:last-child{padding-bottom:.5rem;border-bottom:1px solid #ddd}section{padding:.2rem .6rem}}
 @media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#252525}td,th{border-color:#444}
 a{color:#8ab4f8}small{color:#999}b.error{color:#ff6b6b}b.warn{color:#ffb347}b.info{color:#8ab4f8}}"""
 _EVIDENCE: Final = 6

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -251,7 +254,7 @@ def test_checks_are_named_in_any_case_and_by_family(folder: Path, capsys: pytest
 def test_a_file_that_is_no_table_is_not_refused_line_by_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(folder), "--pg-profile-lookup", str(folder / "leaf1.json")]) == 2
     err = capsys.readouterr().err
-    assert "more lines like these" in err
+    assert "more like these" in err
     assert err.count("is no row of a headroom table") == 20
 
 
@@ -303,3 +306,118 @@ def test_a_second_mistake_at_the_same_object_is_new(folder: Path, tmp_path: Path
     found = json.loads(capsys.readouterr().out)
     assert {it["text"] for it in found["findings"]} == {"RoCE is in priority 3 here, the host has PFC on 4"}
     assert found["known"] == 4
+
+
+@pytest.mark.parametrize("option", ["--hosts", "--links", "--fib", "--suppress"])
+def test_a_configuration_given_for_another_file_is_not_refused_line_by_line(
+        option: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(folder), option, str(folder / "leaf1.json")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) < 50
+
+
+def test_a_file_that_never_ends_is_refused_after_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "/dev/zero"]) == 2
+    assert "more than 67108864 bytes" in capsys.readouterr().err
+
+
+def test_half_a_character_is_refused_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "leaf1.json").write_text('{"PORT":\n {"\\ud800": {"speed": "1"}}}', encoding="utf-8")
+    (folder / "leaf2.json").write_text('{"PORT":\n {"Ethernet0": {"alias": "\\ud83d\\ude00"}}}', encoding="utf-8")
+    (folder / "hosts.json").unlink()
+    (folder / "hosts.yml").write_text('default:\n  nic: "\\ud800"\n', encoding="utf-8")
+    assert main(["validate", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert "leaf1.json:2: an escape such as" in err
+    assert "hosts.yml:2: an escape such as" in err
+    assert "leaf2.json" not in err
+
+
+def test_a_link_that_leads_nowhere_is_no_switch_left_out_in_silence(folder: Path,
+                                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "leaf1.json").unlink()
+    (folder / "leaf1.json").symlink_to("gone.json")
+    (folder / "leaf2.json").unlink()
+    (folder / "leaf2.json").symlink_to("leaf2.json")
+    assert main(["validate", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert all(f"{name}: is a link that leads nowhere" in err.replace(str(folder) + "/", "")
+               for name in ("leaf1.json", "leaf2.json"))
+
+
+def test_a_file_of_another_ending_is_named_and_a_hidden_one_is_not(folder: Path,
+                                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("leaf3.bak", "README.md", ".pre-commit-config.yaml"):
+        (folder / name).write_text("repos: []", encoding="utf-8")
+    assert main(["validate", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert "not understood: file 'leaf3.bak'" in out
+    assert "README" not in out
+    assert "(1 place not understood)" in out
+
+
+def test_a_folder_per_switch_names_the_switches(folder: Path, tmp_path: Path,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("leaf1", "leaf2"):
+        tables = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        del tables["DEVICE_METADATA"]["localhost"]["hostname"]
+        (tmp_path / "tree" / name).mkdir(parents=True)
+        (tmp_path / "tree" / name / "config_db.json").write_text(json.dumps(tables), encoding="utf-8")
+    assert main(["validate", str(tmp_path / "tree")]) == 2
+    assert "name them, as in" in capsys.readouterr().err
+    main(["validate", *(str(tmp_path / "tree" / name) for name in ("leaf1", "leaf2")), "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["switches"] == 2
+    assert {it["device"] for it in report["findings"]} <= {"leaf1", "leaf2"}
+
+
+def test_a_port_has_one_cable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "links.yml").write_text(
+        "links:\n- {a: [leaf1, Ethernet16], b: [spine1, Ethernet8]}\n- {a: [leaf1, Ethernet16], b: [spine2, Ethernet8]}"
+        "\n- {a: [leaf2, Ethernet16], b: [leaf2, Ethernet16]}\n", encoding="utf-8")
+    assert main(["validate", str(folder)]) == 2
+    err = capsys.readouterr().err
+    assert "links.yml:3: leaf1:Ethernet16 is in two links, first on line 2" in err
+    assert "links.yml:4: leaf2:Ethernet16 is both ends of this link" in err
+
+
+def test_a_slip_in_the_name_of_a_table_or_field_is_guessed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, leaf1={"BUFER_PG": {"Ethernet0|3": {}}, "PFC_WD": {"Ethernet0": {"restoration_tim": "200"}},
+                         "NTP_SERVER": {"10.0.0.1": {}}})
+    main(["validate", str(folder)])
+    out = capsys.readouterr().out
+    assert "table BUFER_PG (did you mean 'BUFFER_PG'?)" in out
+    assert "(did you mean 'restoration_time'?)" in out
+    assert "table NTP_SERVER (" + str(folder) in out
+
+
+def test_a_terminal_without_arrows_gets_escapes_and_no_traceback(folder: Path) -> None:
+    write(folder, leaf1={"PORT_QOS_MAP": {"Ethernet16": {"pfc_enable": ""}}})
+    for style in ("text", "json"):
+        done = subprocess.run([sys.executable, "-c", "from fabric.cli.main import entry; entry()", "validate",
+                               str(folder), "--format", style], capture_output=True, check=False,
+                              env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        assert done.returncode == 1, done.stderr
+        assert b"leaf1:Ethernet16" in done.stdout
+        assert not done.stderr
+    assert "↔" in done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize("argument", ["X=", "=table.ini"])
+def test_a_headroom_table_without_name_or_file_is_refused(argument: str, folder: Path,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(folder), "--pg-profile-lookup", argument]) == 2
+    assert "write HWSKU=FILE or FILE" in capsys.readouterr().err
+
+
+def test_tofinos_cable_term_says_how_its_script_divides(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["headroom", "--speed", "400G", "--cable", "40m", "--platform", "as9516"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if "198e6" in line)
+    assert "19729" in line
+    assert "bits over 8192" in line
+
+
+def test_suppressed_neighbours_of_an_unknown_vlan_are_a_dangling_reference(folder: Path,
+                                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    write(folder, leaf1={"SUPPRESS_VLAN_NEIGH": {"Vlan7": {"suppress": "on"}}})
+    assert main(["validate", str(folder), "--only", "R1"]) == 1
+    assert "SUPPRESS_VLAN_NEIGH|Vlan7" in capsys.readouterr().out
