@@ -190,8 +190,9 @@ def _twice(cables: Iterable[Cable]) -> Iterator[Problem]:
     for cable in cables:
         for end in (cable.a, cable.b):
             if end in seen and end[1]:
-                first = "both ends of this link" if seen[end] is cable else f"in two links, first on line {seen[end].place.line}"
-                yield Problem(str(cable.place), f"{':'.join(end)} is {first}", "a port has one cable: remove one")
+                what = "both ends of this link" if seen[end] is cable else (
+                    f"in two links, first on line {seen[end].place.line}")
+                yield Problem(str(cable.place), f"{':'.join(end)} is {what}", "a port has one cable: remove one")
             seen.setdefault(end, cable)
 
 
