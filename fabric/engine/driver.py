@@ -168,19 +168,29 @@ class Emulator:
         return [*edits, *(_Reroute(moment) for moment in sorted(moments))]
 
     def _apply_due(self) -> None:
+        """Everything dated now, in order; routes in a row are written together."""
+        self._collect_events()
+        most = len(self.state.trace) // self._threads // 2
         while self._next_edit_ps() <= self.now_ps:
-            edit = self._edits[self._applied]
-            self._collect_events()
-            if not isinstance(edit, _Reroute):
-                log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
-            self._apply(edit)
-            self._applied += 1
+            routes: list[tuple[int, int, tuple[int, ...]]] = []
+            while self._next_edit_ps() <= self.now_ps and int(self.state.threads[0]["trace_count"]) < most:
+                edit = self._edits[self._applied]
+                if routes and not isinstance(edit, FibRoute):
+                    break
+                if not isinstance(edit, _Reroute):
+                    log_row(self.state, edit.time_ps, 0, EventKind.EDIT, NO_PORT, self._applied)
+                self._applied += 1
+                if isinstance(edit, FibRoute):
+                    routes.append((edit.switch, edit.host, edit.ports))
+                else:
+                    self._apply(edit)
+            self.state = self._fib.edit(self.state, routes)
+            if int(self.state.threads[0]["trace_count"]) >= most:
+                self._collect_events()
 
     def _apply(self, edit: Edit) -> None:
         if isinstance(edit, _Reroute):
             self._reroute()
-        elif isinstance(edit, FibRoute):
-            self.state = self._fib.edit(self.state, [(edit.switch, edit.host, edit.ports)])
         elif isinstance(edit, FloodList):
             self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
         else:

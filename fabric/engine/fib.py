@@ -79,6 +79,8 @@ class FibWriter:
 
     def _grown(self, state: State) -> State:
         known = len(state.groups) if self._known(state) else 0
+        if known == len(self._first) > 0:
+            return state
         groups, members = rows(max(len(self._first), 1), GROUP), rows(max(len(self._members), 1), MEMBER)
         groups["first"][: len(self._first)] = self._first
         groups["count"][: len(self._first)] = np.diff([*self._first, len(self._members)])
