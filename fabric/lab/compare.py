@@ -1,0 +1,122 @@
+"""Where a real fabric and the model of it differ, row by row; and a scenario's events played to both, side by side.
+
+Times are not compared (docs/performance.md and the control plane's own figures have them): after each event both are
+given time to settle, and what they hold then is compared.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from fabric.control.config import ControlConfig
+from fabric.control.events import ControlEvent
+from fabric.control.network import Network
+from fabric.control.plan import ControlPlan
+from fabric.lab.laboratory import Laboratory
+from fabric.lab.modelled import model
+from fabric.lab.observed import observe
+from fabric.lab.tables import TITLES, Json, Tables
+
+NS_PER_S: Final = 1_000_000_000
+SETTLE_S: Final = 30.0
+"""How long a real fabric may take until its tables are the model's: start-up and link recovery need a few seconds."""
+_POLL_S: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row that differs. None: there is none on that side."""
+
+    node: str
+    table: str
+    key: str
+    real: Any
+    modelled: Any
+
+    @property
+    def by_order(self) -> bool:
+        """Whether only paths that nobody uses differ: which of equal routes a neighbour heard first decides whether it
+        announces a longer one besides, so two runs of one and the same real fabric differ so, too.
+        """
+        return self.table == "bgp_ipv4" and _used(self.real) == _used(self.modelled) != []
+
+    def __str__(self) -> str:
+        return (f"{self.node} {self.table} {self.key}: real {json.dumps(self.real)}, "
+                f"model {json.dumps(self.modelled)}")
+
+
+def _used(paths: Sequence[Json] | None) -> list[Json]:
+    return [path for path in paths or () if path["used"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What was found after one event, or after the start."""
+
+    what: str
+    rows: int
+    """Rows that were compared, all switches together."""
+    differences: tuple[Row, ...]
+    by_order: tuple[Row, ...]
+    """Rows in which only unused paths differ, Row.by_order."""
+    settled_s: float
+    """Wall time from the event to equal tables, or until patience ended."""
+
+
+def differences(real: Mapping[str, Tables], modelled: Mapping[str, Tables]) -> Iterator[Row]:
+    """Every row that is not on both sides, or not the same."""
+    for node in modelled:
+        for table in TITLES:
+            ours, theirs = modelled[node].get(table, {}), real[node].get(table, {})
+            yield from (Row(node, table, key, theirs.get(key), ours.get(key))
+                        for key in sorted({*ours, *theirs}) if theirs.get(key) != ours.get(key))
+
+
+def count_rows(tables: Mapping[str, Tables]) -> int:
+    """Rows of all tables of all switches."""
+    return sum(len(rows) for by_name in tables.values() for rows in by_name.values())
+
+
+def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[ControlEvent]], *,
+            settle_s: float = SETTLE_S, tell: Callable[[str], None] = lambda _: None) -> Iterator[Stage]:
+    """Compare after the start of a laboratory, and after each group of events.
+
+    Events of a group happen together, but as far apart as their times say, where those are a second or more.
+    """
+    network = Network(plan, config)
+    network.converge()
+    yield _settle(lab, network, "start", settle_s)
+    at_ns = NS_PER_S
+    for group in groups:
+        what = ", ".join(map(_words, group))
+        tell(what)
+        last_ns = first_ns = group[0].time_ns
+        for event in group:
+            time.sleep((event.time_ns - last_ns) / NS_PER_S)
+            last_ns = event.time_ns
+            lab.happen(event)
+        network.schedule([replace(event, time_ns=at_ns + event.time_ns - first_ns) for event in group])
+        at_ns += last_ns - first_ns + 60 * NS_PER_S
+        network.advance(at_ns - NS_PER_S)
+        yield _settle(lab, network, what, settle_s)
+
+
+def _words(event: ControlEvent) -> str:
+    facts = ", ".join(f"{name} {getattr(event, name)}" for name in type(event).__dataclass_fields__
+                      if name not in {"time_ns", "data_port"})
+    return f"{type(event).__name__}({facts})"
+
+
+def _settle(lab: Laboratory, network: Network, what: str, settle_s: float) -> Stage:
+    modelled, began_s = model(network), time.monotonic()
+    while True:
+        rows = tuple(differences(observe(lab), modelled))
+        found = tuple(row for row in rows if not row.by_order)
+        passed_s = time.monotonic() - began_s
+        if not found or passed_s > settle_s:
+            return Stage(what, count_rows(modelled), found, tuple(row for row in rows if row.by_order), passed_s)
+        time.sleep(_POLL_S)

@@ -1,0 +1,217 @@
+"""A whole fabric in real kernels: a namespace per switch and host, FRR in each switch, VXLAN in each leaf.
+
+    with Laboratory(plan, config, "name") as lab:
+        lab.up()                    namespaces, cables, daemons, gratuitous ARP of every host
+        lab.happen(event)           a dated event of the control plane, now
+        lab.daemons["leaf1"].show("show bgp summary json")
+
+Behind the context everything is gone: daemons, namespaces, files. `keep()` leaves it to another process to `adopt()`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Self
+
+from fabric.capture.overlay import arp_frame
+from fabric.control import events as e
+from fabric.control.config import ControlConfig
+from fabric.control.plan import ControlPlan, Endpoint, Router, VniPlan
+from fabric.control.speakers import address_text
+from fabric.errors import FabricError
+from fabric.lab import blueprint
+from fabric.lab.frr import PROGRAMS, Daemons
+from fabric.lab.netns import Namespace, Namespaces, require
+from fabric.overlay.arp import ArpPacket, Operation
+from fabric.overlay.config import VniConfig
+
+RUN: Final = Path("/run/fabric-lab")
+AGEING_CS: Final = 10_000_000
+"""Of bridges: hosts here say nothing for long, and must not be forgotten meanwhile (the model's VTEPs do not age)."""
+_NEIGHBOR_AGE_S: Final = 86_400
+_NO_MAC: Final = "00:00:00:00:00:00"
+
+
+class Laboratory:
+    """One fabric. Raises InputErrors where the plan or this machine does not allow one."""
+
+    def __init__(self, plan: ControlPlan, config: ControlConfig, name: str) -> None:
+        blueprint.check(plan, config)
+        require((*PROGRAMS, "ip", "bridge"))
+        self.plan = plan
+        self.name = name
+        self.folder = RUN / name
+        self.daemons: dict[str, Daemons] = {}
+        self._config = config
+        self._spaces = Namespaces(f"fabric-{name}")
+        self._attached: dict[tuple[int, str], str] = {}
+        """(leaf, port) -> interface of the host behind it."""
+        self._interfaces: dict[str, int] = {}
+        """Host -> number of its newest interface."""
+        self._kept = self._ours = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours and not self._kept:
+            self.down()
+
+    def __getitem__(self, node: str) -> Namespace:
+        return self._spaces[node]
+
+    # -- up and down ------------------------------------------------------------------------------------------------
+
+    def up(self) -> None:
+        """Build and start everything; sessions are still to come up. Raises: FabricError."""
+        if self.folder.exists():
+            raise FabricError(f"the laboratory {self.name} runs already, or was not ended", "fabric lab down ends it")
+        self.folder.mkdir(parents=True)
+        self._ours = True
+        for router in self.plan.routers:
+            self._switch(self._spaces.add(router.name), router)
+        for a, b in blueprint.interface_ends(self.plan):
+            ends = [(self.plan.routers[it.router].name, it.name) for it in (a, b)]
+            self._spaces.cable(*ends[0], *ends[1])
+            for (node, interface), it in zip(ends, (a, b), strict=True):
+                self[node].address(interface, address_text(it.address), it.prefix_len)
+        for endpoint in self.plan.endpoints:
+            self._host(endpoint)
+        for router in self.plan.routers:
+            daemons = self.daemons[router.name] = Daemons(self[router.name], self.folder / router.name)
+            daemons.start(blueprint.zebra_config(router), blueprint.bgpd_config(self.plan, router, self._config))
+        for endpoint in self.plan.endpoints:
+            row, port, _ = endpoint.attachments[0]
+            self.announce(endpoint.mac, endpoint.ip, row, port)
+
+    def down(self) -> None:
+        """End the daemons, remove namespaces and files. Nothing happens to what is gone already."""
+        for daemons in self.daemons.values():
+            daemons.end()
+        self.daemons.clear()
+        self._spaces.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep(self) -> None:
+        """Let everything run on behind the context."""
+        self._kept = True
+        self._spaces.keep()
+
+    def adopt(self) -> Self:
+        """Take over what an earlier process kept. Raises: FabricError where there is nothing."""
+        if not self.folder.exists():
+            raise FabricError(f"no laboratory {self.name} runs here", "fabric lab up starts it")
+        self._spaces.adopt()
+        self._kept = False
+        self.daemons = {it.name: Daemons(self[it.name], self.folder / it.name) for it in self.plan.routers
+                        if it.name in self._spaces.names()}
+        return self
+
+    # -- devices ----------------------------------------------------------------------------------------------------
+
+    def _quiet(self, space: Namespace) -> None:
+        """No IPv6: its own chatter would teach bridges what no host said."""
+        for scope in ("all", "default"):
+            space.sysctl(f"net/ipv6/conf/{scope}/disable_ipv6", 1)
+
+    def _switch(self, space: Namespace, router: Router) -> None:
+        self._quiet(space)
+        for key, value in (("net/ipv4/ip_forward", 1), ("net/ipv4/conf/all/rp_filter", 0),
+                           ("net/ipv4/conf/default/rp_filter", 0), ("net/ipv4/fib_multipath_hash_policy", 1)):
+            space.sysctl(key, value)
+        space.address("lo", address_text(router.loopback), 32)
+        for vni in router.vnis:
+            self._vni(space, vni, router)
+
+    @staticmethod
+    def _vni(space: Namespace, plan: VniPlan, router: Router) -> None:
+        """A bridge that is VLAN-unaware, and one VXLAN device in it; BGP learns, the VXLAN port does not."""
+        names = VniConfig(plan.vni)
+        bridge, vxlan = names.bridge_name, names.vxlan_name
+        # A MAC of its own: one that follows its ports changes with them, and the kernel forgets its neighbours then.
+        mac = ":".join(f"{byte:02x}" for byte in b"\x02\xbe" + plan.vni.to_bytes(3, "big") + bytes([router.row & 255]))
+        space.add(bridge, "bridge", address=mac, br_ageing_time=AGEING_CS, br_mcast_snooping=0)
+        space.add(vxlan, "vxlan", vxlan_id=plan.vni, vxlan_local=address_text(router.loopback),
+                  vxlan_port=blueprint.VXLAN_PORT, vxlan_learning=False, vxlan_tos=blueprint.VXLAN_TOS)
+        space.set(vxlan, master=space.index(bridge))
+        space.set_port(vxlan, learning=0, neigh_suppress=int(plan.suppress_arp))
+        # A bridge without an address learns neighbours from gratuitous ARP only, and only if told to.
+        space.sysctl(f"net/ipv4/conf/{bridge}/arp_accept", 1)
+        space.sysctl(f"net/ipv4/neigh/{bridge}/gc_stale_time", _NEIGHBOR_AGE_S)
+        space.up(vxlan)
+        space.up(bridge)
+
+    def _host(self, endpoint: Endpoint) -> None:
+        self._quiet(self._spaces.add(endpoint.name))
+        for row, port, _ in endpoint.attachments:
+            self._attach(endpoint, row, port)
+        subnet = blueprint.subnet_of([it for it in self.plan.endpoints if it.vni == endpoint.vni])
+        self[endpoint.name].address("eth0", endpoint.ip, subnet.prefixlen)
+
+    def _attach(self, endpoint: Endpoint, row: int, port: str) -> None:
+        """A cable from a host to a port of a leaf, in the bridge of the host's VNI."""
+        leaf, host = self[self.plan.routers[row].name], self[endpoint.name]
+        number = self._interfaces[endpoint.name] = self._interfaces.get(endpoint.name, -1) + 1
+        interface = f"eth{number}"
+        leaf.add(port, "veth", peer={"ifname": interface, "net_ns_fd": host.name, "address": endpoint.mac})
+        leaf.set(port, master=leaf.index(VniConfig(endpoint.vni).bridge_name))
+        leaf.up(port)
+        host.up(interface)
+        self._attached[row, port] = f"{endpoint.name}:{interface}"
+
+    def announce(self, mac: str, ip: str, row: int, port: str) -> None:
+        """A gratuitous ARP request of the host behind a port of a leaf (RFC 5227 section 3)."""
+        host, _, interface = self._attached[row, port].partition(":")
+        frame = arp_frame(ArpPacket(Operation.REQUEST, mac, ip, _NO_MAC, ip))
+        with self[host].inside(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
+            sock.bind((interface, 0))
+            sock.send(frame)
+
+    # -- events -----------------------------------------------------------------------------------------------------
+
+    def happen(self, event: e.ControlEvent) -> None:
+        """Let an event of the control plane happen now. Raises: FabricError where there is no way to do it here."""
+        act = _ACTS.get(type(event))
+        if act is None:
+            raise FabricError(f"{type(event).__name__} has no counterpart in a laboratory",
+                              f"known are {', '.join(sorted(it.__name__ for it in _ACTS))}")
+        act(self, event)
+
+    def _carrier(self, event: e.CableDown | e.CableUp) -> None:
+        """As an operator at the cable's `a` end: the other end loses carrier."""
+        interface = self.plan.interfaces[self.plan.cables[event.cable].a]
+        space = self[self.plan.routers[interface.router].name]
+        (space.down if isinstance(event, e.CableDown) else space.up)(interface.name)
+
+    def _seen(self, event: e.HostSeen) -> None:
+        """Make before break: a new cable with the same MAC where there is none yet, the old one stays."""
+        endpoint = next(it for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac))
+        if (event.router, event.port) not in self._attached:
+            self._attach(endpoint, event.router, event.port)
+        if event.arp:
+            self.announce(event.mac, event.ip, event.router, event.port)
+
+    def _gone(self, event: e.HostGone) -> None:
+        host = next(it.name for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac))
+        for (row, port), there in list(self._attached.items()):
+            if row == event.router and there.startswith(f"{host}:"):
+                self[self.plan.routers[row].name].delete(port)
+                del self._attached[row, port]
+
+    def _drain(self, event: e.Drain) -> None:
+        router = self.plan.routers[event.router]
+        self.daemons[router.name].configure(f"router bgp {router.asn}",
+                                            f"{'' if event.on else 'no '}bgp graceful-shutdown")
+
+    def _shutdown(self, event: e.Shutdown) -> None:
+        router = self.plan.routers[event.router]
+        self.daemons[router.name].configure(f"router bgp {router.asn}", "neighbor FABRIC shutdown")
+
+
+_ACTS: Final[Mapping[type, Callable[..., None]]] = {
+    e.CableDown: Laboratory._carrier, e.CableUp: Laboratory._carrier, e.HostSeen: Laboratory._seen,  # noqa: SLF001
+    e.HostGone: Laboratory._gone, e.Drain: Laboratory._drain, e.Shutdown: Laboratory._shutdown,  # noqa: SLF001
+}
