@@ -42,11 +42,15 @@ class WallClock:
         return datetime.fromtimestamp(self.start_ms / MS_PER_S, UTC)
 
 
+def latest_start_ms(now_ms: int, end_ns: int, time_scale: float) -> int:
+    """The moment from which a run ends now."""
+    return now_ms + round(end_ns * time_scale) // -NS_PER_MS
+
+
 def latest_safe_start_ms(now_ms: int, end_ns: int, time_scale: float) -> int:
     """The last full hour from which a run ends before the hours that Prometheus keeps to itself."""
-    span_ms = -(-round(end_ns * time_scale) // NS_PER_MS)
     hour_ms = 3600 * MS_PER_S
-    return (now_ms - HEAD_MS - span_ms) // hour_ms * hour_ms
+    return latest_start_ms(now_ms - HEAD_MS, end_ns, time_scale) // hour_ms * hour_ms
 
 
 def scraped(times_ns: NDArray[np.int64], clock: WallClock, interval_ms: int | None) -> NDArray[np.int64]:

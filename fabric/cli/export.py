@@ -1,4 +1,6 @@
-"""``fabric export openmetrics|events|parquet|dashboards``: a finished run for Prometheus, log stores and notebooks."""
+"""``fabric export openmetrics|remote-write|events|parquet|dashboards``: a finished run for Prometheus, log stores and
+notebooks; dashboards for Grafana.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
     from collections.abc import Iterator
 
     from fabric.report.rundir import RunDir
-    from telemetry.export import Recording
+    from telemetry.export import Recording, Written
     from telemetry.export_clock import WallClock
 
 DEFAULT_TIME_SCALE = 15_000.0
@@ -39,39 +41,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "because Prometheus' clock has milliseconds. Then:\n"
         "  promtool tsdb create-blocks-from openmetrics FILE DATA\n"
         "and let Prometheus run on DATA (docs/howto/backfill.md).")
+    pushed = actions.add_parser("remote-write", help="the same, sent to what takes Prometheus remote write")
+    pushed.add_argument("url", metavar="URL", help="the receiver, such as http://127.0.0.1:9090/api/v1/write")
     events = actions.add_parser("events", help="the event log as JSON lines, as log stores take it")
     table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
     boards = actions.add_parser("dashboards", help="the dashboards for Grafana")
-    for action in (metrics, events, table):
+    for action in (metrics, pushed, events, table):
         action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     for action in (metrics, events):
         action.add_argument("--out", metavar="FILE", type=Path, help="where to write (default: standard output)")
+    for action in (metrics, pushed, events):
         action.add_argument("--time-scale", metavar="RATIO", type=float, default=DEFAULT_TIME_SCALE,
                             help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
                                  "which the committed rules are written)")
+        ends = "that now is its end" if action is pushed else (
+            "the last full hour from which the run ends 3 h ago, as Prometheus' own block holds these hours")
         action.add_argument("--start", metavar="RFC3339",
-                            help="where on the wall simulated time begins, such as 2026-01-31T12:00:00Z (default: the "
-                                 "last full hour from which the run ends 3 h ago; Prometheus' own block holds these)")
-    metrics.add_argument("--scrape-interval", metavar="TIME",
-                         help="keep only what a scraper at this interval would have had, such as 15s (default: every "
-                              "sample of the run)")
-    metrics.add_argument("--label", metavar="NAME=VALUE", action="append", default=[], dest="labels",
-                         help="label of every series, as a scrape adds them (default job=fabric and instance=the run's "
-                              "name); repeatable")
-    metrics.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
-                         help="what the polls of a real exporter would have had of it, at --time-scale (default "
-                              "ideal); the instance is then NAME:EXPORTER")
+                            help="where on the wall simulated time begins, such as 2026-01-31T12:00:00Z (default: "
+                                 f"{ends})")
+    for action in (metrics, pushed):
+        action.add_argument("--scrape-interval", metavar="TIME",
+                            help="keep only what a scraper at this interval would have had, such as 15s (default: "
+                                 "every sample of the run)")
+        action.add_argument("--label", metavar="NAME=VALUE", action="append", default=[], dest="labels",
+                            help="label of every series, as a scrape adds them (default job=fabric and instance=the "
+                                 "run's name); repeatable")
+        action.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
+                            help="what the polls of a real exporter would have had of it, at --time-scale (default "
+                                 "ideal); the instance is then NAME:EXPORTER")
     table.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
     boards.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for one JSON file a dashboard")
     boards.add_argument("--runbooks", metavar="URL",
                         help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)")
-    for action in (metrics, events, table, boards):
+    for action in (metrics, pushed, events, table, boards):
         action.add_argument("--json", action="store_true", help="say what was written as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do one action."""
-    actions = {"openmetrics": _openmetrics, "events": _events, "parquet": _parquet,
+    actions = {"openmetrics": _openmetrics, "remote-write": _remote_write, "events": _events, "parquet": _parquet,
                "dashboards": _dashboards}
     return actions[args.action](args)
 
@@ -86,11 +94,34 @@ def _openmetrics(args: argparse.Namespace) -> int:
     recording = _recording(args, interval_ms, labels)
     with _output(args.out) as out:
         written = write_openmetrics(recording, out)
-    told = {"series": written.series, "samples": written.samples, "time_scale": args.time_scale,
-            "start": _rfc3339(written.first_ms), "end": _rfc3339(written.last_ms), "labels": recording.target}
-    where = f"{written.samples:,} samples of {written.series:,} series"
-    _say(args, told, f"{where}, {_stretched(recording.clock)}, until {_rfc3339(written.last_ms)}")
+    _say(args, *_told(recording, written))
     return 0
+
+
+def _remote_write(args: argparse.Namespace) -> int:
+    problems = _clock_problems(args)
+    interval_ms, labels = _interval_ms(args, problems), _labels(args, problems)
+    if not args.url.startswith(("http://", "https://")):
+        problems.append(Problem("URL", f"{args.url!r} is no address to write to",
+                                "give one such as http://127.0.0.1:9090/api/v1/write"))
+    if problems:
+        raise InputErrors("options", problems)
+    from telemetry.remote_write import post_to, send_recording  # noqa: PLC0415  pyarrow, numpy and the catalogue
+
+    recording = _recording(args, interval_ms, labels)
+    told, text = _told(recording, send_recording(recording, post_to(args.url)))
+    print(json.dumps({"written": args.url} | told) if args.json else f"{args.url}: {text}")
+    return 0
+
+
+def _told(recording: Recording, written: Written) -> tuple[dict[str, object], str]:
+    """What came of it, for a program and for people."""
+    end = _rfc3339(written.last_ms)
+    told: dict[str, object] = {
+        "series": written.series, "samples": written.samples, "time_scale": recording.clock.time_scale,
+        "start": _rfc3339(written.first_ms), "end": end, "labels": recording.target}
+    return told, (f"{written.samples:,} samples of {written.series:,} series, {_stretched(recording.clock)}, "
+                  f"until {end}")
 
 
 def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[str, str]) -> Recording:
@@ -173,7 +204,7 @@ def _clock_problems(args: argparse.Namespace) -> list[Problem]:
             if named.tzinfo is None:
                 problems.append(Problem("--start", f"{args.start} has no time zone",
                                         f"write {named.isoformat()}Z for UTC"))
-    if args.out is None and args.json:
+    if args.action != "remote-write" and args.out is None and args.json:
         problems.append(Problem("--json", "needs --out: standard output is the export itself", "name a file"))
     return problems
 
@@ -203,10 +234,11 @@ def _labels(args: argparse.Namespace, problems: list[Problem]) -> dict[str, str]
 
 
 def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
-    from telemetry.export_clock import WallClock, latest_safe_start_ms  # noqa: PLC0415
+    from telemetry.export_clock import WallClock, latest_safe_start_ms, latest_start_ms  # noqa: PLC0415
 
     if args.start is None:
-        return WallClock(latest_safe_start_ms(int(time.time() * MS_PER_S), end_ns, args.time_scale), args.time_scale)
+        latest = latest_start_ms if args.action == "remote-write" else latest_safe_start_ms
+        return WallClock(latest(int(time.time() * MS_PER_S), end_ns, args.time_scale), args.time_scale)
     return WallClock(round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S), args.time_scale)
 
 

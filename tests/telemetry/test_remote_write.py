@@ -1,0 +1,143 @@
+"""Remote write: a real Prometheus takes a run, in order, with the ends of its series; who is busy is asked again."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from fabric.cli.main import main
+from fabric.cli.recorded import store_of
+from fabric.report.rundir import RunDir
+from telemetry.export import Recording
+from telemetry.export_clock import WallClock
+from telemetry.remote_write import ATTEMPTS, SLICE_MS, RemoteWriteError, post_to, send_recording
+from telemetry.store import Store
+from tests.telemetry.programs import get, prometheus
+
+Capture = pytest.CaptureFixture[str]
+START = "2026-01-31T12:00:00Z"
+START_S = 1769860800
+RECEIVER = "--web.enable-remote-write-receiver"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Path:
+    """Five milliseconds of a storm."""
+    out = tmp_path_factory.mktemp("remote-write") / "storm"
+    assert main(["run", str(repo_root / "scenarios/pause-storm.yml"), "--out", str(out), "--quiet", "--until", "5ms"]
+                ) == 0
+    return out
+
+
+def pushed(url: str, run: Path, *options: str) -> int:
+    return main(["export", "remote-write", f"{url}/api/v1/write", str(run), "--start", START, *options])
+
+
+@pytest.mark.parametrize("scale", [15_000, 2_000_000])
+def test_prometheus_gives_back_every_value(run: Path, tmp_path: Path, scale: int) -> None:
+    """At the greater scale a run lasts hours, which Prometheus takes only in order of time."""
+    store = store_of(RunDir.open(run))
+    with prometheus(tmp_path / "prometheus", "global: {}\n", RECEIVER, "--storage.tsdb.retention.time=100y") as url:
+        assert pushed(url, run, "--time-scale", str(scale)) == 0
+        end_ns = int(store.times_ns[-1])
+        at_s = START_S + end_ns * scale / 10**9
+        assert scale < 10**6 or (at_s - START_S) * 1000 > 10 * SLICE_MS
+        for metric in ("fabric_port_receive_bytes_total", "fabric_queue_watermark_bytes", "fabric_pfc_paused",
+                       "fabric_flow_completion_seconds_bucket", "fabric_run_info"):
+            asked = urlencode({"query": f"{metric}[{at_s - START_S + 1:.0f}s]", "time": f"{at_s}"})
+            found = {tuple(sorted(it["metric"].items())): [float(value) for _, value in it["values"]]
+                     for it in get(f"{url}/api/v1/query?{asked}")["data"]["result"]}
+            target = [("__name__", metric), ("instance", "pause-storm"), ("job", "fabric")]
+            assert found == {tuple(sorted([*target, *labels])): value.tolist()
+                             for labels, (_, value) in store.series(metric).items()}
+
+
+def test_a_series_that_ended_is_not_shown_afterwards(run: Path, tmp_path: Path) -> None:
+    store = store_of(RunDir.open(run))
+    causes = store.series("fabric_pfc_pause_cause_info")
+    labels, (time_ns, _) = next(it for it in causes.items() if it[1][0][-1] < store.times_ns[-1])
+    last_s = START_S + int(time_ns[-1]) * 15_000 / 10**9
+    mine = ", ".join(f'{name}="{value}"' for name, value in labels)
+    with prometheus(tmp_path / "prometheus", "global: {}\n", RECEIVER, "--storage.tsdb.retention.time=100y") as url:
+        assert pushed(url, run) == 0
+        asked = [urlencode({"query": f"fabric_pfc_pause_cause_info{{{mine}}}", "time": at_s})
+                 for at_s in (last_s, last_s + 0.8)]
+        shown = [get(f"{url}/api/v1/query?{it}")["data"]["result"] for it in asked]
+    assert [len(rows) for rows in shown] == [1, 0], "a sample of the run lasts 0.75 s here"
+
+
+def test_a_prometheus_that_takes_none_says_what_is_missing(run: Path, tmp_path: Path, capsys: Capture) -> None:
+    with prometheus(tmp_path / "prometheus", "global: {}\n") as url:
+        capsys.readouterr()
+        assert pushed(url, run) == 2
+    text = capsys.readouterr().err
+    assert "404" in text
+    assert "--web.enable-remote-write-receiver" in text
+
+
+def test_an_address_that_is_none_is_bad_input(run: Path, capsys: Capture) -> None:
+    assert main(["export", "remote-write", "localhost:9090", str(run), "--start", "yesterday"]) == 2
+    text = capsys.readouterr().err
+    assert "URL" in text
+    assert "--start" in text
+
+
+@contextmanager
+def receiver(*statuses: int) -> Iterator[tuple[str, list[bytes]]]:
+    """Answers with these, one after the other, and keeps what it was sent."""
+    bodies: list[bytes] = []
+    answers = list(statuses)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(answers.pop(0))
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/", bodies
+        server.shutdown()
+
+
+def test_a_busy_receiver_is_asked_again_with_the_same_body() -> None:
+    waited: list[float] = []
+    with receiver(503, 429, 204) as (url, bodies):
+        post_to(url, waited.append)(b"request")
+    assert waited == [0.5, 1.0]
+    assert bodies == [pa.compress(b"request", codec="snappy", asbytes=True)] * 3
+
+
+def test_a_refusal_is_final_and_so_is_the_last_attempt() -> None:
+    for statuses in ((400,), (500,) * ATTEMPTS):
+        with receiver(*statuses) as (url, bodies), pytest.raises(RemoteWriteError, match=f"answers {statuses[0]}"):
+            post_to(url, lambda _: None)(b"request")
+        assert len(bodies) == len(statuses)
+
+
+def test_a_request_is_written_as_the_specification_has_it() -> None:
+    store = Store()
+    for number, time_ns in enumerate((0, 1_000_000)):
+        store.begin(time_ns)
+        if number == 0:
+            store.track("fabric_sim_finished").labels.append(())
+            store.track("fabric_sim_finished").append(0, np.array([0], np.int32), np.array([1.0]))
+    sent: list[bytes] = []
+    written = send_recording(Recording(store, WallClock(1000, 1000), np.array([0, 1]), {"job": "j"}), sent.append)
+    name, job = b"\x0a\x1f\x0a\x08__name__\x12\x13fabric_sim_finished", b"\x0a\x08\x0a\x03job\x12\x01j"
+    one, two = (b"\x12\x0c\x09" + struct.pack("<d", 1.0) + b"\x10" + moment for moment in (b"\xe8\x07", b"\xd0\x0f"))
+    series = name + job + one + two
+    assert b"\x0a" + bytes([len(series)]) + series in sent[0]
+    assert (written.series, written.samples) == (2, 4), "fabric_sim_dilation_ratio is the other"
