@@ -20,6 +20,8 @@ _ECN: Final = (r"random-detect ecn minimum-threshold (\d+) (\w+) maximum-thresho
                r"(?: max-mark-probability (\d+))?(?: weight \d+)?")
 _WATCHDOG: Final = "priority-flow-control pause watchdog "
 _SPEED: Final = re.compile(r"(?:forced |auto )?(\d+)g(?:full)?(?:-(\d+))?")
+_ROUTED_MTU, _SWITCHED_MTU = 1500, 9214
+"""Of an interface that states none (EOS User Manual, Ethernet Ports: mtu)."""
 
 
 def parse_eos(text: str, file: str) -> Device:
@@ -91,6 +93,7 @@ def _ms(reader: TextReader, line: Line, text: str) -> int:
 
 
 def _interface(reader: TextReader, line: Line, port: Port) -> None:
+    port.mtu = _ROUTED_MTU if line.has(r"no switchport") else _SWITCHED_MTU
     for child, match in line.find(r"mtu (\d+)"):
         port.mtu = reader.number(child, match[1], 68, 9214, "mtu") or port.mtu
     for child, match in line.find(r"speed (\S+)"):
@@ -105,7 +108,7 @@ def _interface(reader: TextReader, line: Line, port: Port) -> None:
         port.global_pause = True
     for _, match in line.find(r"channel-group (\d+).*"):
         port.lag = f"Port-Channel{match[1]}"
-    for _ in line.find(r"no switchport|description .*|ip address .*|no shutdown|no flowcontrol.*"):
+    for _ in line.find(r"description .*|ip address .*|no shutdown|no flowcontrol.*"):
         pass
 
 

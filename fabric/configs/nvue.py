@@ -27,6 +27,8 @@ _QOS: Final = ("roce", "pfc", "congestion-control", "mapping", "egress-queue-map
 _PORT_QOS: Final = ("pfc", "pfc-watchdog", "mapping", "remark", "egress-scheduler", "congestion-control", "link-pause",
                     "egress-shaper")
 _PORT: Final = ("type", "link", "qos", "description", "ip", "bridge", "evpn", "lldp", "router", "counters")
+_DEFAULT_MTU: Final = 9216
+"""Of a port that states none (Cumulus Linux, Switch Port Attributes: MTU)."""
 _LINK: Final = ("mtu", "speed", "state", "fec", "auto-negotiate", "lanes", "duplex", "breakout")
 _MAX_PORTS: Final = 4096
 T = TypeVar("T")
@@ -242,7 +244,8 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:
     link = reader.at(*path, "link")
     state = link.get("state")
-    port = Port(name, reader.where(*path), admin_up="down" not in (state if isinstance(state, dict) else [state]))
+    port = Port(name, reader.where(*path), mtu=_DEFAULT_MTU,
+                admin_up="down" not in (state if isinstance(state, dict) else [state]))
     if "mtu" in link:
         port.mtu = reader.number((*path, "link", "mtu"), link["mtu"], 552, 9216) or port.mtu
     if "speed" in link and str(link["speed"]) != "auto":

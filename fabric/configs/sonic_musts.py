@@ -1,7 +1,8 @@
 """What a CONFIG_DB must have beside right values: required fields, fields that need or exclude each other, counts.
 
 Sources: `mandatory` and `must` of sonic-yang-models (sonic-buffer-pool, -buffer-profile, -scheduler, -vxlan, -port);
-orchagent where YANG is silent (pfcwdorch.cpp l.318: detection_time; portsorch: a lane belongs to one port).
+orchagent where YANG is silent (pfcwdorch.cpp l.318: detection_time; portsorch: a lane belongs to one port);
+SAI saibuffer.h (SAI_BUFFER_POOL_ATTR_SIZE is mandatory on create).
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def check_musts(rows: Rows, device: Device) -> None:
         if len(rows.keys(table)) > most:
             rows.defect("R9", (table,), table, f"has {len(rows.keys(table))} rows, the switch takes {most}")
     for key, where, fields in rows.raw("BUFFER_POOL"):
+        if "size" not in fields and not device.dynamic_buffers:
+            rows.defect("R9", where, f"BUFFER_POOL|{key}"[:120], "has no size, and only the dynamic buffer model "
+                        "computes one")
         if "percentage" in fields and ("size" in fields or not device.dynamic_buffers):
             rows.defect("R9", (*where, "percentage"), f"BUFFER_POOL|{key}"[:120],
                         "percentage goes without size, and in the dynamic buffer model only")

@@ -200,3 +200,13 @@ def test_a_peer_link_without_pfc_is_found_in_both_languages(text: str, link: str
     found = list(validate(load_network([tmp_path]), only={"P4"}).findings)
     assert [(it.object, link in it.text) for it in found] == [("Ethernet5/1", True)]
     assert found[0].place is not None
+
+
+@pytest.mark.parametrize(("text", "mtu"), [
+    ("qos profile R\ninterface Ethernet1\n   no switchport\n", 1500),
+    ("qos profile R\ninterface Ethernet1\n   speed 400g-8\n", 9214),
+    ("qos profile R\ninterface Ethernet1\n   mtu 9000\n   no switchport\n", 9000),
+    ("nv set interface swp1 link speed 400G\n", 9216)])
+def test_a_port_that_states_no_mtu_has_its_languages_default(text: str, mtu: int) -> None:
+    (port,) = parse_device(text, "leaf1.cfg").ports.values()
+    assert port.mtu == mtu

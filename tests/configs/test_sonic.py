@@ -40,7 +40,7 @@ def test_lists_and_ranges_in_keys_are_spread_over_ports_and_indices() -> None:
 
 def test_references_in_brackets_mean_the_same_as_plain_ones() -> None:
     device = read(one_port(BUFFER_PROFILE={"x": {"pool": "[BUFFER_POOL|p]", "size": "0"}},
-                           BUFFER_POOL={"p": {"type": "ingress", "mode": "dynamic"}},
+                           BUFFER_POOL={"p": {"type": "ingress", "mode": "dynamic", "size": "1000000"}},
                            BUFFER_PG={"Ethernet0|3": {"profile": "[BUFFER_PROFILE|x]"}}))
     assert device.ports["Ethernet0"].groups[3].profile == "x"
     assert device.profiles["x"].pool == "p"
@@ -54,7 +54,7 @@ def test_references_in_brackets_mean_the_same_as_plain_ones() -> None:
     ({"BUFFER_PG": {"Ethernet0|0-999": {"profile": "NULL"}}}, "R5", "0-999"),
     ({"BUFFER_PG": {"Ethernet0": {"profile": "NULL"}}}, "R5", "port|index"),
     ({"BUFFER_PROFILE": {"x": {"pool": "p", "size": "0", "dynamic_th": "8"}},
-      "BUFFER_POOL": {"p": {"type": "ingress", "mode": "dynamic"}}}, "R5", "-8..7"),
+      "BUFFER_POOL": {"p": {"type": "ingress", "mode": "dynamic", "size": "1000000"}}}, "R5", "-8..7"),
     ({"PFC_WD": {"Ethernet0": {"detection_time": "20"}}}, "R5", "100..5000"),
     ({"CABLE_LENGTH": {"AZURE": {"Ethernet0": "40"}}}, "R5", "40m"),
     ({"SCHEDULER": {"s": {"weight": 0}}}, "R5", "1..100"),
@@ -72,7 +72,7 @@ def test_what_the_switch_would_refuse_is_a_defect(tables: dict[str, Any], check:
 
 def test_two_profiles_on_one_group_are_a_defect_and_the_same_one_twice_is_not() -> None:
     profiles = {"a": {"pool": "p", "size": "0"}, "b": {"pool": "p", "size": "0"}}
-    pool = {"p": {"type": "ingress", "mode": "dynamic"}}
+    pool = {"p": {"type": "ingress", "mode": "dynamic", "size": "1000000"}}
     for second, expected in (("b", ["R4"]), ("a", [])):
         device = read(one_port(BUFFER_PROFILE=profiles, BUFFER_POOL=pool, BUFFER_PG={
             "Ethernet0|3-4": {"profile": "a"}, "Ethernet0|3": {"profile": second}}))
@@ -233,7 +233,7 @@ def test_a_shared_headroom_pool_makes_the_private_part_small_without_an_oversubs
     assert profile.size_bytes == profile.xon_bytes < profile.xoff_bytes
 
 
-POOL = {"p": {"type": "ingress", "mode": "dynamic"}}
+POOL = {"p": {"type": "ingress", "mode": "dynamic", "size": "1000000"}}
 
 
 @pytest.mark.parametrize(("tables", "name", "word"), [

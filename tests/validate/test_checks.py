@@ -176,6 +176,15 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
         put("leaf1", "INTERFACE", "Ethernet16|10.1.0.0/31")(f),
         put("spine1", "INTERFACE", "Ethernet8|10.1.0.0/31")(f))),
     ("P2", E, "leaf1", "BGP_NEIGHBOR|10.0.0.1", put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65009")),
+    ("P1", W, "spine1", "leaf1:Ethernet16↔spine1:Ethernet8", lambda f: (
+        put("leaf1", "INTERFACE", "Ethernet16|10.1.0.0/31")(f),
+        put("spine1", "LOOPBACK_INTERFACE", "Loopback0|10.0.0.9/32")(f))),
+    ("P3", W, "leaf1", "BGP_NEIGHBOR|10.0.0.1", put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65000")),
+    ("B7", W, "leaf1", "Ethernet0|3", lambda f: (drop("leaf1", "BUFFER_QUEUE", "Ethernet0|3")(f),
+                                                 put("leaf1", "BUFFER_QUEUE", "Ethernet0|0",
+                                                     profile="egress_lossless_profile")(f))),
+    ("H7", I, "leaf1", "Ethernet16", put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet16=None)),
+    ("L7", I, "leaf1", "Ethernet0", put("leaf1", "PORT", "Ethernet0", admin_status="down")),
     ("P3", E, "leaf1", "BGP_NEIGHBOR|10.0.0.1", lambda f: (
         put("leaf1", "BGP_NEIGHBOR", "10.0.0.1", name="spine1", asn="65000")(f),
         put("spine1", "BGP_NEIGHBOR", "10.0.0.9", name="leaf2", asn="65102")(f))),

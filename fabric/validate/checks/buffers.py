@@ -176,7 +176,8 @@ def egress_cap(device: Device, profile: BufferProfile) -> float | None:
 
 
 @check("B7", E, "a lossless queue may drop before its group pauses",
-       condition="egress limit of a lossless queue >= T(1) + xoff (error: < T of all groups), and no lossy profile",
+       condition="egress limit of a lossless queue >= T(1) + xoff (error: < T of all groups), and no lossy profile; "
+       "a profile of its own where other queues have one (warn)",
        consequence="drops inside the lossless class although PFC works", remedy="bind egress_lossless_profile",
        source="SAI buffer model; shipped egress lossless limits equal the pool")
 def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -185,6 +186,11 @@ def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for _, queue, bound in facts.lossless_queues(line):
             least = facts.smallest_threshold(line.device, queue)
             profile = line.device.profile_of(bound)
+            if line.device.language == "sonic" and (bound is None or bound.profile is None) and any(
+                    it.profile for it in line.port.queues.values()):
+                where = bound.where if bound else line.port.where
+                yield Found(line.device.name, f"{line.port.name}|{queue}", "lossless queue has no buffer profile, "
+                            "other queues of the port have", (shows(line.device, where, "", ""),), W)
             if bound is None or profile is None or "zero" in profile.name:
                 continue
             cap = egress_cap(line.device, profile)

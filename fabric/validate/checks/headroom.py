@@ -209,14 +209,19 @@ def H6(facts: Facts) -> Iterator[Found]:  # noqa: N802
        consequence="the switch skips the port: no lossless group", remedy="state the cable's length",
        source="sonic-swss buffermgr.cpp l.159-163")
 def H7(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """0 m always; no length at all where the lossless group is missing, too."""
+    """Info where no length is stated and the groups are: their headroom is held against no bound then."""
     for line in facts.lossless:
-        missing = line.port.cable_m is None and any(p not in line.port.groups for p in line.port.lossless)
-        if line.device.language == "sonic" and not line.device.dynamic_buffers and (
-                line.port.cable_m == 0 or (missing and line.device.pools)):
-            yield Found(line.device.name, line.port.name, "cable length is 0 m" if line.port.cable_m == 0
-                        else "no cable length and no lossless group",
-                        (shows(line.device, line.port.cable_where or ("CABLE_LENGTH",), "", "", "cable"),))
+        if line.device.language != "sonic" or line.device.dynamic_buffers or line.port.cable_m or not line.device.pools:
+            continue
+        severity = E
+        if line.port.cable_m == 0:
+            text = "cable length is 0 m"
+        elif any(priority not in line.port.groups for priority in line.port.lossless):
+            text = "no cable length and no lossless group"
+        else:
+            text, severity = "no cable length: its headroom was not judged", I
+        yield Found(line.device.name, line.port.name, text, (
+            shows(line.device, line.port.cable_where or ("CABLE_LENGTH",), "", "", "cable"),), severity)
 
 
 @check("H8", W, "headroom computed for smaller frames than there are",

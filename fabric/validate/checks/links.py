@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.network import End
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, shows
 from fabric.validate.checks.classification import map_evidence
 from fabric.validate.facts import Facts, Line, Wire
 
@@ -140,6 +140,11 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if end[0] in facts.network.devices and facts.line(end) is None:
                 yield Found(end[0], end[1] or "?", "is in the links, but the switch has no such port",
                             (Evidence("link", f"{':'.join(cable.a)} - {':'.join(cable.b)}", cable.place),))
+        for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
+            down = facts.line(end)
+            if down is not None and not down.port.admin_up and far[0] not in facts.network.devices:
+                yield Found(end[0], end[1], f"is down, and cabled to {':'.join(far)}",
+                            (shows(down.device, down.port.where, "", ""),), I)
 
 
 @check("L8", W, "members of a LAG differ", condition="PFC, maps, cable and speed are the same on all members",

@@ -23,13 +23,18 @@ def _networks(line: Line) -> dict[int, set[str]]:
 
 
 @check("P1", E, "the two ends of a link are in different subnets",
-       condition="where both ends have addresses of one IP version, some pair shares its network and differs",
+       condition="where both ends have addresses of one IP version, some pair shares its network and differs; "
+       "where one end has addresses, both do (warn)",
        consequence="neighbours never resolve: no BGP session, no traffic over this link",
        remedy="number both ends out of one /31 or /127", source="RFC 3021; RFC 7938 section 5.2.3")
 def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Ports and LAGs of links between switches."""
     for wire in facts.wires:
         a, b = _networks(wire.a), _networks(wire.b)
+        if bool(a) != bool(b) and all(line.device.addresses for line in (wire.a, wire.b)):
+            line = wire.b if a else wire.a
+            yield Found(line.device.name, str(wire), f"{line} has no address, its peer has", (
+                shows(line.device, line.port.where, "", ""),), W)
         for version in sorted(a.keys() & b.keys()):
             ours, theirs = (list(map(ip_interface, sorted(it[version]))) for it in (a, b))
             if not any(x.network == y.network and x.ip != y.ip for x in ours for y in theirs):
@@ -77,13 +82,11 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
        consequence="the session stays down: its link carries no routes, the others carry more than planned",
        remedy="add the neighbour at the other end", source="RFC 4271 section 8.2.1 (unknown peers are refused)")
 def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """By pairs of switches, and by address where both ends have one. A peer without any session is not judged."""
+    """By pairs of switches, and by address where both ends have one; a warning where a peer's file has no session."""
     found = list(_sessions(facts))
     ends = {(device.name, session.local_address, session.address) for device, session, _ in found}
     pairs = {(device.name, peer.name) for device, _, peer in found}
     for device, session, peer in found:
-        if not peer.sessions:
-            continue
         one_way = (peer.name, device.name) not in pairs
         by_address = session.local_address and any(
             other.local_address for other in peer.sessions) and not any(
@@ -91,7 +94,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if one_way or by_address:
             yield Found(device.name, f"BGP_NEIGHBOR|{session.address}", f"{peer.name} has no session back to "
                         f"{device.name}" + (f" at {session.local_address}" if session.local_address else ""),
-                        (_evidence(device, session, "name", session.peer or session.address),))
+                        (_evidence(device, session, "name", session.peer or session.address),),
+                        E if peer.sessions else W)
 
 
 @check("P4", W, "the peer link of an MC-LAG is not lossless",
