@@ -1,8 +1,8 @@
 """A recorded run sent by Prometheus remote write 1.0 (prometheus.io/docs/specs/prw/remote_write_spec).
 
 The protocol's four messages are a few bytes each and are written here; Snappy's block format is Arrow's. Samples go out
-in order of time, slice after slice, because Prometheus' head takes nothing an hour older than its newest sample. Unlike a
-file, this road can say that a series ended: a staleness marker follows its last sample.
+in order of time, slice after slice, because Prometheus' head takes nothing an hour older than its newest sample. Unlike
+a file, this road can say that a series ended: a staleness marker follows its last sample.
 """
 
 from __future__ import annotations
