@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from fabric.cli.main import main
 from fabric.cli.recorded import store_of
 from fabric.errors import FabricError
 from fabric.report.rundir import RunDir
+from telemetry.export import Recording, write_openmetrics
 from telemetry.export_clock import WallClock, latest_safe_start_ms, scraped
 from telemetry.metrics import BY_NAME, CATALOGUE
 from telemetry.store import Store
@@ -206,3 +208,17 @@ def test_a_real_prometheus_gives_back_every_value(exported: Path, store: Store, 
                 assert [round((when - START_S) * 1e9 / 15_000) for when, _ in values] == time_ns.tolist()
                 n_compared += len(values)
     assert n_compared > 200_000
+
+
+def test_writing_keeps_one_series_in_memory_and_not_the_file(store: Store, tmp_path: Path) -> None:
+    clock = WallClock(START_S * 1000, 15_000)
+    out = tmp_path / "streamed.om"
+    recording = Recording(store, clock, scraped(store.times_ns, clock, None), {"job": "fabric"})
+    with out.open("w", encoding="utf-8") as file:
+        tracemalloc.start()
+        try:
+            write_openmetrics(recording, file)
+            peak_bytes = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < out.stat().st_size / 10
