@@ -66,6 +66,7 @@ VERBS: Final = (
     Verb("alerts", "operate", "what would have paged, the rules for Prometheus, and what they are worth"),
     Verb("export", "operate", "a finished run for Prometheus, log stores and notebooks; dashboards for Grafana"),
     Verb("playbook", "operate", "run an incident from injection to mitigation, and read its runbook"),
+    Verb("lab", "reference", "a scenario's fabric in real kernels with FRR, and where the model of it differs"),
     Verb("fidelity", "reference", "compare with recorded simulators, closed forms and theory"),
     Verb("schema", "reference", "JSON Schema of the scenario file; dictionary of a run's data"),
     Verb("completion", "reference", "completion script for bash, zsh or tcsh"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fabric.control.config import ControlConfig
-from fabric.control.events import ControlEvent
+from fabric.control.events import ControlEvent, Drain, HostSeen
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
 from fabric.lab.laboratory import Laboratory
@@ -92,7 +92,7 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
     yield _settle(lab, network, "start", settle_s)
     at_ns = NS_PER_S
     for group in groups:
-        what = ", ".join(map(_words, group))
+        what = ", then ".join(dict.fromkeys(_words(plan, event) for event in group))
         tell(what)
         last_ns = first_ns = group[0].time_ns
         for event in group:
@@ -105,10 +105,18 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
         yield _settle(lab, network, what, settle_s)
 
 
-def _words(event: ControlEvent) -> str:
-    facts = ", ".join(f"{name} {getattr(event, name)}" for name in type(event).__dataclass_fields__
-                      if name not in {"time_ns", "data_port"})
-    return f"{type(event).__name__}({facts})"
+def _words(plan: ControlPlan, event: ControlEvent) -> str:
+    """'CableDown spine1:lf1', 'HostSeen 02:00:00:00:00:01 leaf2:m1', 'Drain spine2 on'."""
+    cable, router = getattr(event, "cable", None), getattr(event, "router", None)
+    words = [type(event).__name__, getattr(event, "mac", "")]
+    if cable is not None:
+        end = plan.interfaces[plan.cables[cable].a]
+        words.append(f"{plan.routers[end.router].name}:{end.name}")
+    if router is not None:
+        words.append(plan.routers[router].name + (f":{event.port}" if isinstance(event, HostSeen) else ""))
+    if isinstance(event, Drain):
+        words.append("on" if event.on else "off")
+    return " ".join(filter(None, words))
 
 
 def _settle(lab: Laboratory, network: Network, what: str, settle_s: float) -> Stage:

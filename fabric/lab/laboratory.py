@@ -215,3 +215,8 @@ _ACTS: Final[Mapping[type, Callable[..., None]]] = {
     e.CableDown: Laboratory._carrier, e.CableUp: Laboratory._carrier, e.HostSeen: Laboratory._seen,  # noqa: SLF001
     e.HostGone: Laboratory._gone, e.Drain: Laboratory._drain, e.Shutdown: Laboratory._shutdown,  # noqa: SLF001
 }
+
+
+def can_happen(event: e.ControlEvent) -> bool:
+    """Whether a laboratory has a counterpart of an event."""
+    return type(event) in _ACTS

@@ -1,0 +1,177 @@
+"""Real kernels and FRR beside the model: every table of every switch, after the start and after every event."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from fabric.control import events as e
+from fabric.control.config import ControlConfig, Design, SpineAsn
+from fabric.control.network import Network
+from fabric.control.plan import ControlPlan
+from fabric.errors import InputErrors
+from fabric.lab import blueprint
+from fabric.lab.compare import Row, Stage, compare, count_rows, differences
+from fabric.lab.laboratory import RUN, Laboratory
+from fabric.lab.modelled import model
+from fabric.lab.netns import RUN_NETNS
+from fabric.lab.tables import TITLES
+from tests.lab.fabrics import moves, two_by_two
+from tests.lab.routers import needs_frr
+
+slow_lab = [needs_frr, pytest.mark.slow]
+NAME = f"test-{os.getpid()}"
+
+
+def play(plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[e.ControlEvent]]) -> list[Stage]:
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        stages = list(compare(lab, plan, config, groups))
+    assert not (RUN / NAME).exists()
+    assert not list(RUN_NETNS.glob(f"fabric-{NAME}-*"))
+    return stages
+
+
+def said(stages: Sequence[Stage]) -> str:
+    return "\n".join(f"{stage.what}: {row}" for stage in stages for row in stage.differences)
+
+
+@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
+def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown(mark: None) -> None:
+    config = ControlConfig()
+    plan = two_by_two(config)
+    mover = plan.endpoints[0]
+    spine2 = plan.by_name["spine2"].row
+    stages = play(plan, config, [
+        [e.CableDown(0, 0)], [e.CableUp(0, 0)],
+        moves(plan, 0, "leaf2", "m1", arps=(0, 1, 3)),
+        moves(plan, 0, "leaf1", "m2", arps=(0, 1, 3)),
+        [e.HostGone(0, mover.mac, mover.vni, plan.by_name["leaf1"].row),
+         *moves(plan, 0, "leaf2", "m3", arps=(1,))],
+        [e.Shutdown(0, spine2)]])
+    assert said(stages) == ""
+    assert len(stages) == 7
+    assert all(stage.rows > 100 for stage in stages)
+
+
+@pytest.mark.parametrize("config", [
+    pytest.param(ControlConfig(spine_asn=SpineAsn.DISTINCT), marks=slow_lab, id="distinct spine ASNs"),
+    pytest.param(ControlConfig(design=Design.IBGP_RR), marks=slow_lab, id="iBGP with route reflectors")])
+def test_real_frr_and_the_model_agree_in_other_designs(config: ControlConfig) -> None:
+    stages = play(two_by_two(config), config, [[e.CableDown(0, 0)], [e.CableUp(0, 0)]])
+    assert said(stages) == ""
+
+
+@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
+def test_real_frr_and_the_model_agree_without_an_overlay(mark: None) -> None:
+    config = ControlConfig()
+    stages = play(two_by_two(config, overlay=False, leaves=3), config, [[e.CableDown(0, 0)]])
+    assert said(stages) == ""
+
+
+@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
+def test_what_only_one_side_did_is_found(mark: None) -> None:
+    """The comparison can fail: a cable that only the real fabric lost shows in both next hop tables."""
+    config = ControlConfig()
+    plan = two_by_two(config)
+    network = Network(plan, config)
+    network.converge()
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        assert list(compare(lab, plan, config, [])) != []
+        lab.happen(e.CableDown(0, 0))
+        [stage] = compare(lab, plan, config, [], settle_s=2)
+    assert {"bgp_ipv4", "rib", "kernel_fib"} <= {row.table for row in stage.differences}
+    assert {row.node for row in stage.differences} >= {"leaf1", "spine1"}
+
+
+@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
+def test_a_laboratory_outlives_its_command_and_ends_with_another(tmp_path: Path, mark: None,
+                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+    from fabric.cli.main import main
+
+    name = f"kept-{os.getpid()}"
+    scenario = tmp_path / "small.yml"
+    scenario.write_text(f"name: {name}\ntopology: {{kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 1, "
+                        "host_rate: 100G, fabric_rate: 100G}\nrouting: bgp\nvxlan: {}\nworkload:\n"
+                        "  - {kind: permutation, size: 1MB}\nrun: {duration: 1ms}\n")
+    try:
+        assert main(["lab", "up", str(scenario), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["switches"] == ["leaf1", "leaf2", "spine1"]
+        assert main(["lab", "up", str(scenario)]) == 2                    # and leaves the first one alone
+        capsys.readouterr()
+        assert main(["lab", "show", str(scenario), "--json"]) == 0
+        assert set(json.loads(capsys.readouterr().out)["leaf1"]) == {"ipv4Unicast", "l2VpnEvpn"}
+        assert main(["lab", "show", str(scenario), "--node", "leaf1", "--command", "show evpn vni"]) == 0
+        assert "10000" in capsys.readouterr().out
+    finally:
+        assert main(["lab", "down", str(scenario)]) == 0
+    assert not (RUN / name).exists()
+    assert not list(RUN_NETNS.glob(f"fabric-{name}-*"))
+    assert main(["lab", "down", str(scenario)]) == 2
+    assert main(["lab", "compare", str(scenario), "--json"]) == 0
+
+
+# -- without root ------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_compared_with_itself_has_every_table_and_no_difference() -> None:
+    config = ControlConfig()
+    network = Network(two_by_two(config), config)
+    network.converge()
+    tables = model(network)
+    assert set(tables["leaf1"]) == set(TITLES)
+    assert count_rows(tables) > 100
+    assert list(differences(tables, tables)) == []
+
+
+def test_a_changed_and_a_missing_row_are_found() -> None:
+    config = ControlConfig()
+    network = Network(two_by_two(config), config)
+    network.converge()
+    ours, theirs = model(network), model(network)
+    del theirs["leaf1"]["evpn_mac"][next(iter(theirs["leaf1"]["evpn_mac"]))]
+    theirs["spine1"]["rib"]["203.0.113.0/24"] = []
+    found = {(row.node, row.table): row for row in differences(theirs, ours)}
+    assert set(found) == {("leaf1", "evpn_mac"), ("spine1", "rib")}
+    assert found["leaf1", "evpn_mac"].real is None
+    assert found["spine1", "rib"].modelled is None
+
+
+def test_only_unused_paths_are_a_matter_of_order() -> None:
+    used, unused = {"nexthop": "10.0.0.0", "used": True}, {"nexthop": "10.0.0.2", "used": False}
+    assert Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, unused], [used]).by_order
+    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [unused], None).by_order
+    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, {**unused, "used": True}], [used]).by_order
+    assert not Row("leaf1", "rib", "10.0.0.1/32", [used, unused], [used]).by_order
+
+
+def test_what_cannot_be_rendered_is_refused_all_together() -> None:
+    config = ControlConfig(unnumbered=True)
+    plan = two_by_two(config, leaves=80)
+    with pytest.raises(InputErrors) as caught:
+        blueprint.check(plan, config)
+    assert {problem.path for problem in caught.value.problems} == {"bgp.unnumbered", "topology"}
+
+
+def test_hosts_of_a_vni_are_neighbours_on_one_link() -> None:
+    plan = two_by_two(ControlConfig())
+    red = [it for it in plan.endpoints if it.vni == 10100]
+    subnet = blueprint.subnet_of(red)
+    assert all(blueprint.IPv4Address(it.ip) in subnet for it in red)
+    assert blueprint.subnet_of(red[:1]).prefixlen == 30
+
+
+def test_a_leafs_configuration_announces_its_vnis_and_a_spines_keeps_next_hops() -> None:
+    plan = two_by_two(ControlConfig())
+    leaf = blueprint.bgpd_config(plan, plan.by_name["leaf1"], ControlConfig())
+    spine = blueprint.bgpd_config(plan, plan.by_name["spine1"], ControlConfig())
+    assert "advertise-all-vni" in leaf
+    assert "attribute-unchanged next-hop" not in leaf
+    assert "attribute-unchanged next-hop" in spine
+    assert leaf.count("remote-as 65000") == 2
+    assert "route-map" not in leaf + spine
