@@ -464,8 +464,9 @@ paced against the wall clock, `fabric serve SCENARIO`. The answer is the Prometh
 where the client asks for it. Counters accumulate in simulated time and start at 0 with the run; times are simulated
 unless a metric says wall clock. "Since the last sample" is the run's own sampling period, not the scrape's.
 
-Every finished run directory gives the same metrics over time, without any option at the run: `store_of()` of
-`fabric/cli/recorded.py` plays it back through this catalogue.
+Every finished run directory gives the same metrics over time, without any option at the run: it is played back through
+this catalogue, and `fabric export` writes it for Prometheus or as a table ([how](howto/backfill.md)). Dashboards for
+Grafana are made from the catalogue, too ([how](howto/grafana.md)).
 
 Histograms have classic buckets. Prometheus makes native ones of them where a scrape job says
 `convert_classic_histograms_to_nhcb: true`.

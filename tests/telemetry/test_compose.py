@@ -19,6 +19,7 @@ import yaml
 
 from fabric.cli import serve
 from fabric.cli.main import Parser
+from fabric.scenario.load import load_scenario
 from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL
 from telemetry.dashboards import RUNBOOKS
 from telemetry.rules import NOMINAL_DILATION, SCRAPE_S
@@ -98,6 +99,7 @@ def test_the_emulator_plays_a_scenario_that_is_there_at_the_dilation_of_the_rule
     assert args.dilation == NOMINAL_DILATION
     assert args.loop
     assert serve._checked(args) is None
+    assert load_scenario(ROOT / "scenarios" / args.scenario, args.sets).telemetry.events in {(), ("pause", "drop")}
     assert args.as_seen_by == ("sonic" if service == "emulator-sonic" else "ideal")
 
 
