@@ -11,8 +11,10 @@ import ipaddress
 import logging
 import os
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
@@ -32,6 +34,9 @@ _POLL_S: Final = 0.05
 """How long close() may have to wait for the thread to look up."""
 _CLIENT_TIMEOUT_S: Final = 10.0
 """A client that sends nothing for so long is let go."""
+_MAX_CLIENTS: Final = 64
+"""Connections at a time, a thread each; the next ones are told to come again. Prometheus and people need a handful."""
+_FULL: Final = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
 
 
 class ListenError(FabricError):
@@ -54,6 +59,40 @@ class _Handler(WSGIRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class calls it so
         log.debug("http request", extra={"client": self.client_address[0], "line": format % args})
+
+
+class _Server(ThreadingWSGIServer):
+    """A thread a connection, and no more than _MAX_CLIENTS of them: who only opens connections exhausts nothing."""
+
+    request_queue_size = _MAX_CLIENTS
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  the base's own
+        self._free = threading.BoundedSemaphore(_MAX_CLIENTS)
+        super().__init__(*args, **options)
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
+        """Give the connection a thread, or send it away."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+            return
+        with suppress(OSError):
+            request.settimeout(_POLL_S)
+            request.sendall(_FULL)
+        self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
+        """Answer, and make room."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
+        """A client that went away, or said nothing, is no defect of ours."""
+        if isinstance(sys.exception(), OSError):
+            log.debug("a client is gone", extra={"client": client_address[0], "error": str(sys.exception())})
+        else:
+            super().handle_error(request, client_address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +192,7 @@ def serve(listen: str, registry: CollectorRegistry, beside: Beside | None = None
     except socket.gaierror as error:
         raise ListenError(f"cannot listen on {listen}: {error.strerror}", _EXAMPLE) from error
 
-    class Server(ThreadingWSGIServer):
+    class Server(_Server):
         address_family = family
 
     try:

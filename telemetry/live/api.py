@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 65_536
 """The largest fault is a list of host names."""
+_MAX_FIELDS: Final = 16
+"""Of a query; no route reads more than two."""
 
 Body = dict[str, Any]
 StartResponse = Callable[..., Any]
@@ -234,7 +236,10 @@ def _error(refusal: Refusal) -> Body:
 
 
 def _query(environ: Mapping[str, Any]) -> Body:
-    found = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True, max_num_fields=16)
+    try:
+        found = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+    except ValueError as error:
+        raise Refusal("400 Bad Request", f"the query has more than {_MAX_FIELDS} fields") from error
     return {name: values[-1] for name, values in found.items()}
 
 

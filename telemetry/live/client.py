@@ -30,10 +30,11 @@ def base_url(text: str) -> str:
     whole = text if "://" in text else f"http://{text}"
     try:
         parts = urlsplit(whole)
-        port, host = parts.port, parts.hostname
-    except ValueError:
-        port, host = None, None
-    if parts.scheme not in {"http", "https"} or not host or port is None or parts.path not in {"", "/", "/metrics"}:
+        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port is not None \
+            and parts.path in {"", "/", "/metrics"} and "@" not in parts.netloc
+    except ValueError:      # brackets that do not close, a port that is none
+        is_one = False
+    if not is_one:
         raise LiveError(f"'{text}' is not the address of a live run", f"give a URL such as '{DEFAULT_URL}'")
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
@@ -19,9 +18,6 @@ from telemetry.derive import RunInfo
 from telemetry.live.player import Observer, Phase, Player, Standing
 from telemetry.live.totals import Totals
 from telemetry.metrics import CATALOGUE
-
-_KEPT: Final = 2
-"""Passes whose starting totals are remembered: a scrape may have looked just before the last pass ended."""
 
 
 class LiveCollector(Collector, Observer):
@@ -48,7 +44,7 @@ class LiveCollector(Collector, Observer):
         self._one_scrape = threading.Lock()
         self._own = threading.Lock()
         # Tables of a new pass may be shorter than those of the last, so each has its own rows.
-        self._passes = {1: (Totals(), SnapshotMetrics(info, only))}
+        self._pass = Totals(), SnapshotMetrics(info, only)
         self._ended: Snapshot | None = None
         self._last: tuple[float, int] | None = None
 
@@ -60,14 +56,13 @@ class LiveCollector(Collector, Observer):
 
     # ===== observer =====
 
-    def begin(self, number: int) -> None:
+    def begin(self, number: int) -> None:  # noqa: ARG002  the passes before are all added alike
         """Fold the pass before into the totals."""
         if self._ended is None:
             return
         with self._own:
-            totals, metrics = self._passes[number - 1]
-            self._passes[number] = totals.plus(metrics.families(self._ended)), SnapshotMetrics(self._info, self._only)
-            self._passes.pop(number - _KEPT, None)
+            totals, metrics = self._pass
+            self._pass = totals.plus(metrics.families(self._ended)), SnapshotMetrics(self._info, self._only)
 
     def end(self, reason: str, now: Snapshot) -> None:  # noqa: ARG002  why it ended does not count
         """Keep the last look; the next pass adds it."""
@@ -87,10 +82,10 @@ class LiveCollector(Collector, Observer):
             return []
         player, look = self._player, self._look
         with self._one_scrape:
-            standing, snapshot = player.mailbox.ask(lambda: (player.standing(), look()))
+            # All of one moment: any number of passes may begin before this thread goes on.
+            standing, snapshot, (totals, metrics) = player.mailbox.ask(lambda: (player.standing(), look(), self._pass))
             start_s = self._clock()
             with self._own:
-                totals, metrics = self._passes[standing.number]
                 native = totals.added_to(metrics.families(snapshot))
                 families = list(native if self._layer is None else self._layer.families(native))
             families += self._pace(standing, start_s)

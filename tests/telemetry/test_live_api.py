@@ -160,7 +160,7 @@ def test_the_pace_is_changed(served: Served) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"dilation": 0}, {"dilation": -1}, {"dilation": "fast"}, {"dilation": True},
-                                  {"dilation": 1e12}, {"dilation": 10, "speed": 3}])
+                                  {"dilation": 1e12}, {"dilation": 10, "speed": 3}, {"dilation": 10 ** 400}])
 def test_a_pace_that_is_none_is_refused_with_its_range(served: Served, body: dict[str, Any]) -> None:
     status, found = served.post("speed", body)
     assert status == 422
@@ -223,6 +223,11 @@ def test_a_query_that_nobody_reads_is_refused(served: Served, query: str) -> Non
     status, found, _ = served.ask("GET", f"/api/v1/view?{query.encode('ascii', 'backslashreplace').decode()}")
     assert status == 422
     assert found["error"]["problems"][0]["hint"]
+
+
+def test_a_query_of_very_many_fields_is_refused(served: Served) -> None:
+    status, found, _ = served.ask("GET", "/api/v1/view?" + "&".join(f"f{number}=1" for number in range(100)))
+    assert (status, "fields" in found["error"]["text"]) == (400, True)
 
 
 def test_events_are_asked_for_from_a_number_on(served: Served) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import socket
+import struct
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -16,7 +19,7 @@ from fabric.errors import FabricError
 from fabric.topology.model import Fabric
 from telemetry.collect import FabricCollector, ScrapeError
 from telemetry.derive import RunInfo
-from telemetry.server import parse_listen, serve
+from telemetry.server import _MAX_CLIENTS, parse_listen, serve
 
 Still = Callable[..., Snapshot]
 
@@ -80,6 +83,30 @@ def test_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) 
     with serve("127.0.0.1:0", registry) as server, ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(get, [server.url] * 16))
     assert {status for status, _, _ in answers} == {200}
+
+
+def test_connections_beyond_the_limit_are_sent_away_and_the_rest_are_answered(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server, ExitStack() as silent:
+        for _ in range(_MAX_CLIENTS):
+            silent.enter_context(socket.create_connection(server.address, timeout=30))
+        one_more = silent.enter_context(socket.create_connection(server.address, timeout=30))
+        assert one_more.recv(100).startswith(b"HTTP/1.0 503 ")
+        silent.close()
+        one_more.close()
+        answered = False
+        while not answered:     # threads notice one by one that their client has gone
+            answered = get(server.url)[0] == 200
+    assert answered
+
+
+def test_a_client_that_leaves_without_a_word_is_no_traceback(registry: CollectorRegistry,
+                                                              capfd: pytest.CaptureFixture[str]) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        with socket.create_connection(server.address, timeout=30) as rude:
+            rude.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))   # leaves by a reset
+        assert get(server.url)[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_other_paths_are_not_metrics(registry: CollectorRegistry) -> None:

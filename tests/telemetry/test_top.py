@@ -312,7 +312,8 @@ def test_an_address_is_what_serve_printed_or_part_of_it(text: str, url: str) -> 
     assert base_url(text) == url
 
 
-@pytest.mark.parametrize("text", ["", "host", "ftp://host:1", "http://host:port", "http://host:1/other", "file:///etc/x"])
+@pytest.mark.parametrize("text", ["", "host", "ftp://host:1", "http://host:port", "http://host:1/other", "file:///etc/x",
+                                  "http://[::1", "127.0.0.1:99999", "http://user:word@host:1"])
 def test_an_address_that_is_none_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(LiveError) as caught:
         base_url(text)
