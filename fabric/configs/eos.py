@@ -32,14 +32,16 @@ def parse_eos(text: str, file: str) -> Device:
     dscp = {value: value // 8 for value in range(64)}
     tc_queue = {tc: tc for tc in range(8)}
     first = reader.lines.note(("qos map",), 1)
+    stated: set[int] = set()
     for line, match in reader.root.find(r"qos map dscp ([\d ,-]+) to traffic-class (\d)"):
         reader.note(line, "qos map", match[1])
-        dscp.update({value: int(match[2]) for value in numbers(match[1].replace(" ", ","), 63)})
         for value in numbers(match[1].replace(" ", ","), 63):
+            dscp[value] = int(match[2])
+            stated.add(value)
             reader.note(line, "qos map", str(value))
     for _, match in reader.root.find(r"qos map traffic-class (\d) to (?:tx|uc-tx)-queue (\d)"):
         tc_queue[int(match[1])] = int(match[2])
-    reader.map_("dscp_to_tc", "default", first, dscp)
+    reader.map_("dscp_to_tc", "default", first, dscp, frozenset(stated))
     reader.map_("tc_to_queue", "default", first, tc_queue)
     device.global_maps = {"dscp_to_tc": "default", "tc_to_queue": "default"}
     reader.common()

@@ -172,6 +172,8 @@ class QosMap:
     name: str
     where: Where
     entries: dict[int, int] = field(default_factory=dict)
+    stated: frozenset[int] | None = None
+    """Keys the file states where the language fills in the others by default; None: every key."""
 
 
 @dataclass(slots=True)

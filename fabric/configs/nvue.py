@@ -92,12 +92,14 @@ def _maps(reader: Reader, *, macro: bool) -> dict[str, str]:
             dscp = {value: value // 8 if value // 8 in {_ROCE_PRIORITY, _CNP_CLASS} else 0 for value in range(64)}
         else:
             dscp = {value: value // 8 for value in range(64)}
+        stated: set[int] = set()
         for value, entry, at in reader.entries(*path, "dscp"):
             found = reader.number((*at, "switch-priority"), entry.get("switch-priority"), 0, 7)
             if found is not None and value < 64 and trust not in {"l2", "port"}:
                 dscp[value] = found
+                stated.add(value)
         where = reader.where(*path, "trust" if trust in {"l2", "port"} else "dscp")
-        device.maps["dscp_to_tc"][str(name)] = QosMap(str(name), where, dscp)
+        device.maps["dscp_to_tc"][str(name)] = QosMap(str(name), where, dscp, frozenset(stated))
     queue = {value: value if not macro or value in {_ROCE_PRIORITY, _CNP_CLASS} else 0 for value in range(8)}
     for value, row, at in reader.entries("qos", "egress-queue-mapping", _DEFAULT, "switch-priority"):
         found = reader.number((*at, "traffic-class"), row.get("traffic-class"), 0, 7)

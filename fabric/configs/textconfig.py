@@ -81,9 +81,10 @@ class TextReader:
         if found not in self.device.defects[-4:]:         # a profile is read once for each port that has it
             self.device.defects.append(found)
 
-    def map_(self, kind: str, name: str, where: Where, entries: dict[int, int]) -> None:
+    def map_(self, kind: str, name: str, where: Where, entries: dict[int, int],
+             stated: frozenset[int] | None = None) -> None:
         """Add a map."""
-        self.device.maps.setdefault(kind, {})[name] = QosMap(name, where, entries)
+        self.device.maps.setdefault(kind, {})[name] = QosMap(name, where, entries, stated)
 
     def number(self, line: Line, text: str, low: int, high: int, what: str) -> int | None:
         """A number in its range, or None and a defect."""

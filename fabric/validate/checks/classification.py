@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from fabric.configs.model import Device, QosMap
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, named, shows
 from fabric.validate.facts import Facts, Line
 
@@ -24,7 +25,14 @@ def map_evidence(line: Line, kind: str, key: int) -> tuple[Evidence, ...]:
     found = line.device.map_of(line.port, kind)
     if found is None:
         return (shows(line.device, line.port.qos_where or line.port.where, "", "none", kind),)
-    return (shows(line.device, found.where, str(key), found.entries.get(key, "absent")),)
+    return (entry(line.device, found, key),)
+
+
+def entry(device: Device, map_: QosMap, key: int) -> Evidence:
+    """One entry of a map; of one that the language fills in it says so, for its line has something else on it."""
+    value = map_.entries.get(key, "absent")
+    default = map_.stated is not None and key not in map_.stated
+    return shows(device, map_.where, str(key), f"{value} by default" if default else value)
 
 
 @check("M1", E, "RoCE rides a lossy queue",
@@ -201,7 +209,7 @@ def M8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if others:
                 yield Found(line.device.name, named(map_.where), f"class {tc} also has DSCP "
                             + ", ".join(map(str, sorted(others))), tuple(
-                                shows(line.device, map_.where, str(d), tc) for d in sorted(others)[:3]),
+                                entry(line.device, map_, d) for d in sorted(others)[:3]),
                             W if len(others) >= _MANY else I)
 
 
