@@ -11,12 +11,12 @@ def clock(asking: Asking) -> Section:
     elapsed = asking.rows("fabric_sim_elapsed_seconds_total")
     pace = Quantity(f"rate({elapsed}[$__rate_interval]) * {asking.rows('fabric_sim_dilation_ratio')}", Unit.SHARE)
 
-    def number(title: str, of: Quantity, about: str, legend: str = "", width: int = 5) -> Panel:
-        return Panel(title, Kind.NUMBER, (Query(of, legend),), about, width=width, height=3)
+    def number(title: str, of: Quantity, about: str) -> Panel:
+        return Panel(title, Kind.NUMBER, (Query(of, ""),), about, width=5, height=3)
 
     return Section("Simulated time", (
-        number("Scenario", asking.now("fabric_run_info"), "What is being played, and its seed. One series is one run.",
-               "{{scenario}}, seed {{seed}}", 9),
+        Panel("Scenario", Kind.NAME, (Query(asking.now("fabric_run_info"), "{{scenario}}, seed {{seed}}"),),
+              "What is being played, and its seed.", width=9, height=3),
         number("Simulated time", asking.now("fabric_sim_time_seconds"),
                "Time in the fabric, since its present pass began."),
         number("Wall clock per simulated second", Quantity(asking.rows("fabric_sim_dilation_ratio"), Unit.TIMES),

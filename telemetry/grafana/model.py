@@ -1,4 +1,4 @@
-"""What a dashboard is made of. Six kinds of panels are enough, and Grafana's JSON of each is written in panels.py.
+"""What a dashboard is made of. Seven kinds of panels are enough, and Grafana's JSON of each is written in panels.py.
 
 Nothing here knows a metric: expressions and units come from queries.py.
 """
@@ -30,6 +30,8 @@ class Kind(StrEnum):
 
     LINES = "timeseries"
     NUMBER = "stat"
+    NAME = "name"
+    """The legend in large letters: labels are what matters."""
     MATRIX = "matrix"
     """A table with a colour for every pair of devices: a heat map of links."""
     TABLE = "table"

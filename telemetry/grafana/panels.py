@@ -53,7 +53,7 @@ def _placed(sections: tuple[Section, ...]) -> list[Json]:
 
 
 def _panel(panel: Panel) -> Json:
-    kind = Kind.TABLE if panel.kind is Kind.MATRIX else panel.kind
+    kind = {Kind.MATRIX: Kind.TABLE, Kind.NAME: Kind.NUMBER}.get(panel.kind, panel.kind)
     defaults: Json = {"unit": panel.unit.value, "thresholds": _thresholds(panel.limits)}
     if panel.unit is Unit.SHARE or panel.unit is Unit.BYTES:
         defaults["min"] = 0
@@ -74,7 +74,7 @@ def _panel(panel: Panel) -> Json:
 
 def _target(panel: Panel, number: int) -> Json:
     query = panel.queries[number]
-    at_once = panel.kind in {Kind.MATRIX, Kind.TABLE, Kind.NUMBER}
+    at_once = panel.kind in {Kind.MATRIX, Kind.TABLE, Kind.NUMBER, Kind.NAME}
     shape = {Kind.MATRIX: "table", Kind.TABLE: "table", Kind.DISTRIBUTION: "heatmap"}.get(panel.kind, "time_series")
     return {"refId": chr(ord("A") + number), "datasource": dict(DATASOURCE), "expr": query.of.expr,
             "legendFormat": query.legend, "format": shape, "instant": at_once, "range": not at_once}
@@ -92,20 +92,25 @@ _SHOWN: Final[Mapping[Kind, Json]] = {
     Kind.LINES: {"custom": {"lineWidth": 1, "fillOpacity": 10, "showPoints": "never", "spanNulls": False,
                             "thresholdsStyle": {"mode": "off"}}},
     Kind.NUMBER: {},
+    Kind.NAME: {},
     Kind.MATRIX: {"color": {"mode": "continuous-GrYlRd"},
                   "custom": {"cellOptions": {"type": "color-background", "mode": "basic"}, "align": "center"}},
     Kind.TABLE: {"custom": {"align": "left"}},
     Kind.DISTRIBUTION: {},
     Kind.STATES: {"custom": {"fillOpacity": 80, "lineWidth": 0}},
 }
+_NUMBER: Final = {"reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False}, "colorMode": "value",
+                  "graphMode": "none", "textMode": "auto"}
 _OPTIONS: Final[Mapping[Kind, Json]] = {
     Kind.LINES: {"legend": _LEGEND, "tooltip": {"mode": "multi", "sort": "desc"}},
-    Kind.NUMBER: {"reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False}, "colorMode": "value",
-                  "graphMode": "none", "textMode": "auto"},
+    Kind.NUMBER: _NUMBER,
+    Kind.NAME: _NUMBER | {"textMode": "name"},
     Kind.MATRIX: {"showHeader": True, "cellHeight": "sm"},
     Kind.TABLE: {"showHeader": True, "cellHeight": "sm"},
     Kind.DISTRIBUTION: {"calculate": False, "yAxis": {"axisPlacement": "left"}, "cellGap": 1,
-                        "color": {"mode": "scheme", "scheme": "Oranges", "steps": 64}, "legend": {"show": True}},
+                        "color": {"mode": "scheme", "scheme": "Oranges", "steps": 64}, "legend": {"show": True},
+                        "tooltip": {"mode": "single", "yHistogram": False}, "rowsFrame": {"layout": "auto"},
+                        "filterValues": {"le": 1e-9}},
     Kind.STATES: {"mergeValues": True, "showValue": "never",
                   "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True}},
 }
