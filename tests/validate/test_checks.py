@@ -361,6 +361,14 @@ def test_a_lossy_path_shows_the_entry_that_makes_it_so(judge: Judge) -> None:
     assert {it.place.file.rpartition("/")[2] for it in evidence if it.place} == {"leaf1.json"}
 
 
+def test_a_switch_whose_table_is_not_known_says_that_no_row_was_compared(judge: Judge) -> None:
+    fabric = small_fabric()
+    put("leaf1", "DEVICE_METADATA", "localhost", hwsku="Nobody-9000")(fabric)
+    found = judge(fabric, only={"H2"})
+    assert [(it.device, it.severity) for it in found] == [("leaf1", I)]
+    assert "not against a vendor's row" in found[0].text
+
+
 def test_pfc_that_is_negotiated_and_link_wide_pause_are_named(tmp_path: Path) -> None:
     (tmp_path / "n1.cfg").write_text(
         "system qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n  class type network-qos c\n"

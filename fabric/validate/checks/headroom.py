@@ -78,6 +78,11 @@ def H2(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if unknown:
             yield Found(device.name, "headroom", _not_judged(device, unknown),
                         (shows(device, ("DEVICE_METADATA", "localhost"), "hwsku", device.hwsku),), I)
+        elif table is None and device.language == "sonic" and not device.dynamic_buffers and (
+                facts.lossless_profiles(device)):
+            yield Found(device.name, "headroom", f"no headroom table is known for '{device.hwsku or 'no hwsku'}': its "
+                        "profiles were held against the bounds, not against a vendor's row; give --pg-profile-lookup "
+                        "FILE", (shows(device, ("DEVICE_METADATA", "localhost"), "hwsku", device.hwsku),), I)
         for line in facts.lossless_of(device):
             missing = line.port.missing_row or _stale_row(line, table)
             if missing is None or table is None:
