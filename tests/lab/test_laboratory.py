@@ -40,18 +40,18 @@ def said(stages: Sequence[Stage]) -> str:
     return "\n".join(f"{stage.what}: {row}" for stage in stages for row in stage.differences)
 
 
-@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
-def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown(mark: None) -> None:
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown() -> None:
     config = ControlConfig()
     plan = two_by_two(config)
-    mover = plan.endpoints[0]
+    goer = plan.endpoints[1]
     spine2 = plan.by_name["spine2"].row
     stages = play(plan, config, [
         [e.CableDown(0, 0)], [e.CableUp(0, 0)],
         moves(plan, 0, "leaf2", "m1", arps=(0, 1, 3)),
         moves(plan, 0, "leaf1", "m2", arps=(0, 1, 3)),
-        [e.HostGone(0, mover.mac, mover.vni, plan.by_name["leaf1"].row),
-         *moves(plan, 0, "leaf2", "m3", arps=(1,))],
+        [e.HostGone(0, goer.mac, goer.vni, plan.by_name["leaf1"].row), *moves(plan, 1, "leaf2", "m3", arps=(1,))],
         [e.Shutdown(0, spine2)]])
     assert said(stages) == ""
     assert len(stages) == 7
@@ -66,15 +66,17 @@ def test_real_frr_and_the_model_agree_in_other_designs(config: ControlConfig) ->
     assert said(stages) == ""
 
 
-@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
-def test_real_frr_and_the_model_agree_without_an_overlay(mark: None) -> None:
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_and_the_model_agree_without_an_overlay() -> None:
     config = ControlConfig()
     stages = play(two_by_two(config, overlay=False, leaves=3), config, [[e.CableDown(0, 0)]])
     assert said(stages) == ""
 
 
-@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
-def test_what_only_one_side_did_is_found(mark: None) -> None:
+@needs_frr
+@pytest.mark.slow
+def test_what_only_one_side_did_is_found() -> None:
     """The comparison can fail: a cable that only the real fabric lost shows in both next hop tables."""
     config = ControlConfig()
     plan = two_by_two(config)
@@ -89,9 +91,10 @@ def test_what_only_one_side_did_is_found(mark: None) -> None:
     assert {row.node for row in stage.differences} >= {"leaf1", "spine1"}
 
 
-@pytest.mark.parametrize("mark", [pytest.param(None, marks=slow_lab)], ids=["real"])
-def test_a_laboratory_outlives_its_command_and_ends_with_another(tmp_path: Path, mark: None,
-                                                                 capsys: pytest.CaptureFixture[str]) -> None:
+@needs_frr
+@pytest.mark.slow
+def test_a_laboratory_outlives_its_command_and_ends_with_another(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fabric.cli.main import main
 
     name = f"kept-{os.getpid()}"
