@@ -4,7 +4,8 @@ An alert's name, severity and annotations follow the conventions of the monitori
 sentence, `description` names the place and the value. `root_device` is the device to look at. It stands on every alert
 that can name one, because Alertmanager can only join alerts by labels that both have.
 
-Texts hold fields in braces: {device} is a label, {value:percent} the expression's value as a percentage.
+Texts hold fields in braces: {device} is a label, {value:percent} the expression's value as a percentage, {last:60} a
+window of a nominal minute: in Prometheus the wall clock time that it is there, in a finished run its simulated time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from fabric.units import PS_PER_S, format_time_ps
 from telemetry import rules
 from telemetry.promql.model import (
     Aggregate,
@@ -27,12 +29,14 @@ from telemetry.promql.model import (
     Over,
     Relabel,
     Symbol,
+    Timing,
     above,
     both,
     increase,
     select,
     without,
 )
+from telemetry.promql.text import duration
 from telemetry.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
 
 STOPPED_RATIO: Final = 0.95
@@ -115,7 +119,8 @@ ALERTS: Final = (
         "FabricPfcStorm", lambda limit: _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device"), STOPPED_RATIO,
         30, Severity.CRITICAL,
         "A host stops its switch port for good.",
-        "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last minute.",
+        "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last "
+        "{last:60}.",
         "fabric-pfc-storm", "peer_device",
         "A receiver that still takes 5 % of its line rate drains its queue; below that it stops the fabric as a broken "
         "NIC does.", "percent"),
@@ -131,14 +136,14 @@ ALERTS: Final = (
                            Binary(Symbol.EQUAL, select("fabric_pg_lossless"), Number(1)), *PORT_PRIORITY),
         0, 0, Severity.CRITICAL,
         "A lossless priority group dropped packets.",
-        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within five minutes.",
+        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}.",
         "fabric-buffers", "device",
         "Lossless means none: one packet is too many."),
     Alert(
         "FabricEvpnRouteLoss",
         lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)), 0.9, 60, Severity.CRITICAL,
         "Switches lost EVPN routes.",
-        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last ten minutes.",
+        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:600}.",
         "fabric-evpn-bgp", "",
         "Hosts come and go one by one; a tenth at once is a VTEP or a session that is gone."),
     Alert(
@@ -146,13 +151,13 @@ ALERTS: Final = (
         lambda limit: _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST,
                                "peer_device"), 0.1, 60, Severity.WARNING,
         "A host takes less than its line rate and pauses its switch.",
-        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last minute.",
+        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}.",
         "fabric-pfc-storm", "peer_device",
         "A healthy host never pauses its switch: any share above rounding separates; 10 % is worth a look.", "percent"),
     Alert(
         "FabricPfcPauseRatioHigh", lambda limit: above(_PAUSED, limit), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A port is kept from sending for much of its time.",
-        "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last minute.",
+        "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last {last:60}.",
         "fabric-pfc-storm", "",
         "Bursts that ECN then slows pause for less, and for less than two minutes.", "percent"),
     Alert(
@@ -160,7 +165,7 @@ ALERTS: Final = (
         lambda limit: _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
                                "fabric_port_info", "peer_device"), 5.5, 0, Severity.WARNING,
         "The PFC watchdog detects storms at one queue again and again.",
-        "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within ten minutes; {peer_device} "
+        "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within {last:600}; {peer_device} "
         "is at the other end.",
         "fabric-pfc-storm", "peer_device",
         "One storm is one detection; six in ten minutes is a NIC that comes and goes (the half: increase() stretches).",
@@ -176,7 +181,7 @@ ALERTS: Final = (
         lambda limit: without(above(recorded(rules.XOFFS), limit), above(recorded(rules.MARKS), 0), "instance",
                               "device"), 0, 5 * _MINUTE, Severity.WARNING,
         "A switch pauses its neighbours and marks nothing.",
-        "{device} sent XOFF {value:count} times within a minute and marked no packet: DCQCN hears nothing of it.",
+        "{device} sent XOFF {value:count} times within {last:60} and marked no packet: DCQCN hears nothing of it.",
         "fabric-congestion", "device",
         "Where marking works, a queue that is deep enough for XOFF has marked long before."),
     Alert(
@@ -195,8 +200,8 @@ ALERTS: Final = (
                            Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), limit), "peer_device", "device"),
                            "instance", "peer_device", "priority"), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A host stands still for congestion beyond its own switch.",
-        "{device} was paused for {value:percent} of the last minute by {peer_device}, which is paused itself: all its "
-        "flows of priority {priority} wait, whatever their destination.",
+        "{device} was paused for {value:percent} of the last {last:60} by {peer_device}, which is paused itself: all "
+        "its flows of priority {priority} wait, whatever their destination.",
         "fabric-congestion", "",
         "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent"),
     Alert(
@@ -213,7 +218,7 @@ ALERTS: Final = (
         lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit), 0,
         5 * _MINUTE, Severity.WARNING,
         "A host receives packets out of sequence.",
-        "{device} received {value:count} packets out of sequence within a minute: some are lost on the way.",
+        "{device} received {value:count} packets out of sequence within {last:60}: some are lost on the way.",
         "fabric-hosts", "",
         "A healthy fabric keeps a queue pair on one path and loses nothing."),
     Alert(
@@ -221,7 +226,7 @@ ALERTS: Final = (
         lambda limit: above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), limit),
         0.5, 5 * _MINUTE, Severity.WARNING,
         "A host does not slow down for most congestion notifications.",
-        "{device} ignored {value:percent} of the CNPs of the last minute.",
+        "{device} ignored {value:percent} of the CNPs of the last {last:60}.",
         "fabric-hosts", "device",
         "A CNP within the decrease interval of the last cut is ignored: some are normal, most are not.", "percent"),
     Alert(
@@ -229,13 +234,13 @@ ALERTS: Final = (
         lambda limit: _at_port(above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), limit),
                                "fabric_port_info", "peer_device", "peer_port"), 0, 60, Severity.WARNING,
         "Frames arrive damaged.",
-        "{device}:{port} received {value:count} damaged frames within five minutes from {peer_device}:{peer_port}.",
+        "{device}:{port} received {value:count} damaged frames within {last:300} from {peer_device}:{peer_port}.",
         "fabric-overview", "device",
         "FEC corrects what healthy optics produce."),
     Alert(
         "FabricLinkDegraded", lambda limit: Binary(Symbol.LESS, _speed_share(), Number(limit)), 1, 60, Severity.WARNING,
         "A link is slower than it was.",
-        "{device}:{port} runs at {value:percent} of its speed of the last hour: it lost lanes.",
+        "{device}:{port} runs at {value:percent} of its speed of the last {last:3600}: it lost lanes.",
         "fabric-overview", "device",
         "Speed is negotiated; it does not fall by itself."),
     Alert(
@@ -258,7 +263,7 @@ ALERTS: Final = (
         lambda limit: above(Binary(Symbol.DIVIDE, _FLOODED, above(Binary(Symbol.ADD, _FLOODED, _SUPPRESSED), 0)),
                             limit), 0.5, 60, Severity.WARNING,
         "A VTEP floods most ARP requests.",
-        "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last minute.",
+        "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last {last:60}.",
         "fabric-evpn-bgp", "device",
         "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off."),
 )
@@ -272,13 +277,15 @@ _GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio"
 
 def fields(text: str) -> tuple[str, ...]:
     """Labels that a text names."""
-    return tuple(found.group(1) for found in _FIELD.finditer(text) if found.group(1) != "value")
+    return tuple(found.group(1) for found in _FIELD.finditer(text) if found.group(1) not in {"value", "last"})
 
 
-def go_template(text: str) -> str:
-    """A text as Prometheus' template."""
+def go_template(text: str, timing: Timing) -> str:
+    """A text as Prometheus' template; windows as `timing` scales them."""
     def put(found: re.Match[str]) -> str:
         name, style = found.groups()
+        if name == "last":
+            return duration(timing.ms(int(style)))
         if name != "value":
             return f"{{{{ $labels.{name} }}}}"
         return f"{{{{ $value | {_GO[style]} }}}}"
@@ -286,9 +293,11 @@ def go_template(text: str) -> str:
 
 
 def filled(text: str, labels: Mapping[str, str], value: float) -> str:
-    """A text as Prometheus would fill it in."""
+    """A text as Prometheus would fill it in, but with windows in simulated time, whatever the dilation."""
     def put(found: re.Match[str]) -> str:
         name, style = found.groups()
+        if name == "last":
+            return format_time_ps(int(style) * PS_PER_S / rules.NOMINAL_DILATION)
         return labels.get(name, "") if name != "value" else shown(value, style)
     return _FIELD.sub(put, text)
 

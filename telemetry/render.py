@@ -60,7 +60,7 @@ def _alert(alert: Alert, scaled: Timing, runbooks: str, dashboards: str) -> dict
     labels = {"severity": alert.severity.value}
     if alert.root:
         labels["root_device"] = f"{{{{ $labels.{alert.root} }}}}"
-    annotations = {"summary": alert.summary, "description": go_template(alert.description),
+    annotations = {"summary": alert.summary, "description": go_template(alert.description, scaled),
                    "runbook_url": f"{runbooks}/{alert.name}.md", "dashboard_url": f"{dashboards}/{alert.dashboard}"}
     hold = {"for": duration(scaled.ms(alert.hold_s))} if alert.hold_s else {}
     return {"alert": alert.name, "expr": promql(alert.expr, scaled), **hold, "labels": labels,

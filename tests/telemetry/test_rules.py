@@ -16,7 +16,7 @@ from telemetry.metrics import BY_NAME
 from telemetry.promql.labels import TARGET, labels_of
 from telemetry.promql.model import Aggregate, Select, Symbol, metrics, walk
 from telemetry.render import rules_yaml
-from telemetry.rules import RECORDINGS, SCRAPE_S, Recording, known_labels
+from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, known_labels, timing
 from tests.telemetry.programs import program, run_tool
 
 FOLDER: Final = Path("telemetry/prometheus")
@@ -142,8 +142,29 @@ def test_a_rate_is_never_per_second_of_wall_time_without_saying_so() -> None:
 ])
 def test_a_text_is_filled_as_prometheus_fills_it(text: str, labels: dict[str, str], value: float, template: str,
                                                   shown: str) -> None:
-    assert go_template(text) == template
+    assert go_template(text, timing(NOMINAL_DILATION)) == template
     assert filled(text, labels, value) == shown
+
+
+def test_a_text_names_the_window_that_its_reader_lives_in() -> None:
+    """A nominal minute is a minute of Prometheus' clock at the nominal dilation only, and always 4 ms of the fabric."""
+    text = "for {value:percent} of the last {last:60}."
+    assert go_template(text, timing(NOMINAL_DILATION)).endswith("of the last 1m.")
+    assert go_template(text, timing(1000)).endswith("of the last 4s.")
+    assert filled(text, {}, 0.5) == "for 50% of the last 4ms."
+
+
+@pytest.mark.parametrize("dilation", [1000, 15_000])
+def test_no_annotation_names_a_window_that_its_rule_does_not_have(dilation: float) -> None:
+    for group in yaml.safe_load(rules_yaml(dilation))["groups"]:
+        windows = {it["record"]: set(re.findall(r"\[(\w+)\]", it["expr"])) for it in group["rules"] if "record" in it}
+        for rule in group["rules"]:
+            if "alert" in rule:
+                named = set(re.findall(r"(?:last|within) (\d\w*)", rule["annotations"]["description"]))
+                own = set(re.findall(r"\[(\w+)\]", rule["expr"])).union(
+                    *(found for name, found in windows.items() if name in rule["expr"]))
+                assert named <= own, rule["alert"]
+                assert not re.search(r"minute|hour", rule["annotations"]["description"]), rule["alert"]
 
 
 def test_an_inhibition_joins_alerts_that_have_its_labels() -> None:
