@@ -1,0 +1,165 @@
+"""Two speakers over TCP on this machine: no router, no root."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from fabric.capture.journal import read, recording, replay, speaker_of
+from fabric.cli.main import main
+from fabric.errors import FabricError
+from fabric.lab.sockets import Door, Ports
+from fabric.lab.speaking import announce, announcements_of, session_config
+from fabric.routing.bgp.afi import IPV4_UNICAST
+from fabric.routing.bgp.speaker import Speaker
+
+A, B = "127.0.0.1", "127.0.0.2"
+S = 1_000_000_000
+PREFIXES = ("198.51.100.0/24", "203.0.113.0/25")
+
+
+def door(local: str, peer: str, *, passive: bool, port: int = 0) -> tuple[Door, Speaker, StringIO]:
+    asns = {A: 65001, B: 65002}
+    config = session_config(local, peer, asns[local], asns[peer], local.replace("127", "10"), local, passive=passive,
+                            hold_time_s=9)
+    config = replace(config, neighbors=tuple(replace(it, connect_retry_ns=S) for it in config.neighbors))
+    speaker, journal = speaker_of(config), StringIO()
+    return Door(recording(speaker, journal), speaker, Ports((local, 0), {peer: port})), speaker, journal
+
+
+@contextmanager
+def pair() -> Iterator[tuple[tuple[Door, Speaker, StringIO], tuple[Door, Speaker, StringIO]]]:
+    """A listens, B dials."""
+    one = door(A, B, passive=True)
+    one[0].start()
+    assert one[0].listening is not None
+    two = door(B, A, passive=False, port=one[0].listening[1])
+    two[0].start()
+    try:
+        yield one, two
+    finally:
+        for it in (one[0], two[0]):
+            if it.open:
+                it.stop()
+
+
+def play(done: Callable[[], bool], *doors: Door, seconds: int = 10) -> None:
+    """Both in turn, until `done`."""
+    until_ns = doors[0].now_ns + seconds * S
+    while not done():
+        assert doors[0].now_ns < until_ns
+        for it in doors:
+            it.run_until(lambda: False, it.now_ns + S // 200)
+
+
+def prefixes(speaker: Speaker, peer: str) -> set[str]:
+    return {IPV4_UNICAST.text(key) for keys, _ in speaker.adj_rib_in(peer, IPV4_UNICAST) for key in keys}
+
+
+def test_routes_cross_a_socket_and_both_journals_play_again() -> None:
+    with pair() as ((one, its, first), (two, other, second)):
+        announce(one, announcements_of(PREFIXES))
+        play(lambda: prefixes(other, A) == set(PREFIXES), one, two)
+        announce(two, announcements_of(["192.0.2.0/24"]))
+        play(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, two)
+        two.stop()
+        play(lambda: its.peers[B].established is None, one)
+        reset = its.peers[B].last_reset
+        assert reset is not None
+        assert reset.reason == "NOTIFICATION received: Cease/Administrative Shutdown"
+    for journal in (first, second):
+        assert list(replay(read(journal.getvalue().splitlines(), "journal"))) == []
+
+
+def test_a_lost_connection_is_dialled_again() -> None:
+    with pair() as ((one, its, _), (two, other, _)):
+        play(lambda: other.peers[A].established is not None and its.peers[B].established is not None, one, two)
+        two.do("reset", peer=A)
+        play(lambda: other.peers[A].connections_established == 2, one, two)
+
+
+def test_nobody_listening_is_no_error_and_is_tried_again() -> None:
+    with socket.socket() as probe:
+        probe.bind((A, 0))
+        port = probe.getsockname()[1]
+    two, other, _ = door(B, A, passive=False, port=port)
+    two.start()
+    two.run_until(lambda: False, two.now_ns + S // 10)
+    assert other.peers[A].established is None
+    assert other.next_deadline_ns() is not None                        # the retry
+    two.stop()
+
+
+def test_a_stranger_is_turned_away() -> None:
+    one, its, _ = door(A, B, passive=True)
+    one.start()
+    assert one.listening is not None
+    with socket.create_connection(one.listening, source_address=("127.0.0.9", 0), timeout=5) as stranger:
+        one.run_until(lambda: False, one.now_ns + S // 20)
+        assert stranger.recv(100) == b""                               # not even an OPEN
+    assert its.peers[B].traffic.sent.opens == 0
+    one.stop()
+
+
+def test_a_port_that_is_taken_is_said() -> None:
+    one, _, _ = door(A, B, passive=True)
+    one.start()
+    assert one.listening is not None
+    speaker = speaker_of(session_config(A, B, 65001, 65002, "10.0.0.1", "x", passive=True, hold_time_s=9))
+    other = Door(one._call, speaker, Ports(one.listening))
+    with pytest.raises(FabricError, match=f"port {one.listening[1]}"):
+        other.start()
+    one.stop()
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--peer", "leaf1"], "--peer"), (["--peer", "10.0.0.1:99999"], "--peer"), (["--asn", "0"], "--asn"),
+    (["--router-id", "2001:db8::1"], "--router-id"), (["--prefix", "10.0.0.1/24"], "--prefix"),
+    (["--node", "leaf1"], "--node"), (["--hold-time", "2"], "--hold-time"), (["--duration", "4"], "--duration"),
+    (["--port", "1790"], "--port"), (["--peer", "fe80::1"], "--peer")])
+def test_options_that_cannot_be_are_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"--peer": "127.0.0.1", "--peer-asn": "65001", "--asn": "65002", "--router-id": "10.0.0.2"}
+    given |= {words[0]: words[1]}
+    assert main(["bgp", "speak", *(word for pair in given.items() for word in pair), "--json"]) == 2
+    problems = json.loads(capsys.readouterr().out)["error"]["problems"]
+    assert {problem["path"] for problem in problems} == {said}
+
+
+def test_the_command_speaks_until_it_is_ended(tmp_path: Path) -> None:
+    """As an operator uses it: a process of its own, a journal, SIGTERM, and tables at the end."""
+    one, its, _ = door(A, B, passive=True)
+    one.start()
+    assert one.listening is not None
+    journal = tmp_path / "session.jsonl"
+    command = subprocess.Popen(
+        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "bgp", "speak", "--json",
+         "--peer", f"{A}:{one.listening[1]}", "--peer-asn", "65001", "--asn", "65002", "--router-id", "10.0.0.2",
+         "--local", B, "--prefix", "192.0.2.0/24", "--journal", str(journal)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        announce(one, announcements_of(PREFIXES))
+        play(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, seconds=60)
+        play(lambda: its.peers[B].traffic.sent.updates > 0, one)
+        one.run_until(lambda: False, one.now_ns + S // 2)
+        os.kill(command.pid, signal.SIGTERM)
+        play(lambda: its.peers[B].established is None, one)
+        out, _ = command.communicate(timeout=60)
+    finally:
+        command.kill()
+        one.stop()
+    assert command.returncode == 0
+    tables = json.loads(out)
+    assert set(tables["ipv4"]["routes"]) == {*PREFIXES, "192.0.2.0/24"}
+    assert tables["summary"]["ipv4Unicast"]["peers"][A]["pfxRcd"] == 2
+    assert list(replay(read(journal.read_text().splitlines(), "session"))) == []
