@@ -8,7 +8,6 @@ is retransmitted, because the emulated transport is reliable.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,7 @@ from scapy.packet import Raw
 from scapy.utils import PcapNgWriter
 
 from fabric.control.network import Network
-from fabric.control.plan import Cable, Interface
+from fabric.control.plan import Cable
 from fabric.control.speakers import address_text, link_local
 from fabric.control.transport import Transport
 
@@ -49,11 +48,9 @@ class _Stream:
 class SessionCapture:
     """Writes what a network's sessions deliver, from now on until close()."""
 
-    def __init__(self, network: Network, path: Path, mac_of: Callable[[Interface], str],
-                 router: int | None = None) -> None:
+    def __init__(self, network: Network, path: Path, router: int | None = None) -> None:
         """`router`: sessions of this one only (row of the plan). Raises: OSError where the file cannot be written."""
         self._network = network
-        self._mac_of = mac_of
         self._router = router
         self._writer: Any = PcapNgWriter(str(path))
         self._streams: dict[int, _Stream] = {}
@@ -99,7 +96,7 @@ class SessionCapture:
         else:
             network = IP(src=address_text(ours.address), dst=address_text(theirs.address), tos=_CONTROL_TRAFFIC, ttl=1,
                          flags="DF", id=0)
-        frame = Ether(src=self._mac_of(ours), dst=self._mac_of(theirs)) / network / tcp
+        frame = Ether(src=ours.mac, dst=theirs.mac) / network / tcp
         if data:
             frame /= Raw(data)
         frame.time = now_ns / 1e9

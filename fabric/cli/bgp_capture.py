@@ -26,7 +26,6 @@ def run(args: argparse.Namespace) -> int:
     from fabric.capture.bgp import SessionCapture  # noqa: PLC0415  --help must not load scapy
     from fabric.control.network import Network  # noqa: PLC0415
     from fabric.report.subject import load_subject, moment, node_called  # noqa: PLC0415
-    from fabric.topology.addressing import addressing, mac_text  # noqa: PLC0415
     from fabric.units import PS_PER_NS  # noqa: PLC0415
 
     until_ns = moment(args.until) // PS_PER_NS
@@ -40,9 +39,8 @@ def run(args: argparse.Namespace) -> int:
         raise FabricError(f"{subject.compiled.name} has no control plane: its routing is shortest-path",
                           "give it `routing: bgp`, or --set routing=bgp")
     network = Network(control.plan, control.config, control.seed)
-    macs = addressing(subject.fabric).port_mac
     row = None if node is None else control.plan.by_name[node.name].row
-    capture = SessionCapture(network, args.out, lambda interface: mac_text(macs[interface.port]), row)
+    capture = SessionCapture(network, args.out, row)
     try:
         network.converge()
         network.schedule(control.events)

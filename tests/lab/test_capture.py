@@ -31,7 +31,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     tenants = [Tenant("all", 10_000, tuple(host.id for host in fabric.hosts))]
     network = Network(plan_of(fabric, addressing(fabric), config, tenants), config)
     path = tmp_path_factory.mktemp("capture") / "bgp.pcapng"
-    capture = SessionCapture(network, path, lambda interface: f"02:00:00:00:00:{interface.row:02x}")
+    capture = SessionCapture(network, path)
     network.converge()
     network.schedule([CableDown(S, 0), CableUp(2 * S, 0)])
     network.advance(8 * S)
