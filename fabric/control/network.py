@@ -191,7 +191,12 @@ class Network:
         if transport.silent or not transport.lit:
             transport.waiting.append((1 - side, action.data))
             return
-        self.at(self.now_ns + transport.delay_ns, self._deliver, transport, 1 - side, generation, action.data)
+        self._carry(transport, 1 - side, self.now_ns + transport.delay_ns, action.data)
+
+    def _carry(self, transport: Transport, side: int, due_ns: int, data: bytes) -> None:
+        """Deliver to a side when it is due, and never before what was sent earlier (RFC 9293 section 3.4)."""
+        due_ns = transport.due_ns[side] = max(due_ns, transport.due_ns[side])
+        self.at(due_ns, self._deliver, transport, side, transport.generation, data)
 
     def _deliver(self, transport: Transport, side: int, generation: int, data: bytes) -> None:
         if transport.open_at[side] != generation:
@@ -329,7 +334,7 @@ class Network:
     def _repeat(self, transport: Transport) -> None:
         """TCP sends again what got lost."""
         for side, data in transport.waiting:
-            self.at(self.now_ns + RETRANSMIT_NS, self._deliver, transport, side, transport.generation, data)
+            self._carry(transport, side, self.now_ns + RETRANSMIT_NS, data)
         transport.waiting.clear()
 
     def _bfd_up(self, transport: Transport, side: int) -> None:

@@ -41,8 +41,12 @@ class Transport:
     waiting: list[tuple[int, bytes]] = field(default_factory=list)
     """(side it is for, bytes) sent into the silence, in order."""
 
+    due_ns: list[int] = field(default_factory=lambda: [0, 0])
+    """Per side: when the last bytes under way to it arrive; what is sent later arrives no earlier."""
+
     def void(self) -> None:
         """End every connection and attempt, whatever the sides believe."""
         self.generation += 1
         self.attempt = 0
         self.waiting.clear()
+        self.due_ns = [0, 0]
