@@ -9,13 +9,15 @@ from fabric.cli.live_world import LiveWorld
 from fabric.control.run import ControlRun
 from fabric.engine.counters import Snapshot
 from telemetry.live.player import Observer
+from telemetry.live.watermarks import Watermarks
+from telemetry.observation import Observation
 
 if TYPE_CHECKING:  # only where there is a control plane
     from fabric.cli.control_history import ControlHistory
 
 
 class Truth(Observer):
-    """Every counter as it is at the moment of the scrape.
+    """Every counter as it is at the moment of the scrape, and watermarks since the scrape before.
 
     Parameters
     ----------
@@ -28,17 +30,27 @@ class Truth(Observer):
         self._world = world
         self._control: ControlRun | None = None
         self._history: ControlHistory | None = None
+        self._watermarks = Watermarks()
 
     def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
         """The control plane begins anew, too."""
         self._control = None
 
+    def sample(self, now: Snapshot) -> None:
+        """The engine's watermarks begin anew now."""
+        self._watermarks.sample(now)
+
     def last(self) -> Snapshot:
-        """What a pass leaves in the counters."""
-        return self.look()
+        """What a pass leaves in the counters; the next scrape is still to see its watermarks."""
+        now = self._now()
+        self._watermarks.sample(now)
+        return now
 
     def look(self) -> Snapshot:
         """Called by the playing thread."""
+        return self._watermarks.look(self._now())
+
+    def _now(self) -> Observation:
         engine, control = self._world.engine, self._world.control
         if control is not None and control is not self._control:    # a new pass, or a fault that routers notice
             from fabric.cli.control_history import ControlHistory  # noqa: PLC0415

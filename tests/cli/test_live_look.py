@@ -11,11 +11,13 @@ from fabric.cli.live_events import EventSink
 from fabric.cli.live_look import Truth
 from fabric.cli.live_seen import Seen
 from fabric.cli.live_world import LiveWorld
+from fabric.engine.counters import reset_watermarks
 from fabric.report.eventlines import Severity
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import load_scenario
 from fabric.scenario.schema import Scenario
 from fabric.units import PS_PER_MS, PS_PER_US
+from telemetry.live.watermarks import WATERMARKS
 from telemetry.observation import Observation
 from telemetry.seen_by.profiles import PROFILES
 
@@ -62,6 +64,55 @@ def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -
     assert isinstance(found, Observation)
     assert found.time_ps == PS_PER_MS
     assert np.array_equal(found.ports["rx_bytes"], world.engine.state.ports["rx_bytes"])
+
+
+def test_a_watermark_is_the_highest_since_the_scrape_before_however_often_the_run_is_sampled(world: LiveWorld) -> None:
+    truth = Truth(world)
+    truth.begin(1)
+    sampled = []
+    for time_ps in range(50 * PS_PER_US, PS_PER_MS + 1, 50 * PS_PER_US):
+        world.engine.advance(time_ps)
+        sampled.append(world.engine.snapshot(reset_watermarks=True))
+        truth.sample(sampled[-1])
+    for table, fields in WATERMARKS.items():
+        for field in fields:
+            highest = np.max([getattr(now, table)[field] for now in sampled], axis=0)
+            last = getattr(sampled[-1], table)[field]
+            assert not np.array_equal(highest, last) or not highest.any(), f"{table}.{field} never fell"
+    first, second = truth.look(), truth.look()
+    for table, fields in WATERMARKS.items():
+        for field in fields:
+            highest = np.max([getattr(now, table)[field] for now in sampled], axis=0)
+            assert np.array_equal(getattr(first, table)[field], highest), f"{table}.{field}"
+            assert np.array_equal(getattr(second, table)[field], getattr(world.engine.snapshot(), table)[field])
+
+
+def test_the_end_of_a_pass_leaves_its_watermarks_to_the_next_scrape(world: LiveWorld) -> None:
+    truth = Truth(world)
+    truth.begin(1)
+    world.engine.advance(PS_PER_MS)
+    last = truth.last()
+    assert last.queues["watermark_bytes"].any()
+    world.make_engine()
+    truth.begin(2)
+    assert np.array_equal(truth.look().queues["watermark_bytes"], last.queues["watermark_bytes"])
+
+
+def test_every_watermark_that_a_sample_clears_is_kept_for_the_scrape(world: LiveWorld) -> None:
+    state = world.engine.state
+    world.engine.advance(PS_PER_MS)
+    tables = ("ports", "queues", "pgs", "prios", "pools", "hosts", "switches")
+    before = {name: getattr(state, name).copy() for name in tables if hasattr(state, name)}
+    for rows in before.values():
+        assert rows.dtype.names
+    for name in before:
+        for field in getattr(state, name).dtype.names:
+            if "watermark" in field:
+                getattr(state, name)[field] += 1_000_000
+    reset_watermarks(state)
+    cleared = {(name, field) for name, rows in before.items() for field in rows.dtype.names
+               if "watermark" in field and not np.array_equal(getattr(state, name)[field], rows[field] + 1_000_000)}
+    assert cleared == {(table, field) for table, fields in WATERMARKS.items() for field in fields}
 
 
 def test_an_exporter_shows_what_its_last_poll_saw(world: LiveWorld, compiled: CompiledScenario) -> None:
