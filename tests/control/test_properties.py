@@ -80,7 +80,7 @@ def check(here: World, data: st.DataObject) -> None:
 
 
 def test_what_is_said_after_a_silence_does_not_overtake_what_was_said_in_it() -> None:
-    """Else a leaf keeps the older of two paths for good. The cable flaps, is silent for a second, and is heard again."""
+    """Else a leaf keeps the older of two paths for good. A cable flaps, is silent for a second, and is heard again."""
     here = world("dual-tor", CONFIGS["distinct"], overlay=False, racks=2, hosts_per_rack=1, spines=2)
     run = here.run([e.CableDown(0, 2), e.CableDown(0, 0), e.CableSilent(0, 0), e.CableUp(MS, 0), e.CableUp(16 * MS, 2),
                     e.CableHeard(1028 * MS, 0)], until_ms=30_000)
