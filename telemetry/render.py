@@ -11,7 +11,8 @@ from telemetry.promql.model import Timing
 from telemetry.promql.text import duration, promql
 from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, timing
 
-RUNBOOKS: Final = "docs/runbooks"
+RUNBOOKS: Final = "http://127.0.0.1:9090/user"
+"""Where Prometheus serves them with --web.user-assets=docs/runbooks: a link that works from the page itself."""
 DASHBOARDS: Final = "http://127.0.0.1:3000/d"
 
 _HEADER: Final = """\

@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
     ruling.add_argument("--out", metavar="DIR", type=Path,
                         help=f"write {RULES_FILE} and {ALERTMANAGER_FILE} there; without it the rules are printed")
-    ruling.add_argument("--runbooks", metavar="URL", help="where docs/runbooks is served (default: the relative path)")
+    ruling.add_argument("--runbooks", metavar="URL", help="where docs/runbooks is served (default: by a Prometheus on "
+                                                          "this machine with --web.user-assets=docs/runbooks)")
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
     ruling.add_argument("--pager", metavar="URL", help="webhook for critical alerts; needs --out")
     ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from fabric.cli.main import VERBS
+from telemetry import dashboards, render
 from telemetry.alerts import ALERTS, Alert, Severity, fields, filled, go_template
 from telemetry.inhibitions import INHIBITIONS
 from telemetry.metrics import BY_NAME
@@ -109,6 +110,11 @@ def test_a_runbook_names_metrics_commands_and_pages_that_exist(alert: Alert, rep
 def test_the_dashboard_that_an_alert_opens_exists(repo_root: Path) -> None:
     boards = {file.stem for file in (repo_root / "telemetry" / "grafana" / "rendered").glob("*.json")}
     assert {alert.dashboard for alert in ALERTS} <= boards
+
+
+def test_a_page_and_a_dashboard_link_to_the_same_runbook() -> None:
+    assert dashboards.RUNBOOKS == render.RUNBOOKS
+    assert render.RUNBOOKS.startswith("http")
 
 
 def test_no_runbook_is_without_an_alert(repo_root: Path) -> None:
