@@ -10,8 +10,10 @@ Behind the context everything is gone: daemons, namespaces, files. `keep()` leav
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Self
@@ -32,6 +34,8 @@ RUN: Final = Path("/run/fabric-lab")
 AGEING_CS: Final = 10_000_000
 """Of bridges: hosts here say nothing for long, and must not be forgotten meanwhile (the model's VTEPs do not age)."""
 _NEIGHBOR_AGE_S: Final = 86_400
+_PORT_S: Final = 5.0
+_POLL_S: Final = 0.02
 _NO_MAC: Final = "00:00:00:00:00:00"
 
 
@@ -147,20 +151,30 @@ class Laboratory:
     def _host(self, endpoint: Endpoint) -> None:
         self._quiet(self._spaces.add(endpoint.name))
         for row, port, _ in endpoint.attachments:
-            self._attach(endpoint, row, port)
+            self._attach(endpoint.name, endpoint.mac, endpoint.vni, row, port)
         subnet = blueprint.subnet_of([it for it in self.plan.endpoints if it.vni == endpoint.vni])
         self[endpoint.name].address("eth0", endpoint.ip, subnet.prefixlen)
 
-    def _attach(self, endpoint: Endpoint, row: int, port: str) -> None:
-        """A cable from a host to a port of a leaf, in the bridge of the host's VNI."""
-        leaf, host = self[self.plan.routers[row].name], self[endpoint.name]
-        number = self._interfaces[endpoint.name] = self._interfaces.get(endpoint.name, -1) + 1
+    def _attach(self, host: str, mac: str, vni: int, row: int, port: str) -> None:
+        """A cable from a host to a port of a leaf, in the bridge of a VNI."""
+        leaf, space = self[self.plan.routers[row].name], self[host]
+        number = self._interfaces[host] = self._interfaces.get(host, -1) + 1
         interface = f"eth{number}"
-        leaf.add(port, "veth", peer={"ifname": interface, "net_ns_fd": host.name, "address": endpoint.mac})
-        leaf.set(port, master=leaf.index(VniConfig(endpoint.vni).bridge_name))
+        leaf.add(port, "veth", peer={"ifname": interface, "net_ns_fd": space.name, "address": mac})
+        leaf.set(port, master=leaf.index(VniConfig(vni).bridge_name))
         leaf.up(port)
-        host.up(interface)
-        self._attached[row, port] = f"{endpoint.name}:{interface}"
+        space.up(interface)
+        self._until_forwarding(leaf, port)
+        self._attached[row, port] = f"{host}:{interface}"
+
+    @staticmethod
+    def _until_forwarding(leaf: Namespace, port: str) -> None:
+        """The bridge drops what comes in until it has heard of the port's carrier, up to a second after that is there."""
+        until_s = time.monotonic() + _PORT_S
+        while json.loads(leaf.run("bridge", "-j", "link", "show", "dev", port))[0]["state"] != "forwarding":
+            if time.monotonic() > until_s:
+                raise FabricError(f"{leaf.name}: port {port} does not forward after {_PORT_S:g} s")
+            time.sleep(_POLL_S)
 
     def announce(self, mac: str, ip: str, row: int, port: str) -> None:
         """A gratuitous ARP request of the host behind a port of a leaf (RFC 5227 section 3)."""
@@ -187,19 +201,34 @@ class Laboratory:
         (space.down if isinstance(event, e.CableDown) else space.up)(interface.name)
 
     def _seen(self, event: e.HostSeen) -> None:
-        """Make before break: a new cable with the same MAC where there is none yet, the old one stays."""
-        endpoint = next(it for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac))
+        """Make before break: a new cable with the same MAC where there is none yet, the old one stays.
+
+        MACs that are no host of the plan, as churn has them, speak from one station behind their port.
+        """
         if (event.router, event.port) not in self._attached:
-            self._attach(endpoint, event.router, event.port)
+            known = self._host_of(event.mac, event.vni)
+            host = known if known is not None else f"{self.plan.routers[event.router].name}-{event.port}"
+            if known is None:
+                self._quiet(self._spaces.add(host))
+            self._attach(host, event.mac, event.vni, event.router, event.port)
         if event.arp:
             self.announce(event.mac, event.ip, event.router, event.port)
 
     def _gone(self, event: e.HostGone) -> None:
-        host = next(it.name for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac))
+        leaf, host = self[self.plan.routers[event.router].name], self._host_of(event.mac, event.vni)
+        if host is None:                           # others are behind its port, too
+            for row, port in self._attached:
+                if row == event.router:
+                    leaf.run("bridge", "fdb", "del", event.mac, "dev", port, "master", check=False)
+            return
         for (row, port), there in list(self._attached.items()):
             if row == event.router and there.startswith(f"{host}:"):
-                self[self.plan.routers[row].name].delete(port)
+                leaf.delete(port)
                 del self._attached[row, port]
+
+    def _host_of(self, mac: str, vni: int) -> str | None:
+        """The plan's host with a MAC in a VNI."""
+        return next((it.name for it in self.plan.endpoints if (it.vni, it.mac) == (vni, mac)), None)
 
     def _drain(self, event: e.Drain) -> None:
         router = self.plan.routers[event.router]
