@@ -14,7 +14,7 @@ from fabric.engine import edits as e
 from fabric.engine.kernels import kick_port, lose_link, release_class
 from fabric.errors import FabricError
 from fabric.state.codes import N_CLASSES, Aux, EventKind
-from fabric.state.fill_overlay import segment_row
+from fabric.state.fill_overlay import name_vteps, segment_row
 from fabric.state.fill_switches import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
 from fabric.state.params import EngineParams
 from fabric.state.timing import quantum_ps, serialisation_row
@@ -78,6 +78,7 @@ def _(edit: e.LinkState, state: State, fabric: Fabric, params: EngineParams, rat
             row["down_since_ps"] = edit.time_ps
         # Before what follows from it: a row from outside comes first among a device's rows of one moment.
         log_row(state, edit.time_ps, int(row["node"]), EventKind.LINK_UP if edit.up else EventKind.LINK_DOWN, port)
+    name_vteps(state)
     carry_on = kick_port if edit.up else lose_link
     for port in (link.a, link.b):
         carry_on(state, int(state.ports[port]["node"]), port, edit.time_ps)

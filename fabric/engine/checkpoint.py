@@ -57,7 +57,7 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
     if facts["kernels"] != source_digest():
         raise FabricError(f"{path} was written by another version", "run again without --resume")
-    for name in ("devices", "ports", "qps", "messages", "fib"):
+    for name in ("devices", "ports", "qps", "messages", "fib", "segments", "asks"):
         if getattr(state, name).shape != getattr(like, name).shape:
             raise FabricError(f"{path} belongs to another scenario ({name} differ in number)",
                               "run again without --resume")

@@ -18,6 +18,7 @@ import numpy as np
 
 from fabric.engine.loop import assist, play
 from fabric.state.codes import Stop
+from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
 _STRETCH: Final = 1024
@@ -37,7 +38,8 @@ class Crew:
         self._state: State | None = None
         self._leave_s = _SHORTEST_LEAVE_S
         self._away_until = 0.0
-        self._helpers = [_Helper(thread) for thread in range(1, threads)]
+        # Plain Python has no atomic words (state/atomic.py): there the caller plays alone.
+        self._helpers = [_Helper(thread) for thread in range(1, threads)] if is_compiled() else []
         for helper in self._helpers:
             weakref.finalize(self, helper.jobs.put, None)
 
@@ -97,6 +99,7 @@ class _Helper:
 
     def _run(self, thread: int) -> None:
         while (job := self.jobs.get()) is not None:
+            self._playing = job[1]
             assist(job[0], thread, job[1], _PATIENCE)
             self._playing = 0
             del job

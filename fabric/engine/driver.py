@@ -130,6 +130,7 @@ class Emulator:
 
     def _supply_packets(self) -> None:
         """Level free packet rows, and grow the table if that does not help; nothing is lost (architecture, D8)."""
+        self._collect_events()      # who plays on at the very moment of the stop may write to another region
         stopped = self.state.threads
         needy = {int(row["stop_device"]) for row in stopped if row["stop"] == Stop.PACKETS or self._sequential}
         for device in sorted(needy):
@@ -170,6 +171,8 @@ class Emulator:
     def _apply_due(self) -> None:
         """Everything dated now, in order; routes in a row are written together."""
         self._collect_events()
+        # Rows from outside go to one region, in their order, whoever played the devices before.
+        self.state.devices["player"] = 0
         most = len(self.state.trace) // self._threads // 2
         while self._next_edit_ps() <= self.now_ps:
             routes: list[tuple[int, int, tuple[int, ...]]] = []
@@ -185,8 +188,8 @@ class Emulator:
                 else:
                     self._apply(edit)
             self.state = self._fib.edit(self.state, routes)
-            if int(self.state.threads[0]["trace_count"]) >= most:
-                self._collect_events()
+            # Also after the last: whoever plays on at this very moment may write to another region.
+            self._collect_events()
 
     def _apply(self, edit: Edit) -> None:
         if isinstance(edit, _Reroute):

@@ -276,13 +276,13 @@ def _report_gap(state: State, device: int, qp: int, packet: np.uint32) -> None:
     psn = i64(frame["seq"])
     state.hosts[device]["naks_received"] += 1
     row["naks"] += 1
-    row["resend"] = _BY_NAK
     if config["recovery"] == _SELECTIVE:
         arrived = i64(frame["msg"])
         if arrived >= row["acked_psn"]:
             state.bitmap[_window_slot(state, qp, arrived)] = 1
             row["sacked_psn"] = max(i64(row["sacked_psn"]), arrived)
         if row["recover_psn"] <= row["acked_psn"]:
+            row["resend"] = _BY_NAK
             row["recover_psn"] = row["next_psn"]
             row["resend_psn"] = row["acked_psn"]
         _seek_hole(state, qp)
@@ -290,8 +290,10 @@ def _report_gap(state: State, device: int, qp: int, packet: np.uint32) -> None:
         # A NAK that was overtaken on the way may name a message that is complete: it says nothing any more.
         if row["msg_head"] != 0 and psn >= state.messages[row["msg_head"]]["base_psn"]:
             row["acked_psn"] = psn
+            row["resend"] = _BY_NAK
             go_back(state, qp, psn)
     elif psn >= row["acked_psn"] or config["law"] == _HPCC:
+        row["resend"] = _BY_NAK
         go_back(state, qp, i64(row["acked_psn"]))
 
 

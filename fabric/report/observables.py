@@ -318,7 +318,6 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _host("rx_buffer_peak_bytes", "bytes", "Highest receive buffer use since the start.", "rx_peak_bytes", Kind.PEAK),
     _host("messages_done", "messages", "Sent and acknowledged."),
     _host("messages_failed", "messages", "Given up at the retry limit."),
-    _host("active_qps", "queue pairs", "With something to send or unacknowledged.", kind=Kind.GAUGE),
     _qp("qp_rate_bps", G, "bit/s", "rate_bps", "Sending rate the reaction point allows."),
     _qp("qp_target_bps", G, "bit/s", "target_bps", "Target rate of the reaction point."),
     _qp("qp_alpha_ratio", G, "ratio", "alpha", "Estimate of the marked share (DCQCN alpha)."),

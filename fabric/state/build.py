@@ -129,7 +129,7 @@ def _power_of_two(n: int) -> int:
 
 
 def _trace_rows(fabric: Fabric) -> int:
-    return max(TRACE_ROWS, 4 * max(24 * node.n_ports + 2 * len(fabric.nodes) + 96 for node in fabric.nodes))
+    return max(TRACE_ROWS, 4 * max(48 * node.n_ports + 2 * len(fabric.nodes) + 128 for node in fabric.nodes))
 
 
 def _flooding_vteps(fabric: Fabric, params: EngineParams) -> int:

@@ -19,8 +19,7 @@ def fill_overlay(state: t.State, fabric: Fabric, params: EngineParams) -> t.Stat
         return state
     leaves = np.array([fabric.peer_of(host.first_port).id for host in fabric.hosts], np.int64)
     state.known[:] = 1
-    for host in range(len(fabric.hosts) - 1, -1, -1):
-        state.switches[leaves[host] - len(fabric.hosts)]["first_host"] = host
+    name_vteps(state)
     for column, segment in enumerate(params.vxlan.segments):
         members = sorted({int(leaves[host]) for host in segment.hosts})
         state.hosts["vni"][list(segment.hosts)] = column
@@ -30,6 +29,14 @@ def fill_overlay(state: t.State, fabric: Fabric, params: EngineParams) -> t.Stat
             state = set_flood_list(state, leaf, column, [other for other in members if other != leaf])
     _fill_asks(state, fabric, params)
     return state
+
+
+def name_vteps(state: t.State) -> None:
+    """Routes to a VTEP are those to the first host behind it whose cable is up."""
+    if state.config[0]["vxlan"]:
+        n_hosts = len(state.hosts)
+        hosts = np.flatnonzero(state.ports["up"][state.devices["first_port"][:n_hosts]])[::-1]
+        state.switches["first_host"][state.hosts["leaf"][hosts].astype(np.int64) - n_hosts] = hosts
 
 
 def segment_row(state: t.State, leaf: int, column: int) -> int:

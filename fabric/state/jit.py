@@ -142,9 +142,9 @@ def entry(function: F) -> F:
     @functools.wraps(function)
     def call(state: Any, *arguments: Any) -> Any:
         kept = state.__dict__
-        if "directory" not in kept:
-            kept["directory"] = directory(state)
-            kept["address"] = kept["directory"].ctypes.data
+        if "address" not in kept:
+            # Of two threads that come at once both take the same: a directory that one replaced would be freed.
+            kept["address"] = kept.setdefault("directory", directory(state)).ctypes.data
         return compiled(kept["address"], *arguments)
 
     return call  # type: ignore[return-value]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.state.atomic import fetch_add
+from fabric.state.atomic import load_acquire, replace_if
 from fabric.state.codes import LINE, Shared
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
@@ -46,10 +46,14 @@ def refill(state: State, device: int) -> bool:
     """Take a portion of the rows that are nobody's yet; False if too few are left (then nothing has changed)."""
     row = state.devices[device]
     wanted = 2 * i64(row["reserve"])
-    first = fetch_add(state.shared, _SPARE, wanted)
-    if first + wanted > state.packets.shape[0]:
-        fetch_add(state.shared, _SPARE, -wanted)
-        return False
+    # Not added and taken back: between the two, another device might be given rows that are taken back under it.
+    first = load_acquire(state.shared, _SPARE)
+    while True:
+        if first + wanted > state.packets.shape[0]:
+            return False
+        if replace_if(state.shared, _SPARE, first, first + wanted):
+            break
+        first = load_acquire(state.shared, _SPARE)
     for packet in range(first, first + wanted - 1):
         state.packets[u(packet)]["next"] = packet + 1
     state.packets[u(first + wanted - 1)]["next"] = row["free_head"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.state import types as t
-from fabric.state.codes import LINE, Shared
+from fabric.state.codes import LINE, N_CLASSES, Shared
 from fabric.topology.model import Fabric, Node
 
 CAPACITY_PER_PORT = 512
@@ -15,10 +15,11 @@ HOSTS_PER_TASK = 8
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:
     """Packet rows that one event of a device may need: a PFC frame and a data packet per port, a CNP, and where
-    broadcasts are replicated a copy per port and VTEP.
+    broadcasts are replicated a copy per port and VTEP. A slow receiver sends a PFC frame per port and class at once.
     """
-    copies = 0 if node.is_host else n_vteps and node.n_ports + n_vteps
-    return 2 * node.n_ports + 8 + copies
+    if node.is_host:
+        return (N_CLASSES + 1) * node.n_ports + 8
+    return 2 * node.n_ports + 8 + (n_vteps and node.n_ports + n_vteps)
 
 
 def packet_capacity(devices: NDArray[np.void]) -> int:

@@ -39,5 +39,7 @@ def emit(state: State, category: int, device: int, time_ps: int, kind: int, port
 
 @hot
 def margin(n_ports: int, reserve: int) -> int:
-    """Rows that one event of a device may write: a pause and a drop per port and class, a drop and a mark per copy."""
-    return 16 * n_ports + 2 * reserve + 64
+    """Rows that one event of a device may write: three per port and class (a watchdog that empties queues), and two per
+    copy of a broadcast.
+    """
+    return 24 * n_ports + 2 * reserve + 64

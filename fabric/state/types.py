@@ -187,7 +187,7 @@ SWITCH = _table(  # (n_nodes - n_hosts,)
 )
 
 HOST = _table(  # (n_hosts,)
-    ("ip", I8), ("active_qps", I8),
+    ("ip", I8),
     ("starts", U4), ("n_starts", I8),        # region and fill of State.starts
     ("waits", U4), ("n_waits", I8),          # region and fill of State.waits
     ("scan_last", I8),           # HPCC law: round robin pointer

@@ -23,8 +23,6 @@ from fabric.topology.assemble import assemble
 from fabric.topology.model import LinkSpec, NodeSpec, Role
 from fabric.validate import conservation
 
-pytestmark = pytest.mark.xfail(strict=True, reason="a defect that is known: remove this mark with it")
-
 MOMENT_PS = 100 * US
 TRAFFIC = World(leaves=2, hosts=2, delay_ns=3000, vxlan=True,
                 messages=tuple((host, 1 + host % 5, 250_000, 0, 3) for host in range(4)))
