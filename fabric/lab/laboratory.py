@@ -169,7 +169,7 @@ class Laboratory:
 
     @staticmethod
     def _until_forwarding(leaf: Namespace, port: str) -> None:
-        """The bridge drops what comes in until it has heard of the port's carrier, up to a second after that is there."""
+        """A bridge drops what comes in until it has heard of the port's carrier, up to a second after that is there."""
         until_s = time.monotonic() + _PORT_S
         while json.loads(leaf.run("bridge", "-j", "link", "show", "dev", port))[0]["state"] != "forwarding":
             if time.monotonic() > until_s:

@@ -73,7 +73,7 @@ class Beside:
     def established(self) -> bool:
         return self.speaker.peers[THEIRS].established is not None
 
-    def until(self, done: Callable[[], bool], seconds: float = 15) -> None:
+    def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
         """Plays until `done`; it is asked at every event and every 50 ms."""
         door, until_ns = self.door, self.door.now_ns + int(seconds * S)
         while not done():
