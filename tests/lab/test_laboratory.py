@@ -178,3 +178,26 @@ def test_a_leafs_configuration_announces_its_vnis_and_a_spines_keeps_next_hops()
     assert "attribute-unchanged next-hop" in spine
     assert leaf.count("remote-as 65000") == 2
     assert "route-map" not in leaf + spine
+
+
+def test_without_root_or_frr_everything_missing_is_said_at_once(monkeypatch: pytest.MonkeyPatch,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    from fabric.cli.main import main
+
+    monkeypatch.setattr("fabric.lab.netns.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("fabric.lab.netns.shutil.which", lambda program: None)
+    scenario = str(Path(__file__).parents[2] / "scenarios" / "mac-move.yml")
+    assert main(["lab", "compare", scenario, "--json"]) == 2
+    problems = json.loads(capsys.readouterr().out)["error"]["problems"]
+    assert {"system", "vtysh", "/usr/lib/frr/bgpd"} <= {problem["path"] for problem in problems}
+    assert "sudo" in problems[0]["hint"]
+
+
+def test_a_scenario_without_a_control_plane_has_no_laboratory(capsys: pytest.CaptureFixture[str]) -> None:
+    from fabric.cli.main import main
+
+    scenario = str(Path(__file__).parents[2] / "scenarios" / "incast.yml")
+    assert main(["lab", "up", scenario]) == 2
+    assert "routing: bgp" in capsys.readouterr().err
+    assert main(["lab", "show", scenario, "--node", "leaf1"]) == 2
+    assert "--command" in capsys.readouterr().err
