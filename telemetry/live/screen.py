@@ -182,10 +182,12 @@ class Top(App[None]):
     Menu, FormScreen { align: center middle; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
+        # A terminal of 80 columns shows the first ones only: how to leave, and where the others are told.
+        Binding("q", "quit", "quit"), Binding("question_mark", "keys", "keys"),
         Binding("space", "hold", "pause/go on", priority=False), Binding("plus,equals_sign", "pace(0.5)", "faster"),
-        Binding("minus,underscore", "pace(2)", "slower"), Binding("s", "sort", "sort"),
-        Binding("slash", "filter", "filter"), Binding("f", "fault", "break"), Binding("c", "configure", "change"),
-        Binding("t", "trees", "trees"), Binding("question_mark", "keys", "keys"), Binding("q", "quit", "quit"),
+        Binding("minus,underscore", "pace(2)", "slower"), Binding("f", "fault", "break"),
+        Binding("c", "configure", "change"), Binding("s", "sort", "sort"), Binding("slash", "filter", "filter"),
+        Binding("t", "trees", "trees"),
         Binding("escape", "unfilter", "show all", show=False),
     ]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Final
 
 import pytest
 import yaml
 
-from fabric.cli.main import VERBS
+from fabric.cli.main import VERBS, _parse
+from fabric.scenario.load import load_scenario
 from telemetry import dashboards, render
 from telemetry.alerts import ALERTS, Alert, Severity, fields, filled, go_template
 from telemetry.inhibitions import INHIBITIONS
@@ -110,6 +112,28 @@ def test_a_runbook_names_metrics_commands_and_pages_that_exist(alert: Alert, rep
 def test_the_dashboard_that_an_alert_opens_exists(repo_root: Path) -> None:
     boards = {file.stem for file in (repo_root / "telemetry" / "grafana" / "rendered").glob("*.json")}
     assert {alert.dashboard for alert in ALERTS} <= boards
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=by_name)
+def test_the_commands_of_a_runbook_are_taken_as_they_stand(alert: Alert, repo_root: Path) -> None:
+    page = (repo_root / "docs" / "runbooks" / f"{alert.name}.md").read_text(encoding="utf-8")
+    for command in re.findall(r"`fabric ([^`]+)`", page):
+        words = shlex.split(command)
+        if words == words[:1] or "--help" in words:
+            continue        # a name, or where to read on
+        args = _parse(words)
+        if getattr(args, "sets", None):
+            load_scenario(repo_root / "scenarios" / "incast.yml", args.sets)
+
+
+def test_promtool_can_read_every_query_of_a_runbook(repo_root: Path, tmp_path: Path) -> None:
+    queries = [query for page in sorted((repo_root / "docs" / "runbooks").glob("*.md"))
+               for query in re.findall(r"`([^`]*fabric_[^`]*)`", page.read_text(encoding="utf-8"))]
+    assert len(queries) > len(ALERTS)
+    rules = [{"record": f"a:query{number}:b", "expr": query} for number, query in enumerate(queries)]
+    file = tmp_path / "queries.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "runbooks", "rules": rules}]}), encoding="utf-8")
+    run_tool(program("promtool"), "check", "rules", str(file))
 
 
 def test_a_page_and_a_dashboard_link_to_the_same_runbook() -> None:

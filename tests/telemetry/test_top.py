@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Footer, Input, Static
+from textual.widgets._footer import FooterKey
 
 from fabric.errors import FabricError, InputErrors, Problem
 from telemetry.live.client import LiveError, base_url
@@ -247,6 +248,18 @@ def test_a_server_that_is_gone_is_said_and_asked_again() -> None:
         assert "pause-storm" in text_of(app, "#status")
 
     on_screen(test)
+
+
+def test_a_terminal_of_80_columns_shows_how_to_leave_and_where_the_keys_are() -> None:
+    async def test() -> None:
+        app = Top(Table())
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(app, pilot)
+            footer = app.query_one(Footer)
+            shown = [key.description for key in footer.query(FooterKey) if key.region.right <= 80]
+            assert {"quit", "keys", "pause/go on", "faster", "slower", "break"} <= set(shown)
+
+    asyncio.run(test())
 
 
 def test_q_ends_the_application_and_not_the_run() -> None:
