@@ -46,7 +46,7 @@ def chosen(args: argparse.Namespace, source: str) -> tuple[list[Switch], int, st
     if problems:
         raise InputErrors("options", problems)
     network = subject.network(time_ps)
-    when = f"{subject.compiled.name} {moment_text(time_ps)}"
+    when = f"{subject.scenario.name} {moment_text(time_ps)}"
     silent = [it.router.name for it in network.switches if not it.speaking]
     if node is not None and node.name in silent:
         raise FabricError(f"{node.name} does not answer {moment_text(time_ps)}: its routing daemon does not run",

@@ -211,7 +211,9 @@ class Network:
         if transport.attempt or all(transport.open_at):
             return      # one connection serves both ends: there is no collision to resolve (RFC 4271 section 6.8)
         transport.attempts += 1
-        wait_ns = int(self._draw(transport.cable, transport.attempts) * self.config.start_jitter_ns)
+        # Daemons that start together connect together: what a recorded cold start selects first, router IDs decide.
+        cold = not self.epoch_ns and transport.attempts == 1
+        wait_ns = 0 if cold else int(self._draw(transport.cable, transport.attempts) * self.config.start_jitter_ns)
         transport.void()
         transport.attempt = transport.generation
         for retry_ns in SYN_RETRIES_NS:

@@ -25,13 +25,28 @@ Location = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class ControlRun:
-    """A finished control plane: tables at time 0 and every later change. Times are nanoseconds of the run's clock."""
+class ControlScript:
+    """All that a control plane is a function of."""
 
     plan: ControlPlan
     config: ControlConfig
     events: tuple[ControlEvent, ...]
+    """Dated after convergence, in nanoseconds of the run's clock."""
     seed: int
+
+    def at(self, time_ns: int) -> Network:
+        """The whole network as it was at a moment: speakers, RIBs, VTEPs. Computed anew, and the same every time."""
+        network = Network(self.plan, self.config, self.seed)
+        network.converge()
+        network.schedule(self.events)
+        network.advance(time_ns)
+        return network
+
+
+@dataclass(frozen=True)
+class ControlRun(ControlScript):
+    """A finished control plane: tables at time 0 and every later change. Times are nanoseconds of the run's clock."""
+
     epoch_ns: int
     """From the cold start of all switches to the run's time 0."""
     converged_ns: int
@@ -53,14 +68,6 @@ class ControlRun:
     sessions: tuple[SessionChange, ...]
     alarms: tuple[Alarm, ...]
     convergence: tuple[Convergence, ...]
-
-    def at(self, time_ns: int) -> Network:
-        """The whole network as it was at a moment: speakers, RIBs, VTEPs. Computed anew, and the same every time."""
-        network = Network(self.plan, self.config, self.seed)
-        network.converge()
-        network.schedule(self.events)
-        network.advance(time_ns)
-        return network
 
 
 def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[ControlEvent], duration_ns: int,

@@ -20,12 +20,15 @@ DISTANCE_INTERNAL: Final = 200
 
 
 def ip_route(network: Network, switch: Switch) -> Json:
-    """`show ip route json`: connected cables with light, the loopback, what BGP installed. Without uptimes and ids."""
+    """`show ip route json`: connected cables with light, the loopback, what BGP installed. Without uptimes and ids.
+
+    Unnumbered cables have no IPv4 subnet, so none is connected.
+    """
     plan = network.plan
     found: dict[tuple[int, int], Json] = {}
     for row in switch.router.interfaces:
         interface = plan.interfaces[row]
-        if network.transports[interface.cable].lit and interface.prefix_len == 31:
+        if network.transports[interface.cable].lit and interface.prefix_len == 31 and not network.config.unnumbered:
             found[interface.address & ~1, 31] = _route(
                 interface.address & ~1, 31, "connected", 0, [{"directlyConnected": True,
                                                               "interfaceName": interface.name}])

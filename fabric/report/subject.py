@@ -17,7 +17,7 @@ from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
 from fabric.report.route_table import NONE, Underlay
 from fabric.report.rundir import RunDir
-from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.compile import CompiledScenario, PlacedScenario, complete, place
 from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
 from fabric.scenario.schema import Scenario
 from fabric.scenario.yaml_input import parse_yaml
@@ -28,17 +28,26 @@ from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
 
 @dataclass(frozen=True)
 class Subject:
-    """A compiled scenario and everything that moves its routes."""
+    """A scenario and everything that moves its routes."""
 
-    scenario: Scenario
-    compiled: CompiledScenario
+    placed: PlacedScenario
     extra: tuple[Edit, ...] = ()
     """Cables that a run's event log saw change beyond its scenario's faults: an operator's acts in a playbook."""
 
     @property
+    def scenario(self) -> Scenario:
+        """As it was written."""
+        return self.placed.scenario
+
+    @property
     def fabric(self) -> Fabric:
         """The topology."""
-        return self.compiled.fabric
+        return self.placed.fabric
+
+    @cached_property
+    def compiled(self) -> CompiledScenario:
+        """With its control plane played to the end: half a minute for 160 switches, so only when it is asked for."""
+        return complete(self.placed)
 
     @cached_property
     def edits(self) -> tuple[Edit, ...]:
@@ -76,20 +85,20 @@ class Subject:
 
     def network(self, time_ps: int) -> Network:
         """The control plane as it was at a moment: speakers, RIBs, VTEPs. Raises: FabricError where there is none."""
-        if self.compiled.control is None:
-            raise FabricError(f"{self.compiled.name} has no control plane: its routing is shortest-path",
+        if self.placed.control is None:
+            raise FabricError(f"{self.scenario.name} has no control plane: its routing is shortest-path",
                               "`routing: bgp` in the scenario, or --set routing=bgp, gives it one; `fabric route` and "
                               "`fabric path` show its routes as they are")
-        return self.compiled.control.at(time_ps // PS_PER_NS)
+        return self.placed.control.at(time_ps // PS_PER_NS)
 
     @cached_property
     def tenants(self) -> Mapping[int, str]:
         """NodeId of a host -> its tenant, 'blue (VNI 10100)'; empty where there is no overlay with a control plane."""
-        run = self.compiled.control
-        if run is None:
+        if self.placed.control is None:
             return {}
-        names = {it.vni: it.tenant for router in run.plan.routers for it in router.vnis}
-        return {it.node: f"{names[it.vni]} (VNI {it.vni})" for it in run.plan.endpoints if it.node >= 0}
+        plan = self.placed.control.plan
+        names = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
+        return {it.node: f"{names[it.vni]} (VNI {it.vni})" for it in plan.endpoints if it.node >= 0}
 
     def may_send(self, source: int, target: int) -> bool:
         """Whether packets of one host are for another to receive: both in one tenant, or no tenants at all."""
@@ -117,7 +126,7 @@ class Subject:
 
 
 def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
-    """Read and compile.
+    """Read and check; a control plane is played when it is asked for.
 
     Parameters
     ----------
@@ -127,8 +136,7 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
     Raises: InputErrors, RunDirError.
     """
     if not source.is_dir():
-        scenario = load_scenario(source, sets)
-        return Subject(scenario, compile_scenario(scenario))
+        return Subject(place(load_scenario(source, sets)))
     if sets:
         raise InputErrors("options", [Problem("--set", f"{source} is a run, and a run cannot be changed",
                                               "name the scenario file instead")])
@@ -136,17 +144,17 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
     about = run.manifest["scenario"]
     file = Path(about["file"])
     scenario = build_scenario(apply_overrides(parse_yaml(about["text"], file), about["set"]), file)
-    compiled = compile_scenario(scenario)
-    if compiled.fabric != run.fabric:
+    placed = place(scenario)
+    if placed.fabric != run.fabric:
         raise RunDirError(f"{source}: its scenario no longer gives the fabric that the run was made on",
                           "a file that the scenario names has changed, or this is another version: run it again")
-    return Subject(scenario, compiled, _unplanned(run, compiled))
+    return Subject(placed, _unplanned(run, placed))
 
 
-def _unplanned(run: RunDir, compiled: CompiledScenario) -> tuple[Edit, ...]:
+def _unplanned(run: RunDir, placed: PlacedScenario) -> tuple[Edit, ...]:
     planned = {(edit.time_ps // PS_PER_NS, int(edit.link), edit.up)
-               for edit in compiled.edits if isinstance(edit, LinkState)}
-    port_of = {compiled.fabric.port_name(port.id): port for port in compiled.fabric.ports}
+               for edit in placed.faults.edits if isinstance(edit, LinkState)}
+    port_of = {placed.fabric.port_name(port.id): port for port in placed.fabric.ports}
     seen = {}
     for row in run.events(kinds=["link_down", "link_up"]).to_pylist():
         port = port_of[f"{row['device']}:{row['port']}"]

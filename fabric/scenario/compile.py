@@ -14,7 +14,7 @@ from fabric.control.plan import ControlPlan
 from fabric.engine.edits import Edit
 from fabric.errors import InputErrors, Problem
 from fabric.faults.base import FaultContext
-from fabric.faults.registry import build_faults
+from fabric.faults.registry import Faults, build_faults
 from fabric.scenario.bgp import BgpSpec
 from fabric.scenario.card import run_card
 from fabric.scenario.endpoints import TransportSpec
@@ -36,12 +36,12 @@ from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
 from fabric.topology.quantities import MAX_TIME_PS
 from fabric.topology.registry import build_topology
-from fabric.units import parse_time_ps
+from fabric.units import PS_PER_NS, parse_time_ps
 from fabric.workload.ideal import ideal_fct_ps
 from fabric.workload.qps import QpRules
 
 if TYPE_CHECKING:
-    from fabric.control.run import ControlRun
+    from fabric.control.run import ControlRun, ControlScript
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,27 @@ class CompiledScenario:
     """The control plane, played to the end of the run; None with shortest-path routing."""
 
 
+@dataclass(frozen=True)
+class PlacedScenario:
+    """A scenario of which everything is checked and in its place; nothing is played yet, not even its control plane."""
+
+    scenario: Scenario
+    fabric: Fabric
+    params: EngineParams
+    routes: EcmpTable
+    """Equal-cost paths, with every cable up."""
+    faults: Faults
+    control: ControlScript | None
+    """None with shortest-path routing."""
+
+
 def compile_scenario(scenario: Scenario) -> CompiledScenario:
     """Compile, or raise InputErrors with every problem of the first stage that finds any."""
+    return complete(place(scenario))
+
+
+def place(scenario: Scenario) -> PlacedScenario:
+    """Check and place everything, play nothing; or raise InputErrors with all problems of the first stage with any."""
     path = f"{scenario.file.name}: "
     problems: list[Problem] = []
 
@@ -102,15 +121,28 @@ def compile_scenario(scenario: Scenario) -> CompiledScenario:
     faults = build_faults(scenario.faults, FaultContext(fabric, params, scenario.run.duration, path, problems, plan,
                                                         scenario.run.seed))
     _stage("placing the faults", problems)
-    control, edits = None, faults.edits
+    control = None
     if plan is not None:
         from fabric.scenario.routed import (  # noqa: PLC0415  speakers and VTEPs are loaded where somebody speaks BGP
-            overlay_edits,
-            play_control,
-            routed_edits,
+            control_script,
         )
 
-        control = play_control(plan, config, faults, fabric, scenario.run.duration, scenario.run.seed)
+        control = control_script(plan, config, faults, fabric, scenario.run.seed)
+    return PlacedScenario(scenario, fabric, params, routes, faults, control)
+
+
+def complete(placed: PlacedScenario) -> CompiledScenario:
+    """Play the control plane to the end of the run, and gather what a run needs."""
+    scenario, fabric, params, faults, routes = (placed.scenario, placed.fabric, placed.params, placed.faults,
+                                                placed.routes)
+    control, edits = None, faults.edits
+    if placed.control is not None:
+        from fabric.control.run import run_control  # noqa: PLC0415  as in place()
+        from fabric.scenario.routed import overlay_edits, routed_edits  # noqa: PLC0415
+
+        script = placed.control
+        control = run_control(script.plan, script.config, script.events, scenario.run.duration // PS_PER_NS,
+                              script.seed)
         segments = params.vxlan.segments if params.vxlan is not None else ()
         edits = routed_edits(control, routes, faults.edits, overlay_edits(control, fabric, segments))
 

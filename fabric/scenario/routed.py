@@ -15,7 +15,7 @@ from fabric.control.config import ControlConfig
 from fabric.control.forwarding import Ports
 from fabric.control.plan import ControlPlan
 from fabric.control.rows import RowChange, Rows, flood_rows, known_rows
-from fabric.control.run import ControlRun, run_control
+from fabric.control.run import ControlRun, ControlScript
 from fabric.engine.edits import ArpKnown, Edit, FibRoute, FloodList, LinkState
 from fabric.faults.registry import Faults
 from fabric.faults.route import RouteRepair
@@ -30,12 +30,12 @@ _Row = tuple[int, int]
 _BOOTS_FIRST: Final = {e.RouterCrash: 0, e.RouterBoot: 0}
 
 
-def play_control(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric, duration_ps: int,
-                 seed: int) -> ControlRun:
-    """Converge, then live through the scenario's faults."""
+def control_script(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric,
+                   seed: int) -> ControlScript:
+    """What there is to play: converge, then live through the scenario's faults."""
     events = [*faults.control, *_link_events(plan, fabric, faults.edits)]
     events.sort(key=lambda event: (event.time_ns, _BOOTS_FIRST.get(type(event), 1)))
-    return run_control(plan, config, events, duration_ps // PS_PER_NS, seed)
+    return ControlScript(plan, config, tuple(events), seed)
 
 
 def _link_events(plan: ControlPlan, fabric: Fabric, edits: Sequence[Edit]) -> Iterator[e.ControlEvent]:

@@ -111,8 +111,8 @@ def test_spines_with_an_as_each_loop_over_a_leaf_for_a_moment_and_spines_of_one_
     found = {}
     for spine_asn in ("shared", "distinct"):
         bgp = f"{{update_delay: 100us, fib_delay: 10us, carrier_delay: 10us, prune_delay: 5us, spine_asn: {spine_asn}}}"
-        _, answered = answer(capsys, FAILURE, "--set", "routing=bgp", "--set", "run.reroute_delay=null", "--set",
-                             f"bgp={bgp}", "--at", "400us")
+        _, answered = answer(capsys, FAILURE, "--set", "faults[0].link=leaf1--spine2", "--set", "routing=bgp", "--set",
+                             "run.reroute_delay=null", "--set", f"bgp={bgp}", "--at", "400us")
         found[spine_asn] = [answered["routes"][kind] for kind in ("no_route", "loops", "valleys", "buffer_cycles")]
     assert found["shared"] == [1, 0, 0, 0]
     assert found["distinct"][0] == 0

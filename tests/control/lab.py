@@ -117,8 +117,8 @@ def paths(switch: Switch, family: AddressFamily) -> Iterator[tuple[bytes, Json]]
                 yield key, {
                     "best": best, "med": path.attributes.med, "multipath": id(path) in used and not best,
                     "nexthop": address_text(path.next_hop), "origin": Origin(path.attributes.origin).name,
-                    "path": path_text(path.attributes.as_path), "peer": path.source.name or "self",
-                    "weight": path.weight,
+                    "path": path_text(path.attributes.as_path), "weight": path.weight,
+                    "peer": address_text(path.source.address) if path.source.name else "self",
                     "extcomm": sorted(map(community_text, path.attributes.ext_communities))}
 
 

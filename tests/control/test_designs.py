@@ -8,6 +8,11 @@ import pytest
 
 from fabric.control import events as e
 from fabric.control.config import ControlConfig, Design, SpineAsn
+from fabric.control.network import Network
+from fabric.control.views import ip_route
+from fabric.overlay.evpn_nlri import EVPN
+from fabric.routing.bgp.afi import IPV4_UNICAST
+from fabric.routing.bgp.decision import Reason
 from fabric.topology.paths import equal_cost_ports
 from tests.control.worlds import World, world
 
@@ -46,6 +51,26 @@ def test_spines_of_their_own_as_reach_each_other_through_every_leaf() -> None:
 def test_paths_through_two_ases_share_load_only_when_relaxed(relax: bool, paths: int) -> None:
     here = world(config=ControlConfig(spine_asn=SpineAsn.DISTINCT, multipath_relax=relax))
     assert len(here.via(here.network(), "leaf1", "leaf2")) == paths
+
+
+def test_what_a_cold_start_selects_first_router_ids_decide_as_recorded_from_frr() -> None:
+    here = world(config=DISTINCT, leaves=3, spines=2)
+    for seed in (1, 2, 3):
+        network = Network(here.plan, DISTINCT, seed)
+        network.converge()
+        for switch in network.switches:
+            for family in (IPV4_UNICAST, EVPN):
+                decided = {switch.speaker.explain(family, key).reason for keys, _ in switch.speaker.loc_rib(family)
+                           for key in keys}
+                assert Reason.OLDER not in decided, (seed, switch.router.name)
+
+
+def test_unnumbered_cables_have_no_subnet_to_be_connected_to() -> None:
+    for config, subnets in ((UNNUMBERED, 0), (ControlConfig(), 2)):
+        here = world(config=config, leaves=2, spines=2)
+        network = here.network()
+        table = ip_route(network, network.switches[here.row("leaf1")])
+        assert sum(prefix.endswith("/31") for prefix in table) == subnets
 
 
 def test_no_more_paths_are_used_than_configured() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabric.control.network import Network
 from fabric.engine.driver import Emulator
 from fabric.report import walk as walks
 from fabric.report.forwarding import Cause, changes, forwarding_at
@@ -100,3 +101,14 @@ def test_a_static_route_is_told_from_those_of_a_control_plane_until_its_repair()
     node = subject.fabric.by_name
     causes = {at_us: subject.at(at_us * US).written(node["leaf2"].id, node["host1"].id)[0] for at_us in (0, 1500, 2000)}
     assert causes == {0: Cause.CONTROL_PLANE, 1500: Cause.EDIT, 2000: Cause.CONTROL_PLANE}
+
+
+def test_a_table_of_a_moment_plays_the_control_plane_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+    converge = Network.converge
+    monkeypatch.setattr(Network, "converge", lambda network: (starts.append(network), converge(network))[1])
+    subject = load_subject(Path(__file__).parents[2] / "scenarios" / "bgp-drain.yml")
+    assert subject.fabric.switches
+    assert not starts
+    network = subject.network(2_000 * US)
+    assert starts == [network]
