@@ -137,15 +137,20 @@ class FormScreen(ModalScreen[str]):
         self._form, self._defaults, self._send = form, defaults, send
 
     def compose(self) -> ComposeResult:
-        """A line for every field."""
-        with VerticalScroll(classes="box"):
+        """A line for every field, between what it is about and what is wrong with it, which never scroll away."""
+        with Vertical(classes="box"):
             yield Label(f"{self._form.kind}: {self._form.help}", classes="title", markup=False)
-            for field in self._form.fields:
-                note = "" if field.required else " (optional)"
-                yield Label(f"{field.name}{note}  {field.help}", classes="field", markup=False)
-                yield Input(self._defaults.get(field.name, "") if field.required else "", id=f"field-{field.name}",
-                            placeholder=field.kind, compact=True)
+            with VerticalScroll(id="fields"):
+                for field in self._form.fields:
+                    note = "" if field.required else " (optional)"
+                    yield Label(f"{field.name}{note}  {field.help}", classes="field", markup=False)
+                    yield Input(self._defaults.get(field.name, "") if field.required else "", id=f"field-{field.name}",
+                                placeholder=field.kind, compact=True)
             yield Static("Enter sends it, Tab goes on, Escape goes back.", id="problems", markup=False)
+
+    def on_mount(self) -> None:
+        """Where the fields scroll, focus brings the first into view, but not the words above it."""
+        self.call_after_refresh(self.query_one("#fields").scroll_home, animate=False)
 
     def on_input_submitted(self) -> None:
         """Send; stay where something is wrong with it."""
@@ -178,7 +183,8 @@ class Top(App[None]):
            padding: 1 2; }
     .title { text-style: bold; margin-bottom: 1; }
     .field { color: $text-muted; }
-    #problems { margin-top: 1; }
+    #fields { height: auto; max-height: 50vh; }
+    #problems { margin-top: 1; max-height: 20vh; overflow-y: auto; }
     Menu, FormScreen { align: center middle; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

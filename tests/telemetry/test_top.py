@@ -13,7 +13,7 @@ from textual.widgets._footer import FooterKey
 
 from fabric.errors import FabricError, InputErrors, Problem
 from telemetry.live.client import LiveError, base_url
-from telemetry.live.forms import forms
+from telemetry.live.forms import Field, Form, forms
 from telemetry.live.screen import FormScreen, Menu, RowTable, Top
 from telemetry.live.shown import PORTS, PORTS_BY, QUEUES, QUEUES_BY, incident_text, ordered, size_text, status_text
 
@@ -258,6 +258,25 @@ def test_a_terminal_of_80_columns_shows_how_to_leave_and_where_the_keys_are() ->
             footer = app.query_one(Footer)
             shown = [key.description for key in footer.query(FooterKey) if key.region.right <= 80]
             assert {"quit", "keys", "pause/go on", "faster", "slower", "break"} <= set(shown)
+
+    asyncio.run(test())
+
+
+def test_a_long_form_in_a_small_terminal_keeps_its_title_its_first_field_and_its_problems_in_sight() -> None:
+    fields = tuple(Field(f"field{number}", number == 0, "text", "What it is.") for number in range(12))
+
+    async def test() -> None:
+        app = Top(Table(), interval_s=3600)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settled(app, pilot)
+            app.push_screen(FormScreen(Form("storm", "A broken NIC.", fields), {}, lambda _: ""))
+            await pilot.pause()
+            await pilot.pause()
+            box = app.screen.query_one(".box").region
+            for name in (".title", ".field", "#field-field0", "#problems"):
+                region = app.screen.query(name).first().region
+                assert region.height
+                assert box.contains_region(region), name
 
     asyncio.run(test())
 
