@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from fabric.errors import InputErrors, Problem
 
@@ -172,10 +173,14 @@ def _list(args: argparse.Namespace) -> int:
 
 def _rules(args: argparse.Namespace) -> int:
     _checked_dilation(args)
-    lost = [Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
-            for name, value in (("--pager", args.pager), ("--tickets", args.tickets)) if value and args.out is None]
-    if lost:
-        raise InputErrors("options", lost)
+    webhooks = [(name, value) for name, value in (("--pager", args.pager), ("--tickets", args.tickets)) if value]
+    problems = [Problem(name, f"'{value}' is no URL", "give the webhook's address, such as http://127.0.0.1:9095/pager")
+                for name, value in webhooks if not _is_webhook(value)]
+    if args.out is None:
+        problems += [Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
+                     for name, _ in webhooks]
+    if problems:
+        raise InputErrors("options", problems)
     from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
     from telemetry.render import DASHBOARDS, RUNBOOKS, rules_yaml  # noqa: PLC0415
 
@@ -190,6 +195,15 @@ def _rules(args: argparse.Namespace) -> int:
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE)]
     print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
     return 0
+
+
+def _is_webhook(text: str) -> bool:
+    """Whether Alertmanager takes it as the address of a webhook."""
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _bank(args: argparse.Namespace) -> int:

@@ -86,6 +86,8 @@ def test_the_list_names_every_alert(said: pytest.CaptureFixture[str]) -> None:
     (["rules", "--dilation", "0"], "0 is no dilation"),
     (["rules", "--dilation", "nan"], "nan is no dilation"),
     (["rules", "--pager", "http://pager.example/"], "has no effect without --out"),
+    (["rules", "--out", "x", "--pager", "pager.example"], "'pager.example' is no URL"),
+    (["rules", "--out", "x", "--tickets", "http://[::1"], "'http://[::1' is no URL"),
     (["bank", "--bank", "nowhere.yml"], "nowhere.yml"),
 ])
 def test_bad_input_is_one_clear_error(words: list[str], text: str, said: pytest.CaptureFixture[str]) -> None:
