@@ -281,9 +281,12 @@ def community_text(community: int) -> str:
 
 
 def _communities(path: Path) -> Json:
-    """As `show ip bgp PREFIX json` has them: text and list; {} for none."""
+    """As `show ip bgp PREFIX json` has them: text and list; {} for none. FRR 8.4 spells well-known ones 'noExport' in
+    the list and 'no-export' in the text (bgp_community.c, set_community_string).
+    """
     texts = [community_text(community) for community in path.attributes.communities]
-    return {"community": {"string": " ".join(texts), "list": texts}} if texts else {}
+    words = [first + "".join(word.capitalize() for word in rest) for first, *rest in (text.split("-") for text in texts)]
+    return {"community": {"string": " ".join(texts), "list": words}} if texts else {}
 
 
 def _ipv4_paths(speaker: Speaker, key: bytes, *, communities: bool = False) -> list[Json]:

@@ -78,7 +78,7 @@ def test_a_drained_spine_loses_by_local_preference_and_says_its_community(capsys
     shown = text(capsys, "routes", "10.0.0.2/32", drain, "--node", "leaf1", "--at", "2ms")
     assert "LocPrf 0, graceful-shutdown lost by Local Pref RFC 4271 section 9.1.1" in shown
     route = table(capsys, "routes", "10.0.0.2/32", drain, "--node", "leaf1", "--at", "2ms")
-    assert [path["community"]["list"] for path in route["paths"] if "community" in path] == [["graceful-shutdown"]]
+    assert [path["community"]["list"] for path in route["paths"] if "community" in path] == [["gracefulShutdown"]]
     failed = {moment: table(capsys, "summary", drain, "--node", "leaf1", "--at", moment)["ipv4Unicast"]["failedPeers"]
               for moment in ("2ms", "5ms")}
     assert failed == {"2ms": 0, "5ms": 1}
