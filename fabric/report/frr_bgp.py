@@ -285,7 +285,8 @@ def _communities(path: Path) -> Json:
     the list and 'no-export' in the text (bgp_community.c, set_community_string).
     """
     texts = [community_text(community) for community in path.attributes.communities]
-    words = [first + "".join(word.capitalize() for word in rest) for first, *rest in (text.split("-") for text in texts)]
+    split = [text.split("-") for text in texts]
+    words = [first + "".join(word.capitalize() for word in rest) for first, *rest in split]
     return {"community": {"string": " ".join(texts), "list": words}} if texts else {}
 
 
