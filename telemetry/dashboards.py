@@ -12,9 +12,8 @@ from typing import Final
 from telemetry.grafana.boards import as_seen_by, buffers, congestion, ecmp, evpn_bgp, hosts, overview, pfc_storm
 from telemetry.grafana.model import Board
 from telemetry.grafana.panels import dashboard
+from telemetry.render import RUNBOOKS
 
-RUNBOOKS: Final = "http://127.0.0.1:9090/user"
-"""Where docker-compose.yml serves docs/runbooks: Prometheus' --web.user-assets."""
 RENDERED: Final = Path(__file__).parent / "grafana" / "rendered"
 
 BOARDS: Final[tuple[Board, ...]] = (overview.BOARD, congestion.BOARD, pfc_storm.BOARD, buffers.BOARD, ecmp.BOARD,

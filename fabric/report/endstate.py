@@ -42,9 +42,10 @@ def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64]) -> None:
 def read(folder: Path, fabric: Fabric) -> Snapshot:
     """The last Snapshot. Raises: RunDirError."""
     found = _load(folder)
+    path = folder / files.TABLES
     time_ps, finished, events, hops = found["facts"].tolist()
     return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops,
-                    **{name: _unpacked(found[name], kind) for name, kind in TABLES.items()})
+                    **{name: _unpacked(found[name], kind, path, name) for name, kind in TABLES.items()})
 
 
 def ideal_ps(folder: Path) -> NDArray[np.int64]:
@@ -74,9 +75,12 @@ def _packed(table: NDArray[Any], *, empty: bool) -> NDArray[Any]:
     return packed
 
 
-def _unpacked(packed: NDArray[Any], kind: np.dtype[np.void]) -> NDArray[Any]:
-    """The rows as the engine has them: what was left out is 0."""
+def _unpacked(packed: NDArray[Any], kind: np.dtype[np.void], path: Path, table_name: str) -> NDArray[Any]:
+    """The rows as the engine has them: what was left out is 0. Raises: RunDirError for a column that it has not."""
     table = np.zeros(packed.shape, kind)
     for name in packed.dtype.names or ():
+        if name not in (kind.names or ()):
+            raise RunDirError(f"{path} has a column '{table_name}.{name}' that this version does not know",
+                              "another version wrote it; run the scenario again with --force")
         table[name] = packed[name]
     return table

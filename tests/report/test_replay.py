@@ -80,3 +80,16 @@ def test_a_run_without_its_tables_says_so(tmp_path: Path) -> None:
     (tmp_path / "run" / files.TABLES).unlink()
     with pytest.raises(RunDirError, match="is not there"):
         list(snapshots(run))
+
+
+def test_tables_of_another_version_are_refused_and_not_a_defect_of_ours(tmp_path: Path) -> None:
+    _, run, _ = both(SCENARIOS / "incast.yml", tmp_path / "run")
+    path = run.path / files.TABLES
+    with np.load(path) as found:
+        tables = {name: found[name] for name in found.files}
+    hosts = tables["hosts"]
+    tables["hosts"] = np.zeros(hosts.shape, [*hosts.dtype.descr, ("of_old", np.int64)])
+    np.savez_compressed(path, **tables)
+    with pytest.raises(RunDirError, match=r"a column 'hosts\.of_old'") as caught:
+        list(snapshots(run))
+    assert "--force" in caught.value.hint

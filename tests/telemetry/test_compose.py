@@ -21,7 +21,7 @@ from fabric.cli import serve
 from fabric.cli.main import Parser
 from fabric.scenario.load import load_scenario
 from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL
-from telemetry.dashboards import RUNBOOKS
+from telemetry.render import RUNBOOKS
 from telemetry.rules import NOMINAL_DILATION, SCRAPE_S
 from tests.conftest import ROOT
 from tests.telemetry.programs import program, run_tool

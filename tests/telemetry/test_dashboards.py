@@ -20,10 +20,11 @@ from telemetry.grafana.model import Board, Panel, Unit
 from telemetry.grafana.panels import COLUMNS, dashboard
 from telemetry.grafana.queries import DEVICES, INSTANCES, Asking
 from telemetry.metrics import BY_NAME, CATALOGUE
+from telemetry.render import RUNBOOKS
 from tests.telemetry.programs import program, prometheus, query_range, run_tool
 
 Json = dict[str, Any]
-SHOWN: Final = {board.uid: dashboard(board, dashboards.RUNBOOKS) for board in BOARDS}
+SHOWN: Final = {board.uid: dashboard(board, RUNBOOKS) for board in BOARDS}
 PANELS: Final = [(board, panel) for board in BOARDS for panel in board.panels]
 IDS: Final = [f"{board.uid}/{panel.title}" for board, panel in PANELS]
 START: Final = "2026-01-31T12:00:00Z"
@@ -113,7 +114,7 @@ def test_uids_and_titles_are_unique_and_every_alert_leads_to_a_dashboard() -> No
 @pytest.mark.parametrize("uid", SHOWN)
 def test_a_dashboard_links_the_runbooks_of_its_alerts(uid: str, repo_root: Path) -> None:
     urls = {it["url"] for it in SHOWN[uid]["links"] if it["type"] == "link"}
-    assert urls == {f"{dashboards.RUNBOOKS}/{alert.name}.md" for alert in ALERTS if alert.dashboard == uid}
+    assert urls == {f"{RUNBOOKS}/{alert.name}.md" for alert in ALERTS if alert.dashboard == uid}
     for url in urls:
         assert (repo_root / "docs/runbooks" / url.rpartition("/")[2]).is_file()
 

@@ -12,13 +12,12 @@ import yaml
 
 from fabric.cli.main import VERBS, _parse
 from fabric.scenario.load import load_scenario
-from telemetry import dashboards, render
 from telemetry.alerts import ALERTS, Alert, Severity, fields, filled, go_template
 from telemetry.inhibitions import INHIBITIONS
 from telemetry.metrics import BY_NAME
 from telemetry.promql.labels import TARGET, labels_of
 from telemetry.promql.model import Aggregate, Select, Symbol, metrics, walk
-from telemetry.render import rules_yaml
+from telemetry.render import RUNBOOKS, rules_yaml
 from telemetry.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, known_labels, timing
 from tests.telemetry.programs import program, run_tool
 
@@ -136,9 +135,10 @@ def test_promtool_can_read_every_query_of_a_runbook(repo_root: Path, tmp_path: P
     run_tool(program("promtool"), "check", "rules", str(file))
 
 
-def test_a_page_and_a_dashboard_link_to_the_same_runbook() -> None:
-    assert dashboards.RUNBOOKS == render.RUNBOOKS
-    assert render.RUNBOOKS.startswith("http")
+def test_a_page_links_to_its_runbook_where_a_browser_finds_it(repo_root: Path) -> None:
+    committed = (repo_root / FOLDER / "rules.yml").read_text(encoding="utf-8")
+    assert re.findall(r"runbook_url: (\S+)", committed) == [f"{RUNBOOKS}/{alert.name}.md" for alert in ALERTS]
+    assert RUNBOOKS.startswith("http")
 
 
 def test_no_runbook_is_without_an_alert(repo_root: Path) -> None:
