@@ -34,9 +34,9 @@ def run(args: argparse.Namespace) -> int:
     node = None if args.node is None else node_called(subject.fabric, args.node, "switch", problems, "--node")
     if problems:
         raise InputErrors("options", problems)
-    control = subject.compiled.control
+    control = subject.placed.control
     if control is None:
-        raise FabricError(f"{subject.compiled.name} has no control plane: its routing is shortest-path",
+        raise FabricError(f"{subject.scenario.name} has no control plane: its routing is shortest-path",
                           "give it `routing: bgp`, or --set routing=bgp")
     network = Network(control.plan, control.config, control.seed)
     row = None if node is None else control.plan.by_name[node.name].row
