@@ -17,13 +17,13 @@ from typing import Final
 import numpy as np
 
 from fabric.engine.loop import assist, play
-from fabric.state.codes import Stop
+from fabric.state.codes import LINE, N_SHARED, Stop
 from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
 _STRETCH: Final = 1024
 """Windows between two looks at whether helpers pay."""
-_PATIENCE: Final = 4096
+_PATIENCE: Final = 16384
 """Times a helper looks for work before it goes to sleep."""
 _SHORTEST_LEAVE_S: Final = 0.02
 _LONGEST_LEAVE_S: Final = 2.0
@@ -61,6 +61,11 @@ class Crew:
         if state is not self._state:
             # Helpers that still look at the old tables must not take it for theirs.
             self._state, self._generation = state, self._generation + 1
+            # Compiled, or loaded, here: a helper that did it would hold the interpreter meanwhile, and leave nothing
+            # behind if the run ended first.
+            assist(state, 0, self._generation, 0)
+            for helper in self._helpers:
+                helper.forget(state)
         for helper in self._helpers:
             helper.invite(state, self._generation)
         for counter in ("shared_windows", "own_ticks", "waited_ticks", "stalled"):
@@ -88,18 +93,26 @@ class _Helper:
 
     def __init__(self, thread: int) -> None:
         self.jobs: SimpleQueue[tuple[State, int] | None] = SimpleQueue()
-        self._playing = 0
-        threading.Thread(target=self._run, args=(thread,), name=f"helper-{thread}", daemon=True).start()
+        self._thread = thread
+        self._asked = False
+        threading.Thread(target=self._run, name=f"helper-{thread}", daemon=True).start()
+
+    def forget(self, state: State) -> None:
+        """These tables are new, or restored: nobody is at work on them yet."""
+        state.shared[(N_SHARED + len(state.threads) + self._thread) * LINE] = 0
 
     def invite(self, state: State, generation: int) -> None:
-        """Wake it, unless it is at work on this State already."""
-        if self._playing != generation:
-            self._playing = generation
+        """Wake it, unless it is at work on this State already.
+
+        Whether it is, its kernel says: here one would learn too late that it has left, because saying so needs the
+        interpreter that the caller holds.
+        """
+        if not self._asked and not state.shared[(N_SHARED + len(state.threads) + self._thread) * LINE]:
+            self._asked = True
             self.jobs.put((state, generation))
 
-    def _run(self, thread: int) -> None:
+    def _run(self) -> None:
         while (job := self.jobs.get()) is not None:
-            self._playing = job[1]
-            assist(job[0], thread, job[1], _PATIENCE)
-            self._playing = 0
+            self._asked = False
+            assist(job[0], self._thread, job[1], _PATIENCE)
             del job

@@ -162,6 +162,12 @@ def _share_window(state: State, generation: int, horizon_ps: int) -> None:
         row["stalled"] += 1
 
 
+@hot
+def _presence(state: State, thread: int) -> int:
+    """Word of State.shared that says whether a helper is inside assist()."""
+    return (N_SHARED + state.threads.shape[0] + thread) * LINE
+
+
 @entry
 def assist(state: State, thread: int, generation: int, patience: int) -> int:
     """Help the calls of play() with this State and number, until there was nothing to do `patience` times in a row.
@@ -169,6 +175,7 @@ def assist(state: State, thread: int, generation: int, patience: int) -> int:
     Between two calls a helper only looks at State.shared; it leaves when the number has changed.
     """
     idle, played = 0, 0
+    store_release(state.shared, _presence(state, thread), 1)
     while idle < patience and load_acquire(state.shared, _GENERATION) == generation:
         tasks = _play_tasks(state, thread, generation)
         played += tasks
@@ -176,6 +183,7 @@ def assist(state: State, thread: int, generation: int, patience: int) -> int:
         if tasks > 0:
             idle = 0
         yield_processor()
+    store_release(state.shared, _presence(state, thread), 0)
     return played
 
 

@@ -89,7 +89,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
         outbox=t.rows(threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * OUTBOX_STRIDE, np.int64),
         threads=t.rows(threads, t.THREAD), tasks=t.rows(n_nodes, t.TASK), roster=t.rows(n_nodes, np.uint32),
-        shared=t.rows(LINE * (N_SHARED + threads), np.int64),
+        shared=t.rows(LINE * (N_SHARED + 2 * threads), np.int64),
         global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
                                                                                        INFINITY_PS, np.int64),
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,

@@ -345,7 +345,7 @@ class _Tables(NamedTuple):
     threads: NDArray[np.void]    # THREAD
     tasks: NDArray[np.void]      # TASK, grouped by thread
     roster: NDArray[np.uint32]   # (n_nodes,) devices grouped by task
-    shared: NDArray[np.int64]    # (8 * (codes.N_SHARED + n_threads),) a word a cache line: codes.Shared, then cursors
+    shared: NDArray[np.int64]    # (8 * (N_SHARED + 2 * n_threads),) a word a cache line: Shared, cursors, presence
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
