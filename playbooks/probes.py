@@ -23,7 +23,7 @@ from fabric.scenario.expectations import parse as parse_expectation
 from fabric.topology.select import nearest
 from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps, format_time_ps, parse_rate_bps, parse_time_ps
 
-Kind = Literal["count", "time", "rate", "text"]
+Kind = Literal["count", "time", "rate", "text", "ratio"]
 Value = int | float | str | None
 
 
@@ -91,6 +91,14 @@ def _done(evidence: Evidence, window: Window) -> int:
     return int(np.count_nonzero(inside))
 
 
+def _slowdown(evidence: Evidence, window: Window) -> float | None:
+    messages = evidence.messages
+    inside = (messages["end_ps"] >= window.since_ps) & (messages["end_ps"] < window.until_ps)
+    if window.hosts is not None:
+        inside &= np.isin(messages["dst"], list(window.hosts))
+    return float(np.median(messages["slowdown"][inside])) if inside.any() else None
+
+
 def _counted(name: str, evidence: Evidence, window: Window) -> int:
     """How much a counter of hosts grew within the window, hosts together."""
     total = 0
@@ -129,6 +137,8 @@ PROBES: Final[Mapping[str, Probe]] = {
     "arp.received": Probe("count", "ARP requests that hosts heard, for whomever", lambda evidence, window: _counted(
         "arp_requests_received", evidence, window), by_host=True),
     "done": Probe("count", "messages completed, by receiver", _done, by_host=True),
+    "slowdown": Probe("ratio", "median completion time over the ideal one, of messages completed, by receiver", _slowdown,
+                      by_host=True),
     "goodput": Probe("rate", "payload received in order", _goodput, by_host=True),
 }
 
@@ -175,6 +185,8 @@ def show(name: str, value: Value) -> str:
             return "0" if value == 0 else format_time_ps(value)
         case "rate":
             return f"{format_rate_bps(value)}bit/s" if value else "0"
+        case "ratio":
+            return f"{value:.2f}"
         case _:
             return f"{value:,}"
 
@@ -200,6 +212,11 @@ def parse_check(text: object) -> Check:
         return Check(name, op, parse_time_ps("0ps" if value == "0" else value))
     if kind == "rate":
         return Check(name, op, parse_rate_bps("0bps" if value == "0" else value))
+    if kind == "ratio":
+        try:
+            return Check(name, op, float(value))
+        except ValueError as error:
+            raise UnitError(f"{name} is a {kind}, and {value!r} is not a number", "write a number such as 1.5") from error
     try:
         return Check(name, op, int(value))
     except ValueError as error:
