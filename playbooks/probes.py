@@ -137,8 +137,7 @@ PROBES: Final[Mapping[str, Probe]] = {
     "arp.received": Probe("count", "ARP requests that hosts heard, for whomever", lambda evidence, window: _counted(
         "arp_requests_received", evidence, window), by_host=True),
     "done": Probe("count", "messages completed, by receiver", _done, by_host=True),
-    "slowdown": Probe("ratio", "median completion time over the ideal one, of messages completed, by receiver", _slowdown,
-                      by_host=True),
+    "slowdown": Probe("ratio", "median completion time over the ideal one, by receiver", _slowdown, by_host=True),
     "goodput": Probe("rate", "payload received in order", _goodput, by_host=True),
 }
 
@@ -216,7 +215,7 @@ def parse_check(text: object) -> Check:
         try:
             return Check(name, op, float(value))
         except ValueError as error:
-            raise UnitError(f"{name} is a {kind}, and {value!r} is not a number", "write a number such as 1.5") from error
+            raise UnitError(f"{name} is a {kind}, and {value!r} is not a number", "such as 1.5") from error
     try:
         return Check(name, op, int(value))
     except ValueError as error:
