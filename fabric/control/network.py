@@ -207,18 +207,17 @@ class Network:
         self.perform(switch, switch.speaker.received(transport.names[side], data, self.now_ns))
 
     def _connect(self, switch: Switch, peer: str) -> None:
-        transport, _ = switch.links[peer]
-        if transport.attempt or all(transport.open_at):
+        transport, side = switch.links[peer]
+        if (transport.attempt and transport.dialling != side) or all(transport.open_at):
             return      # one connection serves both ends: there is no collision to resolve (RFC 4271 section 6.8)
         transport.attempts += 1
         # Daemons that start together connect together: what a recorded cold start selects first, router IDs decide.
         cold = not self.epoch_ns and transport.attempts == 1
         wait_ns = 0 if cold else int(self._draw(transport.cable, transport.attempts) * self.config.start_jitter_ns)
         transport.void()
-        transport.attempt = transport.generation
+        transport.attempt, transport.dialling = transport.generation, side
         for retry_ns in SYN_RETRIES_NS:
-            self.at(self.now_ns + wait_ns + retry_ns, self._syn, transport, switch.links[peer][1],
-                     transport.generation)
+            self.at(self.now_ns + wait_ns + retry_ns, self._syn, transport, side, transport.generation)
         self.at(self.now_ns + wait_ns + 2 * SYN_RETRIES_NS[-1], self._give_up, transport, transport.generation)
 
     def _give_up(self, transport: Transport, generation: int) -> None:
@@ -285,6 +284,9 @@ class Network:
         transport.lit = lit
         if lit:
             self._repeat(transport)
+        elif any(self.switches[row].survives_dark(name)
+                 for row, name in zip(transport.routers, transport.names, strict=True)):
+            self._watch(transport)
         cable = self.plan.cables[transport.cable]
         for side, row in enumerate((cable.a, cable.b)):
             self.set_light(self.switches[transport.routers[side]], self.plan.interfaces[row].port, up=lit)
@@ -302,17 +304,19 @@ class Network:
         switch, name = self.switches[transport.routers[side]], transport.names[side]
         if transport.lit != lit:
             return      # a flap too short for the daemon
-        if not lit:
+        if not lit and not switch.survives_dark(name):
             transport.void()
             transport.open_at[side] = 0
-        if not switch.speaking or (lit and transport.open_at[side]):
-            return
-        speaker = switch.speaker
-        self.perform(switch, (speaker.link_up if lit else speaker.link_down)(name, self.now_ns))
+        if switch.speaking:
+            self.perform(switch, switch.link_carrier(name, self.now_ns, up=lit))
 
     def silence(self, transport: Transport) -> None:
         """Nothing crosses a cable any more, and both ends keep carrier."""
         transport.silent = True
+        self._watch(transport)
+
+    def _watch(self, transport: Transport) -> None:
+        """BFD will miss what does not come any more."""
         if self.config.bfd is not None:
             for side in (0, 1):
                 # The last control packet came up to an interval ago (RFC 5880 section 6.8.7: up to 25 % jitter).
@@ -321,7 +325,7 @@ class Network:
 
     def _bfd_down(self, transport: Transport, side: int) -> None:
         switch = self.switches[transport.routers[side]]
-        if transport.silent and switch.speaking and transport.open_at[side]:
+        if (transport.silent or not transport.lit) and switch.speaking and transport.open_at[side]:
             transport.open_at[side] = 0
             self.perform(switch, switch.speaker.bfd_down(transport.names[side], self.now_ns))
 

@@ -57,8 +57,16 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
     return SpeakerConfig(
         asn=asn, router_id=address_text(router.router_id), hostname=router.name, neighbors=neighbors,
         max_paths={IPV4_UNICAST: config.max_paths}, multipath_relax=config.multipath_relax,
-        connected=() if config.unnumbered else connected, tracked_families=(EVPN,) if plan.overlay else (),
+        connected=() if config.unnumbered else connected, tracked_families=_tracked(plan, config),
         update_delay_ns=config.update_delay_ns, announce_delay_ns=config.announce_delay_ns)
+
+
+def _tracked(plan: ControlPlan, config: ControlConfig) -> tuple[AddressFamily, ...]:
+    """Families whose next hops must resolve. FRR tracks all; where a session over one hop of eBGP ends with its cable,
+    so do the paths by it, and there is nothing to look up.
+    """
+    ipv4 = (IPV4_UNICAST,) if config.design is Design.IBGP_RR and not config.unnumbered else ()
+    return (*ipv4, EVPN) if plan.overlay else ipv4
 
 
 def prefer_clients(policy: Policy) -> Policy:

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address
 from typing import Final
 
 from fabric.control import events as e
-from fabric.control.config import ControlConfig
+from fabric.control.config import ControlConfig, Design
 from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
@@ -214,6 +214,23 @@ class Switch:
         """A port gains or loses light; forwarding follows at once."""
         for key in self.forwarding.carrier(port, up=up):
             self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
+
+    def survives_dark(self, peer: str) -> bool:
+        """Whether a session outlives its cable's light, to end with its hold timer or BFD. As FRR: fast external
+        fallover (`bgp fast-external-failover`) is for eBGP, and a neighbour by interface goes with the interface.
+        """
+        neighbor = self.speaker.peers[peer].neighbor if self.speaking else None
+        return neighbor is not None and not neighbor.by_interface and self._config.design is Design.IBGP_RR
+
+    def link_carrier(self, peer: str, now_ns: int, *, up: bool) -> list[Action]:
+        """The daemon hears of a cable: sessions over it, and next hops in its subnet."""
+        if not self.survives_dark(peer):
+            return (self.speaker.link_up if up else self.speaker.link_down)(peer, now_ns)
+        interface = next(it for it in map(self.plan.interfaces.__getitem__, self.router.interfaces)
+                         if self.name_of(it) == peer)
+        subnet = f"{address_text(interface.address & ~1)}/{interface.prefix_len}"
+        actions = self.speaker.interior_routes({subnet: 0 if up else None}, now_ns)
+        return actions + (self.speaker.link_up if up else self.speaker.way_lost)(peer, now_ns)
 
     def host_carrier(self, port: int, now_ns: int, *, up: bool) -> list[Action]:
         """The daemon hears of a port to a host: host routes come and go with it, and so do MACs learned there."""

@@ -36,6 +36,8 @@ class Transport:
     """Per side: generation of the connection it believes in; 0: none."""
     attempt: int = 0
     """Generation of the attempt under way; 0: none."""
+    dialling: int = 0
+    """The side that makes it."""
     attempts: int = 0
     """How often a connection was tried, for its random numbers."""
     waiting: list[tuple[int, bytes]] = field(default_factory=list)

@@ -69,8 +69,9 @@ def _peer_summary(speaker: Speaker, peer: Peer, family: AddressFamily, now_ns: i
         "msgRcvd": traffic.received.total, "msgSent": traffic.sent.total, "tableVersion": 0, "outq": 0, "inq": 0,
         "peerUptime": "never" if age_ns is None else uptime_text(age_ns),
         "peerUptimeMsec": 0 if age_ns is None else _whole_ms(age_ns),
-        "pfxRcd": accepted(speaker, peer, family), "pfxSnt": sent(speaker, peer, family), "state": session.state.label,
-        "peerState": "OK",      # FRR's other words are for a configured `shutdown` and for missing policies (RFC 8212)
+        "pfxRcd": accepted(speaker, peer, family), "pfxSnt": sent(speaker, peer, family),
+        "state": "Idle (Admin)" if peer.shut else session.state.label,
+        "peerState": "Admin" if peer.shut else "OK",    # FRR's third word is for missing policies (RFC 8212)
         "connectionsEstablished": peer.connections_established, "connectionsDropped": peer.connections_dropped,
         "idType": _id_type(peer)}
 
@@ -87,7 +88,7 @@ def _hostname(peer: Peer) -> Json:
 
 
 def _id_type(peer: Peer) -> str:
-    if peer.neighbor.name != peer.neighbor.remote_address:
+    if peer.neighbor.by_interface:
         return "interface"
     return "ipv6" if ":" in peer.neighbor.name else "ipv4"
 
@@ -120,7 +121,7 @@ def _neighbor(speaker: Speaker, peer: Peer, now_ns: int) -> Json:
         ("nbrExternalLink" if session.external else "nbrInternalLink"): True, "localRole": "undefined",
         "remoteRole": "undefined", **_hostname(peer), **({"peerGroup": neighbor.peer_group} if neighbor.peer_group
                                                          else {}),
-        "bgpVersion": 4, "remoteRouterId": _router_id(session.remote_router_id if up else 0),
+        **({"adminShutDown": True} if peer.shut else {}), "bgpVersion": 4, "remoteRouterId": _router_id(session.remote_router_id if up else 0),
         "localRouterId": speaker.config.router_id, "bgpState": session.state.label}
     if up:
         age_ns = now_ns - session.established_ns
@@ -138,12 +139,7 @@ def _neighbor(speaker: Speaker, peer: Peer, now_ns: int) -> Json:
               "minBtwnAdvertisementRunsTimerMsecs": neighbor.mrai_ns // _NS_PER_MS,
               "addressFamilyInfo": {family.json_name: _family_info(speaker, peer, family) for family in peer.families},
               "connectionsEstablished": peer.connections_established, "connectionsDropped": peer.connections_dropped}
-    if peer.last_reset is not None:
-        reset = peer.last_reset
-        found |= {"lastResetTimerMsecs": _whole_ms(now_ns - reset.at_ns), "lastResetDueTo": reset.reason,
-                  "lastResetCode": reset.code}
-    else:
-        found["lastReset"] = "never"
+    found |= _last_reset(peer, now_ns)
     if session.external:
         found["externalBgpNbrMaxHopsAway"] = 1
     found |= {"hostLocal": neighbor.local_address if up else "Unknown",
@@ -154,9 +150,37 @@ def _neighbor(speaker: Speaker, peer: Peer, now_ns: int) -> Json:
                   "nexthopLocal": neighbor.local_address if ":" in neighbor.local_address else "::",
                   "bgpConnection": "sharedNetwork"}
     found["connectRetryTimer"] = neighbor.connect_retry_ns // 10**9
+    if not up and session.idle_timer.deadline_ns is not None:
+        found["nextStartTimerDueInMsecs"] = _whole_ms(session.idle_timer.deadline_ns - now_ns)
     if not up and session.retry_timer.deadline_ns is not None:
         found["nextConnectTimerDueInMsecs"] = _whole_ms(session.retry_timer.deadline_ns - now_ns)
     return found
+
+
+_WORDS: Final = {"Administrative Shutdown": ("Admin. shutdown", 11), "Administrative reset": ("User reset", 12),
+                 "Peer closed the session": ("Peer closed the session", 15),
+                 "BFD down received": ("BFD down received", 24), "Interface down": ("Interface down", 25)}
+"""Why a session ended -> FRR's words for it and their number (bgpd.c, peer_down_str)."""
+_RECEIVED: Final = "NOTIFICATION received: "
+
+
+def _last_reset(peer: Peer, now_ns: int) -> Json:
+    """Why the last session ended, or why there is none yet."""
+    reset = peer.last_reset
+    if reset is None and not peer.waits_for_way:
+        return {"lastReset": "never"}
+    found: Json = {}
+    text, number = ("BGP Notification send", 14) if reset is None or reset.code else (reset.reason, 0)
+    if reset is not None:
+        found["lastResetTimerMsecs"] = _whole_ms(now_ns - reset.at_ns)
+        received = reset.reason.startswith(_RECEIVED)
+        text, number = ("BGP Notification received", 13) if received else _WORDS.get(reset.reason, (text, number))
+        if number in {13, 14}:
+            found |= {"lastErrorCodeSubcode": f"{reset.code:02X}{reset.subcode:02X}",
+                      "lastNotificationReason": reset.reason.removeprefix(_RECEIVED)}
+    if peer.waits_for_way:
+        text, number = ("Neighbor address lost", 26) if peer.neighbor.by_interface else ("Waiting for NHT", 27)
+    return found | {"lastResetDueTo": text, "lastResetCode": number}
 
 
 def _router_id(number: int) -> str:

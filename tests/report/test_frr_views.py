@@ -88,13 +88,10 @@ def test_sessions_and_prefix_counts_are_frrs_at_every_stage(recorded: Any) -> No
             mine, its = values(ours["bgp_summary"][family]), values(theirs["bgp_summary"][family])
             some_lost = any(peer["state"] != "Established" for peer in its["peers"].values())
             for address, peer in its["peers"].items():
-                lost = peer["state"] != "Established"
-                # FRR tries on (Active) where we wait for light (Idle), and does not always take back what it had told
-                # the other member of an update group when one is lost.
-                skipped = ({"state"} if lost else set()) | ({"pfxSnt"} if some_lost else set())
+                # FRR does not always take back what it had told the other member of an update group when one is lost.
+                skipped = {"pfxSnt"} if some_lost else set()
                 expected = {key: value for key, value in peer.items() if key not in skipped}
                 assert {key: mine["peers"][address][key] for key in expected} == expected, (stage, name, family)
-                assert (mine["peers"][address]["state"] != "Established") == lost
             assert mine["failedPeers"] == its["failedPeers"]
 
 

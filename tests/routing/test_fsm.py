@@ -259,9 +259,23 @@ def test_bytes_after_a_close_are_ignored() -> None:
 def test_after_link_down_nothing_is_dialled_until_link_up() -> None:
     its, _ = in_state(State.ESTABLISHED)
     its.link_down(PEER, S)
-    while (deadline_ns := its.next_deadline_ns()) is not None:
+    states = [its.peers[PEER].primary.state]
+    while (deadline_ns := its.next_deadline_ns()) is not None and deadline_ns < 60 * S:
         assert not any(isinstance(action, Connect) for action in its.tick(deadline_ns))
+        states.append(its.peers[PEER].primary.state)
+    assert State.ACTIVE in states                                         # FRR: Idle for a second, then waiting for NHT
+    assert states == sorted(states)
     assert its.link_up(PEER, 60 * S) == [Connect(PEER)]
+
+
+def test_what_is_administratively_down_is_not_tried_again_when_the_link_comes_back() -> None:
+    its, session = in_state(State.ESTABLISHED)
+    its.stop(1)
+    its.link_down(PEER, 2)
+    assert its.link_up(PEER, 3) == []
+    its.tick(60 * S)
+    assert session.state == State.IDLE
+    assert its.start(4) == [Connect(PEER)]
 
 
 def collision(own_id_higher: bool, first_outgoing: bool) -> tuple[Speaker, list[object]]:

@@ -59,6 +59,11 @@ class Neighbor:
     peer_group: str = ""
     """For display only."""
 
+    @property
+    def by_interface(self) -> bool:
+        """Unnumbered: known by the interface it is on, and gone with it."""
+        return self.name != self.remote_address
+
 
 @dataclass(frozen=True, slots=True)
 class SpeakerConfig:

@@ -6,7 +6,8 @@ Where we leave the RFC, as every router does:
 - A connection that cannot be opened leads to Active, not Idle: connect-retry goes on (8.2.2, Connect, event 18).
 - A NOTIFICATION is never answered with one (8.2.2 lists event 25 under 'any other event' in OpenSent).
 - A malformed message in Established is answered with its own error (section 6), not with an FSM error.
-- Idle after an error ends by itself after `Neighbor.idle_hold_ns` (event 13), the automatic start of section 8.1.1.
+- Idle after an error, or after the link went, ends by itself after `Neighbor.idle_hold_ns` (event 13), the automatic
+  start of section 8.1.1; while there is no way to the neighbour it leads to Active, and nothing is dialled.
 """
 
 from __future__ import annotations
@@ -128,26 +129,26 @@ TRANSITIONS: Final[dict[tuple[State, Event], Transition]] = {
         Event.MANUAL_START: _DIAL, Event.AUTOMATIC_START: _DIAL, Event.IDLE_HOLD_EXPIRES: _DIAL,
         Event.MANUAL_START_PASSIVE: Transition(_A),
         Event.MANUAL_STOP: _STOP,                                             # also ends the idle hold time
-        Event.AUTOMATIC_STOP: _STOP, Event.LINK_DOWN: _STOP,
+        Event.AUTOMATIC_STOP: _STOP,
         Event.TCP_CR_ACKED: Transition(_I, (Do.REFUSE,)), Event.TCP_CONFIRMED: Transition(_I, (Do.REFUSE,)),
     }, Transition(_I)),
     **_row(_C, {
         **_same(_C, *_STARTS),
-        Event.MANUAL_STOP: _STOP, Event.AUTOMATIC_STOP: _STOP, Event.LINK_DOWN: _STOP,
+        Event.MANUAL_STOP: _STOP, Event.AUTOMATIC_STOP: _STOP, Event.LINK_DOWN: _QUIET,
         Event.CONNECT_RETRY_EXPIRES: _DIAL,
         Event.TCP_CR_ACKED: _OPENED, Event.TCP_CONFIRMED: _OPENED,
         Event.TCP_FAILS: Transition(_A, (Do.WAIT,)),
     }, _QUIET),
     **_row(_A, {
         **_same(_A, *_STARTS),
-        Event.MANUAL_STOP: _STOP, Event.AUTOMATIC_STOP: _STOP, Event.LINK_DOWN: _STOP,
+        Event.MANUAL_STOP: _STOP, Event.AUTOMATIC_STOP: _STOP, Event.LINK_DOWN: _QUIET,
         Event.CONNECT_RETRY_EXPIRES: _DIAL,
         Event.TCP_CR_ACKED: _OPENED, Event.TCP_CONFIRMED: _OPENED,
         Event.TCP_FAILS: Transition(_A, (Do.WAIT,)),
     }, _QUIET),
     **_row(_OS, {
         **_same(_OS, *_STARTS, Event.TCP_CR_ACKED, Event.TCP_CONFIRMED),  # a second connection has its own machine
-        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _STOP,
+        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _QUIET,
         Event.HOLD_EXPIRES: _HOLD,
         Event.TCP_FAILS: Transition(_A, (Do.DROP, Do.WAIT)),
         Event.OPEN: Transition(_OC, (Do.CONFIRM,)),
@@ -157,7 +158,7 @@ TRANSITIONS: Final[dict[tuple[State, Event], Transition]] = {
     }, _fail(ErrorCode.FSM, FsmError.UNEXPECTED_IN_OPEN_SENT)),
     **_row(_OC, {
         **_same(_OC, *_STARTS, Event.TCP_CR_ACKED, Event.TCP_CONFIRMED),
-        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _STOP,
+        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _QUIET,
         Event.HOLD_EXPIRES: _HOLD,
         Event.KEEPALIVE_EXPIRES: Transition(_OC, (Do.SEND_KEEPALIVE,)),
         Event.TCP_FAILS: _QUIET, Event.NOTIFICATION: _QUIET, Event.VERSION_ERROR: _QUIET,
@@ -167,7 +168,7 @@ TRANSITIONS: Final[dict[tuple[State, Event], Transition]] = {
     }, _fail(ErrorCode.FSM, FsmError.UNEXPECTED_IN_OPEN_CONFIRM)),
     **_row(_E, {
         **_same(_E, *_STARTS, Event.TCP_CR_ACKED, Event.TCP_CONFIRMED),
-        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _STOP,
+        Event.MANUAL_STOP: _CEASE, Event.AUTOMATIC_STOP: _CEASE, Event.LINK_DOWN: _QUIET,
         Event.HOLD_EXPIRES: _HOLD,
         Event.KEEPALIVE_EXPIRES: Transition(_E, (Do.SEND_KEEPALIVE,)),
         Event.TCP_FAILS: _QUIET, Event.NOTIFICATION: _QUIET, Event.VERSION_ERROR: _QUIET,

@@ -33,7 +33,12 @@ class Peer:
         self.sync_timer = Timer(lambda now_ns: sync(self, now_ns))
         self.stale_timer = Timer(lambda now_ns: purge(self, now_ns))
         self.graceful_shutdown = False
-        self.started = False
+        self.shut = False
+        """Administratively down: nothing but start() connects again."""
+        self.has_way = True
+        """The neighbour's address can be reached, as far as its link goes."""
+        self.waits_for_way = False
+        """What ended the last session, or keeps the next from coming, is that there is none."""
         self.end_of_rib_sent: dict[AddressFamily, int] = {}
         """When, per family."""
         self.end_of_rib_received: dict[AddressFamily, int] = {}

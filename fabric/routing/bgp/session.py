@@ -125,6 +125,10 @@ class Owner(Protocol):
         """The session left `was` for Idle or Active."""
         ...
 
+    def has_way(self, session: Session) -> bool:
+        """Whether the neighbour's address can be reached; the speaker notes that a session waits for it."""
+        ...
+
 
 @dataclass(slots=True)
 class Traffic:
@@ -307,6 +311,11 @@ class Session:
         if self.neighbor.passive:
             self.state = State.ACTIVE
             return True
+        if not self.owner.has_way(self):
+            # FRR's bgp_start: an address that next hop tracking cannot resolve is as good as a failed connection; a
+            # neighbour by interface has no address any more, and stays Idle until router advertisements bring it.
+            self.state = State.IDLE if self.neighbor.by_interface else State.ACTIVE
+            return self._wait(step) if self.state == State.ACTIVE else True
         self.owner.actions.append(Connect(self.neighbor.name))
         return self._wait(step)
 

@@ -6,6 +6,7 @@
     actions = speaker.received(peer, data, now_ns)   any cut of the byte stream
     actions = speaker.closed(peer, now_ns)           the transport went down or could not be opened
     actions = speaker.link_down(peer, now_ns)        carrier lost (FRR: fast external fallover); bfd_down likewise
+    actions = speaker.way_lost(peer, now_ns)         carrier lost below a session that waits for its hold timer
     actions = speaker.tick(now_ns)                   at, or any time after, next_deadline_ns()
     actions = speaker.originate(family, keys, attributes, now_ns, next_hop=..., payload=...)
     actions = speaker.withdraw(family, keys, now_ns)
@@ -82,7 +83,7 @@ class Speaker:
     def stop(self, now_ns: int, reason: str = "Administrative Shutdown") -> list[Action]:
         """ManualStop for every neighbour: Cease / Administrative Shutdown."""
         for peer in self.peers.values():
-            peer.started = False
+            peer.shut = True
             for session in self._all_sessions(peer):
                 session.handle(Event.MANUAL_STOP, now_ns, reason=reason)
         return self._finish(now_ns)
@@ -121,23 +122,39 @@ class Speaker:
     def link_down(self, peer: str, now_ns: int) -> list[Action]:
         """The link below the session lost carrier: the session ends at once, without NOTIFICATION. Next: link_up()."""
         its = self.peers[peer]
-        its.started = False
+        its.has_way = False
         for session in self._all_sessions(its):
             session.handle(Event.LINK_DOWN, now_ns, reason="Interface down")
+        its.waits_for_way = True
+        return self._finish(now_ns)
+
+    def way_lost(self, peer: str, now_ns: int) -> list[Action]:
+        """The link lost carrier, and the session stays: FRR's fast external fallover is for eBGP over one hop alone. It
+        ends with its hold timer or BFD; next hops over the link are the owner's to take away (interior_routes).
+        """
+        its = self.peers[peer]
+        its.has_way, its.waits_for_way = False, True
         return self._finish(now_ns)
 
     def link_up(self, peer: str, now_ns: int) -> list[Action]:
-        """The link is back: connect again."""
-        self._start(self.peers[peer], now_ns)
+        """The link is back, or BFD says so: connect again, unless a session or an attempt is alive."""
+        its = self.peers[peer]
+        its.has_way = True
+        if not its.shut:
+            if its.primary.state == State.ACTIVE:
+                its.primary.handle(Event.CONNECT_RETRY_EXPIRES, now_ns)
+            else:
+                self._start(its, now_ns)
         return self._finish(now_ns)
 
     def bfd_down(self, peer: str, now_ns: int) -> list[Action]:
-        """Fast detection says the neighbour is gone (RFC 5882 section 10.2); reconnecting waits for link_up()."""
+        """Fast detection says the neighbour is gone (RFC 5882 section 10.2); it is tried again, as after any error."""
         its = self.peers[peer]
-        its.started = False
         for session in self._all_sessions(its):
             session.handle(Event.AUTOMATIC_STOP, now_ns, reason="BFD down received",
                            error=BgpError(ErrorCode.CEASE, Cease.BFD_DOWN, "BFD down received"))      # RFC 9384
+        if not its.shut:
+            self.timers.set(its.primary.idle_timer, now_ns + its.neighbor.idle_hold_ns)
         return self._finish(now_ns)
 
     def reset(self, peer: str, now_ns: int) -> list[Action]:
@@ -363,7 +380,7 @@ class Speaker:
         name = peer.neighbor.name
         peer.established = None
         peer.connections_dropped += 1
-        peer.last_reset = reset
+        peer.last_reset, peer.waits_for_way = reset, False
         self.timers.stop(peer.sync_timer)
         for family in list(peer.groups):
             self.out.leave(peer, family)
@@ -383,10 +400,16 @@ class Speaker:
         self._touch(now_ns)
         self.actions.append(SessionDown(name, reset.reason))
 
+    def has_way(self, session: Session) -> bool:
+        """Whether the neighbour can be reached."""
+        peer = self.peers[session.neighbor.name]
+        peer.waits_for_way = not peer.has_way
+        return peer.has_way
+
     # Sessions
 
     def _start(self, peer: Peer, now_ns: int) -> None:
-        peer.started = True
+        peer.shut = False
         event = Event.MANUAL_START_PASSIVE if peer.neighbor.passive else Event.MANUAL_START
         self.timers.stop(peer.primary.idle_timer)
         peer.primary.handle(event, now_ns)
