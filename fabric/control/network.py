@@ -27,7 +27,7 @@ from fabric.control.speakers import families
 from fabric.control.switch import Switch
 from fabric.control.transport import RETRANSMIT_NS, SYN_RETRIES_NS, Transport
 from fabric.errors import FabricError
-from fabric.routing.bgp.actions import Action, Close, Connect, RoutesChanged, Send, SessionDown, SessionUp
+from fabric.routing.bgp.actions import Action, Close, Connect, RoutesChanged, RoutesHeard, Send, SessionDown, SessionUp
 from fabric.routing.bgp.update import Memory
 
 QUIET_NS: Final = 3 * NS_PER_S
@@ -150,6 +150,8 @@ class Network:
                 self._send(switch, action)
             elif type(action) is RoutesChanged:
                 self._routes(switch, action)
+            elif type(action) is RoutesHeard:
+                self.at(self.now_ns + self.config.fib_delay_ns, self._import, switch, switch.incarnation, action)
             elif type(action) is Connect:
                 self._connect(switch, action.peer)
             elif type(action) is Close:
@@ -170,11 +172,13 @@ class Network:
 
     def _routes(self, switch: Switch, change: RoutesChanged) -> None:
         self.recorder.loc_rib(self.now_ns)
-        install, asked = switch.take_routes(change, self.now_ns)
+        install = switch.take_routes(change, self.now_ns)
         if install:
             self.at(self.now_ns + self.config.fib_delay_ns, self._install, switch, switch.incarnation, install)
-        if asked:
-            self.perform(switch, asked)
+
+    def _import(self, switch: Switch, incarnation: int, heard: RoutesHeard) -> None:
+        if switch.incarnation == incarnation:
+            self.perform(switch, switch.import_routes(heard, self.now_ns))
 
     def _install(self, switch: Switch, incarnation: int, routes: Sequence[Any]) -> None:
         if switch.incarnation == incarnation:

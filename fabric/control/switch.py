@@ -33,7 +33,7 @@ from fabric.overlay.evpn_nlri import EVPN
 from fabric.overlay.mac import MacKind
 from fabric.overlay.vni import VniTable
 from fabric.overlay.vtep import Host, Vtep
-from fabric.routing.bgp.actions import Action, RoutesChanged
+from fabric.routing.bgp.actions import Action, RoutesChanged, RoutesHeard
 from fabric.routing.bgp.afi import IPV4_UNICAST
 from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.policy import Policy
@@ -184,17 +184,19 @@ class Switch:
 
     # ===== routes =====
 
-    def take_routes(self, change: RoutesChanged, now_ns: int) -> tuple[Install, list[Action]]:
-        """Selected routes changed: (what to install in forwarding, what the speaker has to do about it)."""
+    def take_routes(self, change: RoutesChanged, now_ns: int) -> Install:
+        """Selected routes changed; returns what to install in forwarding."""
         if change.family is IPV4_UNICAST:
-            return [(it.keys, self._ports(it.new)) for it in change.changes], []
-        if self.vtep is not None:
-            return (), self._overlay(self.vtep.routes_changed(change.changes, now_ns), now_ns)
+            return [(it.keys, self._ports(it.new)) for it in change.changes]
         if self._transit is not None:
             for it in change.changes:
                 for (vni, mac), vtep in self._transit.take(it):
                     self._recorder.location(now_ns, self.row, vni, mac, vtep, -1)
-        return (), []
+        return ()
+
+    def import_routes(self, heard: RoutesHeard, now_ns: int) -> list[Action]:
+        """The VTEP takes over what its speaker heard a moment ago; returns what the speaker has to do about it."""
+        return [] if self.vtep is None else self._overlay(self.vtep.routes_changed(heard.changes, now_ns), now_ns)
 
     def _ports(self, selection: Selection | None) -> Ports:
         if selection is None or selection.best.source.local:

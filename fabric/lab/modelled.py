@@ -71,6 +71,7 @@ def _evpn(switch: Switch, names: dict[str, str]) -> Json:
             found[f"{names.get(rd_text(view.rd), rd_text(view.rd))} {view.text}"] = sorted(({
                 "nexthop": address_text(path.next_hop), "path": path_text(path.attributes.as_path),
                 "weight": path.weight, "peer": path.source.name or "self", "valid": valid,
+                "local_pref": path.attributes.local_pref,
                 "extcomm": sorted(" ".join(map(community_text, path.attributes.ext_communities)).split())}
                 for path, _, valid in paths), key=lambda it: str(it["peer"]))
     return found

@@ -63,7 +63,7 @@ def _evpn(table: Json, names: Mapping[str, str]) -> Json:
                 found[f"{names.get(distinguisher, distinguisher)} {name}"] = sorted(({
                     "nexthop": path["nexthops"][0]["ip"], "path": path["path"], "weight": path["weight"],
                     "peer": "self" if path["peerId"] == "(unspec)" else path["peerId"],
-                    "valid": bool(path.get("valid")),
+                    "valid": bool(path.get("valid")), "local_pref": path.get("locPrf"),
                     "extcomm": sorted(path.get("extendedCommunity", {}).get("string", "").split())}
                     for path in route["paths"]), key=lambda it: it["peer"])
     return found

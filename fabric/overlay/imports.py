@@ -7,7 +7,11 @@
 4. A MAC+IP route with an older sequence number than its MAC's says where the MAC was, and is not followed.
 5. A route that goes leaves the best of the others; where none is left the entry goes, except for what local bindings
    name.
-6. The MAC of an anycast gateway is at home everywhere; what others announce of it is not followed.
+6. A switch that keeps a MAC for the sake of its own bindings (AUTO) remembers the last sequence number it received, and
+   follows no older one: zebra's zebra_evpn_mac_remote_macip_add. RFC 7432 section 15 knows no memory of a MAC that
+   nobody announces; a host that was here, moved, moved on and came back with sequence 0 stays unknown here, as in FRR,
+   until its sequence number is reached or its bindings are cleared.
+7. The MAC of an anycast gateway is at home everywhere; what others announce of it is not followed.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ def import_routes(table: VniTable, keys: Sequence[EvpnKey], path: RemotePath, no
         after = imports[inner] = single if before is None else with_candidate(before, single)
         if kind == RouteType.MAC_IP:
             if key.mac == gateway_mac:
-                continue                         # rule 6
+                continue                         # rule 7
             best = path if after is single else best_of(after)
             if before is not None and best_of(before) == best:
                 continue
@@ -92,6 +96,8 @@ def install_mac(table: VniTable, mac: str, path: RemotePath, now_ns: int, edits:
         edits.macs[table, mac] = None
         return True
     if entry.kind is MacKind.LOCAL and not _beats(table, path, entry):                      # rule 1
+        return False
+    if entry.kind is MacKind.AUTO and path.facts.sequence < entry.remote_sequence:          # rule 6
         return False
     was_remote = entry.kind is MacKind.REMOTE
     if (was_remote and entry.vtep == path.vtep and entry.remote_sequence == path.facts.sequence

@@ -70,4 +70,17 @@ class RoutesChanged:
     changes: tuple[Change, ...]
 
 
-Action = Connect | Send | Close | SessionUp | SessionDown | RoutesChanged
+@dataclass(frozen=True, slots=True)
+class RoutesHeard:
+    """What is best of what has arrived changed, in a family of SpeakerConfig.heard_families; RoutesChanged follows.
+
+    FRR imports EVPN routes into VNIs and VRFs as they arrive (bgp_update, bgp_evpn_import_route) and only then queues
+    them for the decision process, which is about announcing them.
+    """
+
+    family: AddressFamily
+    changes: tuple[Change, ...]
+    """As in RoutesChanged; selections hold the best path alone."""
+
+
+Action = Connect | Send | Close | SessionUp | SessionDown | RoutesChanged | RoutesHeard

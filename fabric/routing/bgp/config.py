@@ -88,6 +88,8 @@ class SpeakerConfig:
     """Prefixes that are reachable without BGP: next hops resolve over them at metric 0."""
     tracked_families: tuple[AddressFamily, ...] = ()
     """Families whose next hops must resolve over the IPv4 unicast table, `connected` or interior routes to be valid."""
+    heard_families: tuple[AddressFamily, ...] = ()
+    """Families of which RoutesHeard is told as routes arrive."""
     update_delay_ns: int = 50 * NS_PER_MS
     """From the first change of a route to the decision process; FRR's process queue holds 50 ms."""
     announce_delay_ns: int = 1100 * NS_PER_MS

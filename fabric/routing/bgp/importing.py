@@ -43,7 +43,7 @@ class Importer:
     """Import side of all neighbours of a speaker that are treated alike in one family."""
 
     def __init__(self, family: AddressFamily, config: PeerFamily, *, local_asn: int, external: bool, router_id: int,
-                 cluster_id: int, first_as: int = 0) -> None:
+                 cluster_id: int, first_as: int = 0, draining: bool = False) -> None:
         self.family = family
         self.config = config
         self.local_asn = local_asn
@@ -52,6 +52,8 @@ class Importer:
         self.cluster_id = cluster_id
         self.first_as = first_as
         """AS that AS_PATH must begin with; 0: any."""
+        self.draining = draining
+        """This router is being drained: what external peers say is marked and of lowest preference, too."""
         self._per_key = looks_at_prefixes(config.import_policy)
         self._memory: dict[bytes, Verdict | Rejected] = {}
 
@@ -80,8 +82,16 @@ class Importer:
         local_pref = its.local_pref
         if self.external and Community.GRACEFUL_SHUTDOWN in its.communities:
             local_pref = GRACEFUL_SHUTDOWN_LOCAL_PREF
+        elif self.external and self.draining:
+            its, local_pref = drained(its), GRACEFUL_SHUTDOWN_LOCAL_PREF
         verdict = evaluate(self.config.import_policy, self.family, key, normalised(its, local_pref))
         return Rejected.POLICY if verdict is None else verdict
+
+
+def drained(its: Attributes) -> Attributes:
+    """As FRR keeps its own copies of routes while `bgp graceful-shutdown` is on (bgp_attr_add_gshut_community)."""
+    return replace(its, local_pref=GRACEFUL_SHUTDOWN_LOCAL_PREF,
+                   communities=tuple(sorted({*its.communities, int(Community.GRACEFUL_SHUTDOWN)})))
 
 
 def normalised(its: Attributes, local_pref: int | None) -> Attributes:

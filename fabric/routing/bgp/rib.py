@@ -60,6 +60,11 @@ class Path:
     stale: bool = field(default=False)
     """Kept for a peer that restarts gracefully, RFC 4724 section 4.2."""
 
+    def repeats(self, other: Path) -> bool:
+        """Whether both say the same, whoever said it. Attributes of one content are one object in a fabric."""
+        return (self.attributes is other.attributes and self.next_hop == other.next_hop
+                and self.payload == other.payload)
+
     def same(self, other: Path) -> bool:
         """Whether both say the same about a route, whenever they were received."""
         return self is other or (
@@ -98,7 +103,7 @@ class Sent(NamedTuple):
 class Group:
     """Routes of one fate. Compared by identity."""
 
-    __slots__ = ("_keys", "changed_ns", "incumbent", "members", "paths", "selection", "sent", "version")
+    __slots__ = ("_keys", "changed_ns", "heard", "incumbent", "members", "paths", "selection", "sent", "version")
 
     def __init__(self, keys: tuple[bytes, ...]) -> None:
         self.members: dict[bytes, None] = dict.fromkeys(keys)
@@ -106,6 +111,8 @@ class Group:
         self.paths: dict[str, Path] = {}
         """By name of the source, oldest announcement first."""
         self.selection: Selection | None = None
+        self.heard: Path | None = None
+        """The best path as of the last arrival, where arrivals are told (Table.eager)."""
         self.incumbent: Path | None = None
         """What was best before the last decision."""
         self.sent: dict[int, Sent] = {}
@@ -129,6 +136,7 @@ class Group:
         self._keys = None
         other.paths = dict(self.paths)
         other.selection = self.selection
+        other.heard = self.heard
         other.incumbent = self.incumbent
         other.sent = dict(self.sent)
         other.version = self.version
@@ -150,7 +158,11 @@ class Table:
         self.version = 0
         self.empty: dict[Group, None] = {}
         """Groups that have lost their last path; they go once nobody has to be told of it any more."""
-        self.queues: list[dict[Group, None]] = [self.dirty, self.empty]
+        self.eager = False
+        """Whether `fresh` is kept: the owner wants to know what is best as it arrives, before the decision process."""
+        self.fresh: dict[Group, None] = {}
+        """Groups of which the best path may say something else now."""
+        self.queues: list[dict[Group, None]] = [self.dirty, self.empty, self.fresh]
         """Every queue of groups; a group that parts stays in each with both parts."""
 
     def put(self, name: str, keys: tuple[bytes, ...], path: Path) -> bool:
@@ -164,6 +176,8 @@ class Table:
                 continue                       # said again: the older announcement counts, as in FRR
             group.paths[name] = path
             self.dirty[group] = None
+            if self.eager and (old is not None or group.heard is None or not group.heard.repeats(path)):
+                self.fresh[group] = None
             changed = True
         return changed
 
@@ -202,11 +216,15 @@ class Table:
         for group in self.groups:
             path = group.paths.get(name)
             if path is not None:
-                group.paths[name] = replace(path, stale=True)
+                stale = group.paths[name] = replace(path, stale=True)
+                if group.heard is path:
+                    group.heard = stale
                 self.dirty[group] = None
 
     def _drop(self, group: Group, name: str) -> None:
-        del group.paths[name]
+        path = group.paths.pop(name)
+        if path is group.heard:
+            self.fresh[group] = None
         self.accepted[name] -= len(group.members)
         self.dirty[group] = None
 

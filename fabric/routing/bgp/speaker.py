@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from fabric.routing.bgp.actions import Action, Change, RoutesChanged, SessionDown, SessionUp
+from fabric.routing.bgp.actions import Action, Change, RoutesChanged, RoutesHeard, SessionDown, SessionUp
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.capabilities import FORWARDING_STATE
@@ -28,7 +28,7 @@ from fabric.routing.bgp.decision import NOTHING, Decision, Preferences, decide
 from fabric.routing.bgp.distribution import Distributor, Told, adj_rib_out
 from fabric.routing.bgp.errors import BgpError
 from fabric.routing.bgp.fsm import Event, State
-from fabric.routing.bgp.importing import Importer, Rejected
+from fabric.routing.bgp.importing import Importer, Rejected, drained
 from fabric.routing.bgp.message import RouteRefresh, encode_refresh
 from fabric.routing.bgp.next_hops import NextHops
 from fabric.routing.bgp.peer import Peer
@@ -54,6 +54,8 @@ class Speaker:
         self.tables: dict[AddressFamily, Table] = {IPV4_UNICAST: Table(IPV4_UNICAST)}
         for family in families:
             self.table(family)
+        for family in config.heard_families:
+            self.table(family).eager = True
         self.memory = memory if memory is not None else Memory(families)
         self.timers = Timers()
         self.actions: list[Action] = []
@@ -64,7 +66,10 @@ class Speaker:
         self._decision_timer = Timer(self._run_decisions)
         self.out = Distributor(config, self.tables, self.peers, self.timers)
         self._prefer: dict[AddressFamily, Preferences] = {}
-        self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int], Importer] = {}
+        self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int, bool], Importer] = {}
+        self.draining = False
+        self._networks: dict[bytes, tuple[Attributes, bytes, Hashable]] = {}
+        """IPv4 routes of this speaker, as they are announced when it is not drained."""
 
     def table(self, family: AddressFamily) -> Table:
         """The table of a family; made if it is new."""
@@ -181,19 +186,42 @@ class Speaker:
 
         `next_hop` packed; b'' means 'self' (each peer is told this end's address of its session).
         """
+        if family is IPV4_UNICAST:
+            self._networks.update(dict.fromkeys(keys, (attributes, next_hop, payload)))
+        self._put_local(family, keys, attributes, next_hop, payload, now_ns)
+        return self._finish(now_ns)
+
+    def _put_local(self, family: AddressFamily, keys: Sequence[bytes], attributes: Attributes, next_hop: bytes,
+                   payload: Hashable, now_ns: int) -> None:
+        if self.draining and family is IPV4_UNICAST:         # FRR marks `network` routes, and no EVPN route of its own
+            attributes = drained(attributes)
         path = Path(self.local, attributes, next_hop, payload, now_ns, LOCAL_WEIGHT)
         if self.table(family).put("", tuple(keys), path):
             self._touch(now_ns)
-        return self._finish(now_ns)
 
     def withdraw(self, family: AddressFamily, keys: Sequence[bytes], now_ns: int) -> list[Action]:
         """Take back routes of this speaker. Keys that were not originated are ignored."""
+        for key in keys if family is IPV4_UNICAST else ():
+            self._networks.pop(key, None)
         if keys and self.table(family).remove("", tuple(keys)):
             self._touch(now_ns)
         return self._finish(now_ns)
 
     def graceful_shutdown(self, now_ns: int, *, on: bool, peer: str | None = None) -> list[Action]:
-        """RFC 8326: (un)mark everything advertised to `peer` (None: to all) with the GRACEFUL_SHUTDOWN community."""
+        """RFC 8326: (un)mark everything advertised to `peer` (None: to all) with the GRACEFUL_SHUTDOWN community.
+
+        To all: FRR's `bgp graceful-shutdown`, which also puts the mark and LOCAL_PREF 0 on this router's own copies: its
+        networks at once, what external peers say by route refresh (RFC 2918).
+        """
+        if peer is None and on != self.draining:
+            self.draining = on
+            for key, (attributes, next_hop, payload) in list(self._networks.items()):
+                self._put_local(IPV4_UNICAST, (key,), attributes, next_hop, payload, now_ns)
+            for its in self.peers.values():
+                if its.established is not None and its.established.external:
+                    for family in list(its.groups):
+                        its.importers[family] = self._importer(its, its.established, family)
+                        self._ask(its, family, now_ns)
         for its in self.peers.values() if peer is None else (self.peers[peer],):
             its.graceful_shutdown = on
             for family in list(its.groups):
@@ -422,11 +450,11 @@ class Speaker:
         """The importer of the peer; shared by all that are treated alike."""
         config = peer.families[family]
         first_as = peer.neighbor.remote_asn if peer.neighbor.enforce_first_as else 0
-        alike = (family, config, session.local_asn, session.external, first_as)
+        alike = (family, config, session.local_asn, session.external, first_as, self.draining)
         if alike not in self._importers:
             self._importers[alike] = Importer(
                 family, config, local_asn=session.local_asn, external=session.external, first_as=first_as,
-                router_id=self.router_id, cluster_id=self.cluster_id)
+                router_id=self.router_id, cluster_id=self.cluster_id, draining=self.draining)
         return self._importers[alike]
 
     def _check_maximum(self, peer: Peer) -> None:
@@ -526,6 +554,26 @@ class Speaker:
                     follower.pending[group] = None
         return changes
 
+    def _hear(self) -> None:
+        """Tell what is best of what has arrived, where the owner does not wait for decisions."""
+        for family in self.config.heard_families:
+            table = self.tables[family]
+            if not table.fresh:
+                continue
+            prefer, metric = self._preferences(family), self._metric(family)
+            changes = []
+            for group in table.fresh:
+                old = group.heard
+                selection = decide(tuple(group.paths.values()), prefer, old, metric).selection
+                new = group.heard = None if selection is None else selection.best
+                if old is new or (old is not None and new is not None and old.repeats(new)):
+                    continue
+                changes.append(Change(group.keys, None if old is None else Selection(old, (old,)),
+                                      None if new is None else Selection(new, (new,))))
+            table.fresh.clear()
+            if changes:
+                self.actions.append(RoutesHeard(family, tuple(changes)))
+
     def _recheck(self, next_hops: Mapping[bytes, None], now_ns: int) -> None:
         """Next hops came, went or moved: decide again about the routes that use them."""
         if not next_hops:
@@ -535,6 +583,8 @@ class Speaker:
             for group in table.groups:
                 if any(path.next_hop in next_hops for path in group.paths.values()):
                     table.dirty[group] = None
+                    if table.eager:
+                        table.fresh[group] = None
         self._touch(now_ns)
 
     # Refresh, and the end of every call
@@ -551,9 +601,11 @@ class Speaker:
 
     def _finish(self, now_ns: int) -> list[Action]:
         """Run what is due at once, and hand the actions over."""
+        self._hear()
         due_ns = self._decision_timer.deadline_ns
         if due_ns is not None and due_ns <= now_ns:
             self.timers.stop(self._decision_timer)
             self._run_decisions(now_ns)
+            self._hear()
         actions, self.actions = self.actions, []
         return actions
