@@ -27,13 +27,36 @@ from fabric.control.speakers import families
 from fabric.control.switch import Switch
 from fabric.control.transport import RETRANSMIT_NS, SYN_RETRIES_NS, Transport
 from fabric.errors import FabricError
-from fabric.routing.bgp.actions import Action, Close, Connect, RoutesChanged, RoutesHeard, Send, SessionDown, SessionUp
+from fabric.routing.bgp.actions import (
+    Action,
+    Change,
+    Close,
+    Connect,
+    RoutesChanged,
+    RoutesHeard,
+    Send,
+    SessionDown,
+    SessionUp,
+)
+from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.update import Memory
 
 QUIET_NS: Final = 3 * NS_PER_S
 """No route moved for this long, and nothing is on its way: converged."""
 LONGEST_START_NS: Final = 120 * NS_PER_S
 """A network that is not quiet by then oscillates (RFC 3345 describes how)."""
+
+
+def by_cause(changes: Sequence[Change], cause: Cause) -> Iterator[Sequence[Change]]:
+    """Changes of one cause together; it is the present one while they are looked at."""
+    first = changes[0].cause
+    if all(change.cause == first for change in changes):
+        cause.now = first
+        yield changes
+        return
+    for number in dict.fromkeys(change.cause for change in changes):
+        cause.now = number
+        yield [change for change in changes if change.cause == number]
 
 
 @contextmanager
@@ -58,12 +81,14 @@ class Network:
         self.config = config
         self.now_ns = 0
         self.epoch_ns = 0
-        self.recorder = Recorder([(it.vni, it.mac) for it in plan.endpoints])
+        self.cause = Cause()
+        """Number of the event that the present moment is due to; recorder.py keeps the events."""
+        self.recorder = Recorder(self.cause, [(it.vni, it.mac) for it in plan.endpoints])
         memory = Memory(families(plan))
-        self.switches = [Switch(plan, router, config, self.recorder, memory) for router in plan.routers]
+        self.switches = [Switch(plan, router, config, self.recorder, memory, self.cause) for router in plan.routers]
         self.transports = [self._transport(cable) for cable in plan.cables]
         self._seed = seed
-        self._heap: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._heap: list[tuple[int, int, int, Callable[..., None], tuple[Any, ...]]] = []
         self._order = 0
         self.dark: set[tuple[int, int]] = set()
         """(router, data-plane port) without light."""
@@ -128,13 +153,13 @@ class Network:
         self.now_ns = max(self.now_ns, bound_ns)
 
     def _step(self) -> None:
-        self.now_ns, _, do, arguments = heapq.heappop(self._heap)
+        self.now_ns, _, self.cause.now, do, arguments = heapq.heappop(self._heap)
         do(*arguments)
 
     def at(self, time_ns: int, do: Callable[..., None], *arguments: Any) -> None:  # noqa: ANN401  whatever `do` takes
-        """Put a call on the clock."""
+        """Put a call on the clock, due to what is happening now."""
         self._order += 1
-        heapq.heappush(self._heap, (time_ns, self._order, do, arguments))
+        heapq.heappush(self._heap, (time_ns, self._order, self.cause.now, do, arguments))
 
     def _draw(self, *what: int) -> float:
         """A number in [0, 1) that depends on the seed and on what it is for, and on nothing else."""
@@ -147,18 +172,23 @@ class Network:
         """Carry out what a switch's speaker asks for, in order, and see to its next tick."""
         for action in actions:
             if type(action) is Send:
+                self.cause.now = action.cause
                 self._send(switch, action)
             elif type(action) is RoutesChanged:
                 self._routes(switch, action)
             elif type(action) is RoutesHeard:
-                self.at(self.now_ns + self.config.fib_delay_ns, self._import, switch, switch.incarnation, action)
+                self._heard(switch, action)
             elif type(action) is Connect:
+                self.cause.now = action.cause
                 self._connect(switch, action.peer)
             elif type(action) is Close:
+                self.cause.now = action.cause
                 self.hang_up(*switch.links[action.peer])
             elif type(action) is SessionUp:
+                self.cause.now = action.cause
                 self.recorder.session(self.now_ns, switch.row, action.peer, up=True, reason="")
             elif type(action) is SessionDown:
+                self.cause.now = action.cause
                 self.recorder.session(self.now_ns, switch.row, action.peer, up=False, reason=action.reason)
         deadline_ns = switch.next_deadline_ns()
         if deadline_ns is not None and deadline_ns < switch.wake_ns:
@@ -171,14 +201,19 @@ class Network:
             self.perform(switch, switch.tick(self.now_ns))
 
     def _routes(self, switch: Switch, change: RoutesChanged) -> None:
-        self.recorder.loc_rib(self.now_ns)
-        install = switch.take_routes(change, self.now_ns)
-        if install:
-            self.at(self.now_ns + self.config.fib_delay_ns, self._install, switch, switch.incarnation, install)
+        for changes in by_cause(change.changes, self.cause):
+            self.recorder.loc_rib(self.now_ns)
+            install = switch.take_routes(change.family, changes, self.now_ns)
+            if install:
+                self.at(self.now_ns + self.config.fib_delay_ns, self._install, switch, switch.incarnation, install)
 
-    def _import(self, switch: Switch, incarnation: int, heard: RoutesHeard) -> None:
+    def _heard(self, switch: Switch, heard: RoutesHeard) -> None:
+        for changes in by_cause(heard.changes, self.cause):
+            self.at(self.now_ns + self.config.fib_delay_ns, self._import, switch, switch.incarnation, changes)
+
+    def _import(self, switch: Switch, incarnation: int, changes: Sequence[Change]) -> None:
         if switch.incarnation == incarnation:
-            self.perform(switch, switch.import_routes(heard, self.now_ns))
+            self.perform(switch, switch.import_routes(changes, self.now_ns))
 
     def _install(self, switch: Switch, incarnation: int, routes: Sequence[Any]) -> None:
         if switch.incarnation == incarnation:
@@ -276,7 +311,7 @@ class Network:
             self.perform(switch, switch.speaker.closed(transport.names[side], self.now_ns))
 
     def _happen(self, event: e.ControlEvent) -> None:
-        self.recorder.happened(self.now_ns, event)
+        self.cause.now = self.recorder.happened(self.now_ns, event)
         happen(event, self)
 
     # ===== carrier, silence, endpoints: what events do to cables and ports =====
@@ -286,6 +321,7 @@ class Network:
         if transport.lit == lit:
             return
         transport.lit = lit
+        self.blame(transport)
         if lit:
             self._repeat(transport)
         elif any(self.switches[row].survives_dark(name)
@@ -317,7 +353,13 @@ class Network:
     def silence(self, transport: Transport) -> None:
         """Nothing crosses a cable any more, and both ends keep carrier."""
         transport.silent = True
+        self.blame(transport)
         self._watch(transport)
+
+    def blame(self, transport: Transport) -> None:
+        """If a session over this cable ends in silence, it is because of what happens now."""
+        for row, name in zip(transport.routers, transport.names, strict=True):
+            self.switches[row].speaker.peers[name].cause = self.cause.now
 
     def _watch(self, transport: Transport) -> None:
         """BFD will miss what does not come any more."""

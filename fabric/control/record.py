@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from fabric.control.events import ControlEvent, HostGone, HostSeen
 from fabric.control.forwarding import Ports
+from fabric.routing.bgp.cause import Cause
 from fabric.wire.iana import HEADER_BYTES, MessageType
 
 _LENGTH: Final = slice(16, 18)
@@ -83,7 +84,9 @@ class SessionChange(NamedTuple):
 
 @dataclass(slots=True)
 class Convergence:
-    """What followed from one event, until the next one happened."""
+    """What followed from one event: everything that is due to it (fabric/routing/bgp/cause.py), whenever it came. What
+    two events did together, as one batch of UPDATEs can, is put down to the later one.
+    """
 
     event: ControlEvent
     time_ns: int
@@ -122,11 +125,12 @@ class Convergence:
 class Recorder:
     """Collects what happens; given to every switch."""
 
-    def __init__(self, endpoints: Collection[tuple[int, str]] = ()) -> None:
-        """`endpoints`: (VNI, MAC) of the plan's; whatever else comes and goes is churn."""
+    def __init__(self, cause: Cause, endpoints: Collection[tuple[int, str]] = ()) -> None:
+        """`cause`: what is happening now; `endpoints`: (VNI, MAC) of the plan's; what else comes and goes is churn."""
+        self._cause = cause
         self._endpoints = frozenset(endpoints)
-        self._current: Convergence | None = None
-        self._churn: Convergence | None = None
+        self._latest = self._churn = 0
+        """Numbers of records, from 1: the last event's, and that of churn."""
         self._churned_ns: dict[tuple[int, str], int] = {}
         self.epoch_ns: int | None = None
         self.last_change_ns = 0
@@ -146,22 +150,30 @@ class Recorder:
         """The network has converged: what follows is kept, with times counted from now."""
         self.epoch_ns = epoch_ns
 
-    def happened(self, now_ns: int, event: ControlEvent) -> None:
-        """A dated event begins; what follows is put down to it. Events of one moment share one record."""
+    def happened(self, now_ns: int, event: ControlEvent) -> int:
+        """A dated event begins; returns the number that what follows from it is put down to. Events of one moment share
+        one record, and so does all churn.
+        """
         time_ns = now_ns - (self.epoch_ns or 0)
         if isinstance(event, HostSeen | HostGone) and (event.vni, event.mac) not in self._endpoints:
             self._churned_ns[event.vni, event.mac] = now_ns
-            if self._churn is not None:
-                self._churn.times += 1
-                return
-            self._churn = Convergence(event, time_ns, is_churn=True)
-            self.convergence.append(self._churn)
-            # An event that may still be at work stays the one that routes and messages are put down to.
-            self._current = self._current or self._churn
-            return
-        if self._current is None or self._current is self._churn or self._current.time_ns != time_ns:
-            self._current = Convergence(event, time_ns)
-            self.convergence.append(self._current)
+            if not self._churn:
+                self._churn = self._enter(Convergence(event, time_ns, is_churn=True))
+            else:
+                self.convergence[self._churn - 1].times += 1
+            return self._churn
+        if not self._latest or self.convergence[self._latest - 1].time_ns != time_ns:
+            self._latest = self._enter(Convergence(event, time_ns))
+        return self._latest
+
+    def _enter(self, record: Convergence) -> int:
+        self.convergence.append(record)
+        return len(self.convergence)
+
+    @property
+    def _here(self) -> Convergence | None:
+        """The record of what the present moment is due to."""
+        return self.convergence[self._cause.now - 1] if self._cause.now else None
 
     def sent(self, now_ns: int, data: bytes) -> None:
         """Messages leave a router."""
@@ -171,7 +183,7 @@ class Recorder:
             if len(data) > HEADER_BYTES:
                 self.last_change_ns = now_ns
             return
-        here = self._current
+        here = self._here
         if here is not None:
             if data is not self._counted[0]:
                 self._counted = (data, *_count(data))
@@ -185,7 +197,7 @@ class Recorder:
         if self.epoch_ns is None:
             return
         self.sessions.append(SessionChange(now_ns - self.epoch_ns, router, peer, up, reason))
-        here = self._current
+        here = self._here
         if here is not None:
             here.sessions_gained += up
             here.sessions_lost += not up
@@ -195,9 +207,9 @@ class Recorder:
     def loc_rib(self, now_ns: int) -> None:
         """Some router selected other routes."""
         self.last_change_ns = now_ns
-        if self.epoch_ns is not None and self._current is not None:
+        if self.epoch_ns is not None and (here := self._here) is not None:
             self._reacted(now_ns)
-            self._current.last_rib_ns = now_ns - self.epoch_ns
+            here.last_rib_ns = now_ns - self.epoch_ns
 
     def route(self, now_ns: int, router: int, key: bytes, ports: Ports) -> None:
         """A switch forwards a prefix differently."""
@@ -213,10 +225,11 @@ class Recorder:
             return
         self.locations.append(LocationChange(now_ns - self.epoch_ns, router, vni, mac, vtep, port))
         since_ns = self._churned_ns.get((vni, mac))
-        if self._churn is None or since_ns is None:
+        if since_ns is None:
             self._forwarding(now_ns, router)
             return
-        churn = self._churn
+        # Where an endpoint is that came or went is churn's, though its route shared a batch with another event's.
+        churn = self.convergence[self._churn - 1]
         churn.slowest_ns = max(churn.slowest_ns or 0, now_ns - since_ns)
         churn.last_fib_ns = now_ns - self.epoch_ns
         churn.fib_changes += 1
@@ -239,14 +252,14 @@ class Recorder:
             self.alarms.append(Alarm(now_ns - self.epoch_ns, router, vni, mac, text))
 
     def _forwarding(self, now_ns: int, router: int) -> None:
-        here = self._current
+        here = self._here
         if here is not None:
             here.last_fib_ns = now_ns - (self.epoch_ns or 0)
             here.fib_changes += 1
             here.routers.add(router)
 
     def _reacted(self, now_ns: int) -> None:
-        here = self._current
+        here = self._here
         if here is not None and here.first_reaction_ns is None:
             here.first_reaction_ns = now_ns - (self.epoch_ns or 0)
 

@@ -33,9 +33,10 @@ from fabric.overlay.evpn_nlri import EVPN
 from fabric.overlay.mac import MacKind
 from fabric.overlay.vni import VniTable
 from fabric.overlay.vtep import Host, Vtep
-from fabric.routing.bgp.actions import Action, RoutesChanged, RoutesHeard
-from fabric.routing.bgp.afi import IPV4_UNICAST
+from fabric.routing.bgp.actions import Action, Change
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
+from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.policy import Policy
 from fabric.routing.bgp.rib import Selection
 from fabric.routing.bgp.speaker import Speaker
@@ -50,7 +51,7 @@ class Switch:
     """One router of a network."""
 
     def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder,
-                 memory: Memory) -> None:
+                 memory: Memory, cause: Cause) -> None:
         self.plan = plan
         self.router = router
         self.row = router.row
@@ -70,6 +71,7 @@ class Switch:
         self._config = config
         self._recorder = recorder
         self._memory = memory
+        self._cause = cause
         self._asns: dict[int, int] = {}
         self._policies: dict[PolicyKey, Policy] = {
             (it.router, it.peer, it.direction): it.policy for it in config.policies}
@@ -106,7 +108,7 @@ class Switch:
         self.incarnation += 1
         self.wake_ns = NEVER_NS
         self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns),
-                               self._memory)
+                               self._memory, self._cause)
         self.vtep = Vtep(self._vtep_config()) if self.router.vnis else None
         actions = list(self.speaker.start(now_ns))
         lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_dark, ports))}
@@ -179,24 +181,25 @@ class Switch:
             return []
         actions = list(self.speaker.tick(now_ns))
         if self.vtep is not None and (due_ns := self.vtep.next_deadline_ns()) is not None and due_ns <= now_ns:
+            self._cause.now = 0
             actions += self._overlay(self.vtep.tick(now_ns), now_ns)
         return actions
 
     # ===== routes =====
 
-    def take_routes(self, change: RoutesChanged, now_ns: int) -> Install:
+    def take_routes(self, family: AddressFamily, changes: Iterable[Change], now_ns: int) -> Install:
         """Selected routes changed; returns what to install in forwarding."""
-        if change.family is IPV4_UNICAST:
-            return [(it.keys, self._ports(it.new)) for it in change.changes]
+        if family is IPV4_UNICAST:
+            return [(it.keys, self._ports(it.new)) for it in changes]
         if self._transit is not None:
-            for it in change.changes:
+            for it in changes:
                 for (vni, mac), vtep in self._transit.take(it):
                     self._recorder.location(now_ns, self.row, vni, mac, vtep, -1)
         return ()
 
-    def import_routes(self, heard: RoutesHeard, now_ns: int) -> list[Action]:
+    def import_routes(self, changes: Iterable[Change], now_ns: int) -> list[Action]:
         """The VTEP takes over what its speaker heard a moment ago; returns what the speaker has to do about it."""
-        return [] if self.vtep is None else self._overlay(self.vtep.routes_changed(heard.changes, now_ns), now_ns)
+        return [] if self.vtep is None else self._overlay(self.vtep.routes_changed(changes, now_ns), now_ns)
 
     def _ports(self, selection: Selection | None) -> Ports:
         if selection is None or selection.best.source.local:

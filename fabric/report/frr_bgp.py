@@ -121,7 +121,8 @@ def _neighbor(speaker: Speaker, peer: Peer, now_ns: int) -> Json:
         ("nbrExternalLink" if session.external else "nbrInternalLink"): True, "localRole": "undefined",
         "remoteRole": "undefined", **_hostname(peer), **({"peerGroup": neighbor.peer_group} if neighbor.peer_group
                                                          else {}),
-        **({"adminShutDown": True} if peer.shut else {}), "bgpVersion": 4, "remoteRouterId": _router_id(session.remote_router_id if up else 0),
+        **({"adminShutDown": True} if peer.shut else {}), "bgpVersion": 4,
+        "remoteRouterId": _router_id(session.remote_router_id if up else 0),
         "localRouterId": speaker.config.router_id, "bgpState": session.state.label}
     if up:
         age_ns = now_ns - session.established_ns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ class Connect:
     """Open a transport connection to `peer`, then call connected() or closed()."""
 
     peer: str
+    cause: int = field(default=0, compare=False)
+    """See cause.py; likewise below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Send:
     peer: str
     data: bytes
     connection: int = 0
+    cause: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class Close:
     peer: str
     reason: str
     connection: int = 0
+    cause: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class SessionUp:
     """The session with `peer` is Established."""
 
     peer: str
+    cause: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class SessionDown:
 
     peer: str
     reason: str
+    cause: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class Change:
     """What was selected before; None: no route."""
     new: Selection | None
     """What is selected now; None: no route any more. Never equal to `old`."""
+    cause: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 
 from fabric.routing.bgp.afi import AddressFamily
 from fabric.routing.bgp.attributes import Attributes
+from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.config import SpeakerConfig
 from fabric.routing.bgp.export import Outbound, UpdateGroup, outbound_of
 from fabric.routing.bgp.peer import Peer
@@ -33,7 +34,8 @@ class Distributor:
     """Adj-RIBs-Out of a speaker."""
 
     def __init__(self, config: SpeakerConfig, tables: Mapping[AddressFamily, Table], peers: Mapping[str, Peer],
-                 timers: Timers) -> None:
+                 timers: Timers, cause: Cause) -> None:
+        self.cause = cause
         self.config = config
         self.router_id = router_id_number(config.router_id)
         self.cluster_id = router_id_number(config.cluster_id) if config.cluster_id else self.router_id
@@ -104,10 +106,11 @@ class Distributor:
                 peer.end_of_rib_sent[family] = now_ns
 
     def _tell_all(self, peer: Peer, session: Session, family: AddressFamily, now_ns: int) -> None:
-        group = peer.groups[family]
+        group, cause = peer.groups[family], self.cause.now
         if not group.active:
             group.activate()
         self._flush(group, now_ns)
+        self.cause.now = cause
         self.send_dump(peer, session, family, now_ns)
         group.synced[peer.neighbor.name] = None
 
@@ -136,6 +139,7 @@ class Distributor:
         if not batch:
             return
         group.next_send_ns = now_ns + group.outbound.mrai_ns
+        self.cause.now = batch.cause
         pieces = batch.encode()
         for name in group.synced:
             peer = self.peers[name]

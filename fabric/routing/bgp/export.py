@@ -50,6 +50,8 @@ class Batch:
         self._reach: dict[tuple[bytes, bytes, Hashable], tuple[Sent, list[bytes]]] = {}
         self._gone: list[bytes] = []
         self.messages = 0
+        self.cause = 0
+        """The latest of what it is due to."""
 
     def announce(self, sent: Sent, keys: Iterable[bytes]) -> None:
         """Routes with equal attributes, next hop and payload share UPDATEs."""
@@ -102,7 +104,8 @@ class UpdateGroup:
         """Name -> this end's packed address; established, told or not yet."""
         self.synced: dict[str, None] = {}
         """Members that were sent the whole table and now follow its changes."""
-        self.pending: dict[Group, None] = {}
+        self.pending: dict[Group, int] = {}
+        """Routes to look at, and why (cause.py)."""
         self.active = False
         self.advertised = 0
         """Routes in the Adj-RIB-Out."""
@@ -116,7 +119,7 @@ class UpdateGroup:
     def activate(self) -> None:
         """Start to follow the table: everything is pending."""
         self.active = True
-        self.pending.update(dict.fromkeys(self.table.groups))
+        self.pending.update(dict.fromkeys(self.table.groups, 0))
         self.table.queues.append(self.pending)
 
     def deactivate(self) -> None:
@@ -138,6 +141,7 @@ class UpdateGroup:
         batch = self.batch()
         index = self.index
         queue = list(self.pending)
+        batch.cause = max(self.pending.values(), default=0)
         self.pending.clear()
         for group in queue:
             for part in self._parts(group):

@@ -33,6 +33,8 @@ class Peer:
         self.sync_timer = Timer(lambda now_ns: sync(self, now_ns))
         self.stale_timer = Timer(lambda now_ns: purge(self, now_ns))
         self.graceful_shutdown = False
+        self.cause = 0
+        """The owner's number of the event that last changed the link below."""
         self.shut = False
         """Administratively down: nothing but start() connects again."""
         self.has_way = True

@@ -17,6 +17,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from fabric.routing.bgp.cause import Cause
+
 if TYPE_CHECKING:
     from fabric.routing.bgp.afi import AddressFamily
     from fabric.routing.bgp.attributes import Attributes
@@ -103,7 +105,8 @@ class Sent(NamedTuple):
 class Group:
     """Routes of one fate. Compared by identity."""
 
-    __slots__ = ("_keys", "changed_ns", "heard", "incumbent", "members", "paths", "selection", "sent", "version")
+    __slots__ = ("_keys", "changed_ns", "heard", "incumbent", "members", "paths", "selection", "sent", "told",
+                 "version")
 
     def __init__(self, keys: tuple[bytes, ...]) -> None:
         self.members: dict[bytes, None] = dict.fromkeys(keys)
@@ -112,7 +115,9 @@ class Group:
         """By name of the source, oldest announcement first."""
         self.selection: Selection | None = None
         self.heard: Path | None = None
-        """The best path as of the last arrival, where arrivals are told (Table.eager)."""
+        """Of a table that is eager: the best path as of the last arrival, or one that cannot be reached if none can."""
+        self.told: Path | None = None
+        """The path that RoutesHeard was told of last; None: none."""
         self.incumbent: Path | None = None
         """What was best before the last decision."""
         self.sent: dict[int, Sent] = {}
@@ -137,6 +142,7 @@ class Group:
         other.paths = dict(self.paths)
         other.selection = self.selection
         other.heard = self.heard
+        other.told = self.told
         other.incumbent = self.incumbent
         other.sent = dict(self.sent)
         other.version = self.version
@@ -147,22 +153,23 @@ class Group:
 class Table:
     """All routes of one family that a speaker knows."""
 
-    def __init__(self, family: AddressFamily) -> None:
+    def __init__(self, family: AddressFamily, cause: Cause | None = None) -> None:
         self.family = family
+        self._cause = cause if cause is not None else Cause()
         self.group_of: dict[bytes, Group] = {}
         self.groups: dict[Group, None] = {}
-        self.dirty: dict[Group, None] = {}
-        """Groups whose paths changed since their last decision, in the order of the first change."""
+        self.dirty: dict[Group, int] = {}
+        """Groups whose paths changed since their last decision, in the order of the first change, and why: cause.py."""
         self.accepted: dict[str, int] = {}
         """Routes in the Adj-RIB-In, by source."""
         self.version = 0
-        self.empty: dict[Group, None] = {}
+        self.empty: dict[Group, int] = {}
         """Groups that have lost their last path; they go once nobody has to be told of it any more."""
         self.eager = False
         """Whether `fresh` is kept: the owner wants to know what is best as it arrives, before the decision process."""
-        self.fresh: dict[Group, None] = {}
+        self.fresh: dict[Group, int] = {}
         """Groups of which the best path may say something else now."""
-        self.queues: list[dict[Group, None]] = [self.dirty, self.empty, self.fresh]
+        self.queues: list[dict[Group, int]] = [self.dirty, self.empty, self.fresh]
         """Every queue of groups; a group that parts stays in each with both parts."""
 
     def put(self, name: str, keys: tuple[bytes, ...], path: Path) -> bool:
@@ -175,9 +182,9 @@ class Table:
             elif not old.stale and old.same(path):
                 continue                       # said again: the older announcement counts, as in FRR
             group.paths[name] = path
-            self.dirty[group] = None
+            self.dirty[group] = self._cause.now
             if self.eager and (old is not None or group.heard is None or not group.heard.repeats(path)):
-                self.fresh[group] = None
+                self.fresh[group] = self._cause.now
             changed = True
         return changed
 
@@ -219,14 +226,14 @@ class Table:
                 stale = group.paths[name] = replace(path, stale=True)
                 if group.heard is path:
                     group.heard = stale
-                self.dirty[group] = None
+                self.dirty[group] = self._cause.now
 
     def _drop(self, group: Group, name: str) -> None:
         path = group.paths.pop(name)
         if path is group.heard:
-            self.fresh[group] = None
+            self.fresh[group] = self._cause.now
         self.accepted[name] -= len(group.members)
-        self.dirty[group] = None
+        self.dirty[group] = self._cause.now
 
     def carve(self, keys: tuple[bytes, ...], *, create: bool) -> list[Group]:
         """Groups that hold exactly `keys`; others are parted, and new routes get a group if `create`."""
@@ -260,7 +267,7 @@ class Table:
         self._enter(other)
         for queue in self.queues:
             if group in queue:
-                queue[other] = None
+                queue[other] = queue[group]
         return other
 
     def _enter(self, group: Group) -> None:

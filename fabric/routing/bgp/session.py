@@ -19,6 +19,7 @@ from fabric.routing.bgp.capabilities import (
     read_capabilities,
     write_capabilities,
 )
+from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.config import NS_PER_S, Neighbor, SpeakerConfig
 from fabric.routing.bgp.errors import BgpError, UpdateError
 from fabric.routing.bgp.fsm import TRANSITIONS, Do, Event, State, Transition
@@ -98,6 +99,7 @@ class Owner(Protocol):
     """What a session needs of its speaker."""
 
     config: SpeakerConfig
+    cause: Cause
     timers: Timers
     actions: list[Action]
 
@@ -123,6 +125,10 @@ class Owner(Protocol):
 
     def on_down(self, session: Session, was: State, reset: Reset, now_ns: int) -> None:
         """The session left `was` for Idle or Active."""
+        ...
+
+    def silent(self, session: Session) -> None:
+        """The hold timer is about to end the session."""
         ...
 
     def has_way(self, session: Session) -> bool:
@@ -160,8 +166,8 @@ class Session:
         self._decoder: Decoder | None = None
         self._buffer = b""
         self._limit = MAX_MESSAGE_BYTES
-        self.hold_timer = Timer(lambda now_ns: self.handle(Event.HOLD_EXPIRES, now_ns, reason="Hold Timer Expired"))
-        self.keepalive_timer = Timer(lambda now_ns: self.handle(Event.KEEPALIVE_EXPIRES, now_ns))
+        self.hold_timer = Timer(self._hold_expired)
+        self.keepalive_timer = Timer(self._keepalive_due)
         self.retry_timer = Timer(lambda now_ns: self.handle(Event.CONNECT_RETRY_EXPIRES, now_ns))
         self.idle_timer = Timer(lambda now_ns: self.handle(Event.IDLE_HOLD_EXPIRES, now_ns))
 
@@ -176,6 +182,14 @@ class Session:
         for do in transition.do:
             if not _DO[do](self, step):
                 break
+
+    def _hold_expired(self, now_ns: int) -> None:
+        self.owner.silent(self)
+        self.handle(Event.HOLD_EXPIRES, now_ns, reason="Hold Timer Expired")
+
+    def _keepalive_due(self, now_ns: int) -> None:
+        self.owner.cause.now = 0
+        self.handle(Event.KEEPALIVE_EXPIRES, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Bytes of the stream, cut anywhere."""
@@ -316,7 +330,7 @@ class Session:
             # neighbour by interface has no address any more, and stays Idle until router advertisements bring it.
             self.state = State.IDLE if self.neighbor.by_interface else State.ACTIVE
             return self._wait(step) if self.state == State.ACTIVE else True
-        self.owner.actions.append(Connect(self.neighbor.name))
+        self.owner.actions.append(Connect(self.neighbor.name, self.owner.cause.now))
         return self._wait(step)
 
     def _wait(self, step: _Step) -> bool:
@@ -326,7 +340,7 @@ class Session:
 
     def _refuse(self, step: _Step) -> bool:
         self.owner.actions.append(Close(self.neighbor.name, "not started" if not step.reason else step.reason,
-                                        self.connection))
+                                        self.connection, self.owner.cause.now))
         return True
 
     def _send_open(self, step: _Step) -> bool:
@@ -397,7 +411,7 @@ class Session:
         for timer in (self.hold_timer, self.keepalive_timer, self.retry_timer, self.idle_timer):
             self.owner.timers.stop(timer)
         if step.was >= State.OPEN_SENT:
-            self.owner.actions.append(Close(self.neighbor.name, step.reason, self.connection))
+            self.owner.actions.append(Close(self.neighbor.name, step.reason, self.connection, self.owner.cause.now))
         self._buffer = b""
         self._decoder = None
         self._limit = MAX_MESSAGE_BYTES
@@ -415,7 +429,7 @@ class Session:
     def send(self, data: bytes, now_ns: int) -> None:
         """Whole messages to the neighbour."""
         self.traffic.last_write_ns = now_ns
-        self.owner.actions.append(Send(self.neighbor.name, data, self.connection))
+        self.owner.actions.append(Send(self.neighbor.name, data, self.connection, self.owner.cause.now))
 
 
 @dataclass(slots=True)

@@ -23,11 +23,13 @@ from fabric.routing.bgp.actions import Action, Change, RoutesChanged, RoutesHear
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.capabilities import FORWARDING_STATE
+from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.config import NS_PER_S, PeerFamily, SpeakerConfig
 from fabric.routing.bgp.decision import NOTHING, Decision, Preferences, decide
 from fabric.routing.bgp.distribution import Distributor, Told, adj_rib_out
 from fabric.routing.bgp.errors import BgpError
 from fabric.routing.bgp.fsm import Event, State
+from fabric.routing.bgp.hearing import heard
 from fabric.routing.bgp.importing import Importer, Rejected, drained
 from fabric.routing.bgp.message import RouteRefresh, encode_refresh
 from fabric.routing.bgp.next_hops import NextHops
@@ -46,25 +48,26 @@ LOCAL_WEIGHT = 32768
 class Speaker:
     """One BGP router. See the module's docstring for the protocol between it and its owner."""
 
-    def __init__(self, config: SpeakerConfig, memory: Memory | None = None) -> None:
+    def __init__(self, config: SpeakerConfig, memory: Memory | None = None, cause: Cause | None = None) -> None:
         self.config = config
+        self.cause = cause if cause is not None else Cause()
         self.router_id = router_id_number(config.router_id)
         self.cluster_id = router_id_number(config.cluster_id) if config.cluster_id else self.router_id
         families = dict.fromkeys(family for neighbor in config.neighbors for family in neighbor.families)
-        self.tables: dict[AddressFamily, Table] = {IPV4_UNICAST: Table(IPV4_UNICAST)}
+        self.tables: dict[AddressFamily, Table] = {IPV4_UNICAST: Table(IPV4_UNICAST, self.cause)}
         for family in families:
             self.table(family)
         for family in config.heard_families:
             self.table(family).eager = True
         self.memory = memory if memory is not None else Memory(families)
-        self.timers = Timers()
+        self.timers = Timers(self.cause)
         self.actions: list[Action] = []
         self.peers = {neighbor.name: Peer(self, neighbor, self._sync, self._purge) for neighbor in config.neighbors}
         self.next_hops = NextHops(self.tables[IPV4_UNICAST])
         self.next_hops.set_interior(dict.fromkeys(config.connected, 0))
         self.local = Source("", config.asn, external=False, router_id=self.router_id, address=b"")
         self._decision_timer = Timer(self._run_decisions)
-        self.out = Distributor(config, self.tables, self.peers, self.timers)
+        self.out = Distributor(config, self.tables, self.peers, self.timers, self.cause)
         self._prefer: dict[AddressFamily, Preferences] = {}
         self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int, bool], Importer] = {}
         self.draining = False
@@ -74,7 +77,7 @@ class Speaker:
     def table(self, family: AddressFamily) -> Table:
         """The table of a family; made if it is new."""
         if family not in self.tables:
-            self.tables[family] = Table(family)
+            self.tables[family] = Table(family, self.cause)
         return self.tables[family]
 
     # The owner's calls
@@ -210,8 +213,8 @@ class Speaker:
     def graceful_shutdown(self, now_ns: int, *, on: bool, peer: str | None = None) -> list[Action]:
         """RFC 8326: (un)mark everything advertised to `peer` (None: to all) with the GRACEFUL_SHUTDOWN community.
 
-        To all: FRR's `bgp graceful-shutdown`, which also puts the mark and LOCAL_PREF 0 on this router's own copies: its
-        networks at once, what external peers say by route refresh (RFC 2918).
+        To all: FRR's `bgp graceful-shutdown`, which also puts the mark and LOCAL_PREF 0 on this router's own copies:
+        its networks at once, what external peers say by route refresh (RFC 2918).
         """
         if peer is None and on != self.draining:
             self.draining = on
@@ -339,7 +342,7 @@ class Speaker:
         peer.source = Source(peer.neighbor.name, peer.neighbor.remote_asn, session.external, agreed.router_id,
                              peer.remote_bytes, client)
         self._resume_stale(peer, session, now_ns)
-        self.actions.append(SessionUp(peer.neighbor.name))
+        self.actions.append(SessionUp(peer.neighbor.name, self.cause.now))
         self.timers.set(peer.sync_timer, now_ns + self.config.announce_delay_ns)
 
     def on_updates(self, session: Session, updates: Iterable[Update], now_ns: int) -> None:
@@ -426,13 +429,17 @@ class Speaker:
             self.timers.set(peer.stale_timer, now_ns + agreed.peer.restart[1] * NS_PER_S)
         peer.importers.clear()
         self._touch(now_ns)
-        self.actions.append(SessionDown(name, reset.reason))
+        self.actions.append(SessionDown(name, reset.reason, self.cause.now))
 
     def has_way(self, session: Session) -> bool:
         """Whether the neighbour can be reached."""
         peer = self.peers[session.neighbor.name]
         peer.waits_for_way = not peer.has_way
         return peer.has_way
+
+    def silent(self, session: Session) -> None:
+        """A session ends because nothing came: put it down to what last happened to its link."""
+        self.cause.now = self.peers[session.neighbor.name].cause
 
     # Sessions
 
@@ -527,6 +534,7 @@ class Speaker:
             if changes:
                 self.actions.append(RoutesChanged(family, tuple(changes)))
                 if family is IPV4_UNICAST:
+                    self.cause.now = max(change.cause for change in changes)
                     self._recheck(self.next_hops.changed(key for change in changes for key in change.keys), now_ns)
         self.timers.stop(self._decision_timer)
         self.out.flush_all(now_ns)
@@ -535,44 +543,33 @@ class Speaker:
         prefer, metric = self._preferences(table.family), self._metric(table.family)
         followers = self.out.followers(table)
         changes = []
-        dirty = list(table.dirty)
+        dirty = list(table.dirty.items())
         table.dirty.clear()
-        for group in dirty:
+        for group, cause in dirty:
             old = group.selection
             new = decide(tuple(group.paths.values()), prefer, None if old is None else old.best, metric).selection
             group.incumbent = None if old is None else old.best
             group.selection = new
             if not group.paths:
-                table.empty[group] = None
+                table.empty[group] = cause
             if new is old or (new is not None and new.same(old)):
                 continue
             table.version += 1
             group.version, group.changed_ns = table.version, now_ns
-            changes.append(Change(group.keys, old, new))
+            changes.append(Change(group.keys, old, new, cause))
             if old is None or new is None or not old.best.same(new.best):
                 for follower in followers:
-                    follower.pending[group] = None
+                    follower.pending[group] = cause
         return changes
 
     def _hear(self) -> None:
         """Tell what is best of what has arrived, where the owner does not wait for decisions."""
         for family in self.config.heard_families:
             table = self.tables[family]
-            if not table.fresh:
-                continue
-            prefer, metric = self._preferences(family), self._metric(family)
-            changes = []
-            for group in table.fresh:
-                old = group.heard
-                selection = decide(tuple(group.paths.values()), prefer, old, metric).selection
-                new = group.heard = None if selection is None else selection.best
-                if old is new or (old is not None and new is not None and old.repeats(new)):
-                    continue
-                changes.append(Change(group.keys, None if old is None else Selection(old, (old,)),
-                                      None if new is None else Selection(new, (new,))))
-            table.fresh.clear()
-            if changes:
-                self.actions.append(RoutesHeard(family, tuple(changes)))
+            if table.fresh:
+                changes = heard(table, self._preferences(family), self._metric(family))
+                if changes:
+                    self.actions.append(RoutesHeard(family, tuple(changes)))
 
     def _recheck(self, next_hops: Mapping[bytes, None], now_ns: int) -> None:
         """Next hops came, went or moved: decide again about the routes that use them."""
@@ -582,9 +579,9 @@ class Speaker:
             table = self.table(family)
             for group in table.groups:
                 if any(path.next_hop in next_hops for path in group.paths.values()):
-                    table.dirty[group] = None
+                    table.dirty[group] = self.cause.now
                     if table.eager:
-                        table.fresh[group] = None
+                        table.fresh[group] = self.cause.now
         self._touch(now_ns)
 
     # Refresh, and the end of every call
@@ -609,3 +606,4 @@ class Speaker:
             self._hear()
         actions, self.actions = self.actions, []
         return actions
+

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 
+from fabric.routing.bgp.cause import Cause
+
 
 class Timer:
     """One timer. `deadline_ns` None: stopped."""
 
-    __slots__ = ("deadline_ns", "expire", "queued_ns")
+    __slots__ = ("cause", "deadline_ns", "expire", "queued_ns")
 
     def __init__(self, expire: Callable[[int], None]) -> None:
         self.expire = expire
         self.deadline_ns: int | None = None
+        self.cause = 0
+        """What it was set for; see cause.py."""
         self.queued_ns: int | None = None
         """Earliest entry in the heap."""
 
@@ -25,13 +29,14 @@ class Timer:
 class Timers:
     """All timers of a speaker, in order of (deadline, order of setting)."""
 
-    def __init__(self) -> None:
+    def __init__(self, cause: Cause) -> None:
+        self._cause = cause
         self._heap: list[tuple[int, int, Timer]] = []
         self._count = 0
 
     def set(self, timer: Timer, deadline_ns: int) -> None:
         """Start or restart."""
-        timer.deadline_ns = deadline_ns
+        timer.deadline_ns, timer.cause = deadline_ns, self._cause.now
         if timer.queued_ns is None or deadline_ns < timer.queued_ns:
             self._push(timer, deadline_ns)
 
@@ -65,4 +70,5 @@ class Timers:
             _, _, timer = heappop(self._heap)
             timer.queued_ns = None
             timer.deadline_ns = None
+            self._cause.now = timer.cause
             timer.expire(now_ns)
