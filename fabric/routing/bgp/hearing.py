@@ -33,8 +33,11 @@ def heard(table: Table, prefer: Preferences, metric: Metric) -> list[Change]:
 
 def _best(paths: Sequence[Path], prefer: Preferences, incumbent: Path | None, metric: Metric) -> Path | None:
     """The best of some paths, or any of them if all say the same; None: none can be reached."""
-    if paths and all(path.repeats(paths[0]) for path in paths):
-        only = paths[0]
-        return only if metric is None or only.source.local or metric(only.next_hop) is not None else None
+    if not paths:
+        return None
+    only = paths[0]
+    its, next_hop, payload = only.attributes, only.next_hop, only.payload
+    if all(path.attributes is its and path.next_hop == next_hop and path.payload == payload for path in paths):
+        return only if metric is None or only.source.local or metric(next_hop) is not None else None
     selection = decide(paths, prefer, incumbent, metric).selection
     return None if selection is None else selection.best

@@ -174,7 +174,7 @@ class Table:
 
     def put(self, name: str, keys: tuple[bytes, ...], path: Path) -> bool:
         """Set the path of `name` for `keys`; True if any group is now dirty."""
-        changed = False
+        changed, cause, eager, its = False, self._cause.now, self.eager, path.attributes
         for group in self.carve(keys, create=True):
             old = group.paths.get(name)
             if old is None:
@@ -182,9 +182,10 @@ class Table:
             elif not old.stale and old.same(path):
                 continue                       # said again: the older announcement counts, as in FRR
             group.paths[name] = path
-            self.dirty[group] = self._cause.now
-            if self.eager and (old is not None or group.heard is None or not group.heard.repeats(path)):
-                self.fresh[group] = self._cause.now
+            self.dirty[group] = cause
+            if eager and (old is not None or (heard := group.heard) is None or heard.attributes is not its
+                          or heard.next_hop != path.next_hop or heard.payload != path.payload):       # Path.repeats
+                self.fresh[group] = cause
             changed = True
         return changed
 
