@@ -19,7 +19,7 @@ from fabric.errors import FabricError, InputErrors, Problem, UnitError
 
 if TYPE_CHECKING:  # loaded when there is something to build
     from fabric.control.events import ControlEvent
-    from fabric.control.run import ControlRun
+    from fabric.control.run import ControlScript
     from fabric.lab.compare import Row, Stage
     from fabric.lab.laboratory import Laboratory
 
@@ -60,9 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
     subject = load_subject(args.source, args.sets)
     _end_in_order()
-    control, name = subject.compiled.control, re.sub(r"[^A-Za-z0-9]+", "-", subject.compiled.name)
+    control, name = subject.placed.control, re.sub(r"[^A-Za-z0-9]+", "-", subject.scenario.name)
     if control is None:
-        raise FabricError(f"{subject.compiled.name} has no control plane: its routing is shortest-path",
+        raise FabricError(f"{subject.scenario.name} has no control plane: its routing is shortest-path",
                           "give it `routing: bgp`, or --set routing=bgp")
     if control.config.bfd is not None and args.action in {"up", "compare"}:
         print("without BFD: the laboratory has carrier loss and hold timers only; tables do not depend on it",
@@ -168,7 +168,7 @@ def _down(args: argparse.Namespace, labs: Sequence[Laboratory], name: str) -> in
     return 0
 
 
-def _compare(args: argparse.Namespace, control: ControlRun, name: str, settle_s: float) -> int:
+def _compare(args: argparse.Namespace, control: ControlScript, name: str, settle_s: float) -> int:
     from fabric.lab.compare import compare  # noqa: PLC0415
     from fabric.lab.laboratory import Laboratory, can_happen  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Dated events in words: 'spine1 lost power', 'leaf1--spine2 down'."""
+"""Dated events in words: 'spine1 lost power', 'leaf1--spine2 down'; and which routers they happen to."""
 
 from __future__ import annotations
 
@@ -109,3 +109,16 @@ def _(event: e.HostPortUp, plan: ControlPlan) -> str:
 def _host_port(plan: ControlPlan, router: int, port: int) -> str:
     named = {(row, data_port): name for it in plan.endpoints for row, name, data_port in it.attachments}
     return f"{plan.routers[router].name}:{named.get((router, port), port)}"
+
+
+def touched(event: e.ControlEvent, plan: ControlPlan) -> set[int]:
+    """Rows of the routers at which an event happens: both ends of a cable; a router, and its neighbours if it goes."""
+    cable, router = getattr(event, "cable", None), getattr(event, "router", None)
+    found: set[int] = set()
+    if cable is not None:
+        found |= {plan.interfaces[row].router for row in (plan.cables[cable].a, plan.cables[cable].b)}
+    if router is not None:
+        found.add(router)
+    if isinstance(event, e.RouterCrash | e.RouterBoot | e.Shutdown | e.Drain):
+        found |= {plan.peer(row).row for row in plan.routers[event.router].interfaces}
+    return found

@@ -20,10 +20,14 @@ _LEAF: Final = ("show bgp l2vpn evpn vni json", "show bgp l2vpn evpn import-rt j
 def observe(lab: Laboratory) -> dict[str, Tables]:
     """Tables of every switch, now."""
     raw = {router.name: _ask(lab, router.name) for router in lab.plan.routers}
+    return arranged(raw, frozenset(VniConfig(it.vni).bridge_name for router in lab.plan.routers for it in router.vnis))
+
+
+def arranged(raw: Mapping[str, Json], bridges: frozenset[str]) -> dict[str, Tables]:
+    """Answers of every switch, by command, as tables. `bridges`: names of the devices that have hosts as neighbours."""
     names: dict[str, str] = {}
     for answers in raw.values():
-        names |= tables.distinguishers(answers.get("show bgp l2vpn evpn vni json", {}))
-    bridges = frozenset(VniConfig(vni.vni).bridge_name for router in lab.plan.routers for vni in router.vnis)
+        names |= tables.distinguishers(answers.get(_LEAF[0], {}))
     return {node: _tables(answers, names, bridges) for node, answers in raw.items()}
 
 

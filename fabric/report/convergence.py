@@ -1,15 +1,18 @@
 """How routing got over each dated event, and what that cost: the `routing` section of summary.json.
 
-Convergence is the control plane's own record. What was lost is counted in the data plane: packets without a route,
-towards a dead link, or gone in a silent one, from the sample before the event to the sample after the last change of
-forwarding, and, in all, to the next event: where routes settle on a black hole, more is lost afterwards.
+Convergence is the control plane's own record, by cause. What was lost is counted in the data plane: packets without a
+route, towards a dead link, or gone in a silent one. A loss is put down to the latest event, not later than the sample
+that shows it, that changed the cable or the forwarding of the device that lost it; where there is none (a host, a
+switch that no event reached), to the latest event. It counts as lost while converging until the sample after the
+event's last change of forwarding: where routes settle on a black hole, more is lost afterwards.
 Messages under way are those posted before forwarding had settled and not done when the event happened.
 Endpoints that are no hosts of the scenario share one line and lose nothing here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +20,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from fabric.control.describe import describe
+from fabric.control.describe import describe, touched
 from fabric.report import files, messages
 from fabric.state.codes import DropReason
 from fabric.units import PS_PER_NS, format_time_ps
@@ -32,24 +35,50 @@ REASONS: Final = (DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.INJECTED
 MAX_EVENTS: Final = 200
 """Events listed one by one, the churn of endpoints as one of them; the rest are counted."""
 
-Losses = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""(sample times in ns, packets lost since the start until then), ascending."""
+Losses = Sequence[tuple[int, str, int]]
+"""(time of the sample in ns, device, packets lost since the sample before), in order of time."""
 
 
 def losses_over_time(folder: Path) -> Losses:
-    """Packets lost for REASONS over a run's samples, all ports together."""
+    """Packets lost for REASONS over a run's samples, by device."""
     names = [f"drop_{reason.name.lower()}_pkts" for reason in REASONS]
     table = pq.read_table(folder / files.TIMESERIES, filters=[("observable", "in", names)],
                           columns=["time_ns", "observable", "device", "port", "class", "value"])
     last: dict[tuple[object, ...], int] = {}
-    by_time: dict[int, int] = {}
+    found: dict[tuple[int, str], int] = {}
     for row in table.to_pylist():
         place = (row["observable"], row["device"], row["port"], row["class"])
         value = int(row["value"] or 0)
-        by_time[row["time_ns"]] = by_time.get(row["time_ns"], 0) + value - last.get(place, 0)
+        moment = (row["time_ns"], str(row["device"]))
+        found[moment] = found.get(moment, 0) + value - last.get(place, 0)
         last[place] = value
-    times = np.array(sorted(by_time), np.int64)
-    return times, np.cumsum([by_time[int(time)] for time in times], dtype=np.int64)
+    return [(time_ns, device, lost) for (time_ns, device), lost in sorted(found.items()) if lost]
+
+
+@dataclass(slots=True)
+class Lost:
+    """Packets that one event cost."""
+
+    packets: int = 0
+    converging: int = 0
+    """Of them until the event's last change of forwarding."""
+
+
+def blame(losses: Losses, records: Sequence[Convergence], scopes: Sequence[Collection[str]],
+          sampling_ns: int) -> list[Lost]:
+    """What each event cost; see the module's docstring. `scopes`: devices that each event reached."""
+    found = [Lost() for _ in records]
+    for time_ns, device, packets in losses:
+        begun = [row for row, record in enumerate(records)
+                 if not record.is_churn and record.time_ns // sampling_ns * sampling_ns < time_ns]
+        if not begun:
+            continue
+        row = next((row for row in reversed(begun) if device in scopes[row]), begun[-1])
+        last_ns = records[row].last_fib_ns
+        found[row].packets += packets
+        if last_ns is None or time_ns <= -(-last_ns // sampling_ns) * sampling_ns:
+            found[row].converging += packets
+    return found
 
 
 def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int64], losses: Losses,
@@ -57,9 +86,11 @@ def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int
     """The section; see the module's docstring for how it counts."""
     end_ns = now.time_ps // PS_PER_NS
     records = [record for record in control.convergence if record.time_ns < end_ns]
-    moments = [record.time_ns for record in records if not record.is_churn] + [end_ns]
-    rows = [_row(control, record, next((it for it in moments if it > record.time_ns), end_ns), now, ideal_ps, losses,
-                 sampling_ns) for record in records[:MAX_EVENTS]]
+    routers = control.plan.routers
+    scopes = [{routers[row].name for row in record.routers | touched(record.event, control.plan)} for record in records]
+    costs = blame(losses, records, scopes, sampling_ns)
+    rows = [_row(control, record, lost, end_ns, now, ideal_ps)
+            for record, lost in zip(records[:MAX_EVENTS], costs, strict=False)]
     return {
         "design": str(control.config.design), "routers": len(control.plan.routers),
         "sessions": len(control.plan.cables), "converged_ns": control.converged_ns,
@@ -69,10 +100,10 @@ def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int
                     "mac": it.mac, "text": it.text} for it in control.alarms if it.time_ns < end_ns][:MAX_EVENTS]}
 
 
-def _row(control: ControlRun, record: Convergence, bound_ns: int, now: Snapshot, ideal_ps: NDArray[np.int64],
-         losses: Losses, sampling_ns: int) -> dict[str, Any]:
+def _row(control: ControlRun, record: Convergence, lost: Lost, end_ns: int, now: Snapshot,
+         ideal_ps: NDArray[np.int64]) -> dict[str, Any]:
     last_ns = record.last_fib_ns
-    open_ns = bound_ns if last_ns is None else min(last_ns, bound_ns)
+    open_ns = end_ns if last_ns is None else min(last_ns, end_ns)
     under_way, others = _slowdowns(now, ideal_ps, record.time_ns, open_ns)
     name = (f"churn: {record.times:,} endpoints joined or left" if record.is_churn
             else describe(record.event, control.plan))
@@ -82,20 +113,9 @@ def _row(control: ControlRun, record: Convergence, bound_ns: int, now: Snapshot,
         "convergence_ns": record.convergence_ns, "sessions_lost": record.sessions_lost,
         "sessions_gained": record.sessions_gained, "updates": record.updates, "messages": record.messages,
         "message_bytes": record.message_bytes, "fib_changes": record.fib_changes, "switches": len(record.routers),
-        "packets_lost": 0 if record.is_churn else _lost(losses, record.time_ns, bound_ns, sampling_ns),
-        "packets_lost_converging": 0 if record.is_churn else _lost(losses, record.time_ns, open_ns, sampling_ns),
+        "packets_lost": lost.packets, "packets_lost_converging": lost.converging,
         **under_way,
         "others_slowdown_p50": others}
-
-
-def _lost(losses: Losses, from_ns: int, until_ns: int, sampling_ns: int) -> int:
-    """Packets lost from the last sample not after `from_ns` to the first not before `until_ns`."""
-    times, totals = losses
-    first = from_ns // sampling_ns * sampling_ns
-    last = -(-until_ns // sampling_ns) * sampling_ns
-    before, after = np.searchsorted(times, first, "right"), np.searchsorted(times, last, "right")
-    counted = np.concatenate([np.zeros(1, np.int64), totals])
-    return int(counted[after] - counted[before])
 
 
 def _slowdowns(now: Snapshot, ideal_ps: NDArray[np.int64], from_ns: int,

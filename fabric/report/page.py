@@ -60,9 +60,9 @@ _WORST: Final = (
         {"port": "text", "class": "text", "storms": "storms", "restored": "storms", "dropped_pkts": "packets"},
     ),
 )
-_ROUTING: Final = {"event": "text", "time_ns": "ns", "reaction_ns": "ns", "convergence_ns": "ns", "updates": "updates",
-                   "sessions_lost": "ends", "packets_lost": "packets", "messages_under_way": "messages",
-                   "slowdown_p50": "factor", "slowdown_max": "factor"}
+_ROUTING: Final = {"event": "text", "time_ns": "ns", "reaction_ns": "delay", "convergence_ns": "delay",
+                   "updates": "updates", "sessions_lost": "ends", "packets_lost": "packets",
+                   "messages_under_way": "messages", "slowdown_p50": "factor", "slowdown_max": "factor"}
 _ROWS: Final = 5
 
 
@@ -145,9 +145,8 @@ def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapp
         return
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name, unit in units.items():
-        grid.add_column(
-            name.removesuffix(f"_{unit}").replace("_", " "), justify="left" if unit == "text" else "right", no_wrap=True
-        )
+        heading = name.removesuffix("_ns" if unit == "delay" else f"_{unit}").replace("_", " ")
+        grid.add_column(heading, justify="left" if unit == "text" else "right", no_wrap=True)
     for row in rows:
         values = [
             ", ".join(row[name]) if isinstance(row[name], list) else cell(row[name], unit)

@@ -130,11 +130,14 @@ def heading(name: str, unit: str) -> str:
 
 
 def cell(value: Any, unit: str) -> str:  # noqa: ANN401  whatever a column holds
-    """A value with its unit, for people; '-' for null and for a count of 0."""
+    """A value with its unit, for people; '-' for null and for a count of 0; a delay of 0 is 'at once'."""
+    if value == 0 and unit == "delay":
+        return "at once"
     if value is None or (value == 0 and unit != "text"):
         return "-"
     writers: dict[str, Callable[[Any], str]] = {
         "ns": lambda it: format_time_ps(it * PS_PER_NS),
+        "delay": lambda it: format_time_ps(it * PS_PER_NS),
         "bytes": format_measured_bytes,
         "bit/s": lambda it: format_rate_bps(it) + "bit/s",
         "ratio": lambda it: f"{it:.1%}",

@@ -95,7 +95,12 @@ def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
     else:
         yield "good", "no lossless drop"
     for reason, count in count_by_reason(metrics).items():
-        ports = [it["port"] for it in summary["drops"]["ports"] if reason.name.lower() in it["reasons"]]
+        classes: dict[str, list[str]] = {}
+        for it in summary["drops"]["ports"]:
+            if reason.name.lower() in it["reasons"]:
+                classes.setdefault(it["port"], []).append(str(it["class"]))
+        ports = [f"{port} (classes {' and '.join(sorted(own))})" if len(own) > 1 else port
+                 for port, own in classes.items()]
         where = f" at {_some(ports, 3)}" if ports else ""
         name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
         level = "note" if reason in _EXPECTED else "warning"

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
+from fabric.control.events import ControlEvent
+from fabric.control.record import Convergence
 from fabric.report import convergence
 
 US = 1_000
-LOSSES = (np.array([200, 300, 900]) * US, np.array([4, 10, 11]))
-"""4 packets lost before the sample at 200 us, 6 more before 300 us, 1 more before 900 us."""
+LOSSES = [(200 * US, "leaf1", 4), (300 * US, "leaf1", 6), (300 * US, "leaf2", 3), (900 * US, "leaf1", 1)]
+"""(sample, where, packets lost since the sample before)."""
 
 
-@pytest.mark.parametrize(("from_us", "until_us", "lost"), [
-    (150, 250, 10),         # the samples round the window are at 100 us and 300 us
-    (200, 300, 6),          # a sample counts what came before it
-    (0, 1_000, 11), (300, 800, 0), (310, 810, 1), (900, 5_000, 0)])
-def test_losses_are_counted_between_the_samples_round_a_window(from_us: int, until_us: int, lost: int) -> None:
-    assert convergence._lost(LOSSES, from_us * US, until_us * US, 100 * US) == lost
+def event(at_us: int, settled_us: int | None) -> Convergence:
+    return Convergence(ControlEvent(at_us * US), at_us * US,
+                       last_fib_ns=None if settled_us is None else settled_us * US)
+
+
+@pytest.mark.parametrize(("at_us", "settled_us", "packets", "converging"), [
+    (150, 250, 14, 13),     # the samples round the window are at 100 us and 300 us
+    (200, 300, 10, 9),      # a sample counts what came before it
+    (0, 1_000, 14, 14), (310, 810, 1, 1), (300, 320, 1, 0), (900, 5_000, 0, 0), (250, None, 10, 10)])
+def test_losses_are_counted_between_the_samples_round_a_window(at_us: int, settled_us: int | None, packets: int,
+                                                               converging: int) -> None:
+    [lost] = convergence.blame(LOSSES, [event(at_us, settled_us)], [{"leaf1"}], 100 * US)
+    assert (lost.packets, lost.converging) == (packets, converging)
+
+
+def test_a_loss_is_put_down_to_the_latest_event_that_reached_the_device() -> None:
+    records = [event(0, 1_000), event(250, 500)]
+    first, second = convergence.blame(LOSSES, records, [{"leaf1"}, {"leaf2"}], 100 * US)
+    assert (first.packets, second.packets) == (11, 3)                 # leaf1 still suffers from the first
+    first, second = convergence.blame(LOSSES, records, [{"leaf1"}, set()], 100 * US)
+    assert (first.packets, second.packets) == (11, 3)                 # nobody reached leaf2: the latest
+    first, second = convergence.blame(LOSSES, records, [{"leaf1"}, {"leaf1", "leaf2"}], 100 * US)
+    assert (first.packets, second.packets, second.converging) == (4, 10, 9)
 
 
 def test_nothing_is_lost_where_no_counter_ever_moved() -> None:
-    none = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-    assert convergence._lost(none, 0, 10**9, 100 * US) == 0
+    [lost] = convergence.blame([], [event(0, None)], [{"leaf1"}], 100 * US)
+    assert (lost.packets, lost.converging) == (0, 0)
 
 
 def row(**values: object) -> dict[str, Any]:
