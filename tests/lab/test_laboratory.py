@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from fabric.lab.compare import Row, Stage, compare, count_rows, differences
 from fabric.lab.laboratory import RUN, Laboratory
 from fabric.lab.modelled import model
 from fabric.lab.netns import RUN_NETNS
+from fabric.lab.observed import observe
 from fabric.lab.tables import TITLES
-from tests.lab.fabrics import moves, two_by_two
+from tests.lab.fabrics import S, moves, two_by_two
 from tests.lab.routers import needs_frr
 
 slow_lab = [needs_frr, pytest.mark.slow]
@@ -72,6 +74,50 @@ def test_real_frr_and_the_model_agree_without_an_overlay() -> None:
     config = ControlConfig()
     stages = play(two_by_two(config, overlay=False, leaves=3), config, [[e.CableDown(0, 0)]])
     assert said(stages) == ""
+
+
+@pytest.mark.parametrize("design", [pytest.param(design, marks=slow_lab, id=str(design)) for design in Design])
+def test_real_frr_and_the_model_agree_about_drained_routers_own_copies(design: Design) -> None:
+    config = ControlConfig(design=design)
+    plan = two_by_two(config)
+    stages = play(plan, config, [[e.Drain(0, plan.by_name[name].row, on=on)]
+                                 for name in ("spine1", "leaf1") for on in (True, False)])
+    assert said(stages) == ""
+
+
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_remembers_a_sequence_number_as_the_model_does() -> None:
+    config = ControlConfig()
+    plan = two_by_two(config, leaves=3)
+    goer = plan.endpoints[0]
+
+    def gone(leaf: str) -> list[e.ControlEvent]:
+        return [e.HostGone(0, goer.mac, goer.vni, plan.by_name[leaf].row)]
+
+    stages = play(plan, config, [
+        moves(plan, 0, "leaf2", "m1", arps=(0, 1, 3)), moves(plan, 0, "leaf1", "m2", arps=(0, 1, 3)), gone("leaf1"),
+        moves(plan, 0, "leaf3", "m3", arps=(0, 1, 3)), gone("leaf3"), moves(plan, 0, "leaf2", "m4", arps=(0, 1, 3))])
+    assert said(stages) == ""
+
+
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_keeps_an_internal_session_over_a_dark_cable_as_the_model_does() -> None:
+    config = ControlConfig(design=Design.IBGP_RR)
+    plan = two_by_two(config)
+    network = Network(plan, config)
+    network.converge()
+    network.schedule([e.CableDown(0, 0)])
+    network.advance(2 * S)
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        assert list(compare(lab, plan, config, [])) != []
+        lab.happen(e.CableDown(0, 0))
+        time.sleep(2)                                            # well within the hold time
+        assert [str(row) for row in differences(observe(lab), model(network))] == []
+        states = lab.daemons["leaf1"].show("show bgp summary json")[0]["ipv4Unicast"]["peers"]
+    assert {peer["state"] for peer in states.values()} == {"Established"}
 
 
 @needs_frr
