@@ -109,6 +109,8 @@ class Switch:
         self.wake_ns = NEVER_NS
         self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns),
                                self._memory, self._cause)
+        for name, (transport, _) in self.links.items():
+            self.speaker.peers[name].has_way = transport.lit
         self.vtep = Vtep(self._vtep_config()) if self.router.vnis else None
         actions = list(self.speaker.start(now_ns))
         lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_dark, ports))}

@@ -12,7 +12,7 @@ from typing import Final
 
 from fabric.control.config import NS_PER_S, ControlConfig, Design
 from fabric.control.plan import ControlPlan, Endpoint, Interface, Router
-from fabric.control.speakers import CLIENT_WEIGHT, address_text
+from fabric.control.speakers import CLIENT_WEIGHT, address_text, peer_name
 from fabric.errors import InputErrors, Problem
 
 VXLAN_PORT: Final = 4789
@@ -26,9 +26,6 @@ _INTERFACE_NAME_LIMIT: Final = 15
 def problems_of(plan: ControlPlan, config: ControlConfig) -> list[Problem]:
     """Why a plan cannot be built here; nothing where it can."""
     found = []
-    if config.unnumbered:
-        found.append(Problem("bgp.unnumbered", "sessions over link-local addresses are not rendered",
-                             "set it to false"))
     if config.policies:
         found.append(Problem("bgp.policies", "policies are not rendered as route-maps", "leave them out"))
     entries = 2 * len(plan.cables) + 2 * len(plan.endpoints)
@@ -75,10 +72,12 @@ def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig) -> Iterator[
     yield f" neighbor FABRIC timers connect {retry_s}"
     if config.mrai_ns:
         yield f" neighbor FABRIC advertisement-interval {max(1, config.mrai_ns // NS_PER_S)}"
-    for interface, peer in peers:
-        yield f" neighbor {address_text(interface.address)} remote-as {peer.asn}"
-        yield f" neighbor {address_text(interface.address)} peer-group FABRIC"
-    clients = [address_text(interface.address) for interface, peer in peers if plan.is_client(router, peer)]
+    names = [peer_name(plan, plan.interfaces[row], config) for row in router.interfaces]
+    kind = "interface " if config.unnumbered else ""
+    for name, (_, peer) in zip(names, peers, strict=True):
+        yield f" neighbor {name} {kind}remote-as {peer.asn}"
+        yield f" neighbor {name} {kind}peer-group FABRIC"
+    clients = [name for name, (_, peer) in zip(names, peers, strict=True) if plan.is_client(router, peer)]
     yield " address-family ipv4 unicast"
     yield from (f"  network {IPv4Address(address)}/{length}" for address, length in router.networks)
     yield "  neighbor FABRIC activate"

@@ -81,7 +81,10 @@ class Laboratory:
             ends = [(self.plan.routers[it.router].name, it.name) for it in (a, b)]
             self._spaces.cable(*ends[0], *ends[1])
             for (node, interface), it in zip(ends, (a, b), strict=True):
-                self[node].address(interface, address_text(it.address), it.prefix_len)
+                if self._config.unnumbered:
+                    self._link_local(self[node], interface, it.mac)
+                else:
+                    self[node].address(interface, address_text(it.address), it.prefix_len)
         for endpoint in self.plan.endpoints:
             self._host(endpoint)
         for router in self.plan.routers:
@@ -120,6 +123,15 @@ class Laboratory:
         """No IPv6: its own chatter would teach bridges what no host said."""
         for scope in ("all", "default"):
             space.sysctl(f"net/ipv6/conf/{scope}/disable_ipv6", 1)
+
+    @staticmethod
+    def _link_local(space: Namespace, interface: str, mac: str) -> None:
+        """No address but the one that follows from the plan's MAC (RFC 4291 appendix A), and that at once."""
+        space.down(interface)
+        space.set(interface, address=mac)
+        for key, value in (("accept_dad", 0), ("addr_gen_mode", 0), ("disable_ipv6", 0)):
+            space.sysctl(f"net/ipv6/conf/{interface}/{key}", value)
+        space.up(interface)
 
     def _switch(self, space: Namespace, router: Router) -> None:
         self._quiet(space)

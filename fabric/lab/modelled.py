@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from fabric.control.network import Network
 from fabric.control.switch import Switch
@@ -19,6 +20,8 @@ from fabric.routing.bgp.attributes import path_text
 from fabric.routing.bgp.decision import Reason
 from fabric.routing.bgp.rib import Path
 from fabric.wire.iana import Origin
+
+ONLINK: Final = "169.254.0.1"
 
 
 def model(network: Network) -> dict[str, Tables]:
@@ -70,7 +73,8 @@ def _evpn(switch: Switch, names: dict[str, str]) -> Json:
         if paths:
             found[f"{names.get(rd_text(view.rd), rd_text(view.rd))} {view.text}"] = sorted(({
                 "nexthop": address_text(path.next_hop), "path": path_text(path.attributes.as_path),
-                "weight": path.weight, "peer": path.source.name or "self", "valid": valid,
+                "weight": path.weight, "valid": valid,
+                "peer": address_text(path.source.address) if path.source.name else "self",
                 "local_pref": path.attributes.local_pref,
                 "extcomm": sorted(" ".join(map(community_text, path.attributes.ext_communities)).split())}
                 for path, _, valid in paths), key=lambda it: str(it["peer"]))
@@ -90,7 +94,9 @@ def _fib(network: Network, switch: Switch) -> Json:
     for key, ports in switch.routes().items():
         hops = [by_port[port] for port in ports if port in by_port]
         if hops:
-            far = [network.plan.interfaces[it.peer].address.to_bytes(4, "big") for it in hops]
-            found[IPV4_UNICAST.text(key)] = sorted(f"{address_text(address)} {it.name}"
+            # zebra gives the kernel an IPv4 gateway for an IPv6 next hop, always this one.
+            far = [ONLINK if network.config.unnumbered else
+                   address_text(network.plan.interfaces[it.peer].address.to_bytes(4, "big")) for it in hops]
+            found[IPV4_UNICAST.text(key)] = sorted(f"{address} {it.name}"
                                                    for address, it in zip(far, hops, strict=True))
     return found

@@ -82,5 +82,5 @@ def _rib(table: Json) -> Json:
 def _fib(rows: list[Json]) -> Json:
     """BGP's routes in the kernel."""
     return {row["dst"] if "/" in row["dst"] else f"{row['dst']}/32": sorted(
-        f"{hop['gateway']} {hop['dev']}" for hop in row.get("nexthops") or [row])
+        f"{hop.get('gateway') or hop['via']['host']} {hop['dev']}" for hop in row.get("nexthops") or [row])
         for row in rows if row.get("protocol") == "bgp"}

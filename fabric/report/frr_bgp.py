@@ -180,7 +180,7 @@ def _last_reset(peer: Peer, now_ns: int) -> Json:
             found |= {"lastErrorCodeSubcode": f"{reset.code:02X}{reset.subcode:02X}",
                       "lastNotificationReason": reset.reason.removeprefix(_RECEIVED)}
     if peer.waits_for_way:
-        text, number = ("Neighbor address lost", 26) if peer.neighbor.by_interface else ("Waiting for NHT", 27)
+        text, number = "Waiting for NHT", 27
     return found | {"lastResetDueTo": text, "lastResetCode": number}
 
 

@@ -52,7 +52,7 @@ def test_who_waits_for_a_link_says_so_as_frr_does() -> None:
     lost: list[e.ControlEvent] = [e.CableDown(0, here.cable("leaf1", "spine1"))]
     assert last_reset(here, "leaf1", 5 * S, lost, "spine1") == ("Waiting for NHT", 27)
     here = world(config=ControlConfig(unnumbered=True))
-    assert last_reset(here, "leaf1", 5 * S, lost, "spine1") == ("Neighbor address lost", 26)
+    assert last_reset(here, "leaf1", 5 * S, lost, "spine1") == ("Waiting for NHT", 27)
     assert states(here, "leaf1", 5 * S, lost)["spine1"] == "Idle"      # no address, so not even an attempt
 
 
@@ -75,6 +75,22 @@ def test_a_session_that_bfd_ended_is_tried_again_and_comes_back_with_the_frames(
     silent: list[e.ControlEvent] = [e.CableSilent(0, cable), e.CableHeard(6 * S, cable)]
     assert states(here, "leaf1", 4 * S, silent)["spine1"] == "Connect"
     assert states(here, "leaf1", 20 * S, silent)["spine1"] == "Established"
+
+
+def test_a_daemon_that_starts_beside_a_dark_cable_does_not_dial() -> None:
+    here = world()
+    row = here.row("leaf1")
+    events = [e.CableDown(0, here.cable("leaf1", "spine1")), e.DaemonCrash(S, row), e.DaemonStart(2 * S, row)]
+    assert states(here, "leaf1", 5 * S, events) == {"spine1": "Active", "spine2": "Established"}
+    assert last_reset(here, "leaf1", 5 * S, events, "spine1") == ("Waiting for NHT", 27)
+
+
+def test_an_internal_neighbour_that_boots_within_the_hold_time_is_taken_back() -> None:
+    here = world(config=ControlConfig(design=Design.IBGP_RR), leaves=3)
+    spine = here.row("spine1")
+    run = here.run([e.RouterCrash(0, spine, carrier=False), e.RouterBoot(4 * S, spine)], until_ms=30_000)
+    assert here.via(run.at(3 * S), "leaf1", "leaf3") == ["spine2"]
+    assert here.via(run.at(30 * S), "leaf1", "leaf3") == ["spine1", "spine2"]
 
 
 # -- iBGP over a dark cable --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabric.control import events as e
-from fabric.control.config import ControlConfig, Design, SpineAsn
+from fabric.control.config import ControlConfig, Design, NodePolicy, SpineAsn
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
 from fabric.errors import InputErrors
@@ -22,6 +22,7 @@ from fabric.lab.modelled import model
 from fabric.lab.netns import RUN_NETNS
 from fabric.lab.observed import observe
 from fabric.lab.tables import TITLES
+from fabric.routing.bgp.policy import DENY_ALL
 from tests.lab.fabrics import S, moves, two_by_two
 from tests.lab.routers import needs_frr
 
@@ -62,6 +63,8 @@ def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown() -
 
 @pytest.mark.parametrize("config", [
     pytest.param(ControlConfig(spine_asn=SpineAsn.DISTINCT), marks=slow_lab, id="distinct spine ASNs"),
+    pytest.param(ControlConfig(unnumbered=True), marks=slow_lab, id="unnumbered"),
+    pytest.param(ControlConfig(design=Design.IBGP_RR, unnumbered=True), marks=slow_lab, id="iBGP, unnumbered"),
     pytest.param(ControlConfig(design=Design.IBGP_RR), marks=slow_lab, id="iBGP with route reflectors")])
 def test_real_frr_and_the_model_agree_in_other_designs(config: ControlConfig) -> None:
     stages = play(two_by_two(config), config, [[e.CableDown(0, 0)], [e.CableUp(0, 0)]])
@@ -200,11 +203,11 @@ def test_only_unused_paths_are_a_matter_of_order() -> None:
 
 
 def test_what_cannot_be_rendered_is_refused_all_together() -> None:
-    config = ControlConfig(unnumbered=True)
+    config = ControlConfig(policies=(NodePolicy("spine1", None, "export", DENY_ALL),))
     plan = two_by_two(config, leaves=80)
     with pytest.raises(InputErrors) as caught:
         blueprint.check(plan, config)
-    assert {problem.path for problem in caught.value.problems} == {"bgp.unnumbered", "topology"}
+    assert {problem.path for problem in caught.value.problems} == {"bgp.policies", "topology"}
 
 
 def test_hosts_of_a_vni_are_neighbours_on_one_link() -> None:
@@ -224,6 +227,16 @@ def test_a_leafs_configuration_announces_its_vnis_and_a_spines_keeps_next_hops()
     assert "attribute-unchanged next-hop" in spine
     assert leaf.count("remote-as 65000") == 2
     assert "route-map" not in leaf + spine
+
+
+def test_an_unnumbered_neighbour_is_configured_by_its_interface() -> None:
+    config = ControlConfig(unnumbered=True)
+    plan = two_by_two(config)
+    leaf = plan.by_name["leaf1"]
+    text = blueprint.bgpd_config(plan, leaf, config)
+    for row in leaf.interfaces:
+        assert f" neighbor {plan.interfaces[row].name} interface remote-as 65000\n" in text
+    assert "10.128." not in text
 
 
 def test_without_root_or_frr_everything_missing_is_said_at_once(monkeypatch: pytest.MonkeyPatch,

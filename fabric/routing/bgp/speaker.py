@@ -134,6 +134,8 @@ class Speaker:
         for session in self._all_sessions(its):
             session.handle(Event.LINK_DOWN, now_ns, reason="Interface down")
         its.waits_for_way = True
+        if its.neighbor.by_interface:
+            self.timers.stop(its.primary.idle_timer)         # FRR: no address, so nothing to start again with
         return self._finish(now_ns)
 
     def way_lost(self, peer: str, now_ns: int) -> list[Action]:
