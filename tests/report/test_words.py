@@ -1,0 +1,34 @@
+"""Words of the page and of the verdict that say what a number would hide."""
+
+from __future__ import annotations
+
+import re
+
+from fabric.report.page import _ROUTING, _worst
+from fabric.report.tables import cell
+from fabric.report.verdict import _drops
+from fabric.state.codes import DropReason
+
+
+def test_a_delay_of_nothing_is_at_once_and_no_delay_is_a_dash() -> None:
+    assert [cell(value, "delay") for value in (0, None, 15_000_000)] == ["at once", "-", "15ms"]
+    assert [cell(value, "ns") for value in (0, None)] == ["-", "-"]
+
+
+def test_the_routing_table_of_the_page_says_when_the_first_reaction_came() -> None:
+    shown: list[object] = []
+    row = dict.fromkeys(_ROUTING) | {"event": "leaf1 lost power", "reaction_ns": 0}
+    _worst(shown.append, "Routing", [row], _ROUTING)
+    [grid] = shown
+    columns = {str(column.header): list(column.cells) for column in grid.columns}     # type: ignore[attr-defined]
+    assert columns["reaction"] == ["at once"]
+    assert columns["convergence"] == ["-"]
+
+
+def test_a_port_that_lost_in_two_classes_is_named_once_with_both() -> None:
+    ports = [{"port": "leaf1:Ethernet0", "class": 3, "reasons": ["no_route"]},
+             {"port": "leaf2:Ethernet0", "class": 0, "reasons": ["no_route"]},
+             {"port": "leaf1:Ethernet0", "class": 0, "reasons": ["no_route", "link_down"]}]
+    metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason}, "drops.no_route": 7}
+    [text] = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}) if "dropped" in text]
+    assert re.search(r"^7 packets dropped at leaf1:Ethernet0 \(classes 0 and 3\), leaf2:Ethernet0 \(no route\)", text)
