@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -49,6 +50,8 @@ class Laboratory:
         self.name = name
         self.folder = RUN / name
         self.daemons: dict[str, Daemons] = {}
+        self.dead: set[str] = set()
+        """Switches without daemons, of which nothing can be asked."""
         self._config = config
         self._spaces = Namespaces(f"fabric-{name}")
         self._attached: dict[tuple[int, str], str] = {}
@@ -88,11 +91,15 @@ class Laboratory:
         for endpoint in self.plan.endpoints:
             self._host(endpoint)
         for router in self.plan.routers:
-            daemons = self.daemons[router.name] = Daemons(self[router.name], self.folder / router.name)
-            daemons.start(blueprint.zebra_config(router), blueprint.bgpd_config(self.plan, router, self._config))
+            self.daemons[router.name] = Daemons(self[router.name], self.folder / router.name)
+            self._start(router)
         for endpoint in self.plan.endpoints:
             row, port, _ = endpoint.attachments[0]
             self.announce(endpoint.mac, endpoint.ip, row, port)
+
+    def _start(self, router: Router) -> None:
+        self.daemons[router.name].start(blueprint.zebra_config(router),
+                                        blueprint.bgpd_config(self.plan, router, self._config))
 
     def down(self) -> None:
         """End the daemons, remove namespaces and files. Nothing happens to what is gone already."""
@@ -252,9 +259,25 @@ class Laboratory:
         self.daemons[router.name].configure(f"router bgp {router.asn}", "neighbor FABRIC shutdown")
 
 
+    def _daemons_die(self, event: e.DaemonCrash) -> None:
+        """Both, and at once: the kernel closes their connections and forwards on."""
+        self.daemons[self.plan.routers[event.router].name].end(number=signal.SIGKILL)
+        self.dead.add(self.plan.routers[event.router].name)
+
+    def _daemons_start(self, event: e.DaemonStart) -> None:
+        router = self.plan.routers[event.router]
+        self._start(router)
+        self.dead.discard(router.name)
+        for (row, port), there in self._attached.items():
+            known = next((it for it in self.plan.endpoints if it.name == there.partition(":")[0]), None)
+            if row == router.row and known is not None:
+                self.announce(known.mac, known.ip, row, port)
+
+
 _ACTS: Final[Mapping[type, Callable[..., None]]] = {
     e.CableDown: Laboratory._carrier, e.CableUp: Laboratory._carrier, e.HostSeen: Laboratory._seen,  # noqa: SLF001
     e.HostGone: Laboratory._gone, e.Drain: Laboratory._drain, e.Shutdown: Laboratory._shutdown,  # noqa: SLF001
+    e.DaemonCrash: Laboratory._daemons_die, e.DaemonStart: Laboratory._daemons_start,  # noqa: SLF001
 }
 
 

@@ -25,12 +25,12 @@ ONLINK: Final = "169.254.0.1"
 
 
 def model(network: Network) -> dict[str, Tables]:
-    """Tables of every switch, now."""
+    """Tables of every switch whose daemon runs, now."""
     names: dict[str, str] = {}
     for switch in network.switches:
         if switch.vtep is not None:
             names |= tables.distinguishers(views.bgp_evpn_vni(switch.vtep))
-    return {switch.router.name: _tables(network, switch, names) for switch in network.switches}
+    return {switch.router.name: _tables(network, switch, names) for switch in network.switches if switch.speaking}
 
 
 def _tables(network: Network, switch: Switch, names: dict[str, str]) -> Tables:

@@ -18,8 +18,8 @@ _LEAF: Final = ("show bgp l2vpn evpn vni json", "show bgp l2vpn evpn import-rt j
 
 
 def observe(lab: Laboratory) -> dict[str, Tables]:
-    """Tables of every switch, now."""
-    raw = {router.name: _ask(lab, router.name) for router in lab.plan.routers}
+    """Tables of every switch whose daemons run, now."""
+    raw = {router.name: _ask(lab, router.name) for router in lab.plan.routers if router.name not in lab.dead}
     return arranged(raw, frozenset(VniConfig(it.vni).bridge_name for router in lab.plan.routers for it in router.vnis))
 
 

@@ -88,6 +88,16 @@ def test_real_frr_and_the_model_agree_about_drained_routers_own_copies(design: D
     assert said(stages) == ""
 
 
+@pytest.mark.parametrize("design", [pytest.param(design, marks=slow_lab, id=str(design)) for design in Design])
+def test_real_frr_and_the_model_agree_when_daemons_die_and_start(design: Design) -> None:
+    config = ControlConfig(design=design)
+    plan = two_by_two(config)
+    stages = play(plan, config, [[kind(0, plan.by_name[name].row)] for name in ("spine1", "leaf1")
+                                 for kind in (e.DaemonCrash, e.DaemonStart)])
+    assert said(stages) == ""
+    assert stages[1].rows < stages[2].rows                       # nothing is asked of the dead
+
+
 @needs_frr
 @pytest.mark.slow
 def test_real_frr_remembers_a_sequence_number_as_the_model_does() -> None:
