@@ -95,6 +95,8 @@ class RoutedHost:
     router: int
     port: int
     """Row of the leaf's port in the data plane."""
+    interface: str
+    """Name of that port."""
     node: int
 
 
@@ -302,7 +304,8 @@ def _routed_host(fabric: Fabric, addresses: Addressing, host: int, group: Routed
                  row_of: Mapping[int, int]) -> RoutedHost:
     node = fabric.nodes[host]
     far = fabric.ports[fabric.ports[node.first_port].peer]
-    return RoutedHost(node.name, ipv4_text(addresses.host_ip[host]), group.tenant, row_of[far.node], int(far.id), host)
+    return RoutedHost(node.name, ipv4_text(addresses.host_ip[host]), group.tenant, row_of[far.node], int(far.id),
+                      far.name, host)
 
 
 def _vrfs(here: Sequence[Tenant], routed: Sequence[RoutedHosts], on_ports: Collection[str],

@@ -100,8 +100,11 @@ class Rows:
             for place, (vtep, port) in self._run.locations_at_start[router].items():
                 if place in self._host_of:
                     self._place(router, self._host_of[place], vtep, port)
-            for on_port in self._run.plan.routed:      # no Type-2 route says so: it cannot be elsewhere
-                self._place(router, on_port.node, on_port.router, on_port.port)
+            its = self._run.plan.routers[router]
+            for on_port in self._run.plan.routed:
+                # Packets for it follow tenant routes (tenant_rows.py). But a flood for its leaf may have it as address.
+                if on_port.router == router or not (its.vnis or its.vrfs):
+                    self._place(router, on_port.node, on_port.router, on_port.port)
             return
         for host, prefix in self._run.plan.host_prefix.items():
             if prefix[1] == 32 or (node, host) not in self._local:

@@ -9,13 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network
+from typing import TYPE_CHECKING, NamedTuple
 
 from fabric.control.plan import ControlPlan, Router
 from fabric.overlay.vrf import HopKind
 from fabric.overlay.vtep import Vtep
 
+if TYPE_CHECKING:
+    from fabric.control.switch import Switch
+
 Way = tuple[int, ...]
 """Routers whose VTEPs are equal ways; the router itself alone: the host is at a port of its own; (): no route."""
+
+
+class Reach(NamedTuple):
+    """What a leaf knows of a tenant that it routes for."""
+
+    switch: str
+    tenant: str
+    l3_vni: int
+    hosts: int
+    missing: tuple[str, ...]
+    """Names of those that it has no route to."""
 
 
 class TenantWays:
@@ -76,3 +91,20 @@ class TenantWays:
         if found.kind is not HopKind.REMOTE:
             return ()
         return tuple(sorted(self._by_loopback[int(IPv4Address(hop.vtep))].row for hop in found.hops))
+
+
+def reach_within(switches: Iterable[Switch]) -> list[Reach]:
+    """Of every leaf and tenant that it routes for: hosts with and without a route. Changes nothing."""
+    found = []
+    for switch in switches:
+        if switch.vtep is None:
+            continue
+        ways = TenantWays(switch.plan, switch.router)
+        for _ in ways.look_everywhere(switch.vtep):
+            pass
+        names = {it.node: it.name for it in switch.plan.endpoints} | {it.node: it.name for it in switch.plan.routed}
+        for vrf in switch.router.vrfs:
+            nodes = switch.plan.tenant_addresses[vrf.name].values()
+            found.append(Reach(switch.router.name, vrf.name, vrf.l3_vni, len(nodes),
+                               tuple(names[node] for node in nodes if not ways.now.get(node))))
+    return found

@@ -147,8 +147,10 @@ MODELS: Final[Mapping[str, Model]] = {
          "tenants that route between subnets: symmetric IRB, anycast gateways, Type-5 (RFC 9135, RFC 9136)"),
         ("cut-through forwarding", "pipelines and memory slices inside a chip; virtual output queues",
          "PCIe, doorbells, CPU and memory of hosts beyond one latency and one drain rate", "RDMA READ, SEND, atomics",
-         "link-layer retry and FEC latency", "unknown unicast floods, and hosts that leaves find by ARP only when asked",
-         "an inner TTL apart from the outer one: every switch counts (decisions/0019)", "routing messages as packets in queues (decisions/0009)",
+         "link-layer retry and FEC latency",
+         "unknown unicast floods, and hosts that leaves find by ARP only when asked",
+         "an inner TTL apart from the outer one: every switch counts (decisions/0019)",
+         "routing messages as packets in queues (decisions/0009)",
          "averaged WRED queues (SONiC programs weight 0)"),
         _ASIC_DEFAULTS),
     "hpcc-ns3": Model(
