@@ -80,7 +80,7 @@ def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_b
         if route == NO_ROUTE:
             discard(state, device, port, copy, _LOST, now_ps, i64(state.packets[copy]["dst"]), 0, 0)
             continue
-        vtep.encapsulate(state, device, copy)
+        vtep.encapsulate(state, copy, vtep.segment_of(state, device, copy))
         state.packets[copy]["tc"] = switch["dscp_to_tc"][i64(state.packets[copy]["dscp"])]
         out = forward.choose(state, device, copy, route, now_ps)
         admission.admit(state, device, port, copy, i64(out), arrived_bytes, now_ps)
@@ -125,7 +125,7 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     if i64(frame["flags"]) & _ENCAP:
         if i64(state.hosts[frame["dst"]]["leaf"]) != device:
             return False        # the outer destination is the VTEP: whether that host's cable is up is no matter here
-        if not vtep.decapsulate(state, device, packet):
+        if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
             return True
         frame["tc"] = state.switches[switch_row(state, device)]["dscp_to_tc"][i64(frame["dscp"])]

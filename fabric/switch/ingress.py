@@ -65,10 +65,10 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
                         discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
                     return
                 if not local:
-                    vtep.encapsulate(state, device, packet)
+                    vtep.encapsulate(state, packet, vtep.segment_of(state, device, packet))
                     frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
         elif local:
-            if not vtep.decapsulate(state, device, packet):
+            if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
                 discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
                 return
             frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]

@@ -56,8 +56,7 @@ def _send(state: State, device: int, port: int, packet: np.uint32, route: int, a
 def _wear(state: State, device: int, packet: np.uint32, far: int) -> None:
     """Put on an outer header of the L3 VNI, for the VTEP in row `far` of State.switches (ANY_VTEP: rule 5)."""
     frame = state.packets[packet]
-    row = segment(state, device, i64(frame["src"]))
-    vtep.wear(state, row, packet)
+    vtep.encapsulate(state, packet, segment(state, device, i64(frame["src"])))
     frame["flags"] = i64(frame["flags"]) | _ROUTED
     frame["classes"], frame["xoff"] = far & 0xFF, far >> 8
 
@@ -131,7 +130,7 @@ def through(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     elif far != switch_row(state, device):
         _send(state, device, port, packet, tunnel(state, device, far), arrived_bytes, now_ps)
         return
-    kept = vtep.take_off(state, segment(state, device, i64(frame["src"])), packet)
+    kept = vtep.decapsulate(state, packet, segment(state, device, i64(frame["src"])))
     frame["flags"] = i64(frame["flags"]) & ~_ROUTED & 0xFF
     frame["classes"] = frame["xoff"] = 0
     if not kept:

@@ -32,14 +32,8 @@ def segment_of(state: State, device: int, packet: np.uint32) -> int:
 
 
 @kernel
-def encapsulate(state: State, device: int, packet: np.uint32) -> None:
-    """Put on the outer header of the sender's VNI."""
-    wear(state, segment_of(state, device, packet), packet)
-
-
-@kernel
-def wear(state: State, segment: int, packet: np.uint32) -> None:
-    """Put on an outer header; counted in a row of State.segments."""
+def encapsulate(state: State, packet: np.uint32, segment: int) -> None:
+    """Put on the outer header of a VNI: a row of State.segments, which counts it."""
     state.segments[segment]["encap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
@@ -55,14 +49,8 @@ def wear(state: State, segment: int, packet: np.uint32) -> None:
 
 
 @kernel
-def decapsulate(state: State, device: int, packet: np.uint32) -> bool:
-    """Take the outer header of the sender's VNI off; False if RFC 6040 section 4.2 says to drop the packet."""
-    return take_off(state, segment_of(state, device, packet), packet)
-
-
-@kernel
-def take_off(state: State, segment: int, packet: np.uint32) -> bool:
-    """Take an outer header off, counted in a row of State.segments; False as decapsulate()."""
+def decapsulate(state: State, packet: np.uint32, segment: int) -> bool:
+    """Take the outer header of a VNI off; False if RFC 6040 section 4.2 says to drop the packet."""
     state.segments[segment]["decap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     congested = i64(frame["ecn"]) == _CE
