@@ -128,4 +128,4 @@ def _on_routed_port(name: str, path: str, context: FaultContext) -> None:
     """EVPN knows such a host by its subnet alone."""
     if context.plan is not None and any(host.name == name for host in context.plan.routed):
         context.problems.append(Problem(path, f"{name} is on a routed port, so no Type-2 route says where it is",
-                                        "name a host of a segment; link-down or route-policy make its subnet go"))
+                                        "name a host of a segment; a route-policy at its leaf may hold its subnet"))

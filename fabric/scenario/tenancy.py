@@ -183,8 +183,9 @@ class _Placing:
     def _number(self, where: str, network: IPv4Network, gateway: IPv4Address, hosts: Sequence[int]) -> None:
         """Give the hosts their addresses."""
         if network.num_addresses < len(hosts) + 3:
-            self._problems.append(Problem(f"{where}.subnet", f"{network} has {network.num_addresses - 3} addresses "
-                                          f"beside the gateway, for {len(hosts)} hosts", "give a larger subnet"))
+            self._problems.append(Problem(f"{where}.subnet", f"{network} has room for {network.num_addresses - 3} "
+                                          f"beside its gateway, and the segment has {len(hosts)} hosts",
+                                          "give a larger subnet"))
             return
         own = np.arange(1, len(hosts) + 2) + int(network.network_address)
         free = [address for address in own.tolist() if address != int(gateway)]

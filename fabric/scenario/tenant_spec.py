@@ -91,8 +91,9 @@ class TenantSpec(Strict):
             problems.append("l3_vni has no effect with one segment and no routed hosts; add what it routes to")
         if self.l3_vni is None:
             if self.routed is not None:
-                problems.append("routed hosts need an l3_vni that leads to them")
-            problems += [f"segments[{number}].{field} has no effect without l3_vni: nobody routes there"
+                problems.append("routed hosts need an l3_vni; give one, or put them into a segment")
+            problems += [f"segments[{number}].{field} has no effect without l3_vni, since nobody routes there; give "
+                         "l3_vni, or remove it"
                          for number, segment in enumerate(self.segments) for field in ("subnet", "gateway")
                          if getattr(segment, field) is not None]
         names = [segment.name for segment in self.segments]
