@@ -227,3 +227,12 @@ def test_the_same_state_compiled_and_not() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300,
                           cwd=Path(__file__).parents[2], env=os.environ | {"NUMBA_DISABLE_JIT": "1"})
     assert done.stdout.strip() == played(_mixed()).digest()
+
+
+@pytest.mark.parametrize("bgp", [True, False])
+def test_a_flood_reaches_a_leaf_whose_first_host_is_in_none_of_the_senders_segments(bgp: bool) -> None:
+    """Copies for a leaf are addressed to its first host, which at leaf4 is on a routed port."""
+    ask = {"kind": "arp", "interval": "20us", "stop": "200us", "targets": "nobody"}
+    engine = played(compiled({**ask, "hosts": ["host3"]}, sends((1, 5)), bgp=bgp))
+    assert lost(engine, DropReason.NO_ROUTE) == 0
+    assert engine.state.hosts["arp_requests_received"].tolist() == [0, 0, 0, 0, 0, 10, 0, 10, 10, 0, 0, 10]
