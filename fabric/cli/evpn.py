@@ -1,4 +1,4 @@
-"""``fabric evpn routes|vni|mac|arp|check-isolation``: the overlay of a scenario at a moment, as FRR would show it."""
+"""``fabric evpn TABLE``: the overlay of a scenario at a moment, as FRR would show it; and the proof of isolation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fabric.errors import FabricError
 
 if TYPE_CHECKING:  # loaded when there is something to show
     from fabric.control.switch import Switch
-    from fabric.overlay.vtep import Vtep
 
 EXIT_FINDING: Final = 1
 _TABLES: Final = (
@@ -21,12 +20,15 @@ _TABLES: Final = (
     ("vni", "VNIs of every leaf: MACs, ARP entries, remote VTEPs (the flood list)"),
     ("mac", "MAC tables: where a MAC is, its mobility sequence, duplicates"),
     ("arp", "ARP and ND caches, from which leaves answer"),
+    ("rmac", "router MACs of other VTEPs, by L3 VNI: inner destinations of routed packets (RFC 9135)"),
+    ("next-hops", "VTEPs to which a leaf routes, by L3 VNI"),
     ("check-isolation", "prove from all tables that tenants are apart, or say where not; exit 1 where they are not"),
 )
 _MATCHES: Final = {
     "routes": "only routes with TEXT in their name, such as a MAC; says why every path won or lost",
     "vni": "only VNIs with TEXT in their number", "mac": "only MACs with TEXT in them",
-    "arp": "only entries with TEXT in address or MAC",
+    "arp": "only entries with TEXT in address or MAC", "rmac": "only router MACs with TEXT in them",
+    "next-hops": "only VTEPs with TEXT in their address",
 }
 
 
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         raise FabricError("this fabric has no overlay: no tenant has a VNI",
                           "give the scenario `vxlan: {tenants: ...}`, or --set 'vxlan={}' for one tenant of all hosts")
     if args.table == "check-isolation":
-        return _isolation(args, [switch.vtep for switch in switches if switch.vtep is not None], when)
+        return _isolation(args, switches, when)
     if args.table == "routes":
         types = None if args.types is None else frozenset(args.types)
         if args.match and not args.json:
@@ -66,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
                           "name a leaf, or leave --node out")
     table, document = {"vni": (views.evpn_vni, control_tables.evpn_vni),
                        "mac": (views.evpn_mac, control_tables.evpn_macs),
-                       "arp": (views.arp_cache, control_tables.evpn_arp)}[args.table]
+                       "arp": (views.arp_cache, control_tables.evpn_arp),
+                       "rmac": (views.evpn_rmac, control_tables.evpn_rmacs),
+                       "next-hops": (views.evpn_next_hops, control_tables.evpn_next_hops)}[args.table]
     return show(args, {name: _matching(args.table, table(vtep), args.match) for name, vtep in vteps.items()},
                 lambda by_node: document(by_node, when))
 
@@ -80,7 +84,8 @@ def _matching(name: str, table: Mapping[str, Any], text: str) -> dict[str, Any]:
     if name == "mac":
         return {vni: {**part, "macs": {mac: row for mac, row in part["macs"].items() if text in mac}}
                 for vni, part in table.items()}
-    return {vni: {ip: row for ip, row in part.items() if not isinstance(row, dict) or text in ip or text in row["mac"]}
+    return {vni: {ip: row for ip, row in part.items() if not isinstance(row, dict) or text in ip
+                  or text in row.get("mac", "")}
             for vni, part in table.items()}
 
 
@@ -95,14 +100,15 @@ def _reasons(args: argparse.Namespace, switches: list[Switch], types: frozenset[
     return show(args, found, lambda by_node: control_tables.evpn_reasons(by_node, args.match, when))
 
 
-def _isolation(args: argparse.Namespace, vteps: list[Vtep], when: str) -> int:
+def _isolation(args: argparse.Namespace, switches: list[Switch], when: str) -> int:
+    from fabric.control.tenants import reach_within  # noqa: PLC0415
     from fabric.overlay.isolation import check_isolation  # noqa: PLC0415
     from fabric.report.control_tables import isolation  # noqa: PLC0415
     from fabric.report.json import to_json  # noqa: PLC0415
     from fabric.report.text import console_for, print_document  # noqa: PLC0415
 
-    found = check_isolation(vteps)
-    document = isolation(found, when)
+    found = check_isolation([switch.vtep for switch in switches if switch.vtep is not None])
+    document = isolation(found, when, reach_within(switches))
     if args.json:
         print(json.dumps(to_json(document), indent=2))
     else:

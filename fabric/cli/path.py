@@ -71,11 +71,29 @@ def _pair(subject: Subject, words: list[str], args: argparse.Namespace, time_ps:
     from fabric.report.explain_path import apart, explain_path  # noqa: PLC0415
 
     asked = _asked(subject, words[0], words[1], args)
+    routed = _routed(subject, asked, args, time_ps)
+    if routed is not None:
+        return routed
     at = subject.at(time_ps)
     if not subject.may_send(asked.src.id, asked.dst.id):
         src, dst = (subject.tenants.get(it.id, "no tenant") for it in (asked.src, asked.dst))
         return apart(asked, src, dst, _when(subject, time_ps))
     return explain_path(at, subject.rates(at), asked, _when(subject, time_ps), ports=args.json)
+
+
+def _routed(subject: Subject, asked: Asked, args: argparse.Namespace, time_ps: int) -> Document | None:
+    """The answer between two subnets of a tenant; None for other pairs."""
+    from fabric.report.explain_path import explain_path  # noqa: PLC0415
+    from fabric.report.tenant_path import crossing, words  # noqa: PLC0415
+
+    params = subject.compiled.params
+    found = crossing(subject.fabric, params, subject.edits, time_ps, asked)
+    if found is None:
+        return None
+    prefix = "" if found.tenant.by_host else subject.matched_prefix(found.leaf, asked.dst.id, time_ps)
+    at = subject.at(time_ps, found.changes)
+    note = words(subject.fabric, params.host_ip.tolist(), asked, found, prefix)
+    return explain_path(at, subject.rates(at), asked, _when(subject, time_ps), ports=args.json, notes=(note,))
 
 
 def _asked(subject: Subject, src_name: str, dst_name: str, args: argparse.Namespace) -> Asked:

@@ -22,7 +22,7 @@ _ROWS: Final = 64
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.usage = "fabric route NODE [PREFIX] SOURCE [--at TIME] [--set PATH=VALUE] [--json]"
+    parser.usage = "fabric route NODE [PREFIX] SOURCE [--vrf TENANT] [--at TIME] [--set PATH=VALUE] [--json]"
     parser.description = (
         "The forwarding table of a switch at a moment. With a prefix, an address or a host: the longest match, and\n"
         "why it is as it is. Nothing is played.")
@@ -30,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     second = parser.add_argument("second", metavar="PREFIX", help="host, address or prefix; all routes where absent")
     third = parser.add_argument("third", metavar="SOURCE", help="scenario file or run directory")
     second.required = third.required = False     # not nargs='?': that would be taken as absent before an option
+    parser.add_argument("--vrf", metavar="TENANT", help="the leaf's table for a tenant that it routes for (l3_vni), "
+                                                        "instead of its own")
     parser.add_argument("--at", metavar="TIME", help="at this simulated time, such as 2ms (default: the start)")
     parser.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",
                         help="override one value of the scenario; repeatable")
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     switch = node_called(subject.fabric, args.node, "switch", problems, "NODE")
     if switch is None:
         raise InputErrors("command line", problems)
+    if args.vrf is not None:
+        return _tenant(args, subject, switch, words[0] if len(words) == 2 else None, time_ps)
     at = subject.at(time_ps)
     underlay = subject.underlay(switch, time_ps)
     rows = route_table.routes(at, switch, underlay)
@@ -66,6 +70,25 @@ def run(args: argparse.Namespace) -> int:
         document = route_table.route_document(at, switch, rows, title, target, underlay,
                                               _behind(subject, switch, target, time_ps))
         print_document(document, console_for(sys.stdout), _ROWS)
+    return 0
+
+
+def _tenant(args: argparse.Namespace, subject: Subject, node: Node, target: str | None, time_ps: int) -> int:
+    """The table of one tenant: `show ip route vrf`."""
+    from fabric.report.subject import moment_text  # noqa: PLC0415  as in run()
+    from fabric.report.tenant_routes import tenant_document, tenant_table  # noqa: PLC0415
+    from fabric.report.text import console_for, print_document  # noqa: PLC0415
+
+    network = subject.network(time_ps)
+    switch = next(it for it in network.switches if it.router.node == node.id)
+    plan = network.plan
+    table = tenant_table(network, switch, args.vrf, target,
+                         {it.name: it.ip for it in plan.endpoints} | {it.name: it.ip for it in plan.routed})
+    if args.json:
+        print(json.dumps(table, indent=2))
+    else:
+        print_document(tenant_document(switch, args.vrf, table, f"{subject.scenario.name} {moment_text(time_ps)}"),
+                       console_for(sys.stdout), _ROWS)
     return 0
 
 

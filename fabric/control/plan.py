@@ -10,7 +10,7 @@ with several cables is an active-backup bond whose first port that is up is the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -71,6 +71,33 @@ class VniPlan:
     vni: int
     tenant: str
     suppress_arp: bool = True
+    gateway: str = ""
+    """Anycast gateway '172.16.10.1/24' of its subnet; '': nobody routes here."""
+
+
+@dataclass(frozen=True, slots=True)
+class VrfPlan:
+    """A tenant with symmetric IRB at a leaf (RFC 9135 section 5)."""
+
+    name: str
+    l3_vni: int
+    prefixes: tuple[str, ...] = ()
+    """Subnets on routed ports: announced as Type-5 routes beside those of its gateways."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedHost:
+    """A host on a routed port of a leaf: part of a tenant by its address alone."""
+
+    name: str
+    ip: str
+    tenant: str
+    router: int
+    port: int
+    """Row of the leaf's port in the data plane."""
+    interface: str
+    """Name of that port."""
+    node: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +132,10 @@ class Router:
     """IPv4 prefixes it originates, its loopback first."""
     vnis: tuple[VniPlan, ...] = ()
     """VNIs it has a VTEP for, in the order in which they get their number within the switch."""
+    vrfs: tuple[VrfPlan, ...] = ()
+    """Tenants that it routes for."""
+    mac: str = ""
+    """MAC of the switch; its router MAC, where it routes for tenants (RFC 9135 section 5.1)."""
     host_routes: tuple[tuple[Prefix, tuple[int, ...]], ...] = ()
     """Those of `networks` that lead to one host each, with the data-plane ports to it: announced while one is lit."""
     node: int = -1
@@ -121,6 +152,7 @@ class ControlPlan:
     endpoints: tuple[Endpoint, ...]
     host_prefix: Mapping[int, Prefix] = field(default_factory=dict)
     """Row of a host in the data plane -> the prefix that leads to it, where there is no overlay."""
+    routed: tuple[RoutedHost, ...] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, Router]:
@@ -140,7 +172,19 @@ class ControlPlan:
     @cached_property
     def overlay(self) -> bool:
         """Whether any router has a VNI."""
-        return any(router.vnis for router in self.routers)
+        return any(router.vnis or router.vrfs for router in self.routers)
+
+    @cached_property
+    def tenant_addresses(self) -> Mapping[str, dict[str, int]]:
+        """Tenant that is routed for -> address of a host -> its row in the data plane."""
+        names = {vni.vni: vni.tenant for router in self.routers for vni in router.vnis if vni.gateway}
+        found: dict[str, dict[str, int]] = {vrf.name: {} for router in self.routers for vrf in router.vrfs}
+        for endpoint in self.endpoints:
+            if endpoint.vni in names and endpoint.node >= 0:
+                found[names[endpoint.vni]][endpoint.ip] = endpoint.node
+        for host in self.routed:
+            found[host.tenant][host.ip] = host.node
+        return found
 
     def peer(self, interface: int) -> Router:
         """The router at the other end of an interface's cable."""
@@ -153,17 +197,33 @@ class ControlPlan:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Hosts that share a VNI."""
+    """Hosts that share a VNI: a tenant, or one segment of it."""
 
     name: str
     vni: int
     hosts: tuple[int, ...]
     """Rows of hosts in the data plane."""
     suppress_arp: bool = True
+    segment: str = ""
+    """Name within the tenant; '': it is all of it."""
+    gateway: str = ""
+    """'172.16.10.1/24': address of the anycast gateway, in the subnet; '': nobody routes here."""
+    l3_vni: int = 0
+    """VNI that the tenant's leaves route through; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedHosts:
+    """Hosts of a tenant on routed ports of their leaves, each in the leaf's own subnet of the address plan."""
+
+    tenant: str
+    l3_vni: int
+    hosts: tuple[int, ...]
+    """Rows of hosts in the data plane."""
 
 
 def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
-            tenants: Sequence[Tenant] = ()) -> ControlPlan:
+            tenants: Sequence[Tenant] = (), routed: Sequence[RoutedHosts] = ()) -> ControlPlan:
     """The plan of a fabric.
 
     Parameters
@@ -172,6 +232,7 @@ def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
     addresses : Addressing      of the same fabric
     config : ControlConfig      decides AS numbers and who reflects
     tenants : sequence of Tenant    none: no overlay; each leaf has the VNIs of the hosts that hang on it
+    routed : sequence of RoutedHosts    hosts of tenants that are in no VNI of layer 2
 
     Returns: ControlPlan; routers in the order of Fabric.switches.
     """
@@ -179,7 +240,8 @@ def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
     asns = _asns(fabric, addresses, config)
     interfaces, cables = _wiring(fabric, addresses, row_of)
     endpoints = [_endpoint(fabric, addresses, host, tenant, row_of) for tenant in tenants for host in tenant.hosts]
-    networks, host_prefix = ({}, {}) if tenants else _host_networks(fabric, addresses)
+    on_ports = [_routed_host(fabric, addresses, host, group, row_of) for group in routed for host in group.hosts]
+    networks, host_prefix = ({}, {}) if tenants or routed else _host_networks(fabric, addresses)
     routers = []
     for row, switch in enumerate(fabric.switches):
         loopback = int(addresses.loopback[switch.id])
@@ -189,10 +251,14 @@ def plan_of(fabric: Fabric, addresses: Addressing, config: ControlConfig,
             reflector=config.design is Design.IBGP_RR and switch.role is not Role.LEAF,
             interfaces=tuple(interface.row for interface in interfaces if interface.router == row),
             networks=((loopback, 32), *networks.get(switch.id, ())),
-            vnis=tuple(VniPlan(tenant.vni, tenant.name, tenant.suppress_arp)
+            vnis=tuple(VniPlan(tenant.vni, tenant.name, tenant.suppress_arp, tenant.gateway)
                        for tenant in sorted(tenants, key=lambda it: it.vni) if tenant.vni in here),
+            vrfs=_vrfs([tenant for tenant in tenants if tenant.vni in here], routed,
+                       {host.tenant for host in on_ports if host.router == row}, addresses.subnet.get(switch.id)),
+            mac=mac_text(addresses.mac[switch.id]),
             host_routes=_host_routes(fabric, switch.id, networks.get(switch.id, ()), addresses), node=switch.id))
-    return ControlPlan(tuple(routers), tuple(interfaces), tuple(cables), tuple(endpoints), host_prefix)
+    return ControlPlan(tuple(routers), tuple(interfaces), tuple(cables), tuple(endpoints), host_prefix,
+                       tuple(on_ports))
 
 
 def _wiring(fabric: Fabric, addresses: Addressing, row_of: Mapping[int, int]) -> tuple[list[Interface], list[Cable]]:
@@ -232,6 +298,24 @@ def _endpoint(fabric: Fabric, addresses: Addressing, host: int, tenant: Tenant,
         attachments.append((row_of[far.node], far.name, int(far.id)))
     return Endpoint(node.name, mac_text(addresses.mac[host]), ipv4_text(addresses.host_ip[host]), tenant.vni,
                     tuple(attachments), host)
+
+
+def _routed_host(fabric: Fabric, addresses: Addressing, host: int, group: RoutedHosts,
+                 row_of: Mapping[int, int]) -> RoutedHost:
+    node = fabric.nodes[host]
+    far = fabric.ports[fabric.ports[node.first_port].peer]
+    return RoutedHost(node.name, ipv4_text(addresses.host_ip[host]), group.tenant, row_of[far.node], int(far.id),
+                      far.name, host)
+
+
+def _vrfs(here: Sequence[Tenant], routed: Sequence[RoutedHosts], on_ports: Collection[str],
+          subnet: Prefix | None) -> tuple[VrfPlan, ...]:
+    """Tenants that a leaf routes for: those with a gateway there, and those with hosts on its routed ports."""
+    l3_vni = {tenant.name: tenant.l3_vni for tenant in here if tenant.l3_vni}
+    l3_vni |= {group.tenant: group.l3_vni for group in routed if group.tenant in on_ports}
+    text = "" if subnet is None else f"{ipv4_text(subnet[0])}/{subnet[1]}"
+    return tuple(VrfPlan(name, vni, (text,) if name in on_ports else ())
+                 for name, vni in sorted(l3_vni.items(), key=lambda it: it[1]))
 
 
 def _host_networks(fabric: Fabric, addresses: Addressing) -> tuple[dict[int, list[Prefix]], dict[int, Prefix]]:

@@ -62,6 +62,17 @@ class BindingChange(NamedTuple):
     known: bool
 
 
+class WayChange(NamedTuple):
+    """A leaf routes a tenant's packets for a host to other VTEPs."""
+
+    time_ns: int
+    router: int
+    host: int
+    """Row of the host in the data plane."""
+    way: tuple[int, ...]
+    """Routers; this one alone: the host is at a port of its own; (): no route."""
+
+
 class Alarm(NamedTuple):
     """A VTEP alerts its operator about a MAC (RFC 7432 sections 15.1 and 15.2)."""
 
@@ -141,6 +152,7 @@ class Recorder:
         self.locations: list[LocationChange] = []
         self.floods: list[FloodChange] = []
         self.bindings: list[BindingChange] = []
+        self.ways: list[WayChange] = []
         self.sessions: list[SessionChange] = []
         self.alarms: list[Alarm] = []
         self.convergence: list[Convergence] = []
@@ -245,6 +257,13 @@ class Recorder:
         """What a VTEP can answer ARP from changed."""
         if self.epoch_ns is not None:
             self.bindings.append(BindingChange(now_ns - self.epoch_ns, router, vni, ip, known))
+
+    def way(self, now_ns: int, router: int, host: int, way: tuple[int, ...]) -> None:
+        """A leaf routes packets for a host to other VTEPs."""
+        self.last_change_ns = now_ns
+        if self.epoch_ns is not None:
+            self.ways.append(WayChange(now_ns - self.epoch_ns, router, host, way))
+            self._forwarding(now_ns, router)
 
     def alarm(self, now_ns: int, router: int, vni: int, mac: str, text: str) -> None:
         """A VTEP alerts its operator."""

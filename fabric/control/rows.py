@@ -85,7 +85,8 @@ class Rows:
         self._local = local
         self._host_of = {(it.vni, it.mac): it.node for it in run.plan.endpoints if it.node >= 0}
         self._loopback = [prefix_key(router.loopback, 32) for router in run.plan.routers]
-        self._hosts = sorted(self._host_of.values() if run.plan.overlay else run.plan.host_prefix)
+        on_ports = [host.node for host in run.plan.routed]
+        self._hosts = sorted([*self._host_of.values(), *on_ports] if run.plan.overlay else run.plan.host_prefix)
         self._routes = [dict(routes) for routes in run.routes_at_start]
         self._key: list[dict[int, bytes]] = [{} for _ in run.plan.routers]
         self._port: list[dict[int, int]] = [{} for _ in run.plan.routers]
@@ -99,6 +100,11 @@ class Rows:
             for place, (vtep, port) in self._run.locations_at_start[router].items():
                 if place in self._host_of:
                     self._place(router, self._host_of[place], vtep, port)
+            its = self._run.plan.routers[router]
+            for on_port in self._run.plan.routed:
+                # Packets for it follow tenant routes (tenant_rows.py). But a flood for its leaf may have it as address.
+                if on_port.router == router or not (its.vnis or its.vrfs):
+                    self._place(router, on_port.node, on_port.router, on_port.port)
             return
         for host, prefix in self._run.plan.host_prefix.items():
             if prefix[1] == 32 or (node, host) not in self._local:

@@ -18,6 +18,7 @@ from fabric.control.record import (
     LocationChange,
     RouteChange,
     SessionChange,
+    WayChange,
 )
 
 Location = tuple[int, int]
@@ -68,6 +69,9 @@ class ControlRun(ControlScript):
     sessions: tuple[SessionChange, ...]
     alarms: tuple[Alarm, ...]
     convergence: tuple[Convergence, ...]
+    ways_at_start: tuple[Mapping[int, tuple[int, ...]], ...] = ()
+    """Per router: host (row in the data plane) -> routers to whose VTEPs it routes the host's packets."""
+    ways: tuple[WayChange, ...] = ()
 
 
 def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[ControlEvent], duration_ns: int,
@@ -91,10 +95,11 @@ def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[Contr
     locations = tuple(switch.locations() for switch in network.switches)
     floods = tuple(switch.floods() for switch in network.switches)
     bindings = tuple(switch.bindings() for switch in network.switches)
+    ways = tuple(switch.ways() for switch in network.switches)
     network.schedule(events)
     network.advance(duration_ns)
     return ControlRun(
         plan, config, tuple(events), seed, network.epoch_ns, converged_ns, start_messages, routes, locations, floods,
         bindings,
         tuple(recorder.routes), tuple(recorder.locations), tuple(recorder.floods), tuple(recorder.bindings),
-        tuple(recorder.sessions), tuple(recorder.alarms), tuple(recorder.convergence))
+        tuple(recorder.sessions), tuple(recorder.alarms), tuple(recorder.convergence), ways, tuple(recorder.ways))

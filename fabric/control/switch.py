@@ -16,6 +16,7 @@ from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
 from fabric.control.speakers import PolicyKey, address_text, families, peer_name, prefer_clients, speaker_config
+from fabric.control.tenants import TenantWays, Way
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
 from fabric.overlay.actions import Action as OverlayAction
@@ -26,9 +27,10 @@ from fabric.overlay.actions import (
     NeighborsChanged,
     Originate,
     StickyMacMoved,
+    TenantRoutesChanged,
     Withdraw,
 )
-from fabric.overlay.config import VniConfig, VtepConfig
+from fabric.overlay.config import VniConfig, VrfConfig, VtepConfig
 from fabric.overlay.evpn_nlri import EVPN
 from fabric.overlay.mac import MacKind
 from fabric.overlay.vni import VniTable
@@ -43,8 +45,10 @@ from fabric.routing.bgp.speaker import Speaker
 from fabric.routing.bgp.update import Memory
 
 NEVER_NS: Final = 1 << 62
-Install = Sequence[tuple[tuple[bytes, ...], Ports]]
-"""(prefixes, their ports)."""
+Install = Sequence[tuple[tuple[bytes, ...], Ports] | TenantRoutesChanged]
+"""(prefixes, their ports), or prefixes of a tenant whose table has changed."""
+ANYCAST_MAC: Final = "02:00:5e:00:01:01"
+"""Of every gateway on every leaf (RFC 9135 section 4.1: the same everywhere), with the locally administered bit set."""
 
 
 class Switch:
@@ -86,7 +90,8 @@ class Switch:
         self._data_port = {name: port for endpoint in plan.endpoints
                            for row, name, port in endpoint.attachments if row == router.row}
         self._known: set[tuple[int, str]] | None = None
-        self._transit = TransitView(plan) if plan.overlay and not router.vnis else None
+        self._transit = TransitView(plan) if plan.overlay and not router.vnis and not router.vrfs else None
+        self._ways: TenantWays | None = None
         self._local_networks = {prefix_key(*prefix): ports for prefix, ports in router.host_routes}
         for key, ports in self._local_networks.items():
             self.forwarding.connect(key, ports)
@@ -111,7 +116,7 @@ class Switch:
                                self._memory, self._cause)
         for name, (transport, _) in self.links.items():
             self.speaker.peers[name].has_way = transport.lit
-        self.vtep = Vtep(self._vtep_config()) if self.router.vnis else None
+        self.vtep = Vtep(self._vtep_config()) if self.router.vnis or self.router.vrfs else None
         actions = list(self.speaker.start(now_ns))
         lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_dark, ports))}
         keys = [key for key in (prefix_key(*prefix) for prefix in self.router.networks) if key not in lost]
@@ -119,6 +124,8 @@ class Switch:
         actions += self.speaker.originate(IPV4_UNICAST, keys, Attributes(med=0), now_ns)
         if self.vtep is not None:
             actions += self._overlay(self.vtep.start(now_ns), now_ns)
+            for host, way in self._ways.look_everywhere(self.vtep) if self._ways is not None else ():
+                self._recorder.way(now_ns, self.row, host, way)
         return actions
 
     def _vtep_config(self) -> VtepConfig:
@@ -127,7 +134,12 @@ class Switch:
             hostname=self.router.name, asn=self._asns.get(self.row, self.router.asn),
             router_id=address_text(self.router.router_id), address=address, ageing_ns=None,
             vnis=tuple(VniConfig(it.vni, it.tenant, suppression=it.suppress_arp, ports=self._access_ports(it.vni))
-                       for it in self.router.vnis))
+                       if not it.gateway else
+                       VniConfig(it.vni, it.tenant, suppression=it.suppress_arp, ports=self._access_ports(it.vni),
+                                 gateway=it.gateway, gateway_mac=ANYCAST_MAC)
+                       for it in self.router.vnis),
+            vrfs=tuple(VrfConfig(it.name, it.l3_vni, prefixes=it.prefixes) for it in self.router.vrfs),
+            router_mac=self.router.mac if self.router.vrfs else "")
 
     def _access_ports(self, vni: int) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for endpoint in self.plan.endpoints if endpoint.vni == vni
@@ -157,6 +169,8 @@ class Switch:
             for vni, ip in sorted(self._known or ()):
                 self._recorder.binding(now_ns, self.row, vni, ip, known=False)
             self._known = None if self._known is None else set()
+            for host in self._ways.clear() if self._ways is not None else ():
+                self._recorder.way(now_ns, self.row, host, ())
             self.vtep = None
 
     def renumber(self, asn: int | None) -> None:
@@ -200,8 +214,15 @@ class Switch:
         return ()
 
     def import_routes(self, changes: Iterable[Change], now_ns: int) -> list[Action]:
-        """The VTEP takes over what its speaker heard a moment ago; returns what the speaker has to do about it."""
-        return [] if self.vtep is None else self._overlay(self.vtep.routes_changed(changes, now_ns), now_ns)
+        """The VTEP takes over what its speaker heard a moment ago; returns what the speaker has to do about it.
+
+        Tables of tenants follow with it.
+        """
+        if self.vtep is None:
+            return []
+        actions = self.vtep.routes_changed(changes, now_ns)
+        self.install([action for action in actions if isinstance(action, TenantRoutesChanged)], now_ns)
+        return self._overlay(actions, now_ns)
 
     def _ports(self, selection: Selection | None) -> Ports:
         if selection is None or selection.best.source.local:
@@ -212,7 +233,12 @@ class Switch:
 
     def install(self, routes: Install, now_ns: int) -> None:
         """Forwarding hardware takes over what was decided a moment ago."""
-        for keys, ports in routes:
+        for route in routes:
+            if isinstance(route, TenantRoutesChanged):
+                if self._ways is not None:
+                    self._look(route.tenant, self._ways.addresses(route.tenant, route.prefixes), now_ns)
+                continue
+            keys, ports = route
             for key in keys:
                 if self.forwarding.install(key, ports):
                     self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
@@ -299,6 +325,7 @@ class Switch:
                 self._recorder.flood(now_ns, self.row, action.vni, self._routers(action.vteps))
             elif isinstance(action, NeighborsChanged):
                 self._learn_bindings(action.vni, [ip for ip, _ in action.bindings], now_ns)
+                self._look_in(action.vni, [ip for ip, _ in action.bindings], now_ns)
             elif isinstance(action, DuplicateMac):
                 self._recorder.alarm(now_ns, self.row, action.vni, action.mac, f"moved {action.moves} times"
                                      + (", frozen" if action.frozen else ""))
@@ -317,8 +344,23 @@ class Switch:
             macs = set(change.macs)
             self._learn_bindings(change.vni, [ip for ip, entry in self.vtep.vnis[change.vni].neighbors.items()
                                               if entry.mac in macs], now_ns)
+        if self._ways is not None and self.vtep is not None and self._ways.tenant_of(change.vni) is not None:
+            macs = set(change.macs)
+            self._look_in(change.vni, [ip for ip, entry in self.vtep.vnis[change.vni].neighbors.items()
+                                       if entry.mac in macs], now_ns)
         for mac in change.macs:
             self._recorder.location(now_ns, self.row, change.vni, mac, vtep, port)
+
+    def _look_in(self, vni: int, addresses: Iterable[str], now_ns: int) -> None:
+        """Local ports, or a move, taught something about addresses of a VNI: the kernel's neighbours follow at once."""
+        tenant = None if self._ways is None else self._ways.tenant_of(vni)
+        if tenant is not None:
+            self._look(tenant, addresses, now_ns)
+
+    def _look(self, tenant: str, addresses: Iterable[str], now_ns: int) -> None:
+        if self._ways is not None and self.vtep is not None:
+            for host, way in self._ways.look(self.vtep, tenant, addresses):
+                self._recorder.way(now_ns, self.row, host, way)
 
     def _routers(self, vteps: Iterable[str]) -> tuple[int, ...]:
         return tuple(self.plan.by_loopback[int(IPv4Address(vtep))].row for vtep in vteps)
@@ -347,6 +389,15 @@ class Switch:
         self._known = {(vni, ip) for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())
                        for ip in table.neighbors if _answers(table, ip)}
         return frozenset(self._known)
+
+    def ways(self) -> dict[int, Way]:
+        """Host (row in the data plane) -> where packets routed for it go, now; later changes are recorded."""
+        if self.router.vrfs and self._ways is None:
+            self._ways = TenantWays(self.plan, self.router)
+            if self.vtep is not None:
+                for _ in self._ways.look_everywhere(self.vtep):
+                    pass
+        return {} if self._ways is None else dict(self._ways.now)
 
     def _learn_bindings(self, vni: int, ips: Iterable[str], now_ns: int) -> None:
         if self._known is None or self.vtep is None:

@@ -22,7 +22,8 @@ class TransitView:
     """(VNI, MAC) -> router behind whose VTEP it is."""
 
     def __init__(self, plan: ControlPlan) -> None:
-        self._vtep_of = {router.loopback.to_bytes(4, "big"): router.row for router in plan.routers if router.vnis}
+        self._vtep_of = {router.loopback.to_bytes(4, "big"): router.row for router in plan.routers
+                         if router.vnis or router.vrfs}
         self._place_of: dict[bytes, Place] = {}
         self._claims: dict[Place, dict[bytes, _Rank]] = {}
         self.now: dict[Place, int] = {}

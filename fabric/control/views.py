@@ -6,8 +6,10 @@ BGP's own tables are the speaker's (fabric/report/frr_bgp.py prints them), MAC a
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 
+from fabric.control.config import Design
 from fabric.control.network import Network
 from fabric.control.switch import Switch
 from fabric.routing.bgp.afi import IPV4_UNICAST, address_text
@@ -59,3 +61,40 @@ def _next_hops(switch: Switch, selection: Selection) -> list[Json]:
 
 def _key(path: Path) -> tuple[bytes, str]:
     return path.next_hop, path.source.name
+
+
+def ip_route_vrf(network: Network, switch: Switch, tenant: str) -> Json:
+    """`show ip route vrf NAME json`: subnets of gateways and routed ports, and BGP's host and prefix routes.
+
+    A connected prefix wins over the same one of another leaf, which stays listed, not selected. `rmac` is no field of
+    FRR's table; it stands in `show evpn rmac vni all json` there. Raises KeyError for no such VRF.
+    """
+    if switch.vtep is None:
+        raise KeyError(tenant)
+    vrf = switch.vtep.vrfs[tenant]
+    its_ports = [it.interface for it in network.plan.routed if it.router == switch.row and it.tenant == tenant]
+    distance = DISTANCE_INTERNAL if network.config.design is Design.IBGP_RR else DISTANCE_EXTERNAL
+    found: dict[IPv4Network | IPv6Network, list[Json]] = {}
+    for table in vrf.subnets:
+        if table.gateway is not None:
+            found[table.gateway.network] = [_connected(str(table.gateway.network), tenant, [table.config.bridge_name])]
+    for prefix in vrf.config.prefixes:
+        found[ip_network(prefix)] = [_connected(prefix, tenant, its_ports)]
+    for prefix in vrf.imports:
+        destination = ip_network(prefix)
+        hops = [{"fib": True, "ip": hop.vtep, "afi": "ipv4", "interfaceName": f"br{vrf.config.l3_vni}", "onLink": True,
+                 "active": True, "rmac": hop.router_mac} for hop in vrf.hops(prefix)]
+        selected = destination not in found
+        found.setdefault(destination, []).append({
+            "prefix": prefix, "prefixLen": destination.prefixlen, "protocol": "bgp", "vrfName": tenant,
+            "selected": selected, "destSelected": selected, "installed": selected,
+            "distance": distance, "metric": 0, "nexthops": hops})
+    return {str(it): found[it] for it in sorted(found, key=lambda it: (it.version, int(it.network_address),
+                                                                       it.prefixlen))}
+
+
+def _connected(prefix: str, tenant: str, interfaces: list[str]) -> Json:
+    return {"prefix": prefix, "prefixLen": int(prefix.rpartition("/")[2]), "protocol": "connected", "vrfName": tenant,
+            "selected": True, "destSelected": True, "installed": True, "distance": 0, "metric": 0,
+            "nexthops": [{"fib": True, "directlyConnected": True, "interfaceName": name, "active": True}
+                         for name in interfaces]}

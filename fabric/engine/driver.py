@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fabric.engine import checkpoint, counters
 from fabric.engine.apply import Rates, apply, log_row
 from fabric.engine.crew import Crew
-from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState
+from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState, TenantRoutes, VtepRoutes
 from fabric.engine.fib import FibWriter
 from fabric.engine.kernels import level_packets
 from fabric.engine.sequential import play_sequential
@@ -26,6 +26,7 @@ from fabric.state.build import build
 from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.digest import digest
 from fabric.state.fill_overlay import set_flood_list
+from fabric.state.fill_tenants import set_way
 from fabric.state.params import EngineParams
 from fabric.state.trace import NO_PORT
 from fabric.state.types import PACKET, TRACE, State, rows
@@ -196,6 +197,11 @@ class Emulator:
             self._reroute()
         elif isinstance(edit, FloodList):
             self.state = set_flood_list(self.state, edit.switch, edit.segment, edit.vteps)
+        elif isinstance(edit, VtepRoutes):
+            self.state = self._fib.edit_vteps(self.state, edit.routes)
+        elif isinstance(edit, TenantRoutes):
+            for leaf, host, vteps in edit.routes:
+                self.state = set_way(self.state, leaf, host, vteps)
         else:
             apply(edit, self.state, self.fabric, self.params, self._rates)
 

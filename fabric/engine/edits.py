@@ -114,6 +114,22 @@ class FibRoute(Edit):
 
 
 @dataclass(frozen=True, slots=True)
+class TenantRoutes(Edit):
+    """Where leaves route their tenants' packets to, between subnets: host and prefix routes of EVPN (RFC 9135)."""
+
+    routes: tuple[tuple[NodeId, NodeId, tuple[NodeId, ...]], ...]
+    """(leaf, host, equal VTEPs); the leaf itself alone: the host is at a port of its own; (): no route."""
+
+
+@dataclass(frozen=True, slots=True)
+class VtepRoutes(Edit):
+    """Next hops of switches towards addresses of VTEPs; () is no route."""
+
+    routes: tuple[tuple[NodeId, NodeId, tuple[PortId, ...]], ...]
+    """(switch, leaf, ports)."""
+
+
+@dataclass(frozen=True, slots=True)
 class FloodList(Edit):
     """To which leaves a leaf replicates the broadcasts of a segment from now on (Type-3 routes)."""
 

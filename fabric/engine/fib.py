@@ -67,6 +67,14 @@ class FibWriter:
             state.fib[(switch - self._n_hosts) * self._n_hosts + host] = self.group(switch, tuple(ports))
         return self._grown(state)
 
+    def edit_vteps(self, state: State, routes: Iterable[tuple[int, int, tuple[int, ...]]]) -> State:
+        """Change routes to addresses of VTEPs: (switch, leaf, ports); empty ports: no route."""
+        n_switches = len(self._fabric.switches)
+        for switch, leaf, ports in routes:
+            place = (switch - self._n_hosts) * n_switches + leaf - self._n_hosts
+            state.vtep_fib[place] = self.group(switch, tuple(ports))
+        return self._grown(state)
+
     def learn(self, state: State) -> None:
         """Take over the groups of a restored State."""
         self._first = [int(first) for first in state.groups["first"]]

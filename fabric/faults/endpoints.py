@@ -61,6 +61,7 @@ def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injecte
     for host in hosts:
         endpoint = by_node.get(host.id)
         if endpoint is None:
+            _on_routed_port(host.name, f"{path}.hosts", context)
             continue
         router, port, data_port = endpoint.attachments[0]
         control.append(e.HostGone(spec.at // PS_PER_NS, endpoint.mac, endpoint.vni, router))
@@ -117,4 +118,14 @@ def _endpoint(context: FaultContext, name: str, path: str) -> Endpoint | None:
         context.problems.append(Problem(path, f"'{name}' names {len(hosts)} hosts", "name one"))
     if len(hosts) != 1 or context.plan is None:
         return None
-    return next((endpoint for endpoint in context.plan.endpoints if endpoint.node == hosts[0].id), None)
+    found = next((endpoint for endpoint in context.plan.endpoints if endpoint.node == hosts[0].id), None)
+    if found is None:
+        _on_routed_port(name, path, context)
+    return found
+
+
+def _on_routed_port(name: str, path: str, context: FaultContext) -> None:
+    """EVPN knows such a host by its subnet alone."""
+    if context.plan is not None and any(host.name == name for host in context.plan.routed):
+        context.problems.append(Problem(path, f"{name} is on a routed port, so no Type-2 route says where it is",
+                                        "name a host of a segment; a route-policy at its leaf may hold its subnet"))

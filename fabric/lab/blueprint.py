@@ -28,6 +28,10 @@ def problems_of(plan: ControlPlan, config: ControlConfig) -> list[Problem]:
     found = []
     if config.policies:
         found.append(Problem("bgp.policies", "policies are not rendered as route-maps", "leave them out"))
+    tenants = sorted({vrf.name for router in plan.routers for vrf in router.vrfs})
+    if tenants:
+        found.append(Problem("vxlan.tenants", f"an l3_vni needs VRFs, which are not rendered ({', '.join(tenants)})",
+                             "leave out l3_vni and routed"))
     entries = 2 * len(plan.cables) + 2 * len(plan.endpoints)
     if entries > MAX_ARP_ENTRIES:
         found.append(Problem("topology", f"{entries} ARP entries are more than one kernel keeps ({MAX_ARP_ENTRIES})",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from fabric.control.tenants import Reach
 from fabric.overlay.evpn_attributes import community_text
 from fabric.overlay.isolation import Isolation
 from fabric.report import frr_bgp
@@ -119,7 +120,7 @@ def _firsts(paths: Iterable[Json]) -> Iterable[tuple[bool, Json]]:
 def evpn_routes(by_node: ByNode, when: str) -> Document:
     """`show bgp l2vpn evpn`."""
     sections = []
-    columns = _columns("St", "Route", "Next hop", "Weight", "Path", "Extended communities", "Chosen by")
+    columns = _columns("St", "Route", "Next hop", "Weight", "Path", "VNI", "Extended communities", "Chosen by")
     for node, table in by_node.items():
         blocks = []
         for distinguisher, by_route in frr_bgp.by_distinguisher(table).items():
@@ -129,7 +130,7 @@ def evpn_routes(by_node: ByNode, when: str) -> Document:
                     continue
                 for first, path in _firsts(route["paths"]):
                     status, _, hop, _, _, weight, as_path, chosen = _path_row(name, path)
-                    rows.append((status, name if first else "", hop, str(weight), as_path,
+                    rows.append((status, name if first else "", hop, str(weight), as_path, path.get("VNI", "-"),
                                  path.get("extendedCommunity", {}).get("string", ""), chosen))
             blocks.append(Table(distinguisher, f"Route distinguisher {distinguisher}", columns, tuple(rows)))
         sections.append(Section(node, f"{node}  {table['numPrefix']} routes, {table['totalPrefix']} paths",
@@ -181,8 +182,8 @@ def route_reasons(by_node: Mapping[str, Reasons], prefix: str, when: str) -> Doc
                                                        tuple(rows)),))])
 
 
-def isolation(found: Isolation, when: str) -> Document:
-    """Whether tenants are apart, with the evidence where they are not."""
+def isolation(found: Isolation, when: str, reach: Sequence[Reach] = ()) -> Document:
+    """Whether tenants are apart, with the evidence where they are not; and whom leaves reach that route for them."""
     columns = _columns("Breach", "Tenant", "Switch", "VNI", "Other tenant", "Other switch", "Other VNI", "Evidence")
     rows = tuple((str(it.kind), it.here.domain, it.here.switch, str(it.here.vni), it.there.domain, it.there.switch,
                   str(it.there.vni), it.evidence) for it in found.breaches)
@@ -195,7 +196,34 @@ def isolation(found: Isolation, when: str) -> Document:
                                               Fact("tables", "tables", found.tables, Unit.COUNT),
                                               Fact("routes", "imported routes", found.routes, Unit.COUNT),
                                               Fact("proved", "proved", found.proved))),)),
-        Section("breaches", "Breaches", (Table("breaches", "", columns, rows),))])
+        Section("breaches", "Breaches", (Table("breaches", "", columns, rows),)),
+        *([_reach(reach)] if reach else [])])
+
+
+def _reach(reach: Sequence[Reach]) -> Section:
+    rows = tuple((it.switch, it.tenant, str(it.l3_vni), it.hosts, it.hosts - len(it.missing), ", ".join(
+        it.missing[:4]) + (f" and {len(it.missing) - 4} more" if len(it.missing) > 4 else "") or "-") for it in reach)
+    columns = _columns("Switch", "Tenant", "L3 VNI", ">Hosts", ">With a route", "Without")
+    return Section("reach", "Within tenants: hosts that leaves route to", (Table("reach", "", columns, rows),))
+
+
+def evpn_rmacs(by_node: ByNode, when: str) -> Document:
+    """`show evpn rmac vni all`."""
+    rows = tuple((node, vni, mac, entry["vtepIp"]) for node, table in by_node.items() for vni, part in table.items()
+                 for mac, entry in part.items() if isinstance(entry, dict))
+    return _document("EVPN router MACs", when, Status.NEUTRAL, f"{len(rows)} entries on {len(by_node)} switches.",
+                     [Section("rmacs", "Router MACs", (Table("rmacs", "", _columns("Switch", "L3 VNI", "Router MAC",
+                                                                                  "Remote VTEP"), rows),))])
+
+
+def evpn_next_hops(by_node: ByNode, when: str) -> Document:
+    """`show evpn next-hops vni all`."""
+    rows = tuple((node, vni, entry["nexthopIp"], entry["routerMac"]) for node, table in by_node.items()
+                 for vni, part in table.items() for entry in part.values() if isinstance(entry, dict))
+    return _document("EVPN next hops of tenants", when, Status.NEUTRAL,
+                     f"{len(rows)} entries on {len(by_node)} switches.",
+                     [Section("next_hops", "Next hops", (Table("next_hops", "", _columns(
+                         "Switch", "L3 VNI", "VTEP", "Router MAC"), rows),))])
 
 
 def evpn_vni(by_node: ByNode, when: str) -> Document:

@@ -46,10 +46,11 @@ class Asked:
     """The scenario's own between the two, rows of EngineParams.queue_pairs."""
 
 
-def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, ports: bool = False) -> Document:
+def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, ports: bool = False,
+                 notes: tuple[Prose, ...] = ()) -> Document:
     """The whole answer; exact, for nothing is drawn at random and nothing is played.
 
-    ports: name every egress port in the table of paths, not only the devices.
+    ports: name every egress port in the table of paths, not only the devices. notes: what else is to be said of it.
     """
     paths, whole = all_paths(at, rates, asked.src, asked.dst)
     taken = flow_path(at, rates, one_flow(at, asked.src, asked.dst, asked.src_port, asked.dst_port, asked.nic))
@@ -63,7 +64,7 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
         status = Status.WARNING
     return Document(
         f"{asked.src.name} → {asked.dst.name}", title, status, verdict,
-        (Prose(_flow_text(at, asked, taken)), *words),
+        (*notes, Prose(_flow_text(at, asked, taken)), *words),
         (Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
          Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),)),
          *([Section("queue_pairs", "The scenario's queue pairs between the two",

@@ -14,9 +14,11 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState
+from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState, TenantRoutes, VtepRoutes
+from fabric.report.tenant_walk import TenantTables, membership
 from fabric.report.walk import Flows, Ints, Tables
 from fabric.state.params import EngineParams
+from fabric.state.types import BY_HOST, HERE, NOWHERE
 from fabric.topology.model import Fabric, Node
 from fabric.topology.paths import equal_cost_ports
 
@@ -44,6 +46,10 @@ class Change:
     """(switch, host, ports)."""
     computed: bool = False
     """All shortest paths are computed anew."""
+    tenants: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+    """(leaf, host, VTEPs) of packets between a tenant's subnets."""
+    tunnels: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+    """(switch, leaf, ports) towards the leaf's VTEP."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,10 @@ def changes(edits: Sequence[Edit], reroute_delay_ps: int | None) -> list[Change]
             found.append(Change(edit.time_ps, cable, cables=((edit.link, edit.up),)))
         elif isinstance(edit, FibRoute):
             found.append(Change(edit.time_ps, route, routes=((edit.switch, edit.host, edit.ports),)))
+        elif isinstance(edit, TenantRoutes):
+            found.append(Change(edit.time_ps, route, tenants=edit.routes))
+        elif isinstance(edit, VtepRoutes):
+            found.append(Change(edit.time_ps, route, tunnels=edit.routes))
         elif isinstance(edit, DropEvery) and edit.every in {0, 1}:
             found.append(Change(edit.time_ps, cable, silent=((edit.port, edit.every == 1),)))
     if reroute_delay_ps is not None:
@@ -154,6 +164,7 @@ def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Chang
         for port, lost in change.silent:
             builder.hear(port, lost=lost)
         builder.write(change.routes, change.cause, change.time_ps)
+        builder.route_tenants(change.tenants, change.tunnels)
         if change.computed:
             builder.shortest(change.time_ps)
     return builder.done(time_ps)
@@ -171,6 +182,11 @@ class _Builder:
         self._fib = np.zeros(shape, np.int64)
         self._cause = np.zeros(shape, np.int8)
         self._since = np.zeros(shape, np.int64)
+        self._by_host = params.vxlan is None or all(tenant.by_host for tenant in params.vxlan.tenants)
+        self._tenant_fib = np.full(shape, BY_HOST if self._by_host else NOWHERE, np.int64)
+        self._ways: dict[tuple[int, ...], int] = {}
+        self._way_rows: list[int] = [0, 0]
+        self._vtep_fib = np.zeros((shape[0], shape[0]), np.int64)
 
     def cable(self, link: int, *, up: bool) -> None:
         """A cable comes up or goes down."""
@@ -188,6 +204,18 @@ class _Builder:
             row = switch - self._n_hosts
             self._fib[row, host] = self._group(ports)
             self._cause[row, host], self._since[row, host] = cause, time_ps
+
+    def route_tenants(self, tenants: Iterable[tuple[int, int, tuple[int, ...]]],
+                      tunnels: Iterable[tuple[int, int, tuple[int, ...]]]) -> None:
+        """Ways of packets between subnets, and routes to VTEPs."""
+        for leaf, host, vteps in tenants:
+            if vteps and vteps != (leaf,) and vteps not in self._ways:
+                self._ways[vteps] = len(self._way_rows)
+                self._way_rows += [len(vteps), *(vtep - self._n_hosts for vtep in vteps)]
+            self._tenant_fib[leaf - self._n_hosts, host] = (
+                NOWHERE if not vteps else HERE if vteps == (leaf,) else self._ways[vteps])
+        for switch, leaf, ports in tunnels:
+            self._vtep_fib[switch - self._n_hosts, leaf - self._n_hosts] = self._group(ports)
 
     def shortest(self, time_ps: int, cause: Cause = Cause.SHORTEST_PATH) -> None:
         """All routes, over the cables that are up. A route that stays as it was keeps its date."""
@@ -225,8 +253,16 @@ class _Builder:
                 switch_ip=params.host_ip[self._n_hosts :].astype(np.int64),
                 host_ip=params.host_ip[: self._n_hosts].astype(np.int64),
                 leaf=np.array([fabric.peer_of(host.first_port).id - self._n_hosts for host in fabric.hosts],
-                              np.int64)),
+                              np.int64),
+                tenants=self._tenants()),
             frozenset(self._down), frozenset(self._silent), self._cause, self._since)
+
+    def _tenants(self) -> TenantTables | None:
+        if self._params.vxlan is None or not self._params.vxlan.tenants:
+            return None
+        tenant, subnet = membership(self._params)
+        return TenantTables(tenant, subnet, self._tenant_fib, np.array(self._way_rows, np.int64), self._vtep_fib,
+                            self._params.host_ip[: self._n_hosts].astype(np.int64))
 
     def _group(self, ports: Sequence[int]) -> int:
         """FIB value of a next-hop set; 0 for the empty one."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from fabric.overlay import views
-from fabric.overlay.evpn_nlri import EVPN, EvpnKey, key_of
+from fabric.overlay.evpn_nlri import EVPN, EvpnKey, Payload, key_of
 from fabric.overlay.rd import rd_text
 from fabric.overlay.views import uptime_text
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, address_text
@@ -384,13 +384,21 @@ def evpn(speaker: Speaker, types: frozenset[int] | None = None, match: str = "")
     found: Json = {}
     routes = paths = 0
     for key in evpn_keys(speaker, types, match):
-        shown = [head | {"pathFrom": _from(path)} | views.route_fields(key) | _attributes(speaker, path)
+        shown = [head | {"pathFrom": _from(path)} | views.route_fields(key) | _vnis(path) | _attributes(speaker, path)
                  for path, head in _judged(speaker, EVPN, key)]
         distinguisher = rd_text(key.rd)
         by_route = found.setdefault(distinguisher, {"rd": distinguisher})
         by_route[key.text] = {"prefix": key.text, "prefixLen": views.EVPN_PREFIX_LEN, "paths": shown}
         routes, paths = routes + 1, paths + len(shown)
     return (head if routes else {}) | found | {"numPrefix": routes, "totalPrefix": paths}
+
+
+def _vnis(path: Path) -> Json:
+    """{'VNI': '10010/50010'} of a route that leads into an L3 VNI, as `show bgp l2vpn evpn route detail` has it."""
+    payload = path.payload
+    if not isinstance(payload, Payload) or "Rmac" not in str(views.extended_community(path.attributes)):
+        return {}
+    return {"VNI": "/".join(map(str, payload.labels))}
 
 
 def by_distinguisher(table: Mapping[str, Any]) -> dict[str, Json]:

@@ -75,7 +75,7 @@ def prepare(
             "resolved": resolved,
         },
         "model": compiled.model,
-        "vnis": [] if compiled.params.vxlan is None else [it.vni for it in compiled.params.vxlan.segments],
+        "vnis": [] if compiled.params.vxlan is None else list(compiled.params.vxlan.vnis),
         "card": dict(compiled.card),
     }
     return compiled, Plan(

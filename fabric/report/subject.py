@@ -70,10 +70,11 @@ class Subject:
                 for switch in match_nodes(fabric, spec.switches, fabric.switches, "", "switch", unknown)
                 for host in match_hosts(fabric, spec.hosts, "", unknown)}
 
-    def at(self, time_ps: int) -> Forwarding:
-        """All forwarding tables just after that moment."""
+    def at(self, time_ps: int, more: Sequence[Change] = ()) -> Forwarding:
+        """All forwarding tables just after that moment, and what `more` changes in them."""
         start = Cause.SHORTEST_PATH if self.compiled.control is None else Cause.CONTROL_PLANE
-        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps, start)
+        return forwarding_at(self.fabric, self.compiled.params, _until(self.timeline, time_ps, more), time_ps,
+                             start)
 
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same moment."""
@@ -98,11 +99,25 @@ class Subject:
             return {}
         plan = self.placed.control.plan
         names = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
-        return {it.node: f"{names[it.vni]} (VNI {it.vni})" for it in plan.endpoints if it.node >= 0}
+        l3_vni = {vrf.name: vrf.l3_vni for router in plan.routers for vrf in router.vrfs}
+        return {it.node: f"{names[it.vni]} (VNI {it.vni})" for it in plan.endpoints if it.node >= 0} | {
+            it.node: f"{it.tenant} (L3 VNI {l3_vni[it.tenant]}, {it.interface})" for it in plan.routed}
 
     def may_send(self, source: int, target: int) -> bool:
         """Whether packets of one host are for another to receive: both in one tenant, or no tenants at all."""
         return not self.tenants or self.tenants.get(source) == self.tenants.get(target) is not None
+
+    def matched_prefix(self, leaf: int, host: int, time_ps: int) -> str:
+        """The route by which a leaf routes a tenant's packets for a host at a moment; '' for none."""
+        network = self.network(time_ps)
+        switch = next(it for it in network.switches if it.router.node == leaf)
+        if switch.vtep is None:
+            return ""
+        for tenant, addresses in network.plan.tenant_addresses.items():
+            for address, node in addresses.items():
+                if node == host and tenant in switch.vtep.vrfs:
+                    return switch.vtep.lookup(tenant, address).prefix
+        return ""
 
     def underlay(self, switch: Node, time_ps: int) -> Underlay:
         """What BGP installed in a switch besides routes to hosts, at a moment; nothing without a control plane."""
@@ -123,6 +138,10 @@ class Subject:
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""
         return sorted({change.time_ps for change in self.timeline})
+
+
+def _until(timeline: Sequence[Change], time_ps: int, more: Sequence[Change]) -> list[Change]:
+    return [*(change for change in timeline if change.time_ps <= time_ps), *more]
 
 
 def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report.flowhash import crc32, flow_hash
+from fabric.report.tenant_walk import TenantTables
 from fabric.state.codes import LoadBalance
 
 Ints = NDArray[np.int64]
@@ -64,6 +65,8 @@ class Tables:
     """(n_hosts,)"""
     leaf: Ints
     """(n_hosts,) row of the switch at the host's first port: its VTEP."""
+    tenants: TenantTables | None = None
+    """Where leaves route between subnets."""
 
     def members(self, switch: int, host: int) -> tuple[int, ...]:
         """Egress ports of a switch (row) towards a host; () without a route."""
@@ -124,6 +127,8 @@ def walk(tables: Tables, flows: Flows) -> Walks:
     port = flows.port.copy()
     worn = np.zeros(len(flows), np.bool_)       # an outer header
     on_way = np.arange(len(flows))
+    routed = None if tables.tenants is None else tables.tenants.crossing(flows.src, flows.dst)
+    far = np.full(len(flows), -1, np.int64)     # VTEP to which a routed packet travels
     for hop in range(MAX_HOPS):
         found.egress[on_way, hop] = port[on_way]
         device = tables.peer_node[port[on_way]]
@@ -134,6 +139,11 @@ def walk(tables: Tables, flows: Flows) -> Walks:
         if hop == MAX_HOPS - 1 or not len(on_way):
             break
         towards = tables.fib[row, flows.dst[on_way]] - 1
+        if tables.tenants is not None and routed is not None and routed[on_way].any():
+            its = routed[on_way]
+            mine = on_way[its]
+            towards[its], far[mine] = tables.tenants.towards(row[its], flows.src[mine], flows.dst[mine],
+                                                             flows.words[mine], far[mine], towards[its])
         missing = towards < 0
         found.end[on_way[missing]] = End.NO_ROUTE
         single = tables.group_count[towards] == 1

@@ -1,4 +1,4 @@
-"""The `bgp:` section and the tenants of `vxlan:`: what a user says of the control plane.
+"""The `bgp:` section: what a user says of the control plane.
 
 Defaults are FRR's datacenter profile as it behaves; fabric/control/config.py names the source of each.
 """
@@ -10,22 +10,12 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from fabric.faults.control_spec import PolicyRules
-from fabric.scenario.values import MAP_TAG, WORD_TAG, Patterns, word_or_map
+from fabric.scenario.values import MAP_TAG, WORD_TAG, word_or_map
 from fabric.topology.quantities import TimePs
-from fabric.topology.spec import Name, Strict
+from fabric.topology.spec import Strict
 from fabric.units import PS_PER_S
 
 _SECOND: Final = PS_PER_S
-
-
-class TenantSpec(Strict):
-    """Hosts that share a layer-2 VNI, and nothing with other tenants."""
-
-    name: Name = Field(description="Name of the tenant.")
-    vni: int = Field(ge=1, lt=2**24, description="VXLAN network identifier (RFC 7348).")
-    hosts: Patterns = Field(description="Its hosts, by name or pattern.")
-    arp_suppression: Literal["on", "off"] = Field(
-        "on", description="Leaves answer ARP from their Type-2 routes (RFC 7432 section 10), or flood it.")
 
 
 class BfdSpec(Strict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,14 +24,14 @@ from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
-from fabric.scenario.routing import check_tenants, control_plan, tenants_of
+from fabric.scenario.routing import control_plan
 from fabric.scenario.schema import Scenario
+from fabric.scenario.tenancy import Tenancy, check_tenants, tenancy_of
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, transport, vxlan
 from fabric.scenario.values import MIN_RATE_BPS
 from fabric.state.codes import INFINITY_PS, TraceBit
-from fabric.state.params import EngineParams, SegmentParams
-from fabric.topology.addressing import addressing
+from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
 from fabric.topology.quantities import MAX_TIME_PS
@@ -139,12 +139,14 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
     if placed.control is not None:
         from fabric.control.run import run_control  # noqa: PLC0415  as in place()
         from fabric.scenario.routed import overlay_edits, routed_edits  # noqa: PLC0415
+        from fabric.scenario.routed_tenants import tenant_edits  # noqa: PLC0415
 
         script = placed.control
         control = run_control(script.plan, script.config, script.events, scenario.run.duration // PS_PER_NS,
                               script.seed)
         segments = params.vxlan.segments if params.vxlan is not None else ()
-        edits = routed_edits(control, routes, faults.edits, overlay_edits(control, fabric, segments))
+        edits = routed_edits(control, routes, faults.edits,
+                             [*overlay_edits(control, fabric, segments), *tenant_edits(control)])
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress
@@ -205,10 +207,13 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     policy = needed(rdma.qp)
     messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
         policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
-    tenants = [] if scenario.vxlan is None else tenants_of(scenario.vxlan, fabric, path, problems)
-    check_tenants(tenants, fabric, messages, path, problems)
-    segments = tuple(SegmentParams(it.vni, it.hosts, it.suppress_arp) for it in tenants)
-    asks = traffic.asks(segments)
+    tenancy = Tenancy() if scenario.vxlan is None else tenancy_of(scenario.vxlan, fabric, path, problems)
+    check_tenants(tenancy, fabric, messages, path, problems)
+    overlay = vxlan(scenario.vxlan, tenancy, by_host=scenario.routing != "bgp")
+    if overlay is not None:
+        overlay = replace(overlay, asks=traffic.asks(overlay))
+    else:
+        traffic.asks(None)
     if scenario.vxlan is not None and not traffic.crosses_leaves():
         problems.append(Problem(f"{path}vxlan", "has no effect: no message leaves its leaf",
                                 "remove it, or send between leaves"))
@@ -219,13 +224,13 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     problems += check_reachable(fabric, routes, queue_pairs, path)
     _stage("making the traffic", problems)
 
-    addresses = addressing(fabric)
+    addresses = tenancy.addresses(fabric)
     slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
     params = EngineParams(
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
-        messages=messages, queue_pairs=queue_pairs, vxlan=vxlan(scenario.vxlan, segments, asks))
+        messages=messages, queue_pairs=queue_pairs, vxlan=overlay)
     return params, routes
 
 

@@ -44,6 +44,9 @@ def scenario_markdown() -> str:
             for inner, nested in _nested(model, schema):
                 parts += [f"#### {section}.{inner}", "", _first(nested.get("description", "")), "",
                           *_table(nested, schema, f"{section}.{inner}", defaults), ""]
+                for deep, innermost in _nested(nested, schema):
+                    parts += [f"#### {section}.{inner}.{deep}", "", _first(innermost.get("description", "")), "",
+                              *_table(innermost, schema, f"{section}.{inner}.{deep}", defaults), ""]
     parts += ["## expectations", "", (f"`<metric> <op> <value>`; operators: {' '.join(OPERATORS)}. A breach makes the "
                                      f"run exit with 1."),
               "", "| metric | kind | meaning |", "|---|---|---|",

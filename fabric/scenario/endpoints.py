@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from fabric.scenario.bgp import TenantSpec
 from fabric.scenario.switches import Weight
+from fabric.scenario.tenant_spec import TenantSpec
 from fabric.scenario.values import (
     MAP_TAG,
     WORD_TAG,
@@ -156,7 +156,7 @@ class VxlanSpec(Strict):
     ecn: Literal["copy", "compatibility"] = Field(
         "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")
     tenants: Annotated[tuple[TenantSpec, ...], Field(strict=False)] = Field(
-        (), description="Hosts that share a VNI; one VNI for all where absent.")
+        (), description="Hosts that reach each other; one VNI for all where absent.")
     arp_suppression: Literal["on", "off"] = Field(
         "on", description="Without tenants: leaves answer ARP from Type-2 routes (RFC 7432 section 10), or flood it.")
 

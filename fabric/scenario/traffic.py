@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fabric.errors import Problem
 from fabric.scenario.schema import Scenario
-from fabric.state.params import Messages, QueuePairs, SegmentParams
+from fabric.state.params import Messages, QueuePairs, VxlanParams
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
 from fabric.workload.arp import Ask, requests
@@ -49,12 +49,15 @@ class Traffic:
         if not self.batches:
             self.names, self.batches = ["nothing"], [nothing()]
 
-    def asks(self, segments: Sequence[SegmentParams]) -> tuple[Ask, ...]:
-        """ARP requests of all entries; they need segments, and hosts with one port."""
+    def asks(self, overlay: VxlanParams | None) -> tuple[Ask, ...]:
+        """ARP requests of all entries; they need an overlay, and hosts with one port.
+
+        Where a tenant's leaves route, its hosts want addresses of other subnets, too, and ask for their gateway.
+        """
         if not self._arp:
             return ()
         path = self._arp[0][1]
-        if not segments:
+        if overlay is None:
             self.problems.append(Problem(f"{path}.kind", "ARP is broadcast within a VNI, and there is no overlay",
                                          "add 'vxlan: {}'"))
             return ()
@@ -63,8 +66,11 @@ class Traffic:
                                          "leaf is their designated forwarder", "use a topology with one port a host"))
             return ()
         segment_of = np.zeros(len(self.fabric.hosts), np.int64)
-        for column, segment in enumerate(segments):
+        for column, segment in enumerate(overlay.segments):
             segment_of[list(segment.hosts)] = column
+        for number, tenant in enumerate(overlay.tenants, len(overlay.segments)):
+            segment_of[[host for place in tenant.segments for host in overlay.segments[place].hosts]] = number
+            segment_of[list(tenant.routed)] = number
         return tuple(ask for spec, path in self._arp
                      for ask in requests(spec, spec.name or spec.kind, path, self._around, segment_of))
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 from fabric.scenario.dcqcn import DCQCN_PRESETS, scaled
 from fabric.scenario.endpoints import Dcqcn, TransportSpec, VxlanSpec
 from fabric.scenario.lower import needed, whole_number
+from fabric.scenario.tenancy import Tenancy
 from fabric.state.codes import CongestionControl, Recovery
-from fabric.state.params import DcqcnParams, FrameParams, SegmentParams, TransportParams, VxlanParams
-from fabric.workload.arp import Ask
+from fabric.state.params import DcqcnParams, FrameParams, SegmentParams, TenantParams, TransportParams, VxlanParams
 
 ETHERNET: Final = 14
 VLAN_TAG: Final = 4
@@ -71,12 +71,17 @@ def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = Non
     return DcqcnParams(**values)
 
 
-def vxlan(spec: VxlanSpec | None, segments: tuple[SegmentParams, ...], asks: tuple[Ask, ...]) -> VxlanParams | None:
-    """None: no overlay."""
+def vxlan(spec: VxlanSpec | None, tenancy: Tenancy, *, by_host: bool) -> VxlanParams | None:
+    """None: no overlay. by_host: no control plane says behind which VTEP a host is."""
     if spec is None:
         return None
+    segments = tuple(SegmentParams(it.vni, it.hosts, it.suppress_arp) for it in tenancy.segments)
+    routed = {group.l3_vni: group.hosts for group in tenancy.routed}
+    l3_vnis = dict.fromkeys([*(it.l3_vni for it in tenancy.segments if it.l3_vni), *routed])
+    tenants = tuple(TenantParams(vni, tuple(place for place, it in enumerate(tenancy.segments) if it.l3_vni == vni),
+                                 routed.get(vni, ()), by_host) for vni in l3_vnis)
     return VxlanParams(uniform_dscp=spec.dscp == "uniform", outer_dscp=spec.dscp if isinstance(spec.dscp, int) else 0,
-                       ecn_copy=spec.ecn == "copy", segments=segments, asks=asks)
+                       ecn_copy=spec.ecn == "copy", segments=segments, tenants=tenants)
 
 
 def largest_frame(spec: TransportSpec) -> int:

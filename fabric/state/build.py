@@ -29,6 +29,7 @@ from fabric.state.codes import (
 from fabric.state.fill_hosts import fill_hosts, fill_messages, fill_queue_pairs
 from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
+from fabric.state.fill_tenants import fill_tenants, routed_tables
 from fabric.state.params import EngineParams
 from fabric.state.share import packet_capacity, partition, rows_of_one_event, share_out_packets
 from fabric.state.streams import stream_key
@@ -59,14 +60,15 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     n_nodes, n_hosts, n_ports = len(fabric.nodes), len(fabric.hosts), len(fabric.ports)
     n_switches, n_qps, n_messages = n_nodes - n_hosts, len(params.queue_pairs.src), len(params.messages.src)
     insertion = order is Order.INSERTION
-    n_vnis = 0 if params.vxlan is None else len(params.vxlan.segments)
+    n_vnis = 0 if params.vxlan is None else len(params.vxlan.vnis)
+    n_subnets, n_l3, n_routes, n_tunnels = routed_tables(fabric, params)
     devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0],
                                           _flooding_vteps(fabric, params))
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
     state = t.State(
-        config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2),
+        config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2, n_l3),
         devices=devices, next_ps=np.full(n_nodes, INFINITY_PS, np.int64), tree=tree,
         ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
         pgs=t.rows(n_ports * N_CLASSES, t.PG), prios=t.rows(n_ports * N_CLASSES, t.PRIO),
@@ -84,6 +86,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
         segments=t.rows(max(n_switches * n_vnis, 1), t.SEGMENT), vteps=t.rows(1, np.uint32),
         known=t.rows(max(n_switches * n_hosts, 1) if n_vnis else 1, np.uint8),
+        domains=t.rows(n_subnets, np.uint32), tenant_fib=t.rows(n_routes, np.uint32), ways=t.rows(2, np.uint32),
+        vtep_fib=t.rows(n_tunnels, np.uint32),
         asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
@@ -103,6 +107,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     fill_queue_pairs(state, params)
     fill_messages(state, params)
     state = fill_overlay(state, fabric, params)
+    fill_tenants(state, params)
     share_out_packets(state)
     state.random["key"] = [stream_key(params.seed,
                                       f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)]
@@ -180,7 +185,7 @@ def _link_global_tree(state: t.State) -> None:
 
 
 def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, sequential: bool, trace_mask: int,
-            sack_window: int, first_timer_leaf: int) -> NDArray[Any]:
+            sack_window: int, first_timer_leaf: int, n_l3: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
     values: dict[str, float] = {
@@ -209,7 +214,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
             "clamp_target": d.clamp_target, "cnp_interval_ps": d.cnp_interval_ps, "cnp_delay_ps": d.cnp_delay_ps,
         }
     if vxlan is not None:
-        values |= {"vxlan": 1, "n_vnis": len(vxlan.segments), "arp_bytes": ARP_BYTES,
+        values |= {"vxlan": 1, "n_vnis": len(vxlan.vnis), "n_l3": n_l3, "arp_bytes": ARP_BYTES,
                    "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
                    "vxlan_ecn_copy": vxlan.ecn_copy}
     for name, value in values.items():

@@ -124,6 +124,8 @@ class PacketFlag(IntFlag):
     """ACK: its data packet was CE-marked (models whose ACK carries the notification)."""
     ACK_REQUEST = 32
     """Data: acknowledge at once (BTH AckReq)."""
+    ROUTED = 64
+    """The outer header is of an L3 VNI: a VTEP has routed the packet, and another one will (RFC 9135 section 5)."""
 
 
 class Ecn(IntEnum):

@@ -11,6 +11,8 @@ from fabric.state.types import State
 OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages",
               "members", "random", "segments", "known", "asks")
 """Tables whose every field is the same for any scheduler, thread count and packet numbering."""
+ROUTED = ("tenant_fib", "ways")
+"""Observable, too, where tenants route between subnets."""
 _POINTERS = {
     "switches": ("cells_row",),
     "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "out_first", "out_last",
@@ -25,7 +27,8 @@ _POINTERS = {
 def digest(state: State) -> str:
     """SHA-256 over every observable field: equal for 1, 2 or 16 threads, windows or sequential, JIT on or off."""
     sha = hashlib.sha256()
-    for name in ("ports", "qps", *OBSERVABLE):
+    routed = ROUTED if state.config[0]["n_l3"] else ()
+    for name in ("ports", "qps", *OBSERVABLE, *routed):
         table = getattr(state, name)
         skipped = _POINTERS.get(name, ())
         if table.dtype.names is None:

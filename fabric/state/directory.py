@@ -34,7 +34,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
     "threads": t.THREAD, "tasks": t.TASK, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
     "outbox": np.dtype(np.uint32), "segments": t.SEGMENT, "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8),
-    "asks": t.ASK,
+    "asks": t.ASK, "domains": np.dtype(np.uint32), "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32),
+    "vtep_fib": np.dtype(np.uint32),
     "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
     "cells": np.dtype(np.uint16),
 }

@@ -224,6 +224,20 @@ class SegmentParams:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantParams:
+    """A tenant whose leaves route between its subnets through an L3 VNI (RFC 9135 section 5)."""
+
+    l3_vni: int
+    segments: tuple[int, ...]
+    """Positions in VxlanParams.segments."""
+    routed: tuple[int, ...] = ()
+    """NodeIds of hosts on routed ports: in no segment."""
+    by_host: bool = True
+    """Routed packets take the routes to their hosts, as bridged ones do. False: they go from VTEP to VTEP, where dated
+    edits say, and nowhere before."""
+
+
+@dataclass(frozen=True, slots=True)
 class VxlanParams:
     """Overlay between leaf VTEPs."""
 
@@ -233,9 +247,16 @@ class VxlanParams:
     ecn_copy: bool
     """RFC 6040 normal mode: copy ECN to the outer header; else compatibility mode (outer not-ECT)."""
     segments: tuple[SegmentParams, ...]
-    """Every host in exactly one."""
+    """Every host in exactly one, or on a routed port."""
     asks: tuple[tuple[int, int, int | None], ...] = ()
     """ARP requests: (time in ps, NodeId of the asking host, NodeId of the target; None: nobody has that address)."""
+    tenants: tuple[TenantParams, ...] = ()
+    """Those that route between subnets."""
+
+    @property
+    def vnis(self) -> tuple[int, ...]:
+        """VNIs by column of State.segments: layer 2, then layer 3."""
+        return tuple(it.vni for it in self.segments) + tuple(it.l3_vni for it in self.tenants)
 
 
 @dataclass(frozen=True)

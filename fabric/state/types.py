@@ -67,6 +67,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
     # overlay
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
@@ -198,7 +199,7 @@ HOST = _table(  # (n_hosts,)
     ("cnp_head", U4), ("cnp_tail", U4),
     ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
     ("leaf", U4),                # NodeId of the first attached switch
-    ("vni", U4),                 # its segment: column of State.segments; one per host
+    ("vni", U4),                 # its subnet: column of State.segments; from n_vnis on a routed port of its own
     ("ask_next", U4), ("ask_end", U4),           # region of State.asks still to be sent
     ("timeout_ps", I8),          # next look at the retransmission timers
     # counters since start
@@ -262,7 +263,8 @@ PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a 
     ("charged", U2),             # bytes of whole cells that the present switch accounts it with
     ("inner_ecn", U1), ("inner_dscp", U1),                 # while an outer VXLAN header is worn
     ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
-    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame
+    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame; where ROUTED
+                                                                  # is set, low and high byte of the outer destination
 )
 
 DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device
@@ -283,6 +285,14 @@ ASK = _table(  # (n_asks,) ARP requests of hosts, sorted by (host, time)        
     ("time_ps", I8), ("target", U4), ("answered_ps", I8),    # target NO_HOST: nobody has it; answered -1: not yet
 )
 NO_HOST: Final = 0xFFFFFFFF
+NO_TENANT: Final = 0xFFFFFFFF
+"""In State.domains: nobody routes for these hosts."""
+NOWHERE: Final = 0
+HERE: Final = 1
+BY_HOST: Final = 0xFFFFFFFF
+"""In State.tenant_fib: no route; to a host at a port of this leaf; as bridged packets go (no control plane)."""
+ANY_VTEP: Final = 0xFFFF
+"""Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  two cache lines: no two threads share one
@@ -338,6 +348,10 @@ class _Tables(NamedTuple):
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
     asks: NDArray[np.void]       # ASK
+    domains: NDArray[np.uint32]  # (n_subnets,) by HOST.vni: column of the L3 VNI's segment, or NO_TENANT
+    tenant_fib: NDArray[np.uint32]  # (n_switches * n_hosts,) routed packets: NOWHERE, HERE, BY_HOST, or place in ways
+    ways: NDArray[np.uint32]     # sets of equal VTEPs: how many, then the rows of their switches; from 2 on
+    vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
     outbox: NDArray[np.uint32]   # (n_threads * 2 * n_ports) wires written in this window

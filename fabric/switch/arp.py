@@ -7,8 +7,11 @@ Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_
 2. From another VTEP: to every local port of the segment, never to a VTEP again (split horizon).
 3. Each copy is a packet of its own in buffers and on cables. A switching chip may hold one payload for all copies; so a
    storm fills buffers here earlier than there.
+4. A request for an address of another subnet is for the gateway, which is this leaf (fabric/switch/irb.py): answered
+   here, and counted as suppressed.
 
-A flood list names leaves; the route to a leaf is the route to a host behind it.
+A flood list names leaves; the route to a leaf is the route to a host behind it, or where tenants route, that to its
+VTEP.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from fabric.state import pool
 from fabric.state.codes import DropReason, Ecn, PacketFlag, PacketKind
 from fabric.state.jit import i64, kernel
 from fabric.state.types import NO_HOST, State
-from fabric.switch import admission, forward, vtep
+from fabric.switch import admission, forward, irb, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
 _ENCAP, _BROADCAST = int(PacketFlag.ENCAP), int(PacketFlag.BROADCAST)
@@ -72,10 +75,12 @@ def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_b
         state.packets[copy]["dst"] = state.switches[leaf]["first_host"]
         row["bum_sent_pkts"] += 1
         route = forward.group_of(state, device, i64(state.packets[copy]["dst"]))
+        if config["n_l3"] > 0 and route == NO_ROUTE and state.vtep_fib.shape[0] > 1:
+            route = irb.tunnel(state, device, leaf)     # the host that stands for the leaf is in none of our segments
         if route == NO_ROUTE:
             discard(state, device, port, copy, _LOST, now_ps, i64(state.packets[copy]["dst"]), 0, 0)
             continue
-        vtep.encapsulate(state, device, copy)
+        vtep.encapsulate(state, copy, vtep.segment_of(state, device, copy))
         state.packets[copy]["tc"] = switch["dscp_to_tc"][i64(state.packets[copy]["dscp"])]
         out = forward.choose(state, device, copy, route, now_ps)
         admission.admit(state, device, port, copy, i64(out), arrived_bytes, now_ps)
@@ -98,19 +103,38 @@ def _use_up(state: State, device: int, packet: np.uint32) -> None:
 
 
 @kernel
+def _ask_gateway(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
+    """Answer for the anycast gateway; what a routed port asks for and nobody has is not answered, and not flooded."""
+    frame, config = state.packets[packet], state.config[0]
+    column = i64(state.hosts[frame["src"]]["vni"])
+    row = irb.segment(state, device, i64(frame["src"]))
+    if column < i64(config["n_vnis"]):
+        row = vtep.segment_of(state, device, packet)
+    state.segments[row]["arp_requests"] += 1
+    if i64(frame["seq"]) == NO_HOST:
+        _use_up(state, device, packet)
+        return
+    state.segments[row]["arp_suppressed"] += 1
+    _answer(state, device, port, packet, arrived_bytes, now_ps)
+
+
+@kernel
 def handled(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> bool:
     """Answer or replicate a broadcast; False where it only passes through on its way to a VTEP."""
     frame, config = state.packets[packet], state.config[0]
     if i64(frame["flags"]) & _ENCAP:
         if i64(state.hosts[frame["dst"]]["leaf"]) != device:
             return False        # the outer destination is the VTEP: whether that host's cable is up is no matter here
-        if not vtep.decapsulate(state, device, packet):
+        if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
             return True
         frame["tc"] = state.switches[switch_row(state, device)]["dscp_to_tc"][i64(frame["dscp"])]
         state.segments[vtep.segment_of(state, device, packet)]["bum_received_pkts"] += 1
         _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
         _use_up(state, device, packet)
+        return True
+    if irb.asks_gateway(state, packet):
+        _ask_gateway(state, device, port, packet, arrived_bytes, now_ps)
         return True
     row = state.segments[vtep.segment_of(state, device, packet)]
     row["arp_requests"] += 1

@@ -13,10 +13,11 @@ from fabric.port.drop import discard
 from fabric.state.codes import DropReason, PacketFlag
 from fabric.state.jit import hot, i64
 from fabric.state.types import State
-from fabric.switch import admission, arp, forward, vtep
+from fabric.switch import admission, arp, forward, irb, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
-_ENCAP, _BROADCAST = int(PacketFlag.ENCAP), int(PacketFlag.BROADCAST)
+_ENCAP, _ROUTED = int(PacketFlag.ENCAP), int(PacketFlag.ROUTED)
+_APART = int(PacketFlag.BROADCAST) | _ROUTED
 _NO_ROUTE, _TTL, _WRED = int(DropReason.NO_ROUTE), int(DropReason.TTL), int(DropReason.WRED)
 u = np.uint32
 
@@ -43,24 +44,31 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
         discard(state, device, port, packet, _TTL, now_ps, 0, 0, 0)
         return
     frame["ttl"] = i64(frame["ttl"]) - 1
-    if i64(frame["flags"]) & _BROADCAST and arp.handled(state, device, port, packet, arrived_bytes, now_ps):
-        return
+    if i64(frame["flags"]) & _APART:
+        if i64(frame["flags"]) & _ROUTED:
+            irb.through(state, device, port, packet, arrived_bytes, now_ps)
+            return
+        if arp.handled(state, device, port, packet, arrived_bytes, now_ps):
+            return
     route = forward.group_of(state, device, i64(frame["dst"]))
     if route == NO_ROUTE:
-        discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
+        if not irb.entered(state, device, port, packet, arrived_bytes, now_ps):
+            discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
         return
     if switch["is_vtep"] != 0:
         local = forward.is_local(state, route)
         if i64(frame["flags"]) & _ENCAP == 0:
             if row["peer_node"] < config["n_hosts"]:
                 if state.hosts[frame["src"]]["vni"] != state.hosts[frame["dst"]]["vni"]:
-                    discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
-                    return      # another segment's address: no entry in this one's MAC table
+                    if not irb.entered(state, device, port, packet, arrived_bytes, now_ps):
+                        # Another tenant's address: no entry in this one's tables.
+                        discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
+                    return
                 if not local:
-                    vtep.encapsulate(state, device, packet)
+                    vtep.encapsulate(state, packet, vtep.segment_of(state, device, packet))
                     frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
         elif local:
-            if not vtep.decapsulate(state, device, packet):
+            if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
                 discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
                 return
             frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]

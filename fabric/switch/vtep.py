@@ -32,9 +32,9 @@ def segment_of(state: State, device: int, packet: np.uint32) -> int:
 
 
 @kernel
-def encapsulate(state: State, device: int, packet: np.uint32) -> None:
-    """Put on the outer header."""
-    state.segments[segment_of(state, device, packet)]["encap_pkts"] += 1
+def encapsulate(state: State, packet: np.uint32, segment: int) -> None:
+    """Put on the outer header of a VNI: a row of State.segments, which counts it."""
+    state.segments[segment]["encap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
     entropy = flow_hash(_CRC32, source, target, i64(frame["words"]), 0) & 0x3FFF | 0xC000
@@ -49,9 +49,9 @@ def encapsulate(state: State, device: int, packet: np.uint32) -> None:
 
 
 @kernel
-def decapsulate(state: State, device: int, packet: np.uint32) -> bool:
-    """Take the outer header off; False if RFC 6040 section 4.2 says to drop the packet."""
-    state.segments[segment_of(state, device, packet)]["decap_pkts"] += 1
+def decapsulate(state: State, packet: np.uint32, segment: int) -> bool:
+    """Take the outer header of a VNI off; False if RFC 6040 section 4.2 says to drop the packet."""
+    state.segments[segment]["decap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
     congested = i64(frame["ecn"]) == _CE
     frame["size"] = i64(frame["size"]) - i64(config["vxlan_bytes"])

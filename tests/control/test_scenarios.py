@@ -151,7 +151,8 @@ def test_a_run_that_is_saved_and_restored_in_the_middle_ends_with_the_same_diges
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [path.name for path in sorted(SCENARIOS.glob("bgp-*.yml"))] + ["mac-move.yml"])
+@pytest.mark.parametrize("name", [path.name for path in sorted(SCENARIOS.glob("bgp-*.yml"))] + [
+    "mac-move.yml", "tenant-leaf-crash.yml", "tenant-routing.yml"])
 def test_a_scenario_with_bgp_meets_its_expectations_and_tells_what_routing_did(name: str, tmp_path: Path) -> None:
     scenario = load_scenario(SCENARIOS / name)
     prepared, plan = play.prepare(scenario)

@@ -14,13 +14,17 @@ from fabric.topology.spec import LeafSpineSpec
 S = 1_000_000_000
 
 
-def two_by_two(config: ControlConfig, *, overlay: bool = True, leaves: int = 2) -> ControlPlan:
-    """Two hosts a leaf; one of each is red, the other blue."""
+def two_by_two(config: ControlConfig, *, overlay: bool = True, leaves: int = 2,
+               l3_vni: int = 0) -> ControlPlan:
+    """Two hosts a leaf; one of each is red, the other blue. l3_vni: both are segments of a tenant that routes."""
     fabric = build_topology(LeafSpineSpec.model_validate({
         "kind": "leaf-spine", "leaves": leaves, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
         "fabric_rate": "100G"}), Path())
     hosts = [host.id for host in fabric.hosts]
     tenants = [Tenant("red", 10100, tuple(hosts[::2])), Tenant("blue", 10200, tuple(hosts[1::2]))] if overlay else []
+    if l3_vni:
+        tenants = [Tenant("both", it.vni, it.hosts, segment=it.name, l3_vni=l3_vni,
+                          gateway=f"172.16.{it.vni % 256}.1/24") for it in tenants]
     return plan_of(fabric, addressing(fabric), config, tenants)
 
 

@@ -33,6 +33,8 @@ OUR_ASN, THEIR_ASN = 65009, 65101
 OUR_VTEP, THEIR_VTEP = "10.255.9.1", "10.255.1.1"
 VNI = 10100
 L3_VNI = 50_000
+ROUTED_MAC = "02:00:00:00:09:02"
+"""Of a host whose MAC+IP route has a label of the L3 VNI, too (RFC 9135 section 5.1)."""
 S = 1_000_000_000
 
 ZEBRA = """frr defaults datacenter
@@ -92,7 +94,7 @@ class Beside:
                 for name, route in routes.items() if isinstance(route, dict)}
 
     def originate_all(self) -> None:
-        """A loopback, a MAC, a MAC+IP, a flood list entry and an IP prefix, each as a VTEP would announce it."""
+        """A loopback, a MAC, a MAC+IP, one with two labels, a flood list entry and an IP prefix, as a VTEP would."""
         rd, vtep = auto_rd(OUR_VTEP, 2), bytes(map(int, OUR_VTEP.split(".")))
         target = b"\0\2" + OUR_ASN.to_bytes(2) + VNI.to_bytes(4)
         its = Attributes(ext_communities=(ENCAPSULATION_VXLAN, target))
@@ -106,6 +108,9 @@ class Beside:
         do("originate", family=EVPN, keys=(mac_ip_key(rd, mac), mac_ip_key(rd, mac, "172.16.101.91")), attributes=its,
            next_hop=vtep, payload=Payload((VNI,)))
         do("originate", family=EVPN, keys=(multicast_key(rd, OUR_VTEP),), attributes=flood, next_hop=vtep)
+        both = Attributes(ext_communities=(ENCAPSULATION_VXLAN, target, l3_target, router_mac))
+        do("originate", family=EVPN, keys=(mac_ip_key(rd, ROUTED_MAC, "172.16.101.92"),), attributes=both,
+           next_hop=vtep, payload=Payload((VNI, L3_VNI)))
         do("originate", family=EVPN, keys=(prefix_key(rd, "172.16.109.0", 24),), attributes=routed, next_hop=vtep,
            payload=Payload((L3_VNI,)))
 

@@ -11,9 +11,9 @@ import pytest
 
 from fabric.capture.bgp import SessionCapture
 from fabric.control.config import ControlConfig
-from fabric.control.events import CableDown, CableUp
+from fabric.control.events import CableDown, CableUp, RouterCrash
 from fabric.control.network import Network
-from fabric.control.plan import Tenant, plan_of
+from fabric.control.plan import RoutedHosts, Tenant, plan_of
 from fabric.topology.addressing import addressing
 from fabric.topology.registry import build_topology
 from fabric.topology.spec import LeafSpineSpec
@@ -78,3 +78,34 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
     types = ",".join(row[0] for row in fields(file, "bgp", "bgp.type")).split(",")
     assert said["messages"] == len(types)
     assert main(["bgp", "capture", scenario, "-o", str(file), "--node", "leaf9"]) == 2
+
+
+def test_tshark_reads_both_labels_prefixes_and_router_macs_of_a_tenant_that_routes(tmp_path: Path) -> None:
+    fabric = build_topology(LeafSpineSpec.model_validate({
+        "kind": "leaf-spine", "leaves": 3, "spines": 1, "hosts_per_leaf": 2, "host_rate": "100G",
+        "fabric_rate": "100G"}), Path())
+    config = ControlConfig()
+    segments = [Tenant("blue", 10_000, (0, 2), segment="a", gateway="10.64.0.1/23", l3_vni=50_000),
+                Tenant("blue", 10_016, (1, 3), segment="b", gateway="10.64.0.254/23", l3_vni=50_000)]
+    network = Network(plan_of(fabric, addressing(fabric), config, segments, [RoutedHosts("blue", 50_000, (4, 5))]),
+                      config)
+    path = tmp_path / "bgp.pcapng"
+    capture = SessionCapture(network, path)
+    network.converge()
+    network.schedule([RouterCrash(S, network.plan.by_name["leaf3"].row, carrier=False)])
+    network.advance(2 * S)
+    capture.close()
+    assert fields(path, "_ws.malformed || _ws.expert.severity >= 0x600000", "frame.number") == []
+
+    def read(name: str) -> set[str]:
+        rows = fields(path, "bgp.type == 2", name)
+        return {value for row in rows for value in row[0].split(",") if value}
+
+    assert read("bgp.evpn.nlri.vni") == {"10000", "10016", "50000"}
+    both = [row[0].split(",") for row in fields(path, "bgp.evpn.nlri.rt == 2 && bgp.evpn.nlri.iplen == 32",
+                                                "bgp.evpn.nlri.vni")]
+    assert any({"10000", "50000"} <= set(row) for row in both)
+    assert {"2", "3", "5"} <= read("bgp.evpn.nlri.rt")
+    assert "10.64.2.0" in read("bgp.evpn.nlri.ip.addr")
+    macs = {router.mac for router in network.plan.routers if router.vrfs}
+    assert macs <= read("bgp.ext_com_evpn.esi.router_mac")

@@ -220,6 +220,13 @@ def test_what_cannot_be_rendered_is_refused_all_together() -> None:
     assert {problem.path for problem in caught.value.problems} == {"bgp.policies", "topology"}
 
 
+def test_a_tenant_that_routes_needs_vrfs_and_is_refused() -> None:
+    plan = two_by_two(ControlConfig(), l3_vni=50_000)
+    with pytest.raises(InputErrors, match="an l3_vni needs VRFs") as caught:
+        blueprint.check(plan, ControlConfig())
+    assert [problem.path for problem in caught.value.problems] == ["vxlan.tenants"]
+
+
 def test_hosts_of_a_vni_are_neighbours_on_one_link() -> None:
     plan = two_by_two(ControlConfig())
     red = [it for it in plan.endpoints if it.vni == 10100]

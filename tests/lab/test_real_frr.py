@@ -18,6 +18,7 @@ from tests.lab.routers import (
     OUR_ASN,
     OUR_VTEP,
     OURS,
+    ROUTED_MAC,
     THEIR_VTEP,
     THEIRS,
     VNI,
@@ -52,11 +53,12 @@ def test_frr_has_our_routes_of_every_kind_and_we_have_frrs(folder: Path) -> None
         peer.originate_all()
         peer.until(lambda: peer.established)
         peer.until(lambda: f"{OUR_VTEP}/32" in peer.route("show ip bgp")["routes"])
-        peer.until(lambda: len(peer.evpn_paths()) == 4)
+        peer.until(lambda: len(peer.evpn_paths()) == 5)
         peer.until(lambda: all(path.get("valid") for path in peer.evpn_paths().values()))
         paths = peer.evpn_paths()
         assert set(paths) == {"[2]:[0]:[48]:[02:00:00:00:09:01]",
                               "[2]:[0]:[48]:[02:00:00:00:09:01]:[32]:[172.16.101.91]",
+                              f"[2]:[0]:[48]:[{ROUTED_MAC}]:[32]:[172.16.101.92]",
                               f"[3]:[0]:[32]:[{OUR_VTEP}]", "[5]:[0]:[24]:[172.16.109.0]"}
         for path in paths.values():
             assert path["bestpath"]
@@ -64,6 +66,10 @@ def test_frr_has_our_routes_of_every_kind_and_we_have_frrs(folder: Path) -> None
             assert path["path"] == str(OUR_ASN)
             assert f"RT:{OUR_ASN}:{L3_VNI if path['routeType'] == 5 else VNI}" in path["extendedCommunity"]["string"]
             assert "ET:8" in path["extendedCommunity"]["string"]
+        said = paths[f"[2]:[0]:[48]:[{ROUTED_MAC}]:[32]:[172.16.101.92]"]["extendedCommunity"]["string"]
+        assert {f"RT:{OUR_ASN}:{VNI}", f"RT:{OUR_ASN}:{L3_VNI}", "Rmac:02:fa:00:00:00:09"} <= set(said.split())
+        detail = peer.frr.shell(f"show bgp l2vpn evpn route rd {OUR_VTEP}:2 mac {ROUTED_MAC} ip 172.16.101.92")
+        assert f"{VNI}/{L3_VNI}" in detail
         # bgpd hands on to zebra what it imported: the flood list and the MAC behind our VTEP.
         peer.until(lambda: peer.route(f"show evpn vni {VNI}").get("numRemoteVteps") == [OUR_VTEP])
         macs = peer.route(f"show evpn mac vni {VNI}")["macs"]
@@ -83,11 +89,11 @@ def test_frr_has_our_routes_of_every_kind_and_we_have_frrs(folder: Path) -> None
 def test_withdrawn_routes_leave_frrs_tables_and_a_refresh_brings_the_others_again(folder: Path) -> None:
     with beside(folder) as peer:
         peer.originate_all()
-        peer.until(lambda: len(peer.evpn_paths()) == 4)
+        peer.until(lambda: len(peer.evpn_paths()) == 5)
         gone = mac_ip_key(auto_rd(OUR_VTEP, 2), "02:00:00:00:09:01", "172.16.101.91")
         peer.door.do("withdraw", family=EVPN, keys=(gone,))
         peer.door.do("withdraw", family=IPV4_UNICAST, keys=(prefix_key(f"{OUR_VTEP}/32"),))
-        peer.until(lambda: len(peer.evpn_paths()) == 3)
+        peer.until(lambda: len(peer.evpn_paths()) == 4)
         peer.until(lambda: f"{OUR_VTEP}/32" not in peer.route("show ip bgp")["routes"])
         # With the next hop's route went its validity.
         peer.until(lambda: not any(path.get("valid") for path in peer.evpn_paths().values()))
@@ -163,5 +169,5 @@ def test_frr_may_open_the_connection_too(folder: Path) -> None:
     with beside(folder, passive=True) as peer:
         peer.originate_all()
         peer.until(lambda: peer.established, 30)
-        peer.until(lambda: len(peer.evpn_paths()) == 4)
+        peer.until(lambda: len(peer.evpn_paths()) == 5)
         replays(peer)

@@ -1,0 +1,59 @@
+"""A leaf's table for one tenant, `show ip route vrf NAME`: its gateways, its hosts, and what EVPN brought."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
+from typing import Any
+
+from fabric.control.network import Network
+from fabric.control.switch import Switch
+from fabric.control.views import ip_route_vrf
+from fabric.errors import InputErrors, Problem
+from fabric.report.model import Column, Document, Section, Status, Table, Unit, Value
+from fabric.topology.select import nearest
+
+
+def tenant_table(network: Network, switch: Switch, tenant: str, target: str | None,
+                 addresses: Mapping[str, str]) -> dict[str, Any]:
+    """FRR's JSON of the VRF; with a target, the longest match of an address, a prefix or a host (name -> address).
+
+    Raises: InputErrors where the switch has no such VRF, or nothing matches.
+    """
+    names = [] if switch.vtep is None else list(switch.vtep.vrfs)
+    if tenant not in names:
+        raise InputErrors("options", [Problem("--vrf", f"{switch.router.name} does not route for a tenant '{tenant}'",
+                                              nearest(tenant, names, "tenants") if names else
+                                              "name a leaf with hosts of a tenant that has an l3_vni")])
+    table = ip_route_vrf(network, switch, tenant)
+    if target is None:
+        return table
+    try:
+        wanted = IPv4Network(addresses.get(target, target), strict=False)
+    except (AddressValueError, NetmaskValueError, ValueError) as error:
+        raise InputErrors("command line", [Problem("PREFIX", f"'{target}' is no host, address or prefix",
+                                                   nearest(target, list(addresses), "hosts"))]) from error
+    covering = [prefix for prefix in table if wanted.subnet_of(IPv4Network(prefix))]
+    if not covering:
+        raise InputErrors("command line", [Problem("PREFIX", f"{switch.router.name} has no route to {wanted} in "
+                                                   f"'{tenant}'", "leave it out to see them all")])
+    best = max(covering, key=lambda prefix: IPv4Network(prefix).prefixlen)
+    return {best: table[best]}
+
+
+def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when: str) -> Document:
+    """The same for people."""
+    rows: list[tuple[Value, ...]] = []
+    for prefix, routes in table.items():
+        for number, route in enumerate(routes):
+            rows += [(prefix if number == 0 and hop is route["nexthops"][0] else "", route["protocol"],
+                      route["distance"], "yes" if route["selected"] else "no", hop.get("ip", "directly connected"),
+                      hop["interfaceName"], hop.get("rmac", "-")) for hop in route["nexthops"]]
+    columns = (Column("prefix", "Prefix"), Column("protocol", "Protocol"), Column("distance", "Distance", Unit.COUNT),
+               Column("selected", "Selected"), Column("nexthop", "Next hop"), Column("interface", "Interface"),
+               Column("rmac", "Router MAC"))
+    vrf = switch.vtep.vrfs[tenant].config if switch.vtep is not None else None
+    vni = "" if vrf is None else f", L3 VNI {vrf.l3_vni}"
+    return Document(f"Routes of {switch.router.name} for {tenant}", when, Status.NEUTRAL,
+                    f"{len(table)} prefixes in VRF {tenant}{vni}.", (),
+                    (Section("routes", "Routes", (Table("routes", "", columns, tuple(rows)),)),))

@@ -1,0 +1,214 @@
+"""The tenants of `vxlan:` placed on a fabric: which hosts share which VNI, their subnets, gateways and addresses.
+
+Hosts of a tenant without an L3 VNI keep the addresses of the plan (fabric/topology/addressing.py), in which every leaf
+has a subnet. A segment that is routed is one subnet wherever its hosts are, so its hosts are numbered anew: in the
+subnet that the user gave, or in a free one of 172.16.0.0/12, in the order of the fabric, after the gateway. Hosts on
+routed ports keep the plan's addresses: theirs is the subnet of their leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Address, IPv4Network
+from typing import Final
+
+import numpy as np
+
+from fabric.control.plan import RoutedHosts, Tenant
+from fabric.errors import Problem
+from fabric.scenario.endpoints import VxlanSpec
+from fabric.scenario.tenant_spec import TenantSpec
+from fabric.state.params import Messages
+from fabric.topology.addressing import Addressing, addressing
+from fabric.topology.model import Fabric, Node
+from fabric.topology.select import match_hosts
+
+DEFAULT_VNI: Final = 10_000
+"""VNI of all hosts where no tenants are named."""
+_SPACE: Final = IPv4Network("172.16.0.0/12")
+_SMALLEST_BITS: Final = 8
+
+
+@dataclass(frozen=True)
+class Tenancy:
+    """All tenants of a fabric."""
+
+    segments: tuple[Tenant, ...] = ()
+    """Layer-2 VNIs, in the order of the file."""
+    routed: tuple[RoutedHosts, ...] = ()
+    """Hosts on routed ports, by tenant."""
+    address: Mapping[int, int] = field(default_factory=dict)
+    """NodeId of a host in a routed segment -> its address."""
+
+    def addresses(self, fabric: Fabric) -> Addressing:
+        """The address plan of the fabric with the tenants' subnets in it."""
+        plan = addressing(fabric)
+        if not self.address:
+            return plan
+        host_ip, port_ip, lengths = plan.host_ip.copy(), plan.port_ip.copy(), plan.port_prefix_len.copy()
+        gateway = {host: tenant.gateway for tenant in self.segments if tenant.gateway for host in tenant.hosts}
+        for host, address in self.address.items():
+            host_ip[host] = address
+            its_gateway, _, length = gateway[host].partition("/")
+            for port in fabric.nodes[host].ports:
+                ends = [port, fabric.ports[port].peer]
+                port_ip[ends] = address, int(IPv4Address(its_gateway))
+                lengths[ends] = int(length)
+        return replace(plan, host_ip=host_ip, port_ip=port_ip, port_prefix_len=lengths)
+
+
+def tenancy_of(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Problem]) -> Tenancy:
+    """Everybody in one VNI where no tenant is named; problems with the names, numbers and addresses of the others."""
+    if not vxlan.tenants:
+        everybody = tuple(host.id for host in fabric.hosts)
+        return Tenancy((Tenant("default", DEFAULT_VNI, everybody, vxlan.arp_suppression == "on"),))
+    place = _Placing(fabric, f"{path}vxlan.tenants", problems)
+    place.given = [network for spec in vxlan.tenants for it in spec.segments if (network := it.network) is not None]
+    for number, spec in enumerate(vxlan.tenants):
+        place.tenant(number, spec)
+    place.numbers(vxlan.tenants)
+    left = [host.name for host in fabric.hosts if host.id not in place.taken]
+    if left:
+        problems.append(Problem(f"{path}vxlan.tenants", f"{left[0]} is in no tenant ({len(left)} such hosts)",
+                                "add it to one"))
+    return Tenancy(tuple(place.segments), tuple(place.routed), place.address)
+
+
+class _Placing:
+    """One pass over the tenants."""
+
+    def __init__(self, fabric: Fabric, path: str, problems: list[Problem]) -> None:
+        self.segments: list[Tenant] = []
+        self.routed: list[RoutedHosts] = []
+        self.address: dict[int, int] = {}
+        self.taken: dict[int, str] = {}
+        """NodeId -> tenant."""
+        self._fabric = fabric
+        self._path = path
+        self._problems = problems
+        self._next = int(_SPACE.network_address)
+        self.given: list[IPv4Network] = []
+        """Subnets that the file gives: no others are taken from there."""
+
+    def numbers(self, specs: Sequence[TenantSpec]) -> None:
+        """VNIs and names of the whole file."""
+        for name in ("name", "vni"):
+            values = [getattr(spec, name) for spec in specs]
+            self._problems += [
+                Problem(f"{self._path}[{number}].{name}", f"{value} is another tenant's {name}",
+                        f"give each tenant its own {name}")
+                for number, value in enumerate(values) if value is not None and value in values[:number]]
+        used = [spec.vni for spec in specs if spec.vni is not None]
+        seen = dict.fromkeys(used, "a tenant's vni")
+        for where, vni, what in self._vnis(specs):
+            if vni in seen:
+                self._problems.append(Problem(f"{self._path}{where}", f"{vni} is {seen[vni]} already",
+                                              "give every VNI, of layer 2 or 3, a number of its own"))
+            seen.setdefault(vni, what)
+
+    @staticmethod
+    def _vnis(specs: Sequence[TenantSpec]) -> Iterator[tuple[str, int, str]]:
+        for number, spec in enumerate(specs):
+            for index, segment in enumerate(spec.segments):
+                yield (f"[{number}].segments[{index}].vni", segment.vni,
+                       f"the vni of segment '{segment.name}' of tenant '{spec.name}'")
+            if spec.l3_vni is not None:
+                yield f"[{number}].l3_vni", spec.l3_vni, f"the l3_vni of tenant '{spec.name}'"
+
+    def tenant(self, number: int, spec: TenantSpec) -> None:
+        """Place one tenant."""
+        where = f"{self._path}[{number}]"
+        if spec.vni is not None and spec.hosts is not None:
+            hosts = self._hosts(spec.hosts, f"{where}.hosts", spec.name)
+            self.segments.append(Tenant(spec.name, spec.vni, hosts, spec.arp_suppression == "on"))
+            return
+        subnets: list[tuple[str, IPv4Network]] = []
+        for index, segment in enumerate(spec.segments):
+            at = f"{where}.segments[{index}]"
+            hosts = self._hosts(segment.hosts, f"{at}.hosts", spec.name)
+            gateway = ""
+            if spec.l3_vni is not None:
+                network = segment.network or self._free(at, len(hosts))
+                subnets.append((f"{at}.subnet", network))
+                its = network[1] if segment.gateway is None else IPv4Address(segment.gateway)
+                self._number(at, network, its, hosts)
+                gateway = f"{its}/{network.prefixlen}"
+            self.segments.append(Tenant(spec.name, segment.vni, hosts, segment.arp_suppression == "on", segment.name,
+                                        gateway, spec.l3_vni or 0))
+        if spec.routed is not None and spec.l3_vni is not None:
+            hosts = self._hosts(spec.routed, f"{where}.routed", spec.name)
+            self._single_homed(hosts, f"{where}.routed")
+            plan = addressing(self._fabric).subnet
+            leaves = dict.fromkeys(self._fabric.peer_of(self._fabric.nodes[host].first_port).id for host in hosts)
+            subnets += [(f"{where}.routed", IPv4Network(plan[leaf])) for leaf in leaves]
+            self.routed.append(RoutedHosts(spec.name, spec.l3_vni, hosts))
+        for index, (at, network) in enumerate(subnets):
+            other = next((it for _, it in subnets[:index] if it.overlaps(network)), None)
+            if other is not None:
+                self._problems.append(Problem(at, f"{network} overlaps {other} of the same tenant",
+                                              "give each segment a subnet of its own"))
+
+    def _hosts(self, patterns: Sequence[str], where: str, tenant: str) -> tuple[int, ...]:
+        hosts = match_hosts(self._fabric, patterns, where, self._problems)
+        twice: list[Node] = [host for host in hosts if host.id in self.taken]
+        if twice:
+            self._problems.append(Problem(where, f"{twice[0].name} is in tenant '{self.taken[twice[0].id]}' already",
+                                          "a host belongs to one tenant, and to one place in it"
+                                          if self.taken[twice[0].id] == tenant else "a host belongs to one tenant"))
+        self.taken.update((host.id, tenant) for host in hosts)
+        return tuple(host.id for host in hosts)
+
+    def _single_homed(self, hosts: Sequence[int], where: str) -> None:
+        several = [self._fabric.nodes[host].name for host in hosts
+                   if len({self._fabric.peer_of(port).id for port in self._fabric.nodes[host].ports}) > 1]
+        if several:
+            self._problems.append(Problem(where, f"{several[0]} has cables to several leaves ({len(several)} such "
+                                          "hosts)", "a routed port is one leaf's; put such hosts into a segment"))
+
+    def _free(self, where: str, n_hosts: int) -> IPv4Network:
+        """The next subnet of the plan that is large enough, and none of those that the file gives."""
+        bits = max(_SMALLEST_BITS, (n_hosts + 2).bit_length())
+        while True:
+            first = -(-self._next >> bits) << bits
+            self._next = first + (1 << bits)
+            if self._next - 1 > int(_SPACE.broadcast_address):
+                self._problems.append(Problem(f"{where}.subnet", f"{_SPACE} has no room left for {n_hosts} hosts",
+                                              "give subnets, which may be of any space"))
+                return IPv4Network((0, 8))
+            network = IPv4Network((first, 32 - bits))
+            if not any(network.overlaps(given) for given in self.given):
+                return network
+
+    def _number(self, where: str, network: IPv4Network, gateway: IPv4Address, hosts: Sequence[int]) -> None:
+        """Give the hosts their addresses."""
+        if network.num_addresses < len(hosts) + 3:
+            self._problems.append(Problem(f"{where}.subnet", f"{network} has room for {network.num_addresses - 3} "
+                                          f"beside its gateway, and the segment has {len(hosts)} hosts",
+                                          "give a larger subnet"))
+            return
+        own = np.arange(1, len(hosts) + 2) + int(network.network_address)
+        free = [address for address in own.tolist() if address != int(gateway)]
+        self.address.update(zip(hosts, free, strict=False))
+
+
+def check_tenants(tenancy: Tenancy, fabric: Fabric, messages: Messages, path: str, problems: list[Problem]) -> None:
+    """No message between tenants, or subnets that nobody routes between: it would only ever be lost."""
+    segment_of = {host: tenant for tenant in tenancy.segments for host in tenant.hosts}
+    tenant_of = {host: tenant.name for host, tenant in segment_of.items()}
+    tenant_of |= {host: group.tenant for group in tenancy.routed for host in group.hosts}
+    pairs = dict.fromkeys(zip(messages.src.tolist(), messages.dst.tolist(), strict=True))
+    crossing = [(src, dst) for src, dst in pairs if tenant_of.get(src) != tenant_of.get(dst)]
+    if crossing and all(host in tenant_of for host in crossing[0]):
+        names = [f"{fabric.nodes[host].name} (tenant '{tenant_of[host]}')" for host in crossing[0]]
+        problems.append(Problem(f"{path}workload", f"messages from {names[0]} to {names[1]} cross tenants "
+                                f"({len(crossing)} such pairs)", "send within a tenant, or put both hosts into one"))
+    apart = [(src, dst) for src, dst in pairs if src in segment_of and dst in segment_of
+             and segment_of[src] is not segment_of[dst] and tenant_of[src] == tenant_of[dst]
+             and not segment_of[src].l3_vni]
+    if apart:
+        names = [f"{fabric.nodes[host].name} (segment '{segment_of[host].segment}')" for host in apart[0]]
+        problems.append(Problem(
+            f"{path}workload", f"messages from {names[0]} to {names[1]} cross subnets of tenant "
+            f"'{tenant_of[apart[0][0]]}', which has no l3_vni ({len(apart)} such pairs)",
+            "give the tenant an l3_vni, or send within a segment"))

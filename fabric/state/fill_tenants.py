@@ -1,0 +1,79 @@
+"""Initial values of routing between subnets: which subnets share a tenant, and the ways of routed packets.
+
+Subnets are numbered as HOST.vni has them: 0 to n_vnis - 1 are columns of State.segments (layer-2 VNIs, then L3 VNIs, in
+which no host is), and from there on every host on a routed port has one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fabric.errors import InvariantError
+from fabric.state import types as t
+from fabric.state.params import EngineParams
+from fabric.topology.model import Fabric
+
+
+def routed_tables(fabric: Fabric, params: EngineParams) -> tuple[int, int, int, int]:
+    """(subnets, tenants that route, rows of tenant_fib, rows of vtep_fib); 1 row where a table is never read."""
+    if params.vxlan is None or not params.vxlan.tenants:
+        return 1, 0, 1, 1
+    tenants, n_switches = params.vxlan.tenants, len(fabric.switches)
+    if n_switches >= t.ANY_VTEP:
+        raise InvariantError(f"{n_switches} switches; a packet names its VTEP in 16 bits")
+    subnets = len(params.vxlan.vnis) + sum(len(tenant.routed) for tenant in tenants)
+    tunnels = 1 if all(tenant.by_host for tenant in tenants) else n_switches * n_switches
+    return subnets, len(tenants), n_switches * len(fabric.hosts), tunnels
+
+
+def fill_tenants(state: t.State, params: EngineParams) -> None:
+    """Write who shares a tenant; without a control plane every leaf has a route to all of it."""
+    state.domains[:] = t.NO_TENANT
+    if params.vxlan is None:
+        return
+    n_hosts, n_vnis = len(state.hosts), len(params.vxlan.vnis)
+    subnet = n_vnis
+    fib = state.tenant_fib.reshape(-1, n_hosts) if params.vxlan.tenants else None
+    for number, tenant in enumerate(params.vxlan.tenants):
+        column = len(params.vxlan.segments) + number
+        state.domains[list(tenant.segments)] = column
+        for host in tenant.routed:
+            state.hosts["vni"][host] = subnet
+            state.domains[subnet] = column
+            subnet += 1
+        if tenant.by_host and fib is not None:
+            mine = [host for place in tenant.segments for host in params.vxlan.segments[place].hosts]
+            fib[:, [*mine, *tenant.routed]] = t.BY_HOST
+
+
+def set_way(state: t.State, switch: int, host: int, vteps: Sequence[int]) -> t.State:
+    """Route a tenant's packets for a host at a leaf from now on: to one of these leaves (NodeIds); () is nowhere.
+
+    The leaf itself alone: the host hangs on it. Sets of VTEPs are stored once and never forgotten.
+    """
+    n_hosts = len(state.hosts)
+    value = t.NOWHERE
+    if tuple(vteps) == (switch,):
+        value = t.HERE
+    elif vteps:
+        wanted = [vtep - n_hosts for vtep in vteps]
+        found = _place(state, wanted)
+        if found is None:
+            found = len(state.ways)
+            state = state._replace(ways=np.concatenate([state.ways, np.array([len(wanted), *wanted], np.uint32)]))
+        value = found
+    state.tenant_fib[(switch - n_hosts) * n_hosts + host] = value
+    return state
+
+
+def _place(state: t.State, wanted: Sequence[int]) -> int | None:
+    """Where a set of VTEPs is stored."""
+    at = 2
+    while at < len(state.ways):
+        count = int(state.ways[at])
+        if count == len(wanted) and state.ways[at + 1 : at + 1 + count].tolist() == list(wanted):
+            return at
+        at += 1 + count
+    return None

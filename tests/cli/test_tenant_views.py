@@ -1,0 +1,124 @@
+"""What an operator sees of routing between subnets: fabric evpn, route --vrf, path."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric.cli.main import main
+
+SCENARIO = str(Path(__file__).parents[2] / "scenarios" / "tenant-routing.yml")
+STATIC = ("--set", "routing=shortest-path", "--set", "bgp=null", "--set", "faults=[]", "--set", "expectations=[]")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    code = main([*words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert isinstance(found, dict)
+    return code, found
+
+
+def text(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(list(words)) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_l3_vnis_stand_beside_the_others_as_frr_shows_them(capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = answer(capsys, "evpn", "vni", SCENARIO, "--node", "leaf4")
+    assert found["50010"] == {"vni": 50010, "type": "L3", "vxlanIf": "vx50010", "numMacs": 3, "numArpNd": 3,
+                              "numRemoteVteps": "n/a", "tenantVrf": "training"}
+    assert set(found) == {"10030", "50010"}
+
+
+def test_router_macs_and_next_hops_come_and_go_with_the_routes(capsys: pytest.CaptureFixture[str]) -> None:
+    _, before = answer(capsys, "evpn", "rmac", SCENARIO, "--node", "leaf1")
+    _, during = answer(capsys, "evpn", "next-hops", SCENARIO, "--node", "leaf1", "--at", "2ms")
+    assert before["50010"]["numRmacs"] == 3
+    assert "10.0.0.4" in {row["vtepIp"] for row in before["50010"].values() if isinstance(row, dict)}
+    assert set(during["50010"]) == {"numNextHops", "10.0.0.2", "10.0.0.3"}
+    assert "02:00:00:13:00:00" in text(capsys, "evpn", "rmac", SCENARIO, "--node", "leaf1")
+    assert "10.0.0.4" not in text(capsys, "evpn", "next-hops", SCENARIO, "--node", "leaf1", "--at", "2ms")
+
+
+def test_routes_show_both_vnis_and_the_router_mac(capsys: pytest.CaptureFixture[str]) -> None:
+    _, two = answer(capsys, "evpn", "routes", SCENARIO, "--node", "leaf4", "--type", "2", "--match", "172.16.0.2")
+    [[route]] = [list(by.values())[1:] for by in two.values() if isinstance(by, dict)]
+    assert {path["VNI"] for path in route["paths"]} == {"10010/50010"}
+    assert all("Rmac:02:00:00:10:00:00" in path["extendedCommunity"]["string"] for path in route["paths"])
+    _, five = answer(capsys, "evpn", "routes", SCENARIO, "--node", "leaf1", "--type", "5")
+    assert "[5]:[0]:[24]:[10.64.3.0]" in five["10.0.0.4:3"]
+    _, plain = answer(capsys, "evpn", "routes", SCENARIO, "--node", "leaf4", "--type", "3")
+    assert "VNI" not in json.dumps(plain)
+
+
+def test_the_proof_says_whom_leaves_reach_within_a_tenant(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _ = answer(capsys, "evpn", "check-isolation", SCENARIO)
+    assert code == 0
+    said = text(capsys, "evpn", "check-isolation", SCENARIO, "--at", "2ms")
+    assert "Proved apart: other, training." in said
+    assert "leaf1 training 50010 12 9 host13, host14, host15" in said
+    assert "leaf4 training 50010 12 12 -" in said
+
+
+def test_a_tenants_table_has_gateways_hosts_and_prefixes(capsys: pytest.CaptureFixture[str]) -> None:
+    _, table = answer(capsys, "route", "leaf1", SCENARIO, "--vrf", "training")
+    assert [route["protocol"] for route in table["172.16.0.0/24"]] == ["connected", "bgp"]
+    assert [route["selected"] for route in table["172.16.0.0/24"]] == [True, False]
+    [far] = table["10.64.3.0/24"]
+    assert far["nexthops"] == [{"fib": True, "ip": "10.0.0.4", "afi": "ipv4", "interfaceName": "br50010",
+                                "onLink": True, "active": True, "rmac": "02:00:00:13:00:00"}]
+    _, one = answer(capsys, "route", "leaf1", "host14", SCENARIO, "--vrf", "training")
+    assert list(one) == ["10.64.3.0/24"]
+    _, home = answer(capsys, "route", "leaf4", "host14", SCENARIO, "--vrf", "training")
+    assert [hop["interfaceName"] for hop in home["10.64.3.0/24"][0]["nexthops"]] == ["Ethernet0", "Ethernet4",
+                                                                                     "Ethernet8"]
+    assert "9 prefixes in VRF training, L3 VNI 50010" in text(capsys, "route", "leaf1", SCENARIO, "--vrf", "training")
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["leaf1", SCENARIO, "--vrf", "other"], "leaf1 does not route for a tenant 'other'"),
+    (["spine1", SCENARIO, "--vrf", "training"], "name a leaf with hosts of a tenant that has an l3_vni"),
+    (["leaf1", "host14", SCENARIO, "--vrf", "training", "--at", "2ms"], "leaf1 has no route to 10.64.3.3/32"),
+    (["leaf1", "nobody", SCENARIO, "--vrf", "training"], "'nobody' is no host, address or prefix"),
+    (["leaf1", SCENARIO, "--vrf", "training", *STATIC], "has no control plane"),
+])
+def test_a_table_that_is_not_there_is_refused_with_a_remedy(capsys: pytest.CaptureFixture[str], words: list[str],
+                                                           said: str) -> None:
+    assert main(["route", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_path_between_subnets_says_where_it_is_routed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "path", "host5", "host14", SCENARIO)
+    assert "leaf2 routes by 10.64.3.0/24 into L3 VNI 50010, to VTEP 10.0.0.4 (leaf4)" in said
+    assert "host5:eth0 → leaf2:Ethernet" in said
+    assert "→ host14; 4 hops" in said
+    assert "leaf1 routes by 172.16.0.5/32" in text(capsys, "path", "host3", "host6", SCENARIO)
+
+
+def test_a_path_under_one_leaf_needs_no_tunnel(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ((), STATIC):
+        said = text(capsys, "path", "host7", "host5", SCENARIO, *more)
+        assert "without a tunnel" in said
+        assert "leaf2:Ethernet0 → host5; 2 hops" in said
+
+
+def test_a_path_whose_route_was_withdrawn_is_lost_where_it_would_be_routed(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "path", "host5", "host14", SCENARIO, "--at", "2ms")
+    assert "Lost at leaf2: it has no route" in said
+    assert "leaf2 has no route to host14 in L3 VNI 50010" in said
+
+
+def test_without_a_control_plane_the_path_is_that_of_the_shortest_routes(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "path", "host5", "host14", SCENARIO, *STATIC)
+    assert "leaf2 routes into L3 VNI 50010, and the leaf of host14 routes once more" in said
+
+
+def test_within_a_segment_nothing_is_routed_and_between_tenants_there_is_no_path(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Routed" not in text(capsys, "path", "host1", "host9", SCENARIO)
+    assert "No path: host1 is in training (VNI 10010), host4 in other" in text(capsys, "path", "host1", "host4",
+                                                                               SCENARIO)

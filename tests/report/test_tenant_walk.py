@@ -1,0 +1,101 @@
+"""The walk of packets between subnets is the engine's: by its own tables, and by those that follow from dated edits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabric.engine.driver import Emulator
+from fabric.engine.edits import TenantRoutes
+from fabric.ids import NodeId
+from fabric.report.forwarding import Cause, changes, forwarding_at
+from fabric.report.paths import message_paths, tables_of
+from fabric.report.walk import End, walk
+from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.load import build_scenario
+
+TENANTS = [{"name": "one", "l3_vni": 50_010, "routed": ["host7", "host8"], "segments": [
+    {"name": "gpu", "vni": 10_010, "hosts": ["host1", "host3", "host5"]},
+    {"name": "head", "vni": 10_020, "hosts": ["host2", "host4", "host6"]}]}]
+PAIRS = [(1, 4), (7, 1), (3, 8), (1, 2), (5, 1), (6, 3), (8, 5)]
+LEAF1, LEAF2, LEAF4 = NodeId(8), NodeId(9), NodeId(11)
+
+
+def compiled(*, bgp: bool) -> CompiledScenario:
+    raw: dict[str, Any] = {
+        "name": "walk", "topology": {"kind": "leaf-spine", "leaves": 4, "spines": 4, "hosts_per_leaf": 2,
+                                     "host_rate": "100G", "fabric_rate": "100G"},
+        "vxlan": {"tenants": TENANTS}, "transport": {"cc": "none"},
+        "workload": [{"kind": "messages", "messages": [
+            {"src": f"host{src}", "dst": f"host{dst}", "size": "2MB"} for src, dst in PAIRS]}],
+        "run": {"duration": "5ms"}}
+    return compile_scenario(build_scenario(raw | ({"routing": "bgp"} if bgp else {}), Path("walk.yml")))
+
+
+def played(result: CompiledScenario) -> Emulator:
+    engine = Emulator(result.fabric, result.params, result.edits, reroute_delay_ps=result.reroute_delay_ps)
+    engine.advance(result.duration_ps)
+    assert engine.finished
+    return engine
+
+
+def same_by_edits(result: CompiledScenario, engine: Emulator) -> None:
+    """Tables that follow from edits send every queue pair as those of the engine do."""
+    at = forwarding_at(result.fabric, result.params, changes(result.edits, None), result.duration_ps,
+                       Cause.CONTROL_PLANE)
+    mine, its = walk(at.tables, at.queue_pairs()), walk(tables_of(engine.state), at.queue_pairs())
+    assert mine.egress.tolist() == its.egress.tolist()
+    assert mine.end.tolist() == its.end.tolist()
+
+
+@pytest.mark.parametrize("bgp", [True, False])
+def test_every_message_took_the_ports_that_are_named(bgp: bool) -> None:
+    result = compiled(bgp=bgp)
+    engine = played(result)
+    paths = message_paths(engine).to_pylist()
+    assert None not in paths
+    assert [path[0].partition(":")[0] for path in paths] == [f"host{src}" for src, _ in PAIRS]
+    wanted = np.zeros(len(engine.fabric.ports), np.int64)
+    number = {engine.fabric.port_name(port.id): port.id for port in engine.fabric.ports}
+    for path in paths:
+        wanted[[number[name] for name in path]] += 2_000_000
+    # Payload and headers of these messages, and of ACKs at most one for each of all packets.
+    packets = len(PAIRS) * -(-2_000_000 // result.params.frames.payload_bytes)
+    sent = engine.state.ports["tx_bytes"]
+    assert (sent >= wanted).all()
+    assert (sent <= wanted * 1.04 + packets * 130).all()
+    same_by_edits(result, engine)
+
+
+def test_a_packet_that_is_routed_three_times_is_followed_through_all_of_them() -> None:
+    result = compiled(bgp=True)
+    # host7 at leaf4 to host1 at leaf1, by way of leaf2, which has the host route.
+    result = replace(result, edits=(*result.edits, TenantRoutes(1, ((LEAF4, NodeId(0), (LEAF2,)),))))
+    engine = played(result)
+    path = message_paths(engine).to_pylist()[1]
+    devices = [name.partition(":")[0] for name in path]
+    assert [name for name in devices if name.startswith("leaf")] == ["leaf4", "leaf2", "leaf1"]
+    same_by_edits(result, engine)
+
+
+def test_flows_to_two_vteps_go_where_the_engine_sends_them() -> None:
+    result = compiled(bgp=True)
+    result = replace(result, edits=(*result.edits, TenantRoutes(1, ((LEAF4, NodeId(0), (LEAF1, LEAF2)),))))
+    engine = played(result)
+    same_by_edits(result, engine)
+    path = message_paths(engine).to_pylist()[1]
+    assert [name.partition(":")[0] for name in path if name.startswith("leaf")] in (
+        ["leaf4", "leaf1"], ["leaf4", "leaf2", "leaf1"])
+
+
+def test_a_flow_without_a_route_ends_at_the_leaf_that_routes() -> None:
+    result = compiled(bgp=True)
+    at = forwarding_at(result.fabric, result.params, changes(
+        (*result.edits, TenantRoutes(1, ((LEAF4, NodeId(0), ()),))), None), 2, Cause.CONTROL_PLANE)
+    found = walk(at.tables, at.queue_pairs())
+    assert found.end.tolist() == [End.ARRIVED, End.NO_ROUTE, *[End.ARRIVED] * 5]
+    assert int((found.egress[1] >= 0).sum()) == 1
