@@ -19,7 +19,7 @@ from bench import cases
 from bench.play import emulator
 from bench.ticks import calibrate
 from fabric.engine.dispatch import handle
-from fabric.engine.loop import shortage, take_over
+from fabric.engine.loop import shortage
 from fabric.engine.waiting import ticks
 from fabric.errors import FabricError
 from fabric.state import calendar
@@ -65,7 +65,7 @@ def _run_device(state: State, device: int, horizon_ps: int) -> int:
         events += 1
         if stop != _NONE:
             break
-    state.next_ps[device] = now_ps
+    state.next_ps[state.devices[device]["slot"]] = now_ps
     state.devices[device]["events"] += events
     return stop
 
@@ -75,15 +75,15 @@ def _play(state: State, until_ps: int) -> int:
     """As loop.play with one thread."""
     lookahead_ps = i64(state.config[0]["lookahead_ps"])
     while True:
-        take_over(state)
         earliest_ps = INFINITY_PS
-        for device in range(state.devices.shape[0]):
-            earliest_ps = min(earliest_ps, i64(state.next_ps[device]))
+        for slot in range(state.next_ps.shape[0]):
+            earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
         if earliest_ps >= until_ps:
             return _IDLE if earliest_ps >= INFINITY_PS else _BOUND
         horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
-        for device in range(state.devices.shape[0]):
-            if state.next_ps[device] < horizon_ps:
+        for slot in range(state.next_ps.shape[0]):
+            if state.next_ps[slot] < horizon_ps:
+                device = i64(state.roster[slot])
                 stop = _run_device(state, device, horizon_ps)
                 if stop != _NONE:
                     state.threads[0]["stop"] = stop

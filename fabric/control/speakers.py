@@ -58,7 +58,7 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
         asn=asn, router_id=address_text(router.router_id), hostname=router.name, neighbors=neighbors,
         max_paths={IPV4_UNICAST: config.max_paths}, multipath_relax=config.multipath_relax,
         connected=() if config.unnumbered else connected, tracked_families=_tracked(plan, config),
-        heard_families=(EVPN,) if router.vnis else (), update_delay_ns=config.update_delay_ns,
+        heard_families=(EVPN,) if router.vnis or router.vrfs else (), update_delay_ns=config.update_delay_ns,
         announce_delay_ns=config.announce_delay_ns)
 
 

@@ -55,9 +55,13 @@ def apply(edit: e.Edit, state: State, fabric: Fabric, params: EngineParams, rate
 
 
 def log_row(state: State, time_ps: int, device: int, kind: EventKind, port: int, a: int = 0, b: int = 0) -> None:
-    """Append to the event log from outside a kernel (the region of thread 0 has a margin for this)."""
-    thread = state.threads[0]
-    row = state.trace[int(thread["trace_count"])]
+    """Append to the event log from outside a kernel, behind what kernels wrote of this device.
+
+    The driver sees to it that half of every region is free before an edit.
+    """
+    share = int(state.devices[device]["share"])
+    thread = state.threads[share]
+    row = state.trace[share * (len(state.trace) // len(state.threads)) + int(thread["trace_count"])]
     row["time_ps"], row["device"], row["port"], row["kind"], row["qp"] = time_ps, device, port, kind, NO_QP
     row["prio"] = row["reason"] = 0
     row["a"], row["b"], row["c"], row["d"] = a, b, 0, 0

@@ -14,20 +14,19 @@ import weakref
 from queue import SimpleQueue
 from typing import Final
 
-import numpy as np
-
 from fabric.engine.loop import assist, play
-from fabric.state.codes import LINE, N_SHARED, Stop
+from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Stop
 from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
 _STRETCH: Final = 1024
 """Windows between two looks at whether helpers pay."""
-_PATIENCE: Final = 16384
+_PATIENCE: Final = 1 << 20
 """Times a helper looks for work before it goes to sleep."""
 _SHORTEST_LEAVE_S: Final = 0.02
 _LONGEST_LEAVE_S: Final = 2.0
-
+_MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
+"""Counters of THREAD by which helpers are judged."""
 
 
 class Crew:
@@ -68,22 +67,23 @@ class Crew:
                 helper.forget(state)
         for helper in self._helpers:
             helper.invite(state, self._generation)
-        for counter in ("shared_windows", "own_ticks", "waited_ticks", "stalled"):
-            state.threads[0][counter] = 0
-        before = state.threads["events"].copy()
+        state.threads[0]["dear"] = 0
+        for counter in _MEMORY:     # what was long ago counts less and less
+            state.threads[0][counter] //= 2
         code = int(play(state, self._generation, until_ps, windows))
-        self._judge(state, state.threads["events"] - before)
+        self._judge(state)
         return code
 
-    def _judge(self, state: State, events: np.ndarray) -> None:
-        """Alone, the coordinator would have needed own / its share; with helpers it took own + waited."""
-        row, total = state.threads[0], int(events.sum())
-        if row["shared_windows"] == 0 or total == 0:
+    def _judge(self, state: State) -> None:
+        """Send helpers away that do not pay."""
+        row = state.threads[0]
+        if row["shared_windows"] == 0:
             return
-        alone_ticks = int(row["own_ticks"]) * total / max(int(events[0]), 1)
-        if row["stalled"] == 0 and int(row["own_ticks"]) + int(row["waited_ticks"]) <= alone_ticks:
+        if not row["dear"]:
             self._leave_s = _SHORTEST_LEAVE_S
             return
+        for counter in _MEMORY:
+            row[counter] = 0
         self._away_until = time.monotonic() + self._leave_s
         self._leave_s = min(2 * self._leave_s, _LONGEST_LEAVE_S)
 
@@ -99,7 +99,7 @@ class _Helper:
 
     def forget(self, state: State) -> None:
         """These tables are new, or restored: nobody is at work on them yet."""
-        state.shared[(N_SHARED + len(state.threads) + self._thread) * LINE] = 0
+        state.shared[self._present()] = 0
 
     def invite(self, state: State, generation: int) -> None:
         """Wake it, unless it is at work on this State already.
@@ -107,9 +107,12 @@ class _Helper:
         Whether it is, its kernel says: here one would learn too late that it has left, because saying so needs the
         interpreter that the caller holds.
         """
-        if not self._asked and not state.shared[(N_SHARED + len(state.threads) + self._thread) * LINE]:
+        if not self._asked and not state.shared[self._present()]:
             self._asked = True
             self.jobs.put((state, generation))
+
+    def _present(self) -> int:
+        return (N_SHARED + N_MAIL * self._thread + Mail.PRESENT) * LINE
 
     def _run(self) -> None:
         while (job := self.jobs.get()) is not None:

@@ -20,6 +20,7 @@ from fabric.engine.crew import Crew
 from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState, TenantRoutes, VtepRoutes
 from fabric.engine.fib import FibWriter
 from fabric.engine.kernels import level_packets
+from fabric.engine.ordering import in_order
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
@@ -172,12 +173,10 @@ class Emulator:
     def _apply_due(self) -> None:
         """Everything dated now, in order; routes in a row are written together."""
         self._collect_events()
-        # Rows from outside go to one region, in their order, whoever played the devices before.
-        self.state.devices["player"] = 0
         most = len(self.state.trace) // self._threads // 2
         while self._next_edit_ps() <= self.now_ps:
             routes: list[tuple[int, int, tuple[int, ...]]] = []
-            while self._next_edit_ps() <= self.now_ps and int(self.state.threads[0]["trace_count"]) < most:
+            while self._next_edit_ps() <= self.now_ps and int(self.state.threads["trace_count"].max()) < most:
                 edit = self._edits[self._applied]
                 if routes and not isinstance(edit, FibRoute):
                     break
@@ -235,20 +234,24 @@ class Emulator:
             counters.reset_watermarks(self.state)
         return taken
 
-    def _collect_events(self) -> None:
+    def _recorded(self) -> list[NDArray[Any]]:
+        """Rows that kernels have written and nobody has taken, by share; valid until kernels run again."""
         capacity = len(self.state.trace) // self._threads
-        for thread in range(self._threads):
-            count = int(self.state.threads[thread]["trace_count"])
-            if count:
-                self._events.append(self.state.trace[thread * capacity : thread * capacity + count].copy())
-                self.state.threads[thread]["trace_count"] = 0
+        counts = self.state.threads["trace_count"].tolist()
+        return [self.state.trace[share * capacity : share * capacity + count] for share, count in enumerate(counts)
+                if count]
+
+    def _collect_events(self) -> None:
+        self._events += [part.copy() for part in self._recorded()]
+        self.state.threads["trace_count"] = 0
 
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
-        self._collect_events()
-        parts, self._events = self._events, []
+        parts, self._events = [*self._events, *self._recorded()], []
         rows = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, TRACE), *parts], dtype=TRACE)
-        return rows.take(np.lexsort((rows["device"], rows["time_ps"])))
+        rows = rows.take(in_order(rows["time_ps"], rows["device"]))
+        self.state.threads["trace_count"] = 0
+        return rows
 
     def digest(self) -> str:
         """SHA-256 over the observable tables."""

@@ -1,12 +1,11 @@
-"""Kernels that dated edits call from outside a window."""
+"""Kernels that dated edits call from outside a window; what they send is on its way when they return."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from fabric.engine.dispatch import kick
-from fabric.engine.loop import take_over
-from fabric.port import pause
+from fabric.port import pause, wire
 from fabric.port.drop import count
 from fabric.state import calendar, pool, trace
 from fabric.state.codes import INFINITY_PS, DropReason, EventKind, TraceBit
@@ -23,13 +22,13 @@ u = np.uint32
 def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
     """Start a port that may send again."""
     kick(state, device, port, now_ps)
-    state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
+    calendar.note_first(state, device)
+    wire.settle(state)
 
 
 @entry
 def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
     """A cable is dead: what flies towards this port and what waits in it for the cable is lost; pauses end."""
-    take_over(state)    # other edits of this very moment may have sent frames
     row = state.ports[port]
     first_source, index = i64(state.devices[device]["n_ports"]), i64(row["index"])
     pkts, size_bytes = 0, 0
@@ -79,7 +78,8 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
             state.pgs[port * 8 + c]["xoff_sent"] = 0
         if state.devices[device]["is_host"] == 0:
             egress.flush_queue(state, device, port, c, _LINK_DOWN, now_ps)
-    state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
+    calendar.note_first(state, device)
+    wire.settle(state)
 
 
 @entry
@@ -94,7 +94,8 @@ def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> 
             state.pgs[port * 8 + c]["xoff_sent"] = 0
             pause.end(state, device, port, c, now_ps)
     kick(state, device, port, now_ps)
-    state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
+    calendar.note_first(state, device)
+    wire.settle(state)
 
 
 @entry

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.engine.dispatch import handle
-from fabric.engine.loop import shortage, take_over
+from fabric.engine.loop import shortage
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Order, Stop
 from fabric.state.jit import entry, i64, kernel
@@ -24,9 +24,10 @@ u = np.uint32
 @kernel
 def _first_device(state: State) -> int:
     best, best_ps = 0, INFINITY_PS
-    for device in range(state.next_ps.shape[0]):
-        if state.next_ps[device] < best_ps:
-            best, best_ps = device, i64(state.next_ps[device])
+    for slot in range(state.next_ps.shape[0]):
+        next_ps = i64(state.next_ps[slot])
+        if next_ps < best_ps or (next_ps == best_ps and i64(state.roster[slot]) < best):
+            best, best_ps = i64(state.roster[slot]), next_ps
     return best
 
 
@@ -37,7 +38,6 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
     first_timer = i64(state.config[0]["first_timer_leaf"])
     leaf, events = 0, 0
     while True:
-        take_over(state)
         if insertion:
             leaf = i64(state.global_tree[1])
             now_ps = i64(state.global_time[leaf])
@@ -62,5 +62,5 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
             return stop
         state.devices[device]["events"] += 1
         if not insertion:
-            state.next_ps[device] = calendar.key_time_ps(calendar.first_key(state, device))
+            calendar.note_first(state, device)
         events += 1

@@ -37,7 +37,7 @@ def on_ask(state: State, device: int, now_ps: int) -> None:
     frame["src"], frame["dst"], frame["seq"], frame["msg"] = device, device, state.asks[ask]["target"], ask
     frame["qp"], frame["words"] = trace.NO_QP, 0
     frame["dscp"], frame["ecn"], frame["ttl"] = 0, _NOT_ECT, config["initial_ttl"]
-    leaf = i64(host["leaf"]) - i64(config["n_hosts"])
+    leaf = i64(state.addresses[device]["leaf"]) - i64(config["n_hosts"])
     frame["tc"] = state.switches[leaf]["dscp_to_tc"][0]
     host["arp_requests_sent"] += 1
     nic.queue_frame(state, device, i64(state.devices[device]["first_port"]), packet, now_ps)

@@ -47,7 +47,7 @@ u = np.uint32
 @hot
 def _class_of(state: State, device: int, dscp: int) -> int:
     """Hosts classify as their leaf does."""
-    leaf = i64(state.hosts[device]["leaf"]) - i64(state.config[0]["n_hosts"])
+    leaf = i64(state.addresses[device]["leaf"]) - i64(state.config[0]["n_hosts"])
     return i64(state.switches[leaf]["dscp_to_tc"][dscp])
 
 
@@ -73,12 +73,14 @@ def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, n
 
 
 @kernel
-def _send_cnp(state: State, device: int, port: int, qp: int, target: int, now_ps: int) -> None:
+def _send_cnp(state: State, device: int, marked: np.uint32, now_ps: int) -> None:
+    """Notify the sender of a marked data packet."""
     packet = pool.take(state, device)
-    frame, config = state.packets[packet], state.config[0]
+    frame, data, config = state.packets[packet], state.packets[marked], state.config[0]
+    port = i64(data["in_port"])
     frame["kind"], frame["size"], frame["payload"], frame["flags"] = _CNP, config["cnp_bytes"], 0, 0
-    frame["src"], frame["dst"], frame["qp"], frame["msg"] = device, target, qp, 0
-    frame["words"], frame["in_port"] = state.qps[u(qp)]["words"], port
+    frame["src"], frame["dst"], frame["qp"], frame["msg"] = device, data["src"], data["qp"], 0
+    frame["words"], frame["in_port"] = data["words"], port
     frame["dscp"], frame["ecn"], frame["ttl"] = config["cnp_dscp"], _ECT0, config["initial_ttl"]
     frame["tc"] = _class_of(state, device, i64(frame["dscp"]))
     state.hosts[device]["cnp_sent"] += 1
@@ -119,7 +121,7 @@ def _notification_point(state: State, device: int, packet: np.uint32, now_ps: in
     row = state.rqps[frame["qp"]]
     if now_ps - i64(row["last_cnp_ps"]) >= config["cnp_interval_ps"]:
         row["last_cnp_ps"] = now_ps
-        _send_cnp(state, device, i64(frame["in_port"]), i64(frame["qp"]), i64(frame["src"]), now_ps)
+        _send_cnp(state, device, packet, now_ps)
 
 
 @hot

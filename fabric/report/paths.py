@@ -46,7 +46,7 @@ def walk(state: State) -> NDArray[np.int64]:
 def tables_of(state: State) -> walks.Tables:
     """What the switches of a running engine would do now."""
     n_hosts = int(state.config[0]["n_hosts"])
-    switches, hosts = state.switches, state.hosts
+    switches, addresses = state.switches, state.addresses
     return walks.Tables(
         n_hosts=n_hosts, peer_node=state.ports["peer_node"].astype(np.int64),
         fib=state.fib.reshape(-1, n_hosts).astype(np.int64),
@@ -54,13 +54,13 @@ def tables_of(state: State) -> walks.Tables:
         member=state.members["port"].astype(np.int64), hash_algorithm=switches["hash_algorithm"].astype(np.int64),
         hash_seed=switches["hash_seed"].astype(np.int64), load_balance=switches["load_balance"].astype(np.int64),
         is_vtep=switches["is_vtep"] != 0, switch_ip=switches["ip"].astype(np.int64),
-        host_ip=hosts["ip"].astype(np.int64), leaf=hosts["leaf"].astype(np.int64) - n_hosts,
+        host_ip=addresses["ip"].astype(np.int64), leaf=addresses["leaf"].astype(np.int64) - n_hosts,
         tenants=_tenants_of(state, n_hosts) if state.config[0]["n_l3"] else None)
 
 
 def _tenants_of(state: State, n_hosts: int) -> TenantTables:
-    n_switches, vni = len(state.switches), state.hosts["vni"]
+    n_switches, vni = len(state.switches), state.addresses["vni"]
     routes = state.vtep_fib if len(state.vtep_fib) > 1 else np.zeros(n_switches * n_switches, np.uint32)
     return TenantTables(column_of_tenant(state.domains, vni), vni.astype(np.int64),
                         state.tenant_fib.reshape(-1, n_hosts).astype(np.int64), state.ways.astype(np.int64),
-                        routes.reshape(n_switches, n_switches).astype(np.int64), state.hosts["ip"].astype(np.int64))
+                        routes.reshape(n_switches, n_switches).astype(np.int64), state.addresses["ip"].astype(np.int64))

@@ -19,6 +19,7 @@ from fabric.state.codes import (
     N_AUX,
     N_CLASSES,
     N_DROP_REASONS,
+    N_MAIL,
     N_RANDOM_USES,
     N_SHARED,
     CongestionControl,
@@ -31,13 +32,14 @@ from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.fill_tenants import fill_tenants, routed_tables
 from fabric.state.params import EngineParams
-from fabric.state.share import packet_capacity, partition, rows_of_one_event, share_out_packets
+from fabric.state.share import deal, make_tasks, packet_capacity, rows_of_one_event, share_out_packets, slots, tasks_of
 from fabric.state.streams import stream_key
 from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 16
-OUTBOX_STRIDE = 8
+OUTBOX_ROWS = 1 << 13
+"""Frames that a share may send to another within a window."""
 QP_TIMERS = 3
 ARP_BYTES = 64
 """An ARP packet is shorter than the smallest Ethernet frame, so it is padded to that (RFC 826; 802.3 clause 4A.4.2)."""
@@ -67,14 +69,19 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
+    outbox_rows = max(OUTBOX_ROWS, 2 * int(devices["reserve"].max()))
+    tasks = tasks_of(fabric, threads)
+    n_slots = sum(map(slots, tasks))
     state = t.State(
-        config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2, n_l3),
-        devices=devices, next_ps=np.full(n_nodes, INFINITY_PS, np.int64), tree=tree,
+        config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2, n_l3,
+                       outbox_rows),
+        devices=devices, next_ps=t.rows(n_slots, np.int64), tree=tree,
         ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
         pgs=t.rows(n_ports * N_CLASSES, t.PG), prios=t.rows(n_ports * N_CLASSES, t.PRIO),
         pools=t.rows(max(sum(len(s.pools) for s in params.switches.values()), 1), t.POOL),
         packets=t.rows(capacity, t.PACKET), drops=t.rows(n_ports * N_CLASSES * N_DROP_REASONS, t.DROP),
         switches=t.rows(max(n_switches, 1), t.SWITCH), hosts=t.rows(n_hosts, t.HOST),
+        addresses=t.rows(n_hosts, t.ADDRESS),
         qps=t.rows(n_qps, t.QP), rqps=t.rows(n_qps, t.RQP),
         messages=t.rows(n_messages + 1, t.MESSAGE), rmessages=t.rows(n_messages + 1, t.RMESSAGE),
         dependents=t.rows(max(len(params.messages.after), 1), t.DEPENDENT),
@@ -91,13 +98,17 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
-        outbox=t.rows(threads * 2 * n_ports, np.uint32), outbox_count=t.rows(threads * OUTBOX_STRIDE, np.int64),
-        threads=t.rows(threads, t.THREAD), tasks=t.rows(n_nodes, t.TASK), roster=t.rows(n_nodes, np.uint32),
-        shared=t.rows(LINE * (N_SHARED + 2 * threads), np.int64),
+        outbox=t.rows(threads * 2 * threads * outbox_rows if threads > 1 else 1, t.OUTGOING),
+        outbox_count=t.rows(2 * threads * (-(-threads // LINE) * LINE), np.int64),
+        threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK), dealt=t.rows(len(tasks), np.uint32),
+        roster=t.rows(n_slots, np.uint32),
+        shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
         global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
                                                                                        INFINITY_PS, np.int64),
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
+    state.next_ps[:] = INFINITY_PS
+    make_tasks(state, tasks)
     state.flowlets["last_ps"] = -INFINITY_PS    # every flow's first packet begins a flowlet
     if insertion:
         _link_global_tree(state)
@@ -111,7 +122,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     share_out_packets(state)
     state.random["key"] = [stream_key(params.seed,
                                       f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)]
-    partition(state, fabric, threads)
+    deal(state, fabric, tasks, threads)
     return state
 
 
@@ -160,7 +171,7 @@ def _sack_window(params: EngineParams) -> int:
 
 def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64],
                                                                        NDArray[np.uint32]]:
-    devices = np.zeros(len(fabric.nodes), t.DEVICE)
+    devices = t.rows(len(fabric.nodes), t.DEVICE)
     base = 0
     owners: list[NDArray[np.uint32]] = []
     for node in fabric.nodes:
@@ -172,7 +183,8 @@ def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> t
         row["reserve"] = rows_of_one_event(node, n_vteps)
         owners.append(np.full(leaves, node.id, np.uint32))
         base += 2 * leaves
-    tree = np.full(base, INFINITY_PS, np.int64)
+    tree = t.rows(base, np.int64)
+    tree[:] = INFINITY_PS
     owners.append(np.repeat(timer_owners, QP_TIMERS).astype(np.uint32))
     return devices, tree, np.concatenate(owners)
 
@@ -185,7 +197,7 @@ def _link_global_tree(state: t.State) -> None:
 
 
 def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, sequential: bool, trace_mask: int,
-            sack_window: int, first_timer_leaf: int, n_l3: int) -> NDArray[Any]:
+            sack_window: int, first_timer_leaf: int, n_l3: int, outbox_rows: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
     values: dict[str, float] = {
@@ -203,6 +215,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
+        "outbox_rows": outbox_rows,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn

@@ -119,8 +119,14 @@ def key_source(key: int) -> int:
     return key & _SOURCE_MASK
 
 
+@hot
+def note_first(state: State, device: int) -> None:
+    """Keep next_ps true after what changed a device's calendar outside run_device."""
+    state.next_ps[state.devices[device]["slot"]] = key_time_ps(first_key(state, device))
+
+
 @entry
 def place(state: State, device: int, source: int, time_ps: int, order: int) -> None:
     """schedule() from outside a run (build, dated edits); keeps next_ps true."""
     schedule(state, device, source, time_ps, order)
-    state.next_ps[device] = key_time_ps(first_key(state, device))
+    note_first(state, device)

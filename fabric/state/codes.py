@@ -29,6 +29,8 @@ class Stop(IntEnum):
     """The trace region is full; drain it and call again."""
     IDLE = 5
     """No event is pending anywhere."""
+    CROWDED = 6
+    """A share has sent as many frames to others as a window may; never returned: the next window goes on."""
     NEGATIVE = 16
     """A queue, group or pool would become negative."""
     UNKNOWN_EVENT = 17
@@ -40,15 +42,23 @@ class Shared(IntEnum):
 
     SPARE_PACKET = 0
     """Packet rows from here on are nobody's yet."""
-    DONE = 1
-    """Tasks of the open window that have been played."""
-    HORIZON = 2
-    """The open window's end, ps."""
-    GENERATION = 3
+    GENERATION = 1
     """Number of the State that helpers may play; 0: none."""
 
 
-N_SHARED: Final = 4
+class Mail(IntEnum):
+    """Cache lines of State.shared that a thread has of its own, after those of Shared."""
+
+    ORDER = 0
+    """The window that its share is to play (a ticket) and where that ends: from the coordinator to the helper."""
+    DONE = 1
+    """The ticket that has been played, and what came of it: from the helper to the coordinator."""
+    PRESENT = 2
+    """Whether the helper is inside assist()."""
+
+
+N_SHARED: Final = 2
+N_MAIL: Final = 3
 LINE: Final = 8
 """Words of a cache line."""
 
@@ -317,4 +327,4 @@ class RandomUse(IntEnum):
     SPRAY = 2
 
 
-N_RANDOM_USES: Final = 3
+N_RANDOM_USES: Final = 4

@@ -15,9 +15,7 @@ ROUTED = ("tenant_fib", "ways")
 """Observable, too, where tenants route between subnets."""
 _POINTERS = {
     "switches": ("cells_row",),
-    "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "out_first", "out_last",
-              "pout_first",
-              "pout_last", "free_pending"),
+    "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "pin_head", "pin_tail", "peer_share", "free_pending"),
     "queues": ("head", "tail"),
     "segments": ("first",),
     "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),

@@ -28,14 +28,14 @@ from fabric.state import types as t
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "config": t.CONFIG, "devices": t.DEVICE, "ports": t.PORT, "queues": t.QUEUE, "pgs": t.PG, "prios": t.PRIO,
-    "pools": t.POOL,
-    "packets": t.PACKET, "drops": t.DROP, "switches": t.SWITCH, "hosts": t.HOST, "qps": t.QP, "rqps": t.RQP,
+    "pools": t.POOL, "packets": t.PACKET, "drops": t.DROP, "switches": t.SWITCH, "hosts": t.HOST,
+    "addresses": t.ADDRESS, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
     "threads": t.THREAD, "tasks": t.TASK, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
-    "outbox": np.dtype(np.uint32), "segments": t.SEGMENT, "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8),
-    "asks": t.ASK, "domains": np.dtype(np.uint32), "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32),
-    "vtep_fib": np.dtype(np.uint32),
+    "outbox": t.OUTGOING, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,
+    "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8), "domains": np.dtype(np.uint32),
+    "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32), "vtep_fib": np.dtype(np.uint32),
     "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
     "cells": np.dtype(np.uint16),
 }

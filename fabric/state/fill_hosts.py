@@ -21,11 +21,12 @@ def fill_hosts(state: t.State, fabric: Fabric, params: EngineParams) -> None:
     for node in fabric.hosts:
         mine = params.hosts[node.id]
         row = state.hosts[node.id]
-        row["ip"] = int(params.host_ip[node.id])
+        state.addresses[node.id]["ip"] = int(params.host_ip[node.id])
         row["drain_bps"], row["rx_buffer_bytes"] = mine.drain_bps, mine.rx_buffer_bytes
         row["rx_xoff_bytes"], row["rx_xon_bytes"] = mine.rx_xoff_bytes, mine.rx_xon_bytes
         row["first_qp_list"], row["n_qps"], row["waits"] = first[node.id], counts[node.id], first[node.id]
-        row["leaf"], row["rx_port"] = fabric.peer_of(node.first_port).id, node.first_port
+        state.addresses[node.id]["leaf"] = fabric.peer_of(node.first_port).id
+        row["rx_port"] = node.first_port
         row["timeout_ps"] = INFINITY_PS
         state.devices[node.id]["latency_ps"] = mine.latency_ps
 
@@ -36,7 +37,7 @@ def fill_queue_pairs(state: t.State, params: EngineParams) -> None:
     if len(rows) == 0:
         return
     rows["src"], rows["dst"], rows["port"], rows["dscp"] = pairs.src, pairs.dst, pairs.port, pairs.dscp
-    leaf = state.hosts["leaf"][pairs.src] - int(state.config[0]["n_hosts"])
+    leaf = state.addresses["leaf"][pairs.src] - int(state.config[0]["n_hosts"])
     rows["tc"] = state.switches["dscp_to_tc"][leaf, pairs.dscp]
     rows["words"] = (pairs.src_udp_port & 0xFFFF) | (pairs.dst_udp_port & 0xFFFF) << 16
     rows["deadline_ps"] = INFINITY_PS

@@ -22,7 +22,7 @@ def fill_overlay(state: t.State, fabric: Fabric, params: EngineParams) -> t.Stat
     name_vteps(state)
     for column, segment in enumerate(params.vxlan.segments):
         members = sorted({int(leaves[host]) for host in segment.hosts})
-        state.hosts["vni"][list(segment.hosts)] = column
+        state.addresses["vni"][list(segment.hosts)] = column
         for leaf in members:
             row = state.segments[segment_row(state, leaf, column)]
             row["suppress"] = segment.suppress_arp
@@ -36,7 +36,7 @@ def name_vteps(state: t.State) -> None:
     if state.config[0]["vxlan"]:
         n_hosts = len(state.hosts)
         hosts = np.flatnonzero(state.ports["up"][state.devices["first_port"][:n_hosts]])[::-1]
-        state.switches["first_host"][state.hosts["leaf"][hosts].astype(np.int64) - n_hosts] = hosts
+        state.switches["first_host"][state.addresses["leaf"][hosts].astype(np.int64) - n_hosts] = hosts
 
 
 def segment_row(state: t.State, leaf: int, column: int) -> int:

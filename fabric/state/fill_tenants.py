@@ -1,6 +1,6 @@
 """Initial values of routing between subnets: which subnets share a tenant, and the ways of routed packets.
 
-Subnets are numbered as HOST.vni has them: 0 to n_vnis - 1 are columns of State.segments (layer-2 VNIs, then L3 VNIs, in
+Subnets are numbered as ADDRESS.vni has them: 0 to n_vnis - 1 are columns of State.segments (layer-2 VNIs, then L3 VNIs, in
 which no host is), and from there on every host on a routed port has one of its own.
 """
 
@@ -40,7 +40,7 @@ def fill_tenants(state: t.State, params: EngineParams) -> None:
         column = len(params.vxlan.segments) + number
         state.domains[list(tenant.segments)] = column
         for host in tenant.routed:
-            state.hosts["vni"][host] = subnet
+            state.addresses["vni"][host] = subnet
             state.domains[subnet] = column
             subnet += 1
         if tenant.by_host and fib is not None:

@@ -10,7 +10,8 @@ from fabric.state.codes import LINE, N_CLASSES, Shared
 from fabric.topology.model import Fabric, Node
 
 CAPACITY_PER_PORT = 512
-HOSTS_PER_TASK = 8
+ENOUGH_TASKS = 8
+"""Tasks a thread, from which on a switch and its hosts are one."""
 
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:
@@ -46,35 +47,56 @@ def give_rows(state: t.State, device: int, first: int, count: int) -> None:
     state.devices[device]["free_count"] += count
 
 
-def partition(state: t.State, fabric: Fabric, threads: int) -> None:
-    """Deal tasks out to threads by expected work (ports weighted by speed); whoever has finished takes others' tasks.
+def tasks_of(fabric: Fabric, threads: int) -> list[list[int]]:
+    """NodeIds that always belong to one share together: a switch and its hosts, so that their traffic stays within it.
 
-    A host goes to the thread of its first switch, so most traffic stays within a thread up to the first tier. A switch
-    is a task of its own, hosts are claimed by the handful; the big ones come first, the small ones fill the gaps.
+    Where there are few switches, switches and small groups of hosts by themselves: so shares can still be evened out.
     """
-    weight = np.zeros(threads)
-    work = {int(node.id): sum(fabric.links[fabric.ports[port].link].rate_bps for port in node.ports)
-            for node in fabric.nodes}
     below: dict[int, list[int]] = {}
     for host in fabric.hosts:
         below.setdefault(fabric.peer_of(host.first_port).id, []).append(host.id)
-    switches: list[list[int]] = [[] for _ in range(threads)]
-    hosts: list[list[int]] = [[] for _ in range(threads)]
-    families = [(node.id, *below.get(node.id, ())) for node in fabric.switches]
-    for family in sorted(families, key=lambda family: (-sum(work[member] for member in family), family[0])):
-        thread = int(np.argmin(weight))
-        switches[thread].append(family[0])
-        hosts[thread].extend(family[1:])
-        weight[thread] += sum(work[member] for member in family)
-    first = task = 0
-    for thread in range(threads):
-        state.threads[thread]["first"] = task
-        chunks = [[switch] for switch in switches[thread]]
-        chunks += [hosts[thread][i : i + HOSTS_PER_TASK] for i in range(0, len(hosts[thread]), HOSTS_PER_TASK)]
-        for members in chunks:
-            state.tasks[task]["first"], state.tasks[task]["count"] = first, len(members)
-            state.roster[first : first + len(members)] = members
-            state.devices["player"][members] = thread
-            first += len(members)
-            task += 1
-        state.threads[thread]["count"] = len(chunks)
+    families = [(switch.id, below.get(switch.id, [])) for switch in fabric.switches]
+    if len(families) >= ENOUGH_TASKS * threads:
+        return [[switch, *hosts] for switch, hosts in families]
+    found: list[list[int]] = []
+    for switch, hosts in families:
+        found += [[switch], *(hosts[i : i + LINE] for i in range(0, len(hosts), LINE))]
+    return found
+
+
+def slots(members: list[int]) -> int:
+    """Places that a task takes in State.roster and next_ps: whole cache lines of the latter."""
+    return -(-len(members) // LINE) * LINE
+
+
+def make_tasks(state: t.State, tasks: list[list[int]]) -> None:
+    """Give every device its slot."""
+    first = 0
+    for task, members in enumerate(tasks):
+        state.tasks[task]["first"], state.tasks[task]["count"] = first, len(members)
+        state.roster[first : first + len(members)] = members
+        state.devices["slot"][members] = range(first, first + len(members))
+        first += slots(members)
+
+
+def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -> None:
+    """Deal tasks out to threads: of each tier every thread gets neighbours, and as many tasks as others.
+
+    What the work really is, the run tells (engine/dealing).
+    """
+    tiers: dict[int, list[int]] = {}
+    for task, members in enumerate(tasks):
+        node = fabric.nodes[members[0]]
+        tiers.setdefault(-1 if node.is_host else node.tier, []).append(task)
+    shares: list[list[int]] = [[] for _ in range(threads)]
+    for tier in tiers.values():
+        for place, task in enumerate(tier):
+            shares[place * threads // len(tier)].append(task)
+    state.dealt[:] = [task for share in shares for task in share]
+    first = 0
+    for thread, share in enumerate(shares):
+        state.threads[thread]["first"], state.threads[thread]["count"] = first, len(share)
+        first += len(share)
+        for task in share:
+            state.devices["share"][tasks[task]] = thread
+    state.ports["peer_share"] = state.devices["share"][state.ports["peer_node"]]

@@ -23,12 +23,12 @@ CACHE_LINE: Final = 64
 _PADDED_FROM = 56
 
 
-def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
-    """A row type. Rows of more than 56 bytes fill whole cache lines: none straddles one needlessly, and rows of
-    different owners never share one.
+def _table(*fields: tuple[Any, ...], whole_lines: bool = False) -> np.dtype[np.void]:
+    """A row type. Rows of more than 56 bytes fill whole cache lines, and smaller ones where asked: none straddles one
+    needlessly, and rows of different owners never share one.
     """
     packed = np.dtype(list(fields), align=True)
-    if packed.itemsize <= _PADDED_FROM:
+    if packed.itemsize <= _PADDED_FROM and not whole_lines:
         return packed
     names, places = packed.names or (), dict(packed.fields or {})
     size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
@@ -39,8 +39,8 @@ def _table(*fields: tuple[Any, ...]) -> np.dtype[np.void]:
 def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
     """(count,) zeros that begin on a cache line."""
     kind = np.dtype(dtype)
-    raw = np.zeros(count * kind.itemsize + CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
+    raw = np.zeros(count * kind.itemsize + 128, np.uint8)
+    start = -raw.ctypes.data % 128
     return raw[start : start + count * kind.itemsize].view(kind)
 
 
@@ -70,6 +70,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
+    ("outbox_rows", I8),         # rows of State.outbox for each pair of shares and turn
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
 )
 
@@ -77,12 +78,13 @@ DEVICE = _table(  # (n_nodes,)
     ("first_port", U4), ("n_ports", U4),
     ("tree", U4),                # first row of this device's calendar in State.tree
     ("leaves", U4),              # a power of two
-    ("player", U4),              # thread that played it last                             writer: loop
+    ("share", U4),               # thread to whose share it belongs                       writer: dealing
     ("free_head", U4),           # free packet rows                                       writer: pool
     ("free_count", I8),
     ("is_host", U1),
     ("n_sources", U4),
     ("reserve", U4),             # packet rows that one event may need                    writer: build
+    ("slot", U4),                # of State.next_ps and State.roster                      writer: build
     ("latency_ps", I8),
     ("events", I8),              # handled since start                                    writer: loop
 )
@@ -99,14 +101,13 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
     ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
     ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
-    ("out_first", U4), ("out_last", U4),     # sent, not yet published; writer: owner, and the peer's thread in between
-    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port, published  writer: owner
+    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port             writer: its thread (wire)
     ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),     # busy_ps: time spent sending; counters are never reset
     ("rx_bytes", I8), ("rx_pkts", I8),
     ("bit_error_ratio", F8),
+    ("peer_share", U4),          # thread to whose share the peer's device belongs        writer: dealing
     ("drop_every", I8), ("drop_count", I8),  # fault injection
     ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
-    ("pout_first", U4), ("pout_last", U4),
     ("rate_bps", I8),
     ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
     ("pause_quanta", I8), ("quantum_ps", I8),      # 512 bit times at this port's speed
@@ -188,7 +189,6 @@ SWITCH = _table(  # (n_nodes - n_hosts,)
 )
 
 HOST = _table(  # (n_hosts,)
-    ("ip", I8),
     ("starts", U4), ("n_starts", I8),        # region and fill of State.starts
     ("waits", U4), ("n_waits", I8),          # region and fill of State.waits
     ("scan_last", I8),           # HPCC law: round robin pointer
@@ -198,8 +198,6 @@ HOST = _table(  # (n_hosts,)
     ("rx_xoff_sent", U1), ("rx_port", U4),
     ("cnp_head", U4), ("cnp_tail", U4),
     ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
-    ("leaf", U4),                # NodeId of the first attached switch
-    ("vni", U4),                 # its subnet: column of State.segments; from n_vnis on a routed port of its own
     ("ask_next", U4), ("ask_end", U4),           # region of State.asks still to be sent
     ("timeout_ps", I8),          # next look at the retransmission timers
     # counters since start
@@ -208,6 +206,12 @@ HOST = _table(  # (n_hosts,)
     ("rx_discards", I8), ("messages_done", I8), ("messages_failed", I8), ("duplicates", I8),
     ("retransmitted_gbn_pkts", I8), ("retransmitted_sr_pkts", I8), ("retransmitted_timeout_pkts", I8),
     ("arp_requests_sent", I8), ("arp_requests_received", I8), ("arp_replies_sent", I8), ("arp_replies_received", I8),
+)
+
+ADDRESS = _table(  # (n_hosts,)  read-only while kernels run: every switch reads it, so nothing written lies beside it
+    ("ip", U4),
+    ("leaf", U4),                # NodeId of the first attached switch
+    ("vni", U4),                 # its subnet: column of State.segments; from n_vnis on a routed port of its own
 )
 
 QP = _table(  # (n_qps,)  sending side                                                  owner: source host
@@ -236,7 +240,7 @@ RQP = _table(  # (n_qps,)  receiving side                                       
     ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_psn", I8), ("unacked_pkts", I8),
     ("base_psn", I8),            # first packet of the message being received (go-back-0)
     ("out_of_sequence", I8),
-)
+    whole_lines=True)
 
 MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                                    owner: source host
     ("qp", U4), ("next", U4), ("waits_for", U4), ("first_dep", U4), ("n_deps", U4),
@@ -295,15 +299,24 @@ ANY_VTEP: Final = 0xFFFF
 """Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
-THREAD = _table(  # (n_threads,)  two cache lines: no two threads share one
-    ("first", U4), ("count", U4),            # its tasks, a slice of State.tasks           writer: driver
+THREAD = _table(  # (n_threads,)  first cache line: a share in a window; second: what is rare, and the coordinator's
+    ("first", U4), ("count", U4),            # the tasks of its share, a slice of State.dealt       writer: dealing
     ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
-    ("windows", I8),                         # the coordinator's, all of them
-    ("shared_windows", I8),                  # those it offered to helpers
-    ("own_ticks", I8), ("waited_ticks", I8),  # in shared windows: playing, waiting for helpers
-    ("stalled", I8), ("pad", I8, (6,)),
-)
-TASK = _table(("first", U4), ("count", U4))  # what a thread claims at once: a slice of State.roster
+    ("turn", I8),                            # which of its two sets of outboxes it fills in this window
+    ("sent", I8),                            # frames put into them in this window
+    ("earliest_ps", I8),                     # effect of the first of these; after the window, its earliest event, too
+    ("played_ticks", I8),                    # time of its windows since tasks were last dealt  writer: loop, dealing
+    ("windows", I8), ("last_events", I8),    # windows so far, and what the last one had
+    ("shared_windows", I8),                  # those that were open to helpers; of these:
+    ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
+    ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers
+    ("dear", I8),                                # helpers cost more than they save
+    whole_lines=True)
+TASK = _table(  # (n_tasks,) devices that always belong to one share together
+    ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, from the start of a cache line
+    ("load", I8),                            # events since tasks were last dealt          writer: loop, dealing
+    whole_lines=True)
+OUTGOING = _table(("wire", U4), ("packet", U4))  # a frame for another share: 2 * receiving port + is_pause, packet row
 TRACE = _table(  # (n_threads * capacity,)
     ("time_ps", I8), ("device", U4), ("port", U4), ("kind", U1), ("prio", U1), ("reason", U1), ("qp", U4),
     ("a", I8), ("b", I8), ("c", I8), ("d", I8),
@@ -318,7 +331,7 @@ Heap = NDArray[np.void]
 class _Tables(NamedTuple):
     config: NDArray[np.void]     # CONFIG (1,)
     devices: NDArray[np.void]    # DEVICE (n_nodes,)
-    next_ps: NDArray[np.int64]   # (n_nodes,) earliest event of each device
+    next_ps: NDArray[np.int64]   # (n_slots,) earliest event of each device, by slot; INFINITY_PS where there is none
     tree: NDArray[np.int64]      # calendars: one winner tree of packed keys per device
     ports: NDArray[np.void]      # PORT
     queues: NDArray[np.void]     # QUEUE
@@ -329,6 +342,7 @@ class _Tables(NamedTuple):
     drops: NDArray[np.void]      # DROP
     switches: NDArray[np.void]   # SWITCH
     hosts: NDArray[np.void]      # HOST
+    addresses: NDArray[np.void]  # ADDRESS, by host
     qps: NDArray[np.void]        # QP
     rqps: NDArray[np.void]       # RQP
     messages: NDArray[np.void]   # MESSAGE
@@ -348,18 +362,19 @@ class _Tables(NamedTuple):
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
     asks: NDArray[np.void]       # ASK
-    domains: NDArray[np.uint32]  # (n_subnets,) by HOST.vni: column of the L3 VNI's segment, or NO_TENANT
+    domains: NDArray[np.uint32]  # (n_subnets,) by ADDRESS.vni: column of the L3 VNI's segment, or NO_TENANT
     tenant_fib: NDArray[np.uint32]  # (n_switches * n_hosts,) routed packets: NOWHERE, HERE, BY_HOST, or place in ways
     ways: NDArray[np.uint32]     # sets of equal VTEPs: how many, then the rows of their switches; from 2 on
     vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
-    outbox: NDArray[np.uint32]   # (n_threads * 2 * n_ports) wires written in this window
-    outbox_count: NDArray[np.int64]  # (n_threads * 8) padded
+    outbox: NDArray[np.void]     # OUTGOING (n_threads * 2 * n_threads * outbox rows): from a share, by turn, to a share
+    outbox_count: NDArray[np.int64]  # (n_threads * 2 * n_threads, to whole lines) rows in them
     threads: NDArray[np.void]    # THREAD
-    tasks: NDArray[np.void]      # TASK, grouped by thread
-    roster: NDArray[np.uint32]   # (n_nodes,) devices grouped by task
-    shared: NDArray[np.int64]    # (8 * (N_SHARED + 2 * n_threads),) a word a cache line: Shared, cursors, presence
+    tasks: NDArray[np.void]      # TASK
+    dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by share
+    roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
+    shared: NDArray[np.int64]    # (8 * (N_SHARED + 3 * n_threads),) words of several threads: codes.Shared, codes.Mail
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number

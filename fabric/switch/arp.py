@@ -50,12 +50,12 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
 def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
     """A copy to every host of the segment at this leaf but the one that it came from."""
     config, row = state.config[0], state.devices[device]
-    vni = i64(state.hosts[state.packets[packet]["src"]]["vni"])
+    vni = i64(state.addresses[state.packets[packet]["src"]]["vni"])
     segment = vtep.segment_of(state, device, packet)
     first = i64(row["first_port"])
     for out in range(first, first + i64(row["n_ports"])):
         peer = i64(state.ports[out]["peer_node"])
-        if out != port and peer < config["n_hosts"] and state.hosts[peer]["vni"] == vni:
+        if out != port and peer < config["n_hosts"] and state.addresses[peer]["vni"] == vni:
             copy = _copy(state, device, packet)
             state.packets[copy]["dst"] = peer
             state.segments[segment]["bum_delivered_pkts"] += 1
@@ -106,7 +106,7 @@ def _use_up(state: State, device: int, packet: np.uint32) -> None:
 def _ask_gateway(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
     """Answer for the anycast gateway; what a routed port asks for and nobody has is not answered, and not flooded."""
     frame, config = state.packets[packet], state.config[0]
-    column = i64(state.hosts[frame["src"]]["vni"])
+    column = i64(state.addresses[frame["src"]]["vni"])
     row = irb.segment(state, device, i64(frame["src"]))
     if column < i64(config["n_vnis"]):
         row = vtep.segment_of(state, device, packet)
@@ -123,7 +123,7 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     """Answer or replicate a broadcast; False where it only passes through on its way to a VTEP."""
     frame, config = state.packets[packet], state.config[0]
     if i64(frame["flags"]) & _ENCAP:
-        if i64(state.hosts[frame["dst"]]["leaf"]) != device:
+        if i64(state.addresses[frame["dst"]]["leaf"]) != device:
             return False        # the outer destination is the VTEP: whether that host's cable is up is no matter here
         if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
@@ -141,8 +141,8 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     target = i64(frame["seq"])
     is_known = row["suppress"] != 0 and target != NO_HOST and state.known[
         switch_row(state, device) * i64(config["n_hosts"]) + target] != 0 and (
-        state.hosts[target]["vni"] == state.hosts[frame["src"]]["vni"])
-    if is_known and state.hosts[target]["leaf"] != device:
+        state.addresses[target]["vni"] == state.addresses[frame["src"]]["vni"])
+    if is_known and state.addresses[target]["leaf"] != device:
         row["arp_suppressed"] += 1
         _answer(state, device, port, packet, arrived_bytes, now_ps)
         return True

@@ -32,10 +32,10 @@ def packet_hash(state: State, device: int, packet: np.uint32) -> int:
     """The hash this switch computes over the packet's outermost header."""
     frame = state.packets[packet]
     switch = state.switches[switch_row(state, device)]
-    source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
+    source, target = i64(state.addresses[frame["src"]]["ip"]), i64(state.addresses[frame["dst"]]["ip"])
     if i64(frame["flags"]) & _ENCAP:
-        source = i64(state.switches[switch_row(state, i64(state.hosts[frame["src"]]["leaf"]))]["ip"])
-        target = i64(state.switches[switch_row(state, i64(state.hosts[frame["dst"]]["leaf"]))]["ip"])
+        source = i64(state.switches[switch_row(state, i64(state.addresses[frame["src"]]["leaf"]))]["ip"])
+        target = i64(state.switches[switch_row(state, i64(state.addresses[frame["dst"]]["leaf"]))]["ip"])
     return flow_hash(i64(switch["hash_algorithm"]), source, target, i64(frame["words"]), i64(switch["hash_seed"]))
 
 

@@ -59,7 +59,7 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
         local = forward.is_local(state, route)
         if i64(frame["flags"]) & _ENCAP == 0:
             if row["peer_node"] < config["n_hosts"]:
-                if state.hosts[frame["src"]]["vni"] != state.hosts[frame["dst"]]["vni"]:
+                if state.addresses[frame["src"]]["vni"] != state.addresses[frame["dst"]]["vni"]:
                     if not irb.entered(state, device, port, packet, arrived_bytes, now_ps):
                         # Another tenant's address: no entry in this one's tables.
                         discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)

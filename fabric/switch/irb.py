@@ -36,7 +36,7 @@ _CRC32 = int(HashAlgorithm.CRC32)
 @kernel
 def segment(state: State, device: int, host: int) -> int:
     """Row of State.segments: the L3 VNI of a host's tenant at this leaf."""
-    column = i64(state.domains[i64(state.hosts[host]["vni"])])
+    column = i64(state.domains[i64(state.addresses[host]["vni"])])
     return switch_row(state, device) * i64(state.config[0]["n_vnis"]) + column
 
 
@@ -68,7 +68,7 @@ def _vtep_of(state: State, packet: np.uint32, way: int) -> int:
     if count == 1:
         return i64(state.ways[way + 1])
     frame = state.packets[packet]
-    hashed = flow_hash(_CRC32, i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"]),
+    hashed = flow_hash(_CRC32, i64(state.addresses[frame["src"]]["ip"]), i64(state.addresses[frame["dst"]]["ip"]),
                        i64(frame["words"]), 0)
     return i64(state.ways[way + 1 + hashed % count])
 
@@ -108,7 +108,7 @@ def entered(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     frame, config = state.packets[packet], state.config[0]
     if config["n_l3"] == 0 or i64(frame["flags"]) & _ENCAP or state.ports[port]["peer_node"] >= config["n_hosts"]:
         return False
-    here, there = i64(state.hosts[frame["src"]]["vni"]), i64(state.hosts[frame["dst"]]["vni"])
+    here, there = i64(state.addresses[frame["src"]]["vni"]), i64(state.addresses[frame["dst"]]["vni"])
     tenant = i64(state.domains[here])
     if here == there or tenant == NO_TENANT or tenant != i64(state.domains[there]):
         return False
@@ -147,8 +147,8 @@ def asks_gateway(state: State, packet: np.uint32) -> bool:
     config, frame = state.config[0], state.packets[packet]
     if config["n_l3"] == 0:
         return False
-    here, target = i64(state.hosts[frame["src"]]["vni"]), i64(frame["seq"])
+    here, target = i64(state.addresses[frame["src"]]["vni"]), i64(frame["seq"])
     if i64(state.domains[here]) == NO_TENANT:
         return False
     return here >= i64(config["n_vnis"]) or (target < i64(config["n_hosts"]) and i64(
-        state.hosts[target]["vni"]) != here)
+        state.addresses[target]["vni"]) != here)

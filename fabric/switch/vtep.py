@@ -28,7 +28,7 @@ def segment_of(state: State, device: int, packet: np.uint32) -> int:
     """Row of State.segments: the sending host's VNI at this leaf."""
     config = state.config[0]
     leaf = device - i64(config["n_hosts"])
-    return leaf * i64(config["n_vnis"]) + i64(state.hosts[state.packets[packet]["src"]]["vni"])
+    return leaf * i64(config["n_vnis"]) + i64(state.addresses[state.packets[packet]["src"]]["vni"])
 
 
 @kernel
@@ -36,7 +36,7 @@ def encapsulate(state: State, packet: np.uint32, segment: int) -> None:
     """Put on the outer header of a VNI: a row of State.segments, which counts it."""
     state.segments[segment]["encap_pkts"] += 1
     frame, config = state.packets[packet], state.config[0]
-    source, target = i64(state.hosts[frame["src"]]["ip"]), i64(state.hosts[frame["dst"]]["ip"])
+    source, target = i64(state.addresses[frame["src"]]["ip"]), i64(state.addresses[frame["dst"]]["ip"])
     entropy = flow_hash(_CRC32, source, target, i64(frame["words"]), 0) & 0x3FFF | 0xC000
     frame["words"] = entropy | VXLAN_PORT << 16
     frame["size"] = i64(frame["size"]) + i64(config["vxlan_bytes"])

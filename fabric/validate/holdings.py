@@ -58,15 +58,8 @@ def control(state: State) -> Held:
 def flying(state: State) -> Held:
     """Packets on wires, pause frames included; place = receiving port."""
     ports = state.ports
-    sides = [
-        (walk(state, ports["in_head"], ports["in_tail"]), None),
-        (walk(state, ports["pin_head"], ports["pin_tail"]), None),
-        (walk(state, ports["out_first"], ports["out_last"]), ports["peer"]),
-        (walk(state, ports["pout_first"], ports["pout_last"]), ports["peer"]),
-    ]
-    return Held(np.concatenate([held.packets for held, _ in sides]),
-                np.concatenate([held.place if peer is None else peer[held.place].astype(np.int64) for held,
-                                peer in sides]))
+    data, pause = walk(state, ports["in_head"], ports["in_tail"]), walk(state, ports["pin_head"], ports["pin_tail"])
+    return Held(np.concatenate([data.packets, pause.packets]), np.concatenate([data.place, pause.place]))
 
 
 def buffered(state: State) -> Held:

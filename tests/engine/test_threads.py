@@ -11,9 +11,12 @@ from test_guard import emulator
 
 from fabric.engine import crew
 from fabric.engine.crew import Crew
+from fabric.engine.dealing import deal_tasks
+from fabric.engine.loop import play
 from fabric.errors import FabricError
 from fabric.state.atomic import fetch_add, load_acquire, replace_if, store_release
-from fabric.state.codes import LINE, N_SHARED, Shared
+from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Shared
+from fabric.state.types import State
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -32,12 +35,62 @@ def test_every_event_is_counted_by_the_thread_that_played_it() -> None:
     assert int(engine.state.threads["events"].sum()) == engine.events > 0
 
 
-def test_every_device_is_in_exactly_one_task() -> None:
-    state = emulator("permutation", threads=3).state
-    tasks = np.concatenate([state.roster[task["first"] : task["first"] + task["count"]] for task in state.tasks])
-    assert sorted(tasks.tolist()) == list(range(len(state.devices)))
-    claimed = sorted(index for row in state.threads for index in range(row["first"], row["first"] + row["count"]))
-    assert claimed == list(range(int(np.count_nonzero(state.tasks["count"]))))
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_every_device_is_in_exactly_one_task_and_one_share(threads: int) -> None:
+    assert_dealt(emulator("permutation", threads=threads).state)
+
+
+def assert_dealt(state: State) -> None:
+    """Tasks, shares, and what ports know of the other side's share agree."""
+    slots = [range(task["first"], task["first"] + task["count"]) for task in state.tasks]
+    devices = [state.roster[places].tolist() for places in slots]
+    assert sorted(device for members in devices for device in members) == list(range(len(state.devices)))
+    assert [state.devices["slot"][members].tolist() for members in devices] == [list(places) for places in slots]
+    dealt = [state.dealt[row["first"] : row["first"] + row["count"]].tolist() for row in state.threads]
+    assert sorted(task for share in dealt for task in share) == list(range(len(state.tasks)))
+    for share, tasks in enumerate(dealt):
+        assert {int(state.devices["share"][device]) for task in tasks for device in devices[task]} <= {share}
+    assert (state.ports["peer_share"] == state.devices["share"][state.ports["peer_node"]]).all()
+
+
+def test_tasks_change_hands_until_shares_are_even() -> None:
+    """Everything happens below one thread's leaves; the others get tasks, and what belongs together stays together."""
+    engine = emulator("permutation", threads=3)
+    state = engine.state
+    row = state.threads[0]
+    busy = state.dealt[row["first"] : row["first"] + row["count"]].copy()
+    state.tasks["load"][busy] = 100
+    row["played_ticks"] = 100 * len(busy)
+    loads = state.tasks["load"].copy()
+    deal_tasks(state, 1)
+    assert_dealt(state)
+    found = [int(loads[state.dealt[it["first"] : it["first"] + it["count"]]].sum()) for it in state.threads]
+    assert max(found) < 100 * len(busy)
+    assert sum(found) == 100 * len(busy)
+    assert not state.tasks["load"].any()
+    engine.advance(10**11)
+    alone = emulator("permutation")
+    alone.advance(10**11)
+    assert engine.digest() == alone.digest()
+
+
+def test_who_waited_for_its_processor_counts_as_a_quarter_slower_at_most() -> None:
+    state = emulator("permutation", threads=2).state
+    state.tasks["load"] = 100
+    state.threads["played_ticks"] = [10_000, 10_000_000]
+    before = state.threads["count"].copy()
+    deal_tasks(state, 1)
+    assert_dealt(state)
+    assert abs(int(state.threads[0]["count"]) - int(before[0])) <= len(state.tasks) // 4
+
+
+def test_shares_that_send_each_other_more_than_a_window_may_go_on_in_the_next() -> None:
+    alone, together = emulator("all-to-all"), emulator("all-to-all", threads=2)
+    together.state.config[0]["outbox_rows"] = 2 * int(together.state.devices["reserve"].max())
+    for engine in (alone, together):
+        engine.advance(10**11)
+    assert together.digest() == alone.digest()
+    assert int(together.state.threads[0]["windows"]) > int(alone.state.threads[0]["windows"])
 
 
 class _Helpless:
@@ -69,18 +122,26 @@ def test_helpers_that_cost_more_than_they_do_stay_away_twice_as_long_each_time(m
     state = emulator("permutation", threads=2).state
     team = Crew(1)
     row = state.threads[0]
-    row["shared_windows"], row["own_ticks"], row["waited_ticks"] = 10, 1000, 5000
     leaves = []
-    for _ in range(3):
-        team._judge(state, np.array([500, 500]))
+    for dear in (1, 1, 1, 0, 1):
+        row["shared_windows"], row["dear"] = 10, dear
+        team._judge(state)
         leaves.append(team._away_until - now[0])
     assert leaves[1] == pytest.approx(2 * leaves[0])
     assert leaves[2] == pytest.approx(4 * leaves[0])
-    row["waited_ticks"] = 100
-    team._judge(state, np.array([500, 500]))
-    row["waited_ticks"] = 5000
-    team._judge(state, np.array([500, 500]))
-    assert team._away_until - now[0] == pytest.approx(leaves[0])
+    assert leaves[4] == pytest.approx(leaves[0])
+
+
+@pytest.mark.parametrize(("waited_ticks", "dear"), [(400, False), (600, True)])
+def test_helpers_are_dear_when_waiting_eats_more_than_half_of_what_they_save(waited_ticks: int, dear: bool) -> None:
+    """They played as many events as the coordinator in 1,000 ticks, so they saved it 1,000."""
+    engine = emulator("permutation", threads=2)
+    row = engine.state.threads[0]
+    for field, value in (("own_ticks", 1000), ("waited_ticks", waited_ticks), ("own_events", 500),
+                         ("shared_events", 1000)):
+        row[field] = value
+    play(engine.state, 1, 0, 1)
+    assert bool(row["dear"]) == dear
 
 
 def test_helpers_end_with_their_emulator() -> None:
@@ -112,5 +173,5 @@ def test_atomic_words_do_in_plain_python_what_their_names_say() -> None:
 
 def test_shared_words_do_not_share_cache_lines() -> None:
     state = emulator("permutation", threads=2).state
-    assert len(state.shared) == LINE * (N_SHARED + 2 * 2)
-    assert len({word * LINE * 8 // 64 for word in Shared}) == N_SHARED
+    assert len(state.shared) == LINE * (N_SHARED + N_MAIL * 2)
+    assert (len(Shared), len(Mail)) == (N_SHARED, N_MAIL)

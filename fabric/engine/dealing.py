@@ -1,0 +1,114 @@
+"""Who plays what: tasks change hands when shares have grown unequal.
+
+Work moves through a fabric as messages begin and end, and a window is over when the last share is. So every few windows
+the times of each task are compared, and whoever had most gives a task to whoever had least. Few tasks move: where a
+task goes its rows must follow from cache to cache.
+"""
+
+from __future__ import annotations
+
+from fabric.port import wire
+from fabric.state.jit import entry, i64, kernel
+from fabric.state.types import State
+
+_MOST_MOVES = 8
+_TOLERANCE = 32
+"""Shares that differ by less than this part of all work stay as they are."""
+
+
+@kernel
+def _load(state: State, share: int) -> int:
+    row, events = state.threads[share], 0
+    for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
+        events += i64(state.tasks[i64(state.dealt[index])]["load"])
+    return events
+
+
+@kernel
+def _best_task(state: State, share: int, wanted: int) -> int:
+    """Place in State.dealt of a share's task whose events come nearest to `wanted`, and below twice that; or -1."""
+    row, best, best_off = state.threads[share], -1, wanted
+    for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
+        off = abs(i64(state.tasks[i64(state.dealt[index])]["load"]) - wanted)
+        if off < best_off:
+            best, best_off = index, off
+    return best
+
+
+@kernel
+def move_task(state: State, place: int, giver: int, taker: int) -> None:
+    """A task of one share becomes another's. Outboxes must be empty."""
+    task = i64(state.dealt[place])
+    step = 1 if giver < taker else -1
+    for share in range(giver, taker, step):
+        # The task goes to the edge of its share, and the border moves past it.
+        row, other = state.threads[share], state.threads[share + step]
+        edge = i64(row["first"]) + i64(row["count"]) - 1 if step > 0 else i64(row["first"])
+        state.dealt[place] = state.dealt[edge]
+        state.dealt[edge] = task
+        row["count"] = i64(row["count"]) - 1
+        other["count"] = i64(other["count"]) + 1
+        if step > 0:
+            other["first"] = i64(other["first"]) - 1
+        else:
+            row["first"] = i64(row["first"]) + 1
+        place = edge
+    moved = state.tasks[task]
+    for slot in range(i64(moved["first"]), i64(moved["first"]) + i64(moved["count"])):
+        device = state.devices[i64(state.roster[slot])]
+        device["share"] = taker
+        for port in range(i64(device["first_port"]), i64(device["first_port"]) + i64(device["n_ports"])):
+            state.ports[i64(state.ports[port]["peer"])]["peer_share"] = taker
+
+
+@kernel
+def _weigh(state: State) -> None:
+    """Turn the events of every task into time: events differ, and so do processors.
+
+    A thread that lost its processor for a while took long for nothing; so nobody counts as more than a quarter faster
+    or slower than all together.
+    """
+    n_threads, ticks, events = state.threads.shape[0], 0, 0
+    for share in range(n_threads):
+        ticks += i64(state.threads[share]["played_ticks"])
+        events += _load(state, share)
+    mean = ticks // max(events, 1)
+    for share in range(n_threads):
+        row = state.threads[share]
+        own = i64(row["played_ticks"]) // max(_load(state, share), 1)
+        per_event = max(min(own, mean + mean // 4), mean - mean // 4)
+        for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
+            state.tasks[i64(state.dealt[index])]["load"] *= per_event
+        row["played_ticks"] = 0
+
+
+@kernel
+def deal_anew(state: State) -> None:
+    """Even out the shares by the time that their tasks took since the last call."""
+    wire.settle(state)      # what waits for a device must not wait where it no longer belongs
+    _weigh(state)
+    n_threads = state.threads.shape[0]
+    for _ in range(_MOST_MOVES):
+        most, least, most_load, least_load, total = 0, 0, -1, 1 << 62, 0
+        for share in range(n_threads):
+            load = _load(state, share)
+            total += load
+            if load > most_load:
+                most, most_load = share, load
+            if load < least_load:
+                least, least_load = share, load
+        if (most_load - least_load) * _TOLERANCE <= total:
+            break
+        place = _best_task(state, most, (most_load - least_load) // 2)
+        if place < 0:
+            break
+        move_task(state, place, most, least)
+    for task in range(state.tasks.shape[0]):
+        state.tasks[task]["load"] = 0
+
+
+@entry
+def deal_tasks(state: State, times: int) -> None:
+    """deal_anew() from outside a run."""
+    for _ in range(times):
+        deal_anew(state)
