@@ -27,6 +27,8 @@ _SHORTEST_LEAVE_S: Final = 0.02
 _LONGEST_LEAVE_S: Final = 2.0
 _MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
 """Counters of THREAD by which helpers are judged."""
+_LONG_AGO: Final = 1 << 20
+"""Events, some tens of milliseconds: what was before counts half."""
 
 
 class Crew:
@@ -68,8 +70,9 @@ class Crew:
         for helper in self._helpers:
             helper.invite(state, self._generation)
         state.threads[0]["dear"] = 0
-        for counter in _MEMORY:     # what was long ago counts less and less
-            state.threads[0][counter] //= 2
+        if state.threads[0]["shared_events"] > _LONG_AGO:
+            for counter in _MEMORY:
+                state.threads[0][counter] //= 2
         code = int(play(state, self._generation, until_ps, windows))
         self._judge(state)
         return code

@@ -39,6 +39,8 @@ _REDEAL = 32
 """Windows after which shares are compared and tasks change hands."""
 _PEEKS = 64
 """Looks at a word before the processor is given away once."""
+_ENOUGH_TO_JUDGE = 1 << 13
+"""Events; a moment's hiccup in fewer says nothing."""
 _STALL = 4
 """A helper that is waited for this many times the window's own work has lost its processor: look whether it pays."""
 u = np.uint32
@@ -156,6 +158,8 @@ def _await(state: State, place: int, word: int) -> None:
 def _is_dear(state: State) -> bool:
     """Whether waiting for helpers eats more than half of what they save: the time for the events that they played."""
     row = state.threads[0]
+    if row["shared_events"] < _ENOUGH_TO_JUDGE:
+        return False
     saved = i64(row["own_ticks"]) * (i64(row["shared_events"]) - i64(row["own_events"]))
     return 2 * i64(row["waited_ticks"]) * i64(row["own_events"]) > saved
 

@@ -137,8 +137,8 @@ def test_helpers_are_dear_when_waiting_eats_more_than_half_of_what_they_save(wai
     """They played as many events as the coordinator in 1,000 ticks, so they saved it 1,000."""
     engine = emulator("permutation", threads=2)
     row = engine.state.threads[0]
-    for field, value in (("own_ticks", 1000), ("waited_ticks", waited_ticks), ("own_events", 500),
-                         ("shared_events", 1000)):
+    for field, value in (("own_ticks", 1000), ("waited_ticks", waited_ticks), ("own_events", 5000),
+                         ("shared_events", 10_000)):
         row[field] = value
     play(engine.state, 1, 0, 1)
     assert bool(row["dear"]) == dear
