@@ -55,10 +55,20 @@ def move_task(state: State, place: int, giver: int, taker: int) -> None:
         place = edge
     moved = state.tasks[task]
     for slot in range(i64(moved["first"]), i64(moved["first"]) + i64(moved["count"])):
-        device = state.devices[i64(state.roster[slot])]
-        device["share"] = taker
-        for port in range(i64(device["first_port"]), i64(device["first_port"]) + i64(device["n_ports"])):
-            state.ports[i64(state.ports[port]["peer"])]["peer_share"] = taker
+        _give_device(state, i64(state.roster[slot]), taker)
+
+
+@kernel
+def _give_device(state: State, device: int, taker: int) -> None:
+    row = state.devices[device]
+    for port in range(i64(row["first_port"]), i64(row["first_port"]) + i64(row["n_ports"])):
+        other = i64(state.ports[port]["peer_share"])
+        peer = i64(state.ports[port]["peer"])
+        if (other == taker) != (other == row["share"]):
+            wire.move_tail(state, port, other == taker)
+            wire.move_tail(state, peer, other == taker)
+        state.ports[peer]["peer_share"] = taker
+    row["share"] = taker
 
 
 @kernel
@@ -105,6 +115,30 @@ def deal_anew(state: State) -> None:
         move_task(state, place, most, least)
     for task in range(state.tasks.shape[0]):
         state.tasks[task]["load"] = 0
+
+
+@kernel
+def _owner(state: State, place: int) -> int:
+    """The share that a place of State.dealt belongs to."""
+    share = 0
+    while place >= i64(state.threads[share]["first"]) + i64(state.threads[share]["count"]):
+        share += 1
+    return share
+
+
+@entry
+def gather(state: State, share: int) -> None:
+    """Give all tasks to one share; to -1: to where they were at first. Between calls of play()."""
+    wire.settle(state)
+    for task in range(state.tasks.shape[0]):
+        place = 0
+        while i64(state.dealt[place]) != task:
+            place += 1
+        giver, taker = _owner(state, place), share
+        if share < 0:
+            taker = i64(state.tasks[task]["home"])
+        if giver != taker:
+            move_task(state, place, giver, taker)
 
 
 @entry

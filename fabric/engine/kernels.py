@@ -35,8 +35,6 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
     packet = row["in_head"]
     while packet != 0:
         following = state.packets[packet]["next"]
-        if packet == row["in_tail"]:
-            following = 0
         pkts += 1
         size_bytes += i64(state.packets[packet]["size"])
         row["lost_pkts"] += 1
@@ -45,7 +43,8 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
         count(state, port, i64(state.packets[packet]["tc"]), _LINK_DOWN, 1, i64(state.packets[packet]["size"]))
         pool.give(state, device, packet)
         packet = u(following)
-    row["in_head"] = row["in_tail"] = 0
+    row["in_head"] = 0
+    wire.forget_tail(state, port)
     calendar.schedule(state, device, index, INFINITY_PS, 0)
     if pkts > 0:
         trace.emit(state, _TRACE, device, now_ps, _DROP, port, 0, _LINK_DOWN, trace.NO_QP, size_bytes, pkts, 0, 0)

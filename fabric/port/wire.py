@@ -3,10 +3,12 @@
 Rules
 1. A frame put on a wire at the end of its serialisation takes effect at the peer `arrival_delay_ps` later (PFC:
    `pause_delay_ps`), both at least the lookahead: nothing appended in a window matters to the peer within it.
-2. So a frame for a device of the same share goes to the receiving port at once (in_head..in_tail), and one for another
-   share into an outbox, which the other share takes over when it begins its next window (deliver). Each share has two
-   sets of outboxes and fills them by turns: while one is read the other is written.
-3. Frames never overtake each other, so only the head of a wire is an event.
+2. So a frame for a device of the same share goes to the receiving port at once, and one for another share into an
+   outbox, which the other share takes over when it begins its next window (deliver). Each share has two sets of
+   outboxes and fills them by turns: while one is read the other is written.
+3. Frames never overtake each other, so only the head of a wire is an event. A wire is a list of frames from the
+   receiving port's in_head on; where it ends, whoever appends knows: within a share the sending port (out_tail), which
+   so need not look at the other device's row, and between shares the receiving one (in_tail).
 """
 
 from __future__ import annotations
@@ -25,15 +27,32 @@ u = np.uint32
 
 
 @hot
-def _hand_over(state: State, device: int, port: int, packet: np.uint32) -> None:
-    """Append a frame to what flies towards `port` of `device`."""
+def _hand_over(state: State, port: int, packet: np.uint32) -> None:
+    """Append a frame to what flies to the peer of `port`, a device of the same share."""
+    row = state.ports[port]
+    if row["out_tail"] == 0:
+        _lead(state, i64(row["peer_node"]), i64(row["peer"]), packet)
+    else:
+        state.packets[row["out_tail"]]["next"] = packet
+    row["out_tail"] = packet
+
+
+@hot
+def _take_in(state: State, device: int, port: int, packet: np.uint32) -> None:
+    """Append a frame that another share sent to what flies towards `port` of `device`."""
     row = state.ports[port]
     if row["in_tail"] == 0:
-        row["in_head"] = packet
-        _expect(state, device, i64(row["index"]), packet)
+        _lead(state, device, port, packet)
     else:
         state.packets[row["in_tail"]]["next"] = packet
     row["in_tail"] = packet
+
+
+@hot
+def _lead(state: State, device: int, port: int, packet: np.uint32) -> None:
+    """A frame flies towards `port` alone."""
+    state.ports[port]["in_head"] = packet
+    _expect(state, device, i64(state.ports[port]["index"]), packet)
 
 
 @kernel
@@ -89,7 +108,7 @@ def append(state: State, device: int, port: int, packet: np.uint32, time_ps: int
     frame["order"] = calendar.next_order(state)
     frame["next"] = 0
     if row["peer_share"] == share:
-        _hand_over(state, i64(row["peer_node"]), i64(row["peer"]), packet)
+        _hand_over(state, port, packet)
     else:
         _send_away(state, i64(share), i64(row["peer_share"]), 2 * i64(row["peer"]), packet)
 
@@ -124,7 +143,7 @@ def deliver(state: State, receiver: int, turn: int) -> None:
             if i64(sent["wire"]) & 1:
                 _hand_over_pause(state, device, port, sent["packet"])
             else:
-                _hand_over(state, device, port, sent["packet"])
+                _take_in(state, device, port, sent["packet"])
 
 
 @kernel
@@ -151,15 +170,36 @@ def pop(state: State, device: int, port: int, source: int) -> np.uint32:
     """Take the frame that has arrived at `port` and schedule the next one."""
     row = state.ports[port]
     packet = row["in_head"]
-    if packet == row["in_tail"]:
-        row["in_head"] = row["in_tail"] = 0
+    head = state.packets[packet]["next"]
+    row["in_head"] = head
+    if head == 0:
+        forget_tail(state, port)
         calendar.schedule(state, device, source, INFINITY_PS, 0)
     else:
-        head = state.packets[packet]["next"]
-        row["in_head"] = head
         prefetch(state.packets, state.packets[head]["next"])
         calendar.schedule(state, device, source, i64(state.packets[head]["time_ps"]), i64(state.packets[head]["order"]))
     return packet
+
+
+@hot
+def forget_tail(state: State, port: int) -> None:
+    """Nothing flies towards `port` any more."""
+    row = state.ports[port]
+    if row["peer_share"] == state.devices[row["node"]]["share"]:
+        state.ports[row["peer"]]["out_tail"] = 0
+    else:
+        row["in_tail"] = 0
+
+
+@kernel
+def move_tail(state: State, sender: int, together: bool) -> None:
+    """Whoever appends to the wire out of `sender` keeps its last frame: the two ends are of one share now, or not."""
+    row = state.ports[sender]
+    far = state.ports[row["peer"]]
+    if together:
+        row["out_tail"], far["in_tail"] = far["in_tail"], 0
+    else:
+        far["in_tail"], row["out_tail"] = row["out_tail"], 0
 
 
 @kernel

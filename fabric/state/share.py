@@ -98,5 +98,6 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
         state.threads[thread]["first"], state.threads[thread]["count"] = first, len(share)
         first += len(share)
         for task in share:
+            state.tasks[task]["home"] = thread
             state.devices["share"][tasks[task]] = thread
     state.ports["peer_share"] = state.devices["share"][state.ports["peer_node"]]

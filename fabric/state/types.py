@@ -101,10 +101,12 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
     ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
     ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
-    ("in_head", U4), ("in_tail", U4),        # frames flying towards this port             writer: its thread (wire)
+    ("in_head", U4),             # first frame flying towards this port                    writer: wire
+    ("out_tail", U4),            # last one sent and not yet there, if the peer is of the same share; else
     ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),     # busy_ps: time spent sending; counters are never reset
     ("rx_bytes", I8), ("rx_pkts", I8),
     ("bit_error_ratio", F8),
+    ("in_tail", U4),             # the receiving port keeps it                             writer: wire, dealing
     ("peer_share", U4),          # thread to whose share the peer's device belongs        writer: dealing
     ("drop_every", I8), ("drop_count", I8),  # fault injection
     ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
@@ -314,6 +316,7 @@ THREAD = _table(  # (n_threads,)  first cache line: a share in a window; second:
     whole_lines=True)
 TASK = _table(  # (n_tasks,) devices that always belong to one share together
     ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, from the start of a cache line
+    ("home", U4),                            # the share that it belongs to at first
     ("load", I8),                            # events since tasks were last dealt          writer: loop, dealing
     whole_lines=True)
 OUTGOING = _table(("wire", U4), ("packet", U4))  # a frame for another share: 2 * receiving port + is_pause, packet row

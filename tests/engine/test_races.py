@@ -14,12 +14,12 @@ from worlds import US, World, parameters, topology
 
 from fabric.engine import edits as e
 from fabric.engine import kernels
+from fabric.engine.dealing import gather
 from fabric.engine.driver import Emulator
 from fabric.engine.edits import Edit
 from fabric.state import pool
 from fabric.state.codes import LINE, Shared, TraceBit
 from fabric.state.jit import is_compiled
-from fabric.state.types import State
 from fabric.topology.assemble import assemble
 from fabric.topology.model import LinkSpec, NodeSpec, Role
 from fabric.validate import conservation
@@ -36,13 +36,6 @@ def emulator(world: World, edits: tuple[Edit, ...] = (), asks: tuple[tuple[int, 
     if params.vxlan is not None:
         params = replace(params, vxlan=replace(params.vxlan, asks=asks))
     return Emulator(fabric, params, edits, record=TraceBit(31), **options)
-
-
-def give_away(state: State, share: int) -> None:
-    """All tasks to one share."""
-    state.threads["count"] = 0
-    state.threads[share]["first"], state.threads[share]["count"] = 0, len(state.dealt)
-    state.devices["share"] = state.ports["peer_share"] = share
 
 
 def test_rows_of_the_store_are_given_out_once_however_refills_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +115,7 @@ def test_rows_of_one_moment_are_logged_in_order_whoever_played_before_an_edit() 
         engine = emulator(TRAFFIC, (e.LinkState(MOMENT_PS, link, up=False),), ((MOMENT_PS, 0, None),), threads=threads)
         engine._crew._helpers = []
         engine.advance(MOMENT_PS)
-        give_away(engine.state, threads - 1)        # a helper plays them
+        gather(engine.state, threads - 1)        # a helper plays them
         engine.advance(MOMENT_PS + US)
         logs.append(engine.drain_events().tolist())
     assert logs[0] == logs[1]
@@ -138,7 +131,7 @@ def test_several_edits_of_one_moment_are_logged_in_their_order_whoever_played_be
                                          for up in (False, True)), threads=threads)
         engine._crew._helpers = []
         engine.advance(MOMENT_PS)
-        give_away(engine.state, threads - 1)
+        gather(engine.state, threads - 1)
         engine.advance(MOMENT_PS + US)
         logs.append(engine.drain_events().tolist())
     assert logs[0] == logs[1]

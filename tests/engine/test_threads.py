@@ -11,7 +11,7 @@ from test_guard import emulator
 
 from fabric.engine import crew
 from fabric.engine.crew import Crew
-from fabric.engine.dealing import deal_tasks
+from fabric.engine.dealing import deal_tasks, gather
 from fabric.engine.loop import play
 from fabric.errors import FabricError
 from fabric.state.atomic import fetch_add, load_acquire, replace_if, store_release
@@ -72,6 +72,21 @@ def test_tasks_change_hands_until_shares_are_even() -> None:
     alone = emulator("permutation")
     alone.advance(10**11)
     assert engine.digest() == alone.digest()
+
+
+def test_tasks_come_back_to_where_they_were_with_everything_that_is_under_way() -> None:
+    alone, together = emulator("all-to-all"), emulator("all-to-all", threads=3)
+    together._crew._helpers = []
+    alone.advance(10**11)
+    first = together.state.devices["share"].copy()
+    for step, share in enumerate((0, -1, 2, 1, -1)):
+        together.advance((step + 1) * 4_000_000)
+        gather(together.state, share)
+        assert_dealt(together.state)
+        assert set(together.state.devices["share"].tolist()) == ({share} if share >= 0 else set(first.tolist()))
+    assert together.state.devices["share"].tolist() == first.tolist()
+    together.advance(10**11)
+    assert together.digest() == alone.digest()
 
 
 def test_who_waited_for_its_processor_counts_as_a_quarter_slower_at_most() -> None:
