@@ -28,6 +28,7 @@ def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any])
     # Rows that are nobody's yet are not worth their bytes.
     used = int(state.shared[Shared.SPARE_PACKET * LINE])
     arrays["packets"] = state.packets[:used].view(np.uint8)
+    del arrays["trace"]     # its rows are `events`
     arrays |= {_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)}
     with temporary.open("wb") as file:
         np.savez(file, **arrays)
@@ -52,7 +53,8 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
-        state = State(**{name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields})
+        state = State(trace=like.trace, **{name: _aligned(arrays[name].view(getattr(like, name).dtype))
+                                           for name in State._fields if name != "trace"})
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
     if facts["kernels"] != source_digest():

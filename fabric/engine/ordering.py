@@ -23,7 +23,11 @@ def in_order(time_ps: NDArray[Any], device: NDArray[Any]) -> NDArray[np.intp]:
     place_bits, device_bits = (n - 1).bit_length(), int(device.max()).bit_length()
     if int(time_ps.max() - earliest).bit_length() + device_bits + place_bits > _BITS:
         return np.lexsort((device, time_ps))
-    keys = ((time_ps - earliest) << device_bits | device) << place_bits
+    keys = time_ps - earliest       # in place from here on: new memory costs as much as the sort
+    keys <<= device_bits
+    keys |= device
+    keys <<= place_bits
     keys |= np.arange(n)
     keys.sort()
-    return keys & (1 << place_bits) - 1
+    keys &= (1 << place_bits) - 1
+    return keys

@@ -37,7 +37,7 @@ from fabric.state.streams import stream_key
 from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
-TRACE_ROWS = 1 << 16
+TRACE_ROWS = 1 << 18
 OUTBOX_ROWS = 1 << 13
 """Frames that a share may send to another within a window."""
 QP_TIMERS = 3
