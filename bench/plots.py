@@ -66,10 +66,11 @@ def _curve(figure: Figure, result: Mapping[str, Any]) -> None:
 
 
 def _threads(figure: Figure, result: Mapping[str, Any]) -> None:
-    figure.set_size_inches(5.5, 3.2)
+    figure.set_size_inches(7, 3.4)
     axes = figure.subplots()
-    for place, busy in enumerate((False, True)):
-        rows = sorted((row for row in result["rows"] if row["busy"] == busy), key=lambda row: int(row["threads"]))
+    for place, (case, busy) in enumerate((("P256", False), ("P256", True), ("P1024", False))):
+        rows = sorted((row for row in result["rows"] if (row["case"], row["busy"]) == (case, busy)),
+                      key=lambda row: int(row["threads"]))
         spots = [place * 3 + number for number in range(len(rows))]
         values = [row["hops_per_s"] / 1e6 for row in rows]
         axes.bar(spots, values, width=0.75, color=ORANGE if busy else BLUE)
@@ -79,10 +80,10 @@ def _threads(figure: Figure, result: Mapping[str, Any]) -> None:
             name = f"{row['threads']} thread{'s' if row['threads'] > 1 else ''}"
             axes.annotate(name, (spot, 0), ha="center", va="top", xytext=(0, -5), textcoords="offset points",
                           annotation_clip=False)
-    axes.set_xticks([0.5, 3.5], ["\nboth cores left alone", "\none core kept busy"])
+    axes.set_xticks([0.5, 3.5, 6.5], ["\nP256", "\nP256, one core\nkept busy", "\nP1024"])
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
-    axes.set(ylabel="million packet-hops a second", title="P256 by threads")
+    axes.set(ylabel="million packet-hops a second", title="Speed by threads")
     axes.margins(y=0.12)
 
 

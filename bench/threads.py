@@ -16,27 +16,29 @@ _RUNS = 3
 
 
 def threads(*, quick: bool = False, repeats: int = 3) -> dict[str, Any]:
-    """P256 four ways, the ways taken in turn so that a drift of the machine meets all of them.
+    """P256 four ways and P1024 two, the ways taken in turn so that a drift of the machine meets all of them.
 
     Raises: FabricError on a single core or where the sources change meanwhile; InvariantError where two threads end in
     another state than one.
     """
     if conditions()["cores"] < 2:
         raise FabricError("two threads cannot be measured on one core", "leave out --only threads")
-    raw = cases.named("P256", quick=quick)
-    found: dict[tuple[int, bool], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, bool, int], list[dict[str, Any]]] = {}
     for _ in range(repeats):
-        for busy in (False, True):
+        for case, busy in (("P256", False), ("P256", True), ("P1024", False)):
+            raw = cases.named(case, quick=quick)
             for count in (1, 2):
-                found.setdefault((count, busy), []).append(_with_neighbour(raw, count, busy=busy))
+                found.setdefault((case, busy, count), []).append(_with_neighbour(raw, count, busy=busy))
     if len({run["source"] for runs in found.values() for run in runs}) > 1:
         raise FabricError("the engine's sources changed while it was measured", "measure a copy that nobody edits")
-    if len({run["digest"] for runs in found.values() for run in runs}) > 1:
-        raise InvariantError("two threads end P256 in another state than one", "please report this with the machine")
-    rows = [{"threads": count, "busy": busy, "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
+    for case in dict.fromkeys(case for case, _, _ in found):
+        if len({run["digest"] for (its, _, _), runs in found.items() if its == case for run in runs}) > 1:
+            raise InvariantError(f"two threads end {case} in another state than one",
+                                 "please report this with the machine")
+    rows = [{"case": case, "threads": count, "busy": busy, "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
              "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
              "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs])}
-            for (count, busy), runs in found.items()]
+            for (case, busy, count), runs in found.items()]
     return {"rows": rows, "digest_equal": True, "repeats": repeats}
 
 
