@@ -1,7 +1,7 @@
 """Initial values of routing between subnets: which subnets share a tenant, and the ways of routed packets.
 
-Subnets are numbered as ADDRESS.vni has them: 0 to n_vnis - 1 are columns of State.segments (layer-2 VNIs, then L3 VNIs, in
-which no host is), and from there on every host on a routed port has one of its own.
+Subnets are numbered as ADDRESS.vni has them: 0 to n_vnis - 1 are columns of State.segments (layer-2 VNIs, then L3 VNIs,
+in which no host is), and from there on every host on a routed port has one of its own.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_
 4. A request for an address of another subnet is for the gateway, which is this leaf (fabric/switch/irb.py): answered
    here, and counted as suppressed.
 
-A flood list names leaves. A copy for one follows the routes to its VTEP's address, where a control plane announces such,
-and ends at the VTEP whatever happened to the hosts behind it. Shortest paths know no VTEPs: there the route to a leaf is
-that to the first host behind it whose cable is up.
+A flood list names leaves. A copy for one follows the routes to its VTEP's address, where a control plane announces
+such, and ends at the VTEP whatever happened to the hosts behind it. Shortest paths know no VTEPs: there the route to a
+leaf is that to the first host behind it whose cable is up.
 """
 
 from __future__ import annotations

@@ -131,11 +131,13 @@ def test_a_leaf_that_crashes_takes_its_prefixes_with_it_and_brings_them_back() -
     assert crash.fib_changes > 0
 
 
-def _dark(node: int, at_ms: int) -> e.HostPortDown:
+def dark(node: int, at_ms: int) -> e.HostPortDown:
+    """A routed port of leaf4 loses carrier."""
     return e.HostPortDown(at_ms * MS, plan().by_name["leaf4"].row, _port(node))
 
 
-def _lit(node: int, at_ms: int) -> e.HostPortUp:
+def lit(node: int, at_ms: int) -> e.HostPortUp:
+    """It has carrier again."""
     return e.HostPortUp(at_ms * MS, plan().by_name["leaf4"].row, _port(node))
 
 
@@ -144,7 +146,7 @@ def _port(node: int) -> int:
 
 
 def test_the_subnet_of_routed_ports_goes_with_the_last_of_them_and_comes_back_with_the_first() -> None:
-    found = run([_dark(9, 100), _dark(10, 400), _lit(10, 1_000)])
+    found = run([dark(9, 100), dark(10, 400), lit(10, 1_000)])
     here = {9: (4,), 10: (4,)}
     for leaf in (1, 2, 3):
         # One port is left in the subnet: others cannot know which. Then the prefix is gone, and then it is back.
@@ -167,12 +169,12 @@ def test_the_subnet_of_routed_ports_goes_with_the_last_of_them_and_comes_back_wi
 def test_both_routed_ports_dark_at_once_take_the_subnet_along_although_each_alone_would_not() -> None:
     late = replace(SLOW, prune_delay_ns=2 * SLOW.carrier_delay_ns)
     for config in (SLOW, late):
-        found = run([_dark(9, 100), _dark(10, 100)], config=config)
+        found = run([dark(9, 100), dark(10, 100)], config=config)
         assert ways(found, 1)[9] == ways(found, 1)[10] == ways(found, 4)[9] == ways(found, 4)[10] == ()
 
 
 def test_a_flap_too_short_for_the_daemon_withdraws_nothing() -> None:
-    found = run([_dark(9, 100), _dark(10, 100), e.HostPortUp(100 * MS + SLOW.carrier_delay_ns // 2,
+    found = run([dark(9, 100), dark(10, 100), e.HostPortUp(100 * MS + SLOW.carrier_delay_ns // 2,
                                                            plan().by_name["leaf4"].row, _port(10))])
     assert sum(event.updates for event in found.convergence) == 0
     assert ways(found, 1)[10] == (4,)
@@ -183,7 +185,7 @@ def test_a_leaf_that_starts_with_dark_routed_ports_announces_them_when_there_is_
     leaf4 = plan().by_name["leaf4"].row
     down, start = ((e.RouterCrash(100 * MS, leaf4, carrier=False), e.RouterBoot(1_000 * MS, leaf4))
                    if crash is e.RouterCrash else (e.DaemonCrash(100 * MS, leaf4), e.DaemonStart(1_000 * MS, leaf4)))
-    found = run([down, _dark(9, 200), _dark(10, 200), start, _lit(9, 7_000)], until_ms=9_000)
+    found = run([down, dark(9, 200), dark(10, 200), start, lit(9, 7_000)], until_ms=9_000)
     assert ways(found, 1, 6_900)[9] == ways(found, 1, 6_900)[10] == ()
     assert ways(found, 4, 6_900)[9] == ways(found, 4, 6_900)[10] == ()
     assert ways(found, 4, 6_900)[0] == (1,)
@@ -192,7 +194,7 @@ def test_a_leaf_that_starts_with_dark_routed_ports_announces_them_when_there_is_
 
 
 def test_views_show_the_subnet_of_routed_ports_while_one_has_light() -> None:
-    found = run([_dark(9, 100), _dark(10, 400)])
+    found = run([dark(9, 100), dark(10, 400)])
     shown = {}
     for at_ms in (50, 300, 900):
         network = found.at(at_ms * MS)

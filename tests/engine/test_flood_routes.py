@@ -1,4 +1,4 @@
-"""Copies of broadcasts with a control plane: they follow the routes to the VTEP's address, whatever hosts are behind it."""
+"""Copies of broadcasts with a control plane: they follow the routes to the VTEP's address, whoever is behind it."""
 
 from __future__ import annotations
 
