@@ -294,8 +294,8 @@ class Switch:
             names = [name for name, row in self._data_port.items() if row == port]
             for name in names:
                 actions += self._overlay(self.vtep.port_down(name, now_ns), now_ns)
-        for tenant, ports in self._routed.items() if self.vtep is not None else ():
-            if port in ports and (up or ports <= self._unlit):
+        for tenant, ports in self._routed.items():
+            if self.vtep is not None and port in ports and (up or ports <= self._unlit):
                 actions += self._overlay(self._connect(self.vtep, tenant, up=up), now_ns)
         return actions
 
