@@ -86,8 +86,8 @@ def _threads(quick: bool) -> Result:
 
 def _threads_table(it: Result) -> Table:
     base = {(row["case"], row["busy"]): row["hops_per_s"] for row in it["rows"] if row["threads"] == 1}
-    rows = [(row["case"], f"{row['threads']}", "kept busy" if row["busy"] else "left alone", millions(row["hops_per_s"]),
-             millions(row["best_hops_per_s"]), f"{row['hops_per_s'] / base[row['case'], row['busy']]:.2f}",
+    rows = [(row["case"], f"{row['threads']}", "kept busy" if row["busy"] else "left alone",
+             millions(row["hops_per_s"]), millions(row["best_hops_per_s"]), f"{row['hops_per_s'] / base[row['case'], row['busy']]:.2f}",
              f"{row['cpu_per_wall_ratio']:.2f}") for row in it["rows"]]
     return Table("Threads", ("case", "threads", "one core", "M hops/s (median, wall)", "best", "times one thread",
                              "CPU s per wall s"), rows, "Digests of all runs are equal.")
@@ -199,7 +199,8 @@ def _bgp_table(it: Result) -> Table:
 
 SECTIONS: Final[Mapping[str, Section]] = {
     **{name: _case(name) for name in cases.NAMES},
-    "threads": Section("P256 with 1 and 2 threads, a core left alone or kept busy; P1024 with both left alone", _threads, _threads_table),
+    "threads": Section("P256 with 1 and 2 threads, a core left alone or kept busy; P1024 with both left alone",
+                       _threads, _threads_table),
     "curve": Section("16 to 4,096 hosts", _curve, _curve_table),
     "profile": Section("P256 by kind of event", _profile, _profile_table),
     "memory": Section("bytes per port, queue pair and packet", _memory, _memory_table),

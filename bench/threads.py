@@ -35,7 +35,8 @@ def threads(*, quick: bool = False, repeats: int = 3) -> dict[str, Any]:
         if len({run["digest"] for (its, _, _), runs in found.items() if its == case for run in runs}) > 1:
             raise InvariantError(f"two threads end {case} in another state than one",
                                  "please report this with the machine")
-    rows = [{"case": case, "threads": count, "busy": busy, "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
+    rows = [{"case": case, "threads": count, "busy": busy,
+             "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
              "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
              "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs])}
             for (case, busy, count), runs in found.items()]

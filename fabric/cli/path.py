@@ -27,9 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                     "                   [--set PATH=VALUE] [--json]")
     parser.description = (
         "With two hosts: every equal-cost path between them, the one that a flow takes, and the numbers that each\n"
-        "switch hashed to choose it. Without: check all routes (black holes, loops, valleys, cyclic buffer\n"
+        "switch hashed to choose it. Without: check all routes to hosts (black holes, loops, valleys, cyclic buffer\n"
         "dependencies), find polarised tiers, and say how evenly the scenario's flows fall; exit 1 on a finding.\n"
-        "Nothing is played.")
+        "Left out of that check: packets between the subnets of a tenant, and copies of broadcasts in VXLAN, which\n"
+        "with routing: bgp follow the routes to VTEPs; whom leaves cannot reach in their tenants says\n"
+        "'fabric evpn check-isolation'. Nothing is played.")
     first = parser.add_argument("words", metavar="SRC DST SOURCE",
                                 help="two hosts, and a scenario file or run directory; or SOURCE alone")
     first.dest = "first"

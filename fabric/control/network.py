@@ -335,6 +335,7 @@ class Network:
     def set_light(self, switch: Switch, port: int, *, up: bool) -> None:
         """Hardware takes a dark port out of its ECMP groups, and a lit one back."""
         (self.dark.discard if up else self.dark.add)((switch.row, port))
+        switch.light(port, up=up)
         self.at(self.now_ns + (0 if up else self.config.prune_delay_ns), self._prune, switch, port)
 
     def _prune(self, switch: Switch, port: int) -> None:

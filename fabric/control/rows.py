@@ -102,7 +102,8 @@ class Rows:
                     self._place(router, self._host_of[place], vtep, port)
             its = self._run.plan.routers[router]
             for on_port in self._run.plan.routed:
-                # Packets for it follow tenant routes (tenant_rows.py). But a flood for its leaf may have it as address.
+                # Packets for it, and copies of broadcasts, follow routes to its leaf's VTEP (tenant_rows.py): what
+                # switches between VTEPs have here only views show.
                 if on_port.router == router or not (its.vnis or its.vrfs):
                     self._place(router, on_port.node, on_port.router, on_port.port)
             return

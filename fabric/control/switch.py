@@ -92,6 +92,13 @@ class Switch:
         self._known: set[tuple[int, str]] | None = None
         self._transit = TransitView(plan) if plan.overlay and not router.vnis and not router.vrfs else None
         self._ways: TenantWays | None = None
+        self._unlit: set[int] = set()
+        """Data-plane ports without light at this very moment, whoever has noticed."""
+        self._routed: dict[str, set[int]] = {}
+        """Tenant -> data-plane ports that share the subnet of its routed ports here."""
+        for host in plan.routed:
+            if host.router == router.row:
+                self._routed.setdefault(host.tenant, set()).add(host.port)
         self._local_networks = {prefix_key(*prefix): ports for prefix, ports in router.host_routes}
         for key, ports in self._local_networks.items():
             self.forwarding.connect(key, ports)
@@ -123,6 +130,8 @@ class Switch:
         # `network` statements put MED 0 into their routes, as FRR does.
         actions += self.speaker.originate(IPV4_UNICAST, keys, Attributes(med=0), now_ns)
         if self.vtep is not None:
+            for tenant in [tenant for tenant, ports in self._routed.items() if ports <= self._unlit]:
+                self._connect(self.vtep, tenant, up=False)
             actions += self._overlay(self.vtep.start(now_ns), now_ns)
             for host, way in self._ways.look_everywhere(self.vtep) if self._ways is not None else ():
                 self._recorder.way(now_ns, self.row, host, way)
@@ -243,10 +252,16 @@ class Switch:
                 if self.forwarding.install(key, ports):
                     self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
 
+    def light(self, port: int, *, up: bool) -> None:
+        """A port gains or loses light: nothing follows before carrier() and host_carrier()."""
+        (self._unlit.discard if up else self._unlit.add)(port)
+
     def carrier(self, port: int, now_ns: int, *, up: bool) -> None:
-        """A port gains or loses light; forwarding follows at once."""
+        """Hardware has noticed that a port gained or lost light; forwarding follows at once."""
         for key in self.forwarding.carrier(port, up=up):
             self._recorder.route(now_ns, self.row, key, self.forwarding.ports(key))
+        for tenant, address in self._ways.at_port(port) if self._ways is not None else ():
+            self._look(tenant, (address,), now_ns)
 
     def survives_dark(self, peer: str) -> bool:
         """Whether a session outlives its cable's light, to end with its hold timer or BFD. As FRR: fast external
@@ -266,7 +281,9 @@ class Switch:
         return actions + (self.speaker.link_up if up else self.speaker.way_lost)(peer, now_ns)
 
     def host_carrier(self, port: int, now_ns: int, *, up: bool) -> list[Action]:
-        """The daemon hears of a port to a host: host routes come and go with it, and so do MACs learned there."""
+        """The daemon hears of a port to a host: host routes come and go with it, and so do MACs learned there, and
+        the subnet of routed ports with the last of them.
+        """
         actions: list[Action] = []
         for key in (key for key, ports in self._local_networks.items() if port in ports):
             if up:
@@ -277,7 +294,15 @@ class Switch:
             names = [name for name, row in self._data_port.items() if row == port]
             for name in names:
                 actions += self._overlay(self.vtep.port_down(name, now_ns), now_ns)
+        for tenant, ports in self._routed.items():
+            if self.vtep is not None and port in ports and (up or ports <= self._unlit):
+                actions += self._overlay(self._connect(self.vtep, tenant, up=up), now_ns)
         return actions
+
+    def _connect(self, vtep: Vtep, tenant: str, *, up: bool) -> list[OverlayAction]:
+        """The subnet of a tenant's routed ports comes or goes."""
+        [vrf] = [vrf for vrf in self.router.vrfs if vrf.name == tenant]
+        return [action for prefix in vrf.prefixes for action in vtep.set_connected(tenant, prefix, up=up)]
 
     def set_policy(self, peer: str | None, direction: str, policy: Policy, now_ns: int) -> list[Action]:
         """Put another policy in force without closing sessions."""
@@ -393,7 +418,7 @@ class Switch:
     def ways(self) -> dict[int, Way]:
         """Host (row in the data plane) -> where packets routed for it go, now; later changes are recorded."""
         if self.router.vrfs and self._ways is None:
-            self._ways = TenantWays(self.plan, self.router)
+            self._ways = TenantWays(self.plan, self.router, self.forwarding.is_dark)
             if self.vtep is not None:
                 for _ in self._ways.look_everywhere(self.vtep):
                     pass

@@ -38,9 +38,10 @@ def tenant_rows(run: ControlRun) -> Iterator[TenantRow]:
         yield TenantRow(change.time_ns, nodes[change.router], change.host, tuple(nodes[vtep] for vtep in change.way))
 
 
-def vtep_rows(run: ControlRun) -> Iterator[VtepRow]:
-    """Routes to VTEPs that route for tenants, at time 0 and later in order of time."""
-    leaf_of = {prefix_key(router.loopback, 32): router.node for router in run.plan.routers if router.vrfs}
+def vtep_rows(run: ControlRun, *, floods: bool = False) -> Iterator[VtepRow]:
+    """Routes to VTEPs that route for tenants, at time 0 and later in order of time; floods: to all others as well."""
+    leaf_of = {prefix_key(router.loopback, 32): router.node for router in run.plan.routers
+               if router.vrfs or (floods and router.vnis)}
     for router, routes in zip(run.plan.routers, run.routes_at_start, strict=True):
         for key, leaf in leaf_of.items():
             ports = routes.get(key, ())

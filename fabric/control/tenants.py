@@ -2,12 +2,13 @@
 
 The answer is VrfTable.lookup's for each address: a host route leads to one VTEP, a prefix to all VTEPs that announce it
 best, and where only the leaf's own subnet matches nobody is known to be there (the leaf would ask by ARP; a packet is
-lost). Only addresses of the plan are followed, since only they appear in the data plane.
+lost). Only addresses of the plan are followed, since only they appear in the data plane. A host on a routed port of the
+leaf is there while that port has carrier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,10 +37,12 @@ class Reach(NamedTuple):
 class TenantWays:
     """Of one leaf: host (NodeId) -> way."""
 
-    def __init__(self, plan: ControlPlan, router: Router) -> None:
+    def __init__(self, plan: ControlPlan, router: Router, is_dark: Callable[[int], bool]) -> None:
+        """`is_dark`: whether a port of the data plane has no carrier."""
         self._row = router.row
         self._by_loopback = plan.by_loopback
-        self._own = {host.node for host in plan.routed if host.router == router.row}
+        self._is_dark = is_dark
+        self._own = {host.node: host for host in plan.routed if host.router == router.row}
         self._tenant_of_vni = {vni.vni: vni.tenant for vni in router.vnis
                                if any(vrf.name == vni.tenant for vrf in router.vrfs)}
         self._nodes: dict[str, dict[str, int]] = {vrf.name: plan.tenant_addresses[vrf.name] for vrf in router.vrfs}
@@ -48,6 +51,10 @@ class TenantWays:
     def tenant_of(self, vni: int) -> str | None:
         """The tenant whose leaf routes for a VNI; None: nobody does."""
         return self._tenant_of_vni.get(vni)
+
+    def at_port(self, port: int) -> Iterator[tuple[str, str]]:
+        """(tenant, address) of hosts on a routed port of this leaf."""
+        return ((host.tenant, host.ip) for host in self._own.values() if host.port == port)
 
     def addresses(self, tenant: str, prefixes: Iterable[str]) -> Iterator[str]:
         """Addresses of a tenant's hosts inside some prefixes."""
@@ -68,7 +75,9 @@ class TenantWays:
             node = nodes.get(address)
             if node is None:
                 continue
-            way = (self._row,) if node in self._own else self._way(vtep, tenant, address)
+            own = self._own.get(node)
+            way = (self._way(vtep, tenant, address) if own is None else
+                   () if self._is_dark(own.port) else (self._row,))
             if way != self.now.get(node, ()):
                 self.now[node] = way
                 yield node, way
@@ -99,7 +108,7 @@ def reach_within(switches: Iterable[Switch]) -> list[Reach]:
     for switch in switches:
         if switch.vtep is None:
             continue
-        ways = TenantWays(switch.plan, switch.router)
+        ways = TenantWays(switch.plan, switch.router, switch.forwarding.is_dark)
         for _ in ways.look_everywhere(switch.vtep):
             pass
         names = {it.node: it.name for it in switch.plan.endpoints} | {it.node: it.name for it in switch.plan.routed}

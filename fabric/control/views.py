@@ -72,13 +72,14 @@ def ip_route_vrf(network: Network, switch: Switch, tenant: str) -> Json:
     if switch.vtep is None:
         raise KeyError(tenant)
     vrf = switch.vtep.vrfs[tenant]
-    its_ports = [it.interface for it in network.plan.routed if it.router == switch.row and it.tenant == tenant]
+    its_ports = [it.interface for it in network.plan.routed if it.router == switch.row and it.tenant == tenant
+                 and (switch.row, it.port) not in network.dark]
     distance = DISTANCE_INTERNAL if network.config.design is Design.IBGP_RR else DISTANCE_EXTERNAL
     found: dict[IPv4Network | IPv6Network, list[Json]] = {}
     for table in vrf.subnets:
         if table.gateway is not None:
             found[table.gateway.network] = [_connected(str(table.gateway.network), tenant, [table.config.bridge_name])]
-    for prefix in vrf.config.prefixes:
+    for prefix in vrf.connected:
         found[ip_network(prefix)] = [_connected(prefix, tenant, its_ports)]
     for prefix in vrf.imports:
         destination = ip_network(prefix)

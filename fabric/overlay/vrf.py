@@ -80,10 +80,15 @@ class VrfTable:
     """Prefix -> routes for it."""
     by_length: dict[tuple[int, int], dict[int, str]] = field(default_factory=dict)
     """(bits of an address, prefix length) -> network as a number -> prefix: for the longest match."""
+    connected: dict[str, None] = field(default_factory=dict)
+    """Those of the configured prefixes that are there: their interfaces have carrier."""
+
+    def __post_init__(self) -> None:
+        self.connected = dict.fromkeys(self.config.prefixes)
 
     def own_routes(self) -> list[tuple[EvpnKey, Announcement]]:
-        """The Type-5 routes of this switch: configured prefixes, and the subnets of its gateways."""
-        prefixes = list(self.config.prefixes)
+        """The Type-5 routes of this switch: configured prefixes that are connected, and the subnets of its gateways."""
+        prefixes = list(self.connected)
         if self.config.advertise_subnets:
             prefixes += [str(table.gateway.network) for table in self.subnets if table.gateway is not None]
         said = Announcement(

@@ -207,6 +207,25 @@ class Vtep:
             learning.forget_mac(table, mac, now_ns, edits, self.config.duplicates)
         return edits.actions()
 
+    def set_connected(self, tenant: str, prefix: str, *, up: bool) -> list[Action]:
+        """A configured prefix of a tenant comes or goes with its interface, and its Type-5 route with it.
+
+        zebra takes the subnet of an interface without carrier out of its table, and bgpd announces what is there.
+        Raises KeyError for no such VRF.
+        """
+        table, edits = self.vrfs[tenant], self._edits()
+        before = dict(table.own_routes())
+        if up:
+            table.connected[prefix] = None
+        else:
+            table.connected.pop(prefix, None)
+        after = dict(table.own_routes())
+        for key in before.keys() - after.keys():
+            edits.withdraw(key)
+        for key in after.keys() - before.keys():
+            edits.announce(key, after[key])
+        return edits.actions()
+
     def set_suppression(self, vni: int, *, on: bool) -> None:
         """Turn ARP/ND suppression of a VNI on or off. Raises KeyError for no such VNI."""
         self.vnis[vni].suppression = on

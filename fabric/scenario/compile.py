@@ -145,8 +145,9 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         control = run_control(script.plan, script.config, script.events, scenario.run.duration // PS_PER_NS,
                               script.seed)
         segments = params.vxlan.segments if params.vxlan is not None else ()
+        floods = params.vxlan is not None and bool(params.vxlan.asks)
         edits = routed_edits(control, routes, faults.edits,
-                             [*overlay_edits(control, fabric, segments), *tenant_edits(control)])
+                             [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)])
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress

@@ -13,15 +13,15 @@ from fabric.ids import NodeId, PortId
 from fabric.units import PS_PER_NS
 
 
-def tenant_edits(run: ControlRun) -> Iterator[Edit]:
+def tenant_edits(run: ControlRun, *, floods: bool) -> Iterator[Edit]:
     """Routes of leaves between subnets, and of all switches to VTEPs: all of time 0, then changes, one edit a moment.
 
-    Nothing where no tenant routes.
+    floods: whether hosts broadcast, and copies need routes to every VTEP. Without, nothing where no tenant routes.
     """
     def moment(row: Any) -> int:  # noqa: ANN401  either kind of row
         return int(row.time_ns)
 
-    for time_ns, tunnels in groupby(vtep_rows(run), moment):
+    for time_ns, tunnels in groupby(vtep_rows(run, floods=floods), moment):
         yield VtepRoutes(time_ns * PS_PER_NS, tuple(
             (NodeId(row.switch), NodeId(row.leaf), tuple(PortId(port) for port in row.ports)) for row in tunnels))
     for time_ns, ways in groupby(tenant_rows(run), moment):

@@ -32,7 +32,7 @@ def fill_overlay(state: t.State, fabric: Fabric, params: EngineParams) -> t.Stat
 
 
 def name_vteps(state: t.State) -> None:
-    """Routes to a VTEP are those to the first host behind it whose cable is up."""
+    """In copies of broadcasts the first host whose cable is up stands for its VTEP (fabric/switch/arp.py)."""
     if state.config[0]["vxlan"]:
         n_hosts = len(state.hosts)
         hosts = np.flatnonzero(state.ports["up"][state.devices["first_port"][:n_hosts]])[::-1]

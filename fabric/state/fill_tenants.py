@@ -18,13 +18,15 @@ from fabric.topology.model import Fabric
 
 def routed_tables(fabric: Fabric, params: EngineParams) -> tuple[int, int, int, int]:
     """(subnets, tenants that route, rows of tenant_fib, rows of vtep_fib); 1 row where a table is never read."""
-    if params.vxlan is None or not params.vxlan.tenants:
+    if params.vxlan is None:
         return 1, 0, 1, 1
     tenants, n_switches = params.vxlan.tenants, len(fabric.switches)
+    tunnels = n_switches * n_switches if params.vxlan.tunnels else 1
+    if not tenants:
+        return 1, 0, 1, tunnels
     if n_switches >= t.ANY_VTEP:
         raise InvariantError(f"{n_switches} switches; a packet names its VTEP in 16 bits")
     subnets = len(params.vxlan.vnis) + sum(len(tenant.routed) for tenant in tenants)
-    tunnels = 1 if all(tenant.by_host for tenant in tenants) else n_switches * n_switches
     return subnets, len(tenants), n_switches * len(fabric.hosts), tunnels
 
 

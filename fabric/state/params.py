@@ -252,11 +252,19 @@ class VxlanParams:
     """ARP requests: (time in ps, NodeId of the asking host, NodeId of the target; None: nobody has that address)."""
     tenants: tuple[TenantParams, ...] = ()
     """Those that route between subnets."""
+    flood_by_host: bool = True
+    """Copies of broadcasts take the route to a host behind the VTEP that they are for. False: they take the routes to
+    the VTEP's address, which dated edits write; there are none before."""
 
     @property
     def vnis(self) -> tuple[int, ...]:
         """VNIs by column of State.segments: layer 2, then layer 3."""
         return tuple(it.vni for it in self.segments) + tuple(it.l3_vni for it in self.tenants)
+
+    @property
+    def tunnels(self) -> bool:
+        """Whether switches need routes to addresses of VTEPs: for broadcasts, or for packets between subnets."""
+        return (bool(self.asks) and not self.flood_by_host) or not all(tenant.by_host for tenant in self.tenants)
 
 
 @dataclass(frozen=True)

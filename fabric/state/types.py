@@ -184,7 +184,7 @@ SWITCH = _table(  # (n_nodes - n_hosts,)
     ("cell_bytes", I8), ("cells_row", U4),
     ("hash_algorithm", U1), ("load_balance", U1), ("mark_at_dequeue", U1), ("is_vtep", U1),
     ("hash_seed", I8), ("flowlet_gap_ps", I8), ("ip", I8),
-    ("first_host", U4),          # a host at this leaf: routes to the VTEP are routes to it
+    ("first_host", U4),          # a host at this leaf: stands for its VTEP in copies of broadcasts
     ("net_copies", I8),          # packets made by replication less packets used up by it    writer: arp
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),

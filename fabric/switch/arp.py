@@ -10,8 +10,9 @@ Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_
 4. A request for an address of another subnet is for the gateway, which is this leaf (fabric/switch/irb.py): answered
    here, and counted as suppressed.
 
-A flood list names leaves; the route to a leaf is the route to a host behind it, or where tenants route, that to its
-VTEP.
+A flood list names leaves. A copy for one follows the routes to its VTEP's address, where a control plane announces
+such, and ends at the VTEP whatever happened to the hosts behind it. Shortest paths know no VTEPs: there the route to a
+leaf is that to the first host behind it whose cable is up.
 """
 
 from __future__ import annotations
@@ -63,6 +64,14 @@ def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arr
 
 
 @kernel
+def _route_to(state: State, device: int, leaf: int, host: int) -> int:
+    """ECMP group towards a leaf (row of State.switches), for which `host` stands in copies; or NO_ROUTE."""
+    if irb.has_tunnels(state):
+        return irb.tunnel(state, device, leaf)
+    return forward.group_of(state, device, host)
+
+
+@kernel
 def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
     """A copy in VXLAN to every VTEP of the flood list."""
     config = state.config[0]
@@ -74,9 +83,7 @@ def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_b
         copy = _copy(state, device, packet)
         state.packets[copy]["dst"] = state.switches[leaf]["first_host"]
         row["bum_sent_pkts"] += 1
-        route = forward.group_of(state, device, i64(state.packets[copy]["dst"]))
-        if config["n_l3"] > 0 and route == NO_ROUTE and state.vtep_fib.shape[0] > 1:
-            route = irb.tunnel(state, device, leaf)     # the host that stands for the leaf is in none of our segments
+        route = _route_to(state, device, leaf, i64(state.packets[copy]["dst"]))
         if route == NO_ROUTE:
             discard(state, device, port, copy, _LOST, now_ps, i64(state.packets[copy]["dst"]), 0, 0)
             continue
@@ -120,11 +127,16 @@ def _ask_gateway(state: State, device: int, port: int, packet: np.uint32, arrive
 
 @kernel
 def handled(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> bool:
-    """Answer or replicate a broadcast; False where it only passes through on its way to a VTEP."""
+    """Answer, replicate or pass on a broadcast; False where it goes on to a VTEP by the route to a host behind it."""
     frame, config = state.packets[packet], state.config[0]
     if i64(frame["flags"]) & _ENCAP:
-        if i64(state.addresses[frame["dst"]]["leaf"]) != device:
-            return False        # the outer destination is the VTEP: whether that host's cable is up is no matter here
+        leaf = i64(state.addresses[frame["dst"]]["leaf"])
+        if leaf != device:      # the outer destination is the VTEP: whether that host's cable is up is no matter here
+            if not irb.has_tunnels(state):
+                return False
+            route = irb.tunnel(state, device, switch_row(state, leaf))
+            irb.send(state, device, port, packet, route, arrived_bytes, now_ps)
+            return True
         if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
             return True

@@ -14,6 +14,7 @@ Rules
 
 The one TTL of a frame counts every switch, as for bridged packets: with the underlay's hops, which RFC 9135 leaves to
 the outer header (docs/decisions/0019). Hashes of the outer header take the VTEP of the host's own leaf as destination.
+Copies of broadcasts follow rule 2 as well (fabric/switch/arp.py).
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ def segment(state: State, device: int, host: int) -> int:
 
 
 @kernel
-def _send(state: State, device: int, port: int, packet: np.uint32, route: int, arrived_bytes: int,
-          now_ps: int) -> None:
+def send(state: State, device: int, port: int, packet: np.uint32, route: int, arrived_bytes: int,
+         now_ps: int) -> None:
+    """Out of a port of an ECMP group; NO_ROUTE: lost."""
     frame = state.packets[packet]
     if route == NO_ROUTE:
         discard(state, device, port, packet, _LOST, now_ps, i64(frame["dst"]), 0, 0)
@@ -74,6 +76,12 @@ def _vtep_of(state: State, packet: np.uint32, way: int) -> int:
 
 
 @kernel
+def has_tunnels(state: State) -> bool:
+    """Whether switches have routes to addresses of VTEPs: only a control plane writes such (rule 5)."""
+    return state.vtep_fib.shape[0] > 1
+
+
+@kernel
 def tunnel(state: State, device: int, far: int) -> int:
     """ECMP group towards the address of the VTEP in row `far`, or NO_ROUTE."""
     n_switches = i64(state.config[0]["n_nodes"]) - i64(state.config[0]["n_hosts"])
@@ -88,18 +96,18 @@ def _route(state: State, device: int, port: int, packet: np.uint32, arrived_byte
     if way == NOWHERE:
         discard(state, device, port, packet, _LOST, now_ps, target, 0, 0)
     elif way == HERE:
-        _send(state, device, port, packet, forward.group_of(state, device, target), arrived_bytes, now_ps)
+        send(state, device, port, packet, forward.group_of(state, device, target), arrived_bytes, now_ps)
     elif way == BY_HOST:
         route = forward.group_of(state, device, target)
         if route != NO_ROUTE and not forward.is_local(state, route):
             _wear(state, device, packet, ANY_VTEP)
-        _send(state, device, port, packet, route, arrived_bytes, now_ps)
+        send(state, device, port, packet, route, arrived_bytes, now_ps)
     else:
         far = _vtep_of(state, packet, way)
         route = tunnel(state, device, far)
         if route != NO_ROUTE:
             _wear(state, device, packet, far)
-        _send(state, device, port, packet, route, arrived_bytes, now_ps)
+        send(state, device, port, packet, route, arrived_bytes, now_ps)
 
 
 @kernel
@@ -125,10 +133,10 @@ def through(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     if far == ANY_VTEP:
         route = forward.group_of(state, device, i64(frame["dst"]))
         if route == NO_ROUTE or not forward.is_local(state, route):
-            _send(state, device, port, packet, route, arrived_bytes, now_ps)
+            send(state, device, port, packet, route, arrived_bytes, now_ps)
             return
     elif far != switch_row(state, device):
-        _send(state, device, port, packet, tunnel(state, device, far), arrived_bytes, now_ps)
+        send(state, device, port, packet, tunnel(state, device, far), arrived_bytes, now_ps)
         return
     kept = vtep.decapsulate(state, packet, segment(state, device, i64(frame["src"])))
     frame["flags"] = i64(frame["flags"]) & ~_ROUTED & 0xFF
@@ -136,7 +144,7 @@ def through(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     if not kept:
         discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
     elif far == ANY_VTEP:
-        _send(state, device, port, packet, route, arrived_bytes, now_ps)
+        send(state, device, port, packet, route, arrived_bytes, now_ps)
     else:
         _route(state, device, port, packet, arrived_bytes, now_ps)
 

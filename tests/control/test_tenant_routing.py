@@ -13,6 +13,7 @@ from fabric.control.plan import ControlPlan, RoutedHosts, Tenant, plan_of
 from fabric.control.run import ControlRun, run_control
 from fabric.control.tenant_rows import tenant_rows, vtep_rows
 from fabric.control.tenants import reach_within
+from fabric.control.views import ip_route_vrf
 from fabric.overlay.evpn_nlri import EVPN, Payload, key_of
 from fabric.overlay.isolation import check_isolation
 from fabric.routing.bgp.policy import Policy
@@ -130,6 +131,80 @@ def test_a_leaf_that_crashes_takes_its_prefixes_with_it_and_brings_them_back() -
     assert crash.fib_changes > 0
 
 
+def dark(node: int, at_ms: int) -> e.HostPortDown:
+    """A routed port of leaf4 loses carrier."""
+    return e.HostPortDown(at_ms * MS, plan().by_name["leaf4"].row, _port(node))
+
+
+def lit(node: int, at_ms: int) -> e.HostPortUp:
+    """It has carrier again."""
+    return e.HostPortUp(at_ms * MS, plan().by_name["leaf4"].row, _port(node))
+
+
+def _port(node: int) -> int:
+    return next(it.port for it in plan().routed if it.node == node)
+
+
+def test_the_subnet_of_routed_ports_goes_with_the_last_of_them_and_comes_back_with_the_first() -> None:
+    found = run([dark(9, 100), dark(10, 400), lit(10, 1_000)])
+    here = {9: (4,), 10: (4,)}
+    for leaf in (1, 2, 3):
+        # One port is left in the subnet: others cannot know which. Then the prefix is gone, and then it is back.
+        assert {host: ways(found, leaf, 300)[host] for host in here} == here
+        assert {host: ways(found, leaf, 900)[host] for host in here} == {9: (), 10: ()}
+        assert {host: ways(found, leaf)[host] for host in here} == here
+    assert (ways(found, 4, 300)[9], ways(found, 4, 300)[10]) == ((), (4,))     # it knows its own ports
+    assert (ways(found, 4)[9], ways(found, 4)[10]) == ((), (4,))
+    [first, last, back] = found.convergence
+    assert (first.updates, first.routers) == (0, {plan().by_name["leaf4"].row})
+    for event in (last, back):
+        assert event.updates > 0
+        assert {plan().by_name[f"leaf{leaf}"].row for leaf in (1, 2, 3)} < event.routers
+    # Carrier, one hop to the spine, one to the leaf, and tables: never sooner than the delays of all of them.
+    config = found.config
+    assert last.convergence_ns is not None
+    assert last.convergence_ns >= config.carrier_delay_ns + 2 * config.update_delay_ns + config.fib_delay_ns
+
+
+def test_both_routed_ports_dark_at_once_take_the_subnet_along_although_each_alone_would_not() -> None:
+    late = replace(SLOW, prune_delay_ns=2 * SLOW.carrier_delay_ns)
+    for config in (SLOW, late):
+        found = run([dark(9, 100), dark(10, 100)], config=config)
+        assert ways(found, 1)[9] == ways(found, 1)[10] == ways(found, 4)[9] == ways(found, 4)[10] == ()
+
+
+def test_a_flap_too_short_for_the_daemon_withdraws_nothing() -> None:
+    found = run([dark(9, 100), dark(10, 100), e.HostPortUp(100 * MS + SLOW.carrier_delay_ns // 2,
+                                                           plan().by_name["leaf4"].row, _port(10))])
+    assert sum(event.updates for event in found.convergence) == 0
+    assert ways(found, 1)[10] == (4,)
+
+
+@pytest.mark.parametrize("crash", [e.RouterCrash, e.DaemonCrash])
+def test_a_leaf_that_starts_with_dark_routed_ports_announces_them_when_there_is_light(crash: type) -> None:
+    leaf4 = plan().by_name["leaf4"].row
+    down, start = ((e.RouterCrash(100 * MS, leaf4, carrier=False), e.RouterBoot(1_000 * MS, leaf4))
+                   if crash is e.RouterCrash else (e.DaemonCrash(100 * MS, leaf4), e.DaemonStart(1_000 * MS, leaf4)))
+    found = run([down, dark(9, 200), dark(10, 200), start, lit(9, 7_000)], until_ms=9_000)
+    assert ways(found, 1, 6_900)[9] == ways(found, 1, 6_900)[10] == ()
+    assert ways(found, 4, 6_900)[9] == ways(found, 4, 6_900)[10] == ()
+    assert ways(found, 4, 6_900)[0] == (1,)
+    assert ways(found, 1)[9] == ways(found, 1)[10] == (4,)
+    assert (ways(found, 4)[9], ways(found, 4)[10]) == ((4,), ())
+
+
+def test_views_show_the_subnet_of_routed_ports_while_one_has_light() -> None:
+    found = run([dark(9, 100), dark(10, 400)])
+    shown = {}
+    for at_ms in (50, 300, 900):
+        network = found.at(at_ms * MS)
+        table = ip_route_vrf(network, next(it for it in network.switches if it.router.name == "leaf4"), "blue")
+        shown[at_ms] = [hop["interfaceName"] for route in table.get("10.64.3.0/24", ()) for hop in route["nexthops"]]
+    assert [len(shown[at_ms]) for at_ms in (50, 300, 900)] == [2, 1, 0]
+    missing = {it.switch: it.missing for it in reach_within(found.at(900 * MS).switches)}
+    assert missing == {f"leaf{leaf}": ("host10", "host11") for leaf in (1, 2, 3, 4)}
+
+
 def test_a_type_5_route_held_back_by_a_route_map_is_no_route_for_anybody() -> None:
     leaf4 = plan().by_name["leaf4"].row
     found = run([e.SetPolicy(100 * MS, leaf4, None, "export", Policy(default_accept=False))])
@@ -163,4 +238,7 @@ def test_without_tenants_that_route_there_are_no_ways() -> None:
     flat = plan_of(fabric, addressing(fabric), SLOW, [Tenant("all", 10_000, tuple(host.id for host in fabric.hosts))])
     found = run_control(flat, SLOW, [], MS)
     assert list(tenant_rows(found)) == list(vtep_rows(found)) == []
+    leaves = {router.node for router in flat.routers if router.vnis}
+    to_all = {(row.switch, row.leaf) for row in vtep_rows(found, floods=True) if row.ports}
+    assert to_all == {(router.node, leaf) for router in flat.routers for leaf in leaves if router.node != leaf}
     assert found.ways == ()

@@ -229,6 +229,46 @@ def test_the_same_state_compiled_and_not() -> None:
     assert done.stdout.strip() == played(_mixed()).digest()
 
 
+def test_a_dark_routed_port_loses_packets_at_the_leaf_that_routes_first_once_its_subnet_is_withdrawn() -> None:
+    """host10 and host11 are the subnet of leaf4 that tenant one has; with one of them the prefix would stay."""
+    down = [{"kind": "link-down", "link": f"{host}:eth0", "at": "100us", "until": "2ms"}
+            for host in ("host10", "host11")]
+    result = compiled(sends((1, 10), size="20MB"), run={"duration": "20ms", "stop": "duration"}, faults=down,
+                      transport={"retransmit_timeout": "500us"})
+    engine = engine_of(result)
+    seen = {}
+    for until_us in (100, 1_000, 1_900, 20_000):
+        engine.advance(until_us * 10**6)
+        drops = engine.snapshot().drops["pkts"].sum(axis=1)
+        seen[until_us] = {(engine.fabric.port_name(port), DropReason(reason).name): int(drops[port, reason])
+                          for port, reason in np.argwhere(drops).tolist()}
+        assert conservation.check(engine.state, engine.fabric, engine.now_ps) == []
+    leaf4 = {place: count for place, count in seen[1_000].items() if place[0].startswith("leaf4")}
+    assert ("leaf1:Ethernet0", "NO_ROUTE") in seen[1_000]
+    # Between carrier lost and prefix withdrawn leaf4 loses them itself; later none gets there, retransmitted or not.
+    assert {place: count for place, count in seen[1_900].items() if place[0].startswith("leaf4")} == leaf4
+    assert any(reason == "NO_ROUTE" for _, reason in leaf4)
+    assert seen[1_900]["leaf1:Ethernet0", "NO_ROUTE"] > seen[1_000]["leaf1:Ethernet0", "NO_ROUTE"]
+    assert engine.finished                      # the prefix is back, and so is what was lost
+    event, back = result.control.convergence if result.control is not None else ()
+    assert event.updates > 0 < back.updates
+    assert event.convergence_ns is not None
+    assert event.convergence_ns < 900_000
+
+
+def test_one_dark_routed_port_of_two_loses_its_packets_at_its_leaf_for_want_of_a_route() -> None:
+    result = compiled(sends((1, 10), (1, 11)), run={"duration": "20ms", "stop": "duration"},
+                      faults=[{"kind": "link-down", "link": "host10:eth0", "at": "1us"}])
+    engine = engine_of(result)
+    engine.advance(50_000_000)
+    before = lost(engine, DropReason.LINK_DOWN)     # until the leaf has taken the port out of its tables
+    engine.advance(result.duration_ps)
+    dropped = engine.snapshot().drops["pkts"][:, :, DropReason.NO_ROUTE].sum(axis=1)
+    assert {engine.fabric.nodes[engine.fabric.ports[port].node].name for port in np.flatnonzero(dropped)} == {"leaf4"}
+    assert lost(engine, DropReason.LINK_DOWN) == before
+    assert engine.state.hosts["goodput_bytes"].tolist()[9:11] == [0, 400_000]
+
+
 @pytest.mark.parametrize("bgp", [True, False])
 def test_a_flood_reaches_a_leaf_whose_first_host_is_in_none_of_the_senders_segments(bgp: bool) -> None:
     """Copies for a leaf are addressed to its first host, which at leaf4 is on a routed port."""
