@@ -87,7 +87,8 @@ def _threads(quick: bool) -> Result:
 def _threads_table(it: Result) -> Table:
     base = {(row["case"], row["busy"]): row["hops_per_s"] for row in it["rows"] if row["threads"] == 1}
     rows = [(row["case"], f"{row['threads']}", "kept busy" if row["busy"] else "left alone",
-             millions(row["hops_per_s"]), millions(row["best_hops_per_s"]), f"{row['hops_per_s'] / base[row['case'], row['busy']]:.2f}",
+             millions(row["hops_per_s"]), millions(row["best_hops_per_s"]),
+             f"{row['hops_per_s'] / base[row['case'], row['busy']]:.2f}",
              f"{row['cpu_per_wall_ratio']:.2f}") for row in it["rows"]]
     return Table("Threads", ("case", "threads", "one core", "M hops/s (median, wall)", "best", "times one thread",
                              "CPU s per wall s"), rows, "Digests of all runs are equal.")
