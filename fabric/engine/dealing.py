@@ -125,7 +125,6 @@ def deal_anew(state: State, horizon_ps: int) -> None:
 
 
 @entry
-def deal_tasks(state: State, times: int) -> None:
-    """deal_anew() from outside a run, where nothing is behind."""
-    for _ in range(times):
-        deal_anew(state, 0)
+def deal_tasks(state: State, horizon_ps: int) -> None:
+    """deal_anew() from outside a run; horizon 0 where nothing is behind."""
+    deal_anew(state, horizon_ps)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pytest
 import worlds
 from worlds import LOSSLESS, US, World
@@ -25,7 +24,7 @@ from fabric.engine.dealing import deal_tasks
 from fabric.engine.driver import Emulator
 from fabric.engine.edits import Edit
 from fabric.state import trace, types
-from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Shared, Stop, TraceBit
+from fabric.state.codes import LINE, Shared, Stop, TraceBit
 from fabric.state.jit import is_compiled
 from fabric.state.params import EngineParams
 from fabric.state.types import State
@@ -115,7 +114,7 @@ def undisturbed(it: Scene, **options: Any) -> Result:  # noqa: ANN401  as Emulat
 
 
 def least_trace_rows(state: State) -> int:
-    """As State.build: the driver leaves half of a region to what an edit logs, which may be twice what an event does."""
+    """As State.build has it: an edit may log twice what an event does, and the driver leaves it half of a region."""
     margin = getattr(trace.margin, "py_func", trace.margin)
     return 8 * max(margin(int(row["n_ports"]), int(row["reserve"])) for row in state.devices)
 
@@ -139,7 +138,7 @@ def deal_at_random(state: State, dice: random.Random) -> None:
     """As if tasks had been hard work that were not."""
     state.tasks["load"] = [dice.randrange(1000) for _ in state.tasks]
     state.threads["played_ticks"] = [dice.randrange(1, 10**6) for _ in state.threads]
-    deal_tasks(state, 1)
+    deal_tasks(state, 0)
 
 
 def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
@@ -152,7 +151,7 @@ def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
         while engine.advance(moment, budget=budget) is Stop.BUDGET:
             if dice.random() < 0.05:
                 shadow.advance(engine.now_ps)
-                assert engine.digest() == shadow.digest(), "a budget ends between two moments, the same for every device"
+                assert engine.digest() == shadow.digest(), "a budget ends at a moment, the same everywhere"
             if dice.random() < 0.3:
                 deal_at_random(engine.state, dice)
             if dice.random() < 0.02:
@@ -197,8 +196,9 @@ def compare(seed: int, folder: Path) -> None:
         assert found.log == alone.log, (seed, threads)
 
 
-def test_the_disturbances_happen(opened: Counter[str], tmp_path: Path) -> None:
-    """Windows are open to helpers, shares are crowded, logs and packet tables are full: else nothing above is tested."""
+@pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
+def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are open to helpers, shares are crowded, logs and packet tables full: else nothing above is tested."""
     stops: Counter[Stop] = Counter()
     world = World(leaves=3, hosts=9, delay_ns=3000, payload=256, kmin_kb=1, pool_kb=60, pfc=False,
                   messages=tuple((host, 7 + host % 5, 60_000, 0, LOSSLESS) for host in range(27)))
@@ -219,7 +219,7 @@ def test_the_disturbances_happen(opened: Counter[str], tmp_path: Path) -> None:
         stops[Stop(code)] += 1
         return code
 
-    engine._crew.play = play
+    monkeypatch.setattr(engine._crew, "play", play)
     for playing in (alone, engine):
         playing.advance(END_PS)
     assert engine.digest() == alone.digest()
@@ -227,7 +227,7 @@ def test_the_disturbances_happen(opened: Counter[str], tmp_path: Path) -> None:
     assert stops[Stop.PACKETS] > 0
     assert stops[Stop.TRACE] > 0
     assert int(engine.state.threads[0]["windows"]) > int(alone.state.threads[0]["windows"])
-    assert opened["windows"] > 0 or not is_compiled()
+    assert opened["windows"] > 0
 
 
 @pytest.mark.parametrize("seed", range(QUICK))
@@ -236,6 +236,6 @@ def test_disturbances_leave_a_run_as_it_is(seed: int, opened: Counter[str], tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1120))
+@pytest.mark.parametrize("seed", range(1000, 1060))
 def test_more_disturbances_leave_a_run_as_it_is(seed: int, opened: Counter[str], tmp_path: Path) -> None:
     compare(seed, tmp_path)
