@@ -16,6 +16,7 @@ from fabric.engine.loop import play
 from fabric.errors import FabricError
 from fabric.state.atomic import fetch_add, load_acquire, replace_if, store_release
 from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Shared, Stop
+from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
 
@@ -193,6 +194,7 @@ def test_helpers_are_dear_when_waiting_eats_more_than_half_of_what_they_save(wai
     assert bool(row["dear"]) == dear
 
 
+@pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
 def test_helpers_end_with_their_emulator() -> None:
     before = set(threading.enumerate())
     engine = emulator("permutation", threads=3)
