@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fabric.errors import FabricError
 from fabric.state.codes import LINE, Shared
 from fabric.state.jit import source_digest
-from fabric.state.types import State, rows
+from fabric.state.types import TRACE, State, rows
 
 _FACTS, _EVENTS = "facts", "events"
 
@@ -53,8 +53,9 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
-        state = State(trace=like.trace, **{name: _aligned(arrays[name].view(getattr(like, name).dtype))
-                                           for name in State._fields if name != "trace"})
+        tables = {name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields
+                  if name != "trace"}
+        state = State(trace=rows(len(tables["threads"]) * int(tables["config"][0]["trace_rows"]), TRACE), **tables)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
     if facts["kernels"] != source_digest():

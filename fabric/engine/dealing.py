@@ -25,12 +25,26 @@ def _load(state: State, share: int) -> int:
 
 
 @kernel
-def _best_task(state: State, share: int, wanted: int) -> int:
-    """Place in State.dealt of a share's task whose events come nearest to `wanted`, and below twice that; or -1."""
+def _is_behind(state: State, task: int, horizon_ps: int) -> bool:
+    """Whether a device of a task was stopped before the horizon, perhaps between two events of one moment."""
+    work = state.tasks[task]
+    for slot in range(i64(work["first"]), i64(work["first"]) + i64(work["count"])):
+        if state.next_ps[slot] < horizon_ps:
+            return True
+    return False
+
+
+@kernel
+def _best_task(state: State, share: int, wanted: int, horizon_ps: int) -> int:
+    """Place in State.dealt of a share's task whose events come nearest to `wanted`, and below twice that; or -1.
+
+    What is behind stays: the log keeps the order of one moment within a share only.
+    """
     row, best, best_off = state.threads[share], -1, wanted
     for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
-        off = abs(i64(state.tasks[i64(state.dealt[index])]["load"]) - wanted)
-        if off < best_off:
+        task = i64(state.dealt[index])
+        off = abs(i64(state.tasks[task]["load"]) - wanted)
+        if off < best_off and not _is_behind(state, task, horizon_ps):
             best, best_off = index, off
     return best
 
@@ -93,8 +107,11 @@ def _weigh(state: State) -> None:
 
 
 @kernel
-def deal_anew(state: State) -> None:
-    """Even out the shares by the time that their tasks took since the last call."""
+def deal_anew(state: State, horizon_ps: int) -> None:
+    """Even out the shares by the time that their tasks took since the last call.
+
+    horizon_ps: where the last window ended; what has events before it was stopped there for want of room.
+    """
     wire.settle(state)      # what waits for a device must not wait where it no longer belongs
     _weigh(state)
     n_threads = state.threads.shape[0]
@@ -109,7 +126,7 @@ def deal_anew(state: State) -> None:
                 least, least_load = share, load
         if (most_load - least_load) * _TOLERANCE <= total:
             break
-        place = _best_task(state, most, (most_load - least_load) // 2)
+        place = _best_task(state, most, (most_load - least_load) // 2, horizon_ps)
         if place < 0:
             break
         move_task(state, place, most, least)
@@ -142,7 +159,6 @@ def gather(state: State, share: int) -> None:
 
 
 @entry
-def deal_tasks(state: State, times: int) -> None:
-    """deal_anew() from outside a run."""
-    for _ in range(times):
-        deal_anew(state)
+def deal_tasks(state: State, horizon_ps: int) -> None:
+    """deal_anew() from outside a run; horizon 0 where nothing is behind."""
+    deal_anew(state, horizon_ps)

@@ -140,6 +140,7 @@ class Emulator:
             wanted = max(_PORTION, _PORTION_PER_PORT * int(row["n_ports"]))
             if int(level_packets(self.state, device, wanted, _PORTION_PER_PORT)) < int(row["reserve"]):
                 self._grow_packets()
+                break       # the others find what they need in the new half
 
     def _grow_packets(self) -> None:
         """Twice the table; devices take what they need of it."""
@@ -248,10 +249,10 @@ class Emulator:
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
         parts, self._events = [*self._events, *self._recorded()], []
-        rows = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, TRACE), *parts], dtype=TRACE)
-        rows = rows.take(in_order(rows["time_ps"], rows["device"]))
+        joined = parts[0] if len(parts) == 1 else _joined(parts)
+        ordered = joined.take(in_order(joined["time_ps"], joined["device"]))
         self.state.threads["trace_count"] = 0
-        return rows
+        return ordered
 
     def digest(self) -> str:
         """SHA-256 over the observable tables."""
@@ -264,7 +265,7 @@ class Emulator:
         self._collect_events()
         checkpoint.write(path, self.state, {"now_ps": self.now_ps, "applied": self._applied, "threads": self._threads,
                                             "sequential": self._sequential},
-                         np.concatenate(self._events, dtype=TRACE) if self._events else np.zeros(0, TRACE))
+                         _joined(self._events))
 
     @classmethod
     def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path,
@@ -291,3 +292,11 @@ class Emulator:
 
 class _Reroute(Edit):
     """Recompute shortest paths after link states changed."""
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """One table of TRACE rows; zeros between their fields, so that equal logs have equal bytes."""
+    joined = np.zeros(sum(map(len, parts)), TRACE)
+    if parts:
+        np.concatenate(parts, out=joined)
+    return joined

@@ -160,8 +160,9 @@ def _is_dear(state: State) -> bool:
     row = state.threads[0]
     if row["shared_events"] < _ENOUGH_TO_JUDGE:
         return False
-    saved = i64(row["own_ticks"]) * (i64(row["shared_events"]) - i64(row["own_events"]))
-    return 2 * i64(row["waited_ticks"]) * i64(row["own_events"]) > saved
+    own_ticks, waited_ticks = 1.0 * i64(row["own_ticks"]), 1.0 * i64(row["waited_ticks"])   # products pass 2**63
+    saved = own_ticks * (i64(row["shared_events"]) - i64(row["own_events"]))
+    return 2 * waited_ticks * i64(row["own_events"]) > saved
 
 
 @kernel
@@ -221,19 +222,22 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
     n_threads, coordinator = state.threads.shape[0], state.threads[0]
     lookahead_ps = i64(state.config[0]["lookahead_ps"])
     store_release(state.shared, _GENERATION, generation)
-    windows, worst, earliest_ps = 0, _NONE, INFINITY_PS
+    windows, worst, earliest_ps, horizon_ps = 0, _NONE, INFINITY_PS, 0
     for share in range(n_threads):
         earliest_ps = min(earliest_ps, _earliest(state, share))
     while worst == _NONE:
         if earliest_ps >= until_ps:
             worst = _IDLE if earliest_ps >= INFINITY_PS else _BOUND
             break
-        if windows >= max_windows:
+        if windows < max_windows:
+            horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
+        elif earliest_ps >= horizon_ps:
             worst = _BUDGET
             break
+        # Otherwise a share was crowded: it catches up, so that a budget ends where it would for any number of threads.
         ticket = generation << _GENERATION_BITS | (i64(coordinator["windows"]) & _WINDOWS) << 1
         for share in range(n_threads):
-            state.shared[_mail(share, _ORDER) + 1] = min(earliest_ps + lookahead_ps, until_ps)
+            state.shared[_mail(share, _ORDER) + 1] = horizon_ps
         is_shared = generation != 0 and coordinator["last_events"] >= _WORTH_SHARING and coordinator["dear"] == 0
         if is_shared:
             _share_window(state, ticket)
@@ -252,7 +256,7 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
         windows += 1
         coordinator["windows"] += 1
         if generation != 0 and windows % _REDEAL == 0 and worst == _NONE:
-            deal_anew(state)
+            deal_anew(state, horizon_ps)
     wire.settle(state)
     if generation != 0 and _is_dear(state):
         coordinator["dear"] = 1

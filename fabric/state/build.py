@@ -38,8 +38,8 @@ from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 18
-OUTBOX_ROWS = 1 << 13
-"""Frames that a share may send to another within a window."""
+OUTBOX_ROWS, OUTBOX_ROWS_PER_PORT = 1 << 13, 16
+"""Frames that a share may send to others within a window, at least, and by the ports of the fabric."""
 QP_TIMERS = 3
 ARP_BYTES = 64
 """An ARP packet is shorter than the smallest Ethernet frame, so it is padded to that (RFC 826; 802.3 clause 4A.4.2)."""
@@ -69,7 +69,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
-    outbox_rows = max(OUTBOX_ROWS, 2 * int(devices["reserve"].max()))
+    outbox_rows = max(OUTBOX_ROWS, OUTBOX_ROWS_PER_PORT * n_ports // threads, 2 * int(devices["reserve"].max()))
     tasks = tasks_of(fabric, threads)
     n_slots = sum(map(slots, tasks))
     state = t.State(
