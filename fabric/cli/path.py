@@ -91,7 +91,7 @@ def _routed(subject: Subject, asked: Asked, args: argparse.Namespace, time_ps: i
     if found is None:
         return None
     prefix = "" if found.tenant.by_host else subject.matched_prefix(found.leaf, asked.dst.id, time_ps)
-    at = subject.at(time_ps, found.changes)
+    at = subject.at(time_ps)
     note = words(subject.fabric, params.host_ip.tolist(), asked, found, prefix)
     return explain_path(at, subject.rates(at), asked, _when(subject, time_ps), ports=args.json, notes=(note,))
 

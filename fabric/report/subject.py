@@ -70,11 +70,10 @@ class Subject:
                 for switch in match_nodes(fabric, spec.switches, fabric.switches, "", "switch", unknown)
                 for host in match_hosts(fabric, spec.hosts, "", unknown)}
 
-    def at(self, time_ps: int, more: Sequence[Change] = ()) -> Forwarding:
-        """All forwarding tables just after that moment, and what `more` changes in them."""
+    def at(self, time_ps: int) -> Forwarding:
+        """All forwarding tables just after that moment."""
         start = Cause.SHORTEST_PATH if self.compiled.control is None else Cause.CONTROL_PLANE
-        return forwarding_at(self.fabric, self.compiled.params, _until(self.timeline, time_ps, more), time_ps,
-                             start)
+        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps, start)
 
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same moment."""
@@ -138,10 +137,6 @@ class Subject:
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""
         return sorted({change.time_ps for change in self.timeline})
-
-
-def _until(timeline: Sequence[Change], time_ps: int, more: Sequence[Change]) -> list[Change]:
-    return [*(change for change in timeline if change.time_ps <= time_ps), *more]
 
 
 def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
