@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric.cli.control_options import tell_beyond
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # numpy, pydantic and rich are loaded when there is something to answer
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
     time_ps = moment(args.at)
     subject = load_subject(Path(words[-1]), args.sets)
+    tell_beyond(subject, time_ps)
     document = _pair(subject, words, args, time_ps) if len(words) == 3 else _everything(subject, args, time_ps)
     if args.json:
         print(json.dumps(to_json(document), indent=2))

@@ -13,6 +13,7 @@ from fabric.control.speakers import link_local
 from fabric.engine.edits import Edit, LinkState
 from fabric.errors import FabricError, InputErrors, Problem, RunDirError, UnitError
 from fabric.faults.spec import RouteSpec
+from fabric.report import files
 from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
 from fabric.report.route_table import NONE, Underlay
@@ -33,6 +34,8 @@ class Subject:
     placed: PlacedScenario
     extra: tuple[Edit, ...] = ()
     """Cables that a run's event log saw change beyond its scenario's faults: an operator's acts in a playbook."""
+    ended_ps: int | None = None
+    """When a run ended; None where the source is a scenario, or its run has no results yet."""
 
     @property
     def scenario(self) -> Scenario:
@@ -134,6 +137,15 @@ class Subject:
                         internal=run.config.design is Design.IBGP_RR, overlay=run.plan.overlay,
                         host_prefix=run.plan.host_prefix)
 
+    def beyond(self, time_ps: int) -> str:
+        """What is to be known of a moment that no packet saw, or will see; '' for others."""
+        end_ps = self.scenario.run.duration if self.ended_ps is None else self.ended_ps
+        if time_ps <= end_ps:
+            return ""
+        what = "run.duration of this scenario" if self.ended_ps is None else "the end of this run"
+        return (f"{format_time_ps(time_ps)} is after {what}, {format_time_ps(end_ps)}: no packet is played then; shown "
+                "is what the scenario's faults and its routing would have made of the fabric")
+
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""
         return sorted({change.time_ps for change in self.timeline})
@@ -162,7 +174,8 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
     if placed.fabric != run.fabric:
         raise RunDirError(f"{source}: its scenario no longer gives the fabric that the run was made on",
                           "a file that the scenario names has changed, or this is another version: run it again")
-    return Subject(placed, _unplanned(run, placed))
+    ended_ps = run.summary["stop"]["time_ns"] * PS_PER_NS if (source / files.SUMMARY).is_file() else None
+    return Subject(placed, _unplanned(run, placed), ended_ps)
 
 
 def _unplanned(run: RunDir, placed: PlacedScenario) -> tuple[Edit, ...]:

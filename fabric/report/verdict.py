@@ -45,8 +45,9 @@ _WHY: Final = {
 _EXPECTED: Final = (DropReason.INJECTED,)
 
 
-def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> list[dict[str, str]]:
-    """[{level, text}], worst level first; within a level in the order of the rules below."""
+def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
+              truth: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, str]]:
+    """[{level, text}], worst level first; within a level in the order of the rules below. truth: records of faults."""
     found = [
         *_messages(metrics, summary),
         *_deadlock(summary),
@@ -58,6 +59,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> li
         *_arp(metrics),
         *convergence.sentences(summary["routing"]),
         *_links(now),
+        *_never_reached(truth, summary["stop"]["time_ns"]),
         *_events(summary),
     ]
     return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
@@ -167,6 +169,17 @@ def _links(now: Snapshot) -> Iterator[Sentence]:
             if fabric.ports[port].peer > port]
     if down:
         yield "warning", f"{_count(len(down), 'link')} down at the end: {_some(down, 3)}"
+
+
+def _never_reached(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:
+    """Faults and repairs that the scenario has after the end: whoever looks for their effect finds none."""
+    begun = [f"{it['kind']} at {format_time_ps(it['start_ns'] * 1000)}" for it in truth if it["start_ns"] >= end_ns]
+    mended = [f"{it['kind']} at {format_time_ps(it['end_ns'] * 1000)}" for it in truth
+              if it["start_ns"] < end_ns <= it["end_ns"] and it["repaired"]]
+    parts = [f"{_count(len(begun), 'fault')} never happened ({_some(begun, 3)})"] if begun else []
+    parts += [f"{_count(len(mended), 'repair')} never came ({_some(mended, 3)})"] if mended else []
+    if parts:
+        yield "note", f"the run ended at {format_time_ps(end_ns * 1000)}, so {' and '.join(parts)}"
 
 
 def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:

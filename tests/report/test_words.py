@@ -6,7 +6,7 @@ import re
 
 from fabric.report.page import _ROUTING, _worst
 from fabric.report.tables import cell
-from fabric.report.verdict import _drops
+from fabric.report.verdict import _drops, _never_reached
 from fabric.state.codes import DropReason
 
 
@@ -32,3 +32,14 @@ def test_a_port_that_lost_in_two_classes_is_named_once_with_both() -> None:
     metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason}, "drops.no_route": 7}
     [text] = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}) if "dropped" in text]
     assert re.search(r"^7 packets dropped at leaf1:Ethernet0 \(classes 0 and 3\), leaf2:Ethernet0 \(no route\)", text)
+
+
+def test_faults_and_repairs_after_the_end_are_said_never_to_have_come() -> None:
+    ms = 10**6
+    crash = {"kind": "switch-crash", "start_ns": ms, "end_ns": 6 * ms, "repaired": True}
+    flap = {"kind": "link-flap", "start_ns": 8 * ms, "end_ns": 9 * ms, "repaired": True}
+    lasting = {"kind": "link-down", "start_ns": ms, "end_ns": 100 * ms, "repaired": False}
+    assert list(_never_reached([crash, flap, lasting], 5_300_000)) == [
+        ("note", ("the run ended at 5.3ms, so 1 fault never happened (link-flap at 8ms) and 1 repair never came "
+                  "(switch-crash at 6ms)"))]
+    assert list(_never_reached([crash, lasting], 7 * ms)) == []
