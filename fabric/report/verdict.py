@@ -42,6 +42,11 @@ _WHY: Final = {
     DropReason.RX_BUFFER: "the receive buffer of a host overflowed",
     DropReason.INJECTED: "a fault of the scenario asked for it",
 }
+_HUNG: Final = {
+    DropReason.NO_ROUTE: "acknowledgements and congestion notifications (data frames there are 'injected')",
+    DropReason.INJECTED: "data frames (acknowledgements and congestion notifications there are 'no route')",
+}
+"""What a switch that hangs loses for which reason: every data frame on arrival, the rest for want of routes."""
 _EXPECTED: Final = (DropReason.INJECTED,)
 
 
@@ -51,7 +56,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
     found = [
         *_messages(metrics, summary),
         *_deadlock(summary),
-        *_drops(metrics, summary),
+        *_drops(metrics, summary, truth),
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
         *_congestion(metrics),
@@ -90,7 +95,9 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield "problem", f"deadlock: these queues wait for each other: {ring}"
 
 
-def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+def _drops(metrics: Metrics, summary: Mapping[str, Any],
+           truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
+    hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
     lossless = int(metrics["drops.lossless"] or 0)
     if lossless:
         yield "problem", f"{_count(lossless, 'packet')} of lossless classes lost for want of buffer"
@@ -106,7 +113,9 @@ def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
         where = f" at {_some(ports, 3)}" if ports else ""
         name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
         level = "note" if reason in _EXPECTED else "warning"
-        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}"
+        stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
+        there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{there}"
 
 
 def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:

@@ -43,3 +43,19 @@ def test_faults_and_repairs_after_the_end_are_said_never_to_have_come() -> None:
         ("note", ("the run ended at 5.3ms, so 1 fault never happened (link-flap at 8ms) and 1 repair never came "
                   "(switch-crash at 6ms)"))]
     assert list(_never_reached([crash, lasting], 7 * ms)) == []
+
+
+def test_what_a_hung_switch_lost_for_two_reasons_is_told_apart() -> None:
+    ports = [{"port": f"{name}:Ethernet0", "class": 3, "reasons": ["no_route", "injected"]}
+             for name in ("spine1", "leaf1")]
+    metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason},
+               "drops.no_route": 7, "drops.injected": 5}
+    hung = {"kind": "switch-crash", "objects": {"switches": ["spine1"], "carrier": "kept"}}
+    dark = {**hung, "objects": {"switches": ["spine1"], "carrier": "lost"}}
+    for truth, clauses in (([hung], 1), ([dark], 0), ([], 0)):
+        told = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}, truth) if "dropped" in text]
+        assert len(told) == 2
+        assert [text.count("; at spine1, which hung, ") for text in told] == [clauses, clauses]
+        if clauses:
+            assert "hung, acknowledgements" in next(text for text in told if text.startswith("7 "))
+            assert "hung, data frames" in next(text for text in told if text.startswith("5 "))
