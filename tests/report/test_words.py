@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 
-from fabric.report.page import _ROUTING, _worst
+import pytest
+
+from fabric.report.page import _ROUTING, _worst, print_summary
 from fabric.report.tables import cell
 from fabric.report.verdict import _drops, _never_reached
 from fabric.state.codes import DropReason
@@ -59,3 +62,19 @@ def test_what_a_hung_switch_lost_for_two_reasons_is_told_apart() -> None:
         if clauses:
             assert "hung, acknowledgements" in next(text for text in told if text.startswith("7 "))
             assert "hung, data frames" in next(text for text in told if text.startswith("5 "))
+
+
+@pytest.mark.parametrize(("reaction_ns", "convergence_ns", "told"), [(100_000, 20_000, True), (20_000, 100_000, False),
+                                                                    (None, 20_000, False)])
+def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
+        reaction_ns: int | None, convergence_ns: int, told: bool) -> None:
+    event = dict.fromkeys(_ROUTING, 0) | {"event": "spine1 lost power", "reaction_ns": reaction_ns,
+                                          "convergence_ns": convergence_ns}
+    nothing: dict[str, object] = {section: {table: [] for table in ("paused_ports", "ports", "queues", "headroom")}
+               for section in ("pfc", "drops", "buffers", "ecn")}
+    summary = {**nothing, "stop": {"reason": "duration", "time_ns": 1}, "watchdog": [], "verdict": [],
+               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event]},
+               "metrics": {"goodput.total": 0, "transport.retransmits": 0, "cnp.sent": 0}}
+    out = io.StringIO()
+    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out)
+    assert ("Reaction: BGP's first" in out.getvalue()) == told
