@@ -14,6 +14,7 @@ from fabric.errors import FabricError, InputErrors, Problem
 if TYPE_CHECKING:  # loaded when there is something to show
     from fabric.control.switch import Switch
     from fabric.report.model import Document
+    from fabric.report.subject import Subject
 
 ROWS: Final = 64
 """Rows of a table on the terminal; `--json` has them all."""
@@ -33,6 +34,13 @@ def add_common(parser: argparse.ArgumentParser, *, source: bool = True, node: bo
                         else "print one JSON object")
 
 
+def tell_beyond(subject: Subject, time_ps: int) -> None:
+    """A word on standard error where --at is a moment that the run does not have."""
+    words = subject.beyond(time_ps)
+    if words:
+        print(f"note: {words}", file=sys.stderr)
+
+
 def chosen(args: argparse.Namespace, source: str) -> tuple[list[Switch], int, str]:
     """(switches asked for, the control plane's clock in ns, when in words). Raises: InputErrors, FabricError."""
     from fabric.report.subject import load_subject, moment, moment_text, node_called  # noqa: PLC0415
@@ -45,6 +53,7 @@ def chosen(args: argparse.Namespace, source: str) -> tuple[list[Switch], int, st
         node = node_called(subject.fabric, args.node, "switch", problems, "--node")
     if problems:
         raise InputErrors("options", problems)
+    tell_beyond(subject, time_ps)
     network = subject.network(time_ps)
     when = f"{subject.scenario.name} {moment_text(time_ps)}"
     silent = [it.router.name for it in network.switches if not it.speaking]

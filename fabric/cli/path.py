@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric.cli.control_options import tell_beyond
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # numpy, pydantic and rich are loaded when there is something to answer
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     time_ps = moment(args.at)
     subject = load_subject(Path(words[-1]), args.sets)
+    tell_beyond(subject, time_ps)
     document = _pair(subject, words, args, time_ps) if len(words) == 3 else _everything(subject, args, time_ps)
     if args.json:
         print(json.dumps(to_json(document), indent=2))
@@ -93,7 +95,7 @@ def _routed(subject: Subject, asked: Asked, args: argparse.Namespace, time_ps: i
     if found is None:
         return None
     prefix = "" if found.tenant.by_host else subject.matched_prefix(found.leaf, asked.dst.id, time_ps)
-    at = subject.at(time_ps, found.changes)
+    at = subject.at(time_ps)
     note = words(subject.fabric, params.host_ip.tolist(), asked, found, prefix)
     return explain_path(at, subject.rates(at), asked, _when(subject, time_ps), ports=args.json, notes=(note,))
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric.cli.control_options import tell_beyond
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # loaded when there is something to show
@@ -50,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     time_ps = moment(args.at)
     subject = load_subject(Path(words[-1]), args.sets)
+    tell_beyond(subject, time_ps)
     problems = list[Problem]()
     switch = node_called(subject.fabric, args.node, "switch", problems, "NODE")
     if switch is None:

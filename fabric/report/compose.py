@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import pauses
+from fabric.report.convergence import CLOCKS
 from fabric.report.evidence import Evidence
 from fabric.report.explain_drops import explain_drops
 from fabric.report.explain_pfc import groups, threshold_table
@@ -307,7 +308,7 @@ def _routing(evidence: Evidence) -> Iterable[Block]:
     left = section["n_events"] - len(section["events"])
     yield Table("routing", "", tuple(Column(key, title, unit) for key, title, unit in units),
                 tuple(tuple(row[key] for key, _, _ in units) for row in section["events"]),
-                f"{left:,} more events" if left else "")
+                CLOCKS + (f" {left:,} more events." if left else ""))
 
 
 def _words(value: object) -> str:

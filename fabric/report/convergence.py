@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # annotations only: reading results must not load the compile
 
 REASONS: Final = (DropReason.LINK_DOWN, DropReason.NO_ROUTE, DropReason.INJECTED, DropReason.TTL)
 """How packets end that routing sent astray, or not yet elsewhere."""
+CLOCKS: Final = ("Reaction: BGP's first, a session lost or a route selected. Convergence: the last change of any "
+                 "forwarding table; a port without light leaves its next-hop groups before BGP reacts.")
+"""What the two times of the table of events count; the one may be longer than the other."""
 MAX_EVENTS: Final = 200
 """Events listed one by one, the churn of endpoints as one of them; the rest are counted."""
 
@@ -163,7 +166,10 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
             lost = f", {row['packets_lost']:,} packets lost" if row["packets_lost"] else ""
             yield ("warning" if lost else "note"), f"{row['event']} at {at}: no route changed by the end{lost}"
             continue
-        took = format_time_ps(row["convergence_ns"] * PS_PER_NS)
+        took = f"in {format_time_ps(row['convergence_ns'] * PS_PER_NS)}" if row["convergence_ns"] else "at once"
+        # Without an UPDATE only ports that gained or lost light, or a daemon's own table, moved: that is not BGP's end.
+        spoke = (f"converged {took}, {row['updates']:,} BGP updates" if row["updates"] else
+                 f"forwarding changed {took}, no BGP update by the end")
         cost = f"{row['packets_lost']:,} packets lost" if row["packets_lost"] else "no packet lost"
         later = row["packets_lost"] - row["packets_lost_converging"]
         cost += f", {later:,} of them after routes had settled on a black hole" if later else ""
@@ -172,4 +178,4 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
             hit = (f"; {row['messages_under_way']:,} messages under way, median slowdown {row['slowdown_p50']:.2f}"
                    f" (worst {row['slowdown_max']:.1f})")
         yield ("warning" if row["packets_lost"] else "note",
-               f"{row['event']} at {at}: converged in {took}, {row['updates']:,} BGP updates, {cost}{hit}")
+               f"{row['event']} at {at}: {spoke}, {cost}{hit}")

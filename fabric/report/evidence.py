@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fabric.errors import RunDirError
 from fabric.ids import NodeId
-from fabric.report import pause_tree
+from fabric.report import endstate, pause_tree
 from fabric.report.rundir import RunDir
-from fabric.state.codes import EventKind
+from fabric.state.codes import EventKind, LoadBalance
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
 from fabric.units import PS_PER_NS
@@ -202,6 +202,11 @@ class Evidence:
             ports |= egress
             frontier = {int(self.fabric.peer_of(port).id) for port in egress} - {dst}
         return frozenset(ports)
+
+    @cached_property
+    def spreads(self) -> bool:
+        """Whether a switch sprays packets or moves flowlets, so that a queue pair has no one path."""
+        return bool((endstate.read(self.run.path, self.fabric).switches["load_balance"] != LoadBalance.ECMP).any())
 
     def unrecorded(self, category: str) -> int:
         """Events of a category that were beyond the log's cap."""

@@ -21,7 +21,7 @@ from fabric.report.pause_tree import PauseSpan
 from fabric.state.codes import DropReason
 from fabric.units import PS_PER_NS, PS_PER_S
 
-_WHY: Final = {
+WHY: Final = {
     DropReason.HEADROOM: "the group's headroom was full",
     DropReason.SHARED_HEADROOM_POOL: "the shared headroom pool was exhausted: enlarge it, or pause earlier",
     DropReason.NO_HEADROOM: "the group is lossless by name but has no headroom: give it an xoff",
@@ -67,7 +67,7 @@ def losses(evidence: Evidence) -> list[Loss]:
             mine = (events["port"] == port) & (events["prio"] == prio) & (events["reason"] == name)
             first = int(np.argmax(mine)) if mine.any() else -1
             first_ns = int(events["time_ps"][first]) // PS_PER_NS if first >= 0 else None
-            why = _WHY[reason] + (_numbers(reason, events, first) if first >= 0 else "")
+            why = WHY[reason] + (_numbers(reason, events, first) if first >= 0 else "")
             if reason is DropReason.HEADROOM:
                 why += "; " + _stopping(evidence, PortId(port), prio)
             found.append(Loss(PortId(port), prio, reason, int(pkts), int(sizes.get((port, prio), 0)), first_ns, why))

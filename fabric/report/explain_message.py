@@ -8,8 +8,9 @@ completion time:
 3. its reaction point allowed less than 95 % of line rate;
 4. none of these: it was sent, queued, or waited for a timer at line rate.
 
-The path is by the routes at the end of the run. Retransmissions and timeouts are counted beside it: what they cost is
-inside the instants above. Queue pairs are shared, so cuts and timeouts are those of its queue pair in its lifetime.
+The path is by the routes at the end of the run. Retransmissions, timeouts and lost packets are counted beside it: what
+they cost is inside the instants above. Queue pairs are shared, so cuts, timeouts and losses are those of its queue pair
+in its lifetime.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from fabric.errors import RunDirError
 from fabric.report.evidence import Evidence
+from fabric.report.message_losses import dark_ports, losses_table, losses_text, lost_packets
 from fabric.report.model import (
     Chart,
     Column,
@@ -51,21 +53,36 @@ def explain_message(evidence: Evidence, name: str) -> Document:
                         "It was never posted: its start time or what it waits for did not come.", (), ())
     start_ns: int = message["start_ns"]
     end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
-    parts = _account(evidence, message, start_ns, end_ns)
+    lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
+    harm = "; ".join(filter(None, [losses_text(evidence, lost), *(
+        dark_ports(evidence, message, end_ns) if message["state"] != "done" else ())]))
+    waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
+    parts = _account(evidence, message, start_ns, end_ns, harm if waited else "")
     total = max(end_ns - start_ns, 1)
     columns = (Column("what", "What held"), Column("time_ns", "Time", Unit.NS),
                Column("share_ratio", "Share", Unit.RATIO), Column("cause", "Cause"))
     rows = tuple((what, time, time / total, cause) for what, time, cause in parts if time)
     table = Table("account", "", columns, rows,
                   "Every instant is counted once, under the first line that held; the lines add up to the whole.")
-    status, verdict = _verdict(message, parts, total)
+    status, verdict = _verdict(message, parts, total, harm)
     sections = [Section("message", "The message", (_facts(evidence, message, start_ns, end_ns),)),
                 Section("time", "Where its time went", (table,))]
+    if lost:
+        sections.append(Section("losses", "Where its packets were lost", (losses_table(evidence, lost),)))
     rate = _rate_chart(evidence, message, start_ns, end_ns)
     if rate is not None:
         sections.append(Section("rate", "Sending rate of its queue pair", (rate,)))
-    path = " → ".join(message["path"]) if message["path"] else "no single path: switches spread its packets"
-    return Document(f"Message {name}", _route(message), status, verdict, (Prose(f"path {path}"),), tuple(sections))
+    return Document(f"Message {name}", _route(message), status, verdict, (Prose(f"path {_path(evidence, message)}"),),
+                    tuple(sections))
+
+
+def _path(evidence: Evidence, message: dict[str, Any]) -> str:
+    if message["path"]:
+        return " → ".join(message["path"])
+    if evidence.spreads:
+        return "no single path: switches spread its packets"
+    return (f"none at the end of the run: a switch on the way to {message['dst']} has no route, or packets go round; "
+            "`fabric path` with --at tells where")
 
 
 def _route(message: dict[str, Any]) -> str:
@@ -90,8 +107,9 @@ def _count(evidence: Evidence, kind: str, qp: int, start_ns: int, end_ns: int) -
     return int(np.count_nonzero(inside & (events["qp"] == qp)))
 
 
-def _account(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int) -> list[tuple[str, int, str]]:
-    """(what, ns, cause) in the order of the docstring."""
+def _account(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int,
+             harm: str) -> list[tuple[str, int, str]]:
+    """(what, ns, cause) in the order of the docstring. harm: losses that a timer ran out for, in words."""
     left = [(start_ns, end_ns)]
     found = []
     for number, port_name in enumerate(message["path"] or ()):
@@ -108,7 +126,7 @@ def _account(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns:
     throttled = _throttled(evidence, message)
     left, taken = subtract(left, throttled)
     found.append(("rate below line rate", taken, "DCQCN: congestion notifications" if taken else ""))
-    found.append(("sending, queued, or waiting for a timer", sum(stop - start for start, stop in left), ""))
+    found.append(("sending, queued, or waiting for a timer", sum(stop - start for start, stop in left), harm))
     return found
 
 
@@ -160,17 +178,21 @@ def _rate_chart(evidence: Evidence, message: dict[str, Any], start_ns: int, end_
                  (Mark(start_ns, "posted"), Mark(end_ns, "done")))
 
 
-def _verdict(message: dict[str, Any], parts: list[tuple[str, int, str]], total: int) -> tuple[Status, str]:
+def _verdict(message: dict[str, Any], parts: list[tuple[str, int, str]], total: int, harm: str) -> tuple[Status, str]:
     what, time, cause = max(parts, key=lambda part: part[1])
     because = f", caused by {cause}" if cause else ""
     most = f"most of its time ({show(time / total, Unit.RATIO)}): {what}{because}"
     if message["state"] == "done":
         slowdown: float = message["slowdown"]
         status = Status.GOOD if slowdown < 2 else Status.WARNING
-        return status, f"Done in {show(message['fct_ns'], Unit.NS)}, {show(slowdown, Unit.TIMES)} its ideal; {most}."
+        cost = f"{harm}; " if harm else ""
+        return status, (f"Done in {show(message['fct_ns'], Unit.NS)}, {show(slowdown, Unit.TIMES)} its ideal; "
+                        f"{cost}{most}.")
+    # Where packets were lost, where the time went is no longer what held it up.
+    why = harm or most
     if message["state"] == "failed":
-        return Status.BAD, f"Failed: its queue pair reached the retry limit; {most}."
-    return Status.BAD, f"Not done after {show(total, Unit.NS)}; {most}."
+        return Status.BAD, f"Failed: its queue pair reached the retry limit; {why}."
+    return Status.BAD, f"Not done after {show(total, Unit.NS)}; {why}."
 
 
 def known_or_error(evidence: Evidence, name: str | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fabric.report.flowpath import (
     ENTROPY_PORTS,
+    Choice,
     Decision,
     FlowPath,
     LinkRates,
@@ -66,7 +67,7 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
         f"{asked.src.name} → {asked.dst.name}", title, status, verdict,
         (*notes, Prose(_flow_text(at, asked, taken)), *words),
         (Section("paths", "Paths", (_path_table(at, paths, taken, shares, ports=ports),)),
-         Section("choice", "How the path was chosen", (_choice_table(at.fabric, taken),)),
+         Section("choice", "How the path was chosen", (_choice_table(at, taken),)),
          *([Section("queue_pairs", "The scenario's queue pairs between the two",
                     (_pair_table(at, asked, paths, ports=ports),))] if len(asked.queue_pairs) > 1 else [])))
 
@@ -171,14 +172,24 @@ def _pair_table(at: Forwarding, asked: Asked, paths: list[Path], *, ports: bool)
                  f"{len(found)} queue pairs on {used} of {len(paths)} paths.")
 
 
-def _choice_table(fabric: Fabric, taken: FlowPath) -> Table:
+def _choice_table(at: Forwarding, taken: FlowPath) -> Table:
     columns = (Column("switch", "Switch"), Column("header", "Header"), Column("hashed", "Addresses and ports hashed"),
                Column("algorithm", "Hash"), Column("seed", "Seed", Unit.TEXT), Column("hash", "Value"),
                Column("members", "Members", Unit.COUNT), Column("member", "Member", Unit.COUNT),
                Column("egress", "Leaves by"))
-    return Table("decisions", "", columns, tuple(_choice(fabric, it) for it in taken.decisions),
+    # A leaf chooses a VTEP first, then the way to it.
+    ordered = [*(((it.hop, 0), _vtep_choice(at, it)) for it in taken.choices),
+               *(((hop, 1), _choice(at.fabric, it)) for hop, it in enumerate(taken.decisions))]
+    return Table("decisions", "", columns, tuple(row for _, row in sorted(ordered, key=lambda pair: pair[0])),
                  "The member is the hash modulo the number of members, counted from 0; with one member nothing is "
                  "hashed.")
+
+
+def _vtep_choice(at: Forwarding, it: Choice) -> tuple[Value, ...]:
+    chosen = it.vteps[it.index]
+    address = ipv4_text(int(at.tables.switch_ip[chosen - at.tables.n_hosts]))
+    return (at.fabric.nodes[it.switch].name, "inner", it.header.text(), "crc32", "0", f"0x{it.hashed:08x}",
+            len(it.vteps), it.index, f"VTEP {address} ({at.fabric.nodes[chosen].name})")
 
 
 def _choice(fabric: Fabric, it: Decision) -> tuple[Value, ...]:

@@ -1,7 +1,8 @@
 """The ways between two hosts: every equal-cost path, the one that a flow takes, and what each switch hashed to choose.
 
 A path is a tuple of egress ports, the sending host's first. With a FIB that is wrong a path may end at a switch without
-a route, or go round; it is listed all the same, with its end.
+a route, or go round; it is listed all the same, with its end. Between subnets of a tenant a leaf chooses a VTEP first,
+then a way to it; the paths are those to all of its VTEPs.
 """
 
 from __future__ import annotations
@@ -78,6 +79,21 @@ class Decision:
     """None where there was one member only: nothing is hashed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A leaf's choice among VTEPs of equal routes, of packets between subnets of a tenant."""
+
+    hop: int
+    """Switches crossed before."""
+    switch: int
+    vteps: tuple[int, ...]
+    """NodeIds, in the order in which the hash counts."""
+    index: int
+    header: Header
+    """The inner one."""
+    hashed: int
+
+
 @dataclass(frozen=True)
 class FlowPath:
     """The one path of a flow."""
@@ -86,6 +102,8 @@ class FlowPath:
     decisions: tuple[Decision, ...]
     entropy_port: int | None
     """Outer UDP source port between VTEPs; None where the flow stays under one leaf or there is no overlay."""
+    choices: tuple[Choice, ...] = ()
+    """Where a leaf had several VTEPs to choose from."""
 
 
 class LinkRates:
@@ -105,31 +123,49 @@ class LinkRates:
 
 
 def all_paths(at: Forwarding, rates: LinkRates, src: Node, dst: Node) -> tuple[list[Path], bool]:
-    """(paths in order of their ports, whether that is all of them), over every NIC port of the source."""
-    found: list[Path] = []
+    """(paths in order of VTEPs and ports, whether that is all of them), over every NIC port of the source."""
+    found: dict[tuple[int, ...], Path] = {}     # two that are lost before they part are one
     for port in src.ports:
-        for path in _paths_from(at, rates, port, dst):
-            if len(found) == MAX_PATHS:
-                return found, False
-            found.append(path)
-    return found, True
+        for path in _paths_from(at, rates, port, dst, routed=_crosses(at, src.id, dst.id)):
+            if len(found) == MAX_PATHS and path.ports not in found:
+                return list(found.values()), False
+            found.setdefault(path.ports, path)
+    return list(found.values()), True
 
 
-def _paths_from(at: Forwarding, rates: LinkRates, first: int, dst: Node) -> Iterator[Path]:
+def _crosses(at: Forwarding, src: int, dst: int) -> bool:
+    tenants = at.tables.tenants
+    return tenants is not None and bool(tenants.crossing(np.array([src]), np.array([dst]))[0])
+
+
+def _paths_from(at: Forwarding, rates: LinkRates, first: int, dst: Node, *, routed: bool) -> Iterator[Path]:
     fabric = at.fabric
-    stack: list[tuple[tuple[int, ...], frozenset[int]]] = [((first,), frozenset())]
+    # Egress ports so far, (switch, VTEP) so far, row of the VTEP whose address the packet wears.
+    stack: list[tuple[tuple[int, ...], frozenset[tuple[int, int]], int]] = [((first,), frozenset(), -1)]
     while stack:
-        ports, seen = stack.pop()
+        ports, seen, far = stack.pop()
         here = fabric.peer_of(ports[-1])
+        if here.id - at.tables.n_hosts == far:      # it looks the host up, as the first leaf did
+            far = -1
         if here.id == dst.id:
             yield make_path(at, rates, ports, End.ARRIVED)
-        elif here.is_host or here.id in seen or len(ports) == MAX_HOPS:
+        elif here.is_host or (here.id, far) in seen or len(ports) == MAX_HOPS:
             yield make_path(at, rates, ports, End.LOOP)
         else:
-            onwards = at.next_ports(here.id, dst.id)
+            onwards = _onwards(at, here.id, dst.id, far, routed=routed)
             if not onwards:
                 yield make_path(at, rates, ports, End.NO_ROUTE)
-            stack += [((*ports, port), seen | {here.id}) for port in reversed(onwards)]
+            stack += [((*ports, port), seen | {(here.id, far)}, vtep) for port, vtep in reversed(onwards)]
+
+
+def _onwards(at: Forwarding, switch: int, dst: int, far: int, *, routed: bool) -> list[tuple[int, int]]:
+    """(egress port, row of the VTEP whose address is worn from there on, -1 for none) of every way on."""
+    tables = at.tables
+    row = switch - tables.n_hosts
+    vteps = tables.tenants.vteps(row, dst, far) if routed and tables.tenants is not None else None
+    if vteps is None or tables.tenants is None:
+        return [(port, -1) for port in at.next_ports(switch, dst)]
+    return [(port, vtep) for vtep in vteps for port in tables.group(int(tables.tenants.vtep_fib[row, vtep]) - 1)]
 
 
 def make_path(at: Forwarding, rates: LinkRates, ports: tuple[int, ...], end: End) -> Path:
@@ -167,8 +203,30 @@ def flow_path(at: Forwarding, rates: LinkRates, flow: Flows) -> FlowPath:
         row = switch - tables.n_hosts
         chose = steps.group[0, hop] >= 0
         decisions.append(Decision(
-            switch, at.next_ports(switch, dst), int(steps.index[0, hop]) if chose else 0,
+            switch, tables.group(int(steps.group[0, hop])) if chose else (port,),
+            int(steps.index[0, hop]) if chose else 0,
             worn if steps.outer[0, hop] else plain, HashAlgorithm(int(tables.hash_algorithm[row])),
             int(tables.hash_seed[row]), int(steps.hashed[0, hop]) if chose else None))
     return FlowPath(make_path(at, rates, ports, End(int(steps.end[0]))), tuple(decisions),
-                    outer_port if bool(steps.outer[0].any()) else None)
+                    outer_port if bool(steps.outer[0].any()) else None,
+                    _choices(at, src, dst, words, plain, ports))
+
+
+def _choices(at: Forwarding, src: int, dst: int, words: int, inner: Header,
+             ports: tuple[int, ...]) -> tuple[Choice, ...]:
+    """VTEPs that leaves on the way chose among; walk() has taken the same ones."""
+    tables = at.tables
+    if tables.tenants is None or not _crosses(at, src, dst):
+        return ()
+    hashed, far = tables.tenants.hashed(src, dst, words), -1
+    found = []
+    for hop, port in enumerate(ports):
+        switch = int(at.fabric.peer_of(port).id)
+        if switch < tables.n_hosts:
+            break
+        vteps = tables.tenants.vteps(switch - tables.n_hosts, dst, far)
+        if vteps is not None and len(vteps) > 1:
+            found.append(Choice(hop, switch, tuple(row + tables.n_hosts for row in vteps), hashed % len(vteps),
+                                inner, hashed))
+        far = vteps[hashed % len(vteps)] if vteps else -1
+    return tuple(found)

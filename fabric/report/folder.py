@@ -113,7 +113,7 @@ class RunFolder:
         routing = None if plan.control is None else routing_section(
             plan.control, now, plan.ideal_ps, losses_over_time(self.path), plan.sampling_ps // PS_PER_NS)
         summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded,
-                            routing)
+                            routing, plan.truth)
         files.write_json(self.path / files.SUMMARY, summary)
         return summary
 

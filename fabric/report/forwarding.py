@@ -78,6 +78,11 @@ class Forwarding:
         """Why nothing arrives by a port; '' where something does."""
         return "cable is down" if port in self.down else "other end loses every frame" if port in self.silent else ""
 
+    def deaf(self, switch: Node) -> bool:
+        """Whether every frame that arrives at a switch is lost: it hangs."""
+        heard = [port for port in switch.ports if port not in self.down]
+        return bool(heard) and all(self.fabric.ports[port].peer in self.silent for port in heard)
+
     def next_ports(self, switch: int, host: int) -> tuple[int, ...]:
         """Egress ports of a switch (NodeId) towards a host; () without a route."""
         return self.tables.members(switch - self.tables.n_hosts, host)

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from fabric.report.convergence import CLOCKS
 from fabric.report.tables import cell, make_console
 from fabric.scenario.expectations import METRICS
 from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
@@ -99,7 +100,10 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
     _expectations(console.print, summary["expectations"])
     _sizes(console.print, summary["messages"]["by_size"])
     if summary.get("routing"):
-        _worst(console.print, "Routing", summary["routing"]["events"][:_ROWS], _ROUTING)
+        events = summary["routing"]["events"][:_ROWS]
+        _worst(console.print, "Routing", events, _ROUTING)
+        if any((row["reaction_ns"] or 0) > (row["convergence_ns"] or 0) for row in events):
+            console.print(Text(CLOCKS, style="dim"))
     for title, keys, units in _WORST:
         rows: Any = summary
         for key in keys:

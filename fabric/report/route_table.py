@@ -149,9 +149,10 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
         status = Status.BAD if holes or dead else Status.GOOD
         verdict = f"{len(rows)} routes" + (f", {holes} hosts without a route" if holes else "")
         verdict += f", next hops by which nothing arrives: {_ports(at, sorted(dead))}" if dead else ""
-        reasons: tuple[Prose, ...] = ()
+        reasons: tuple[Prose, ...] = tuple(_deaf(at, switch))
+        status = Status.BAD if reasons else status
     else:
-        reasons = tuple(_reasons(at, switch, target))
+        reasons = (*_deaf(at, switch), *_reasons(at, switch, target))
         status = max((it.status for it in reasons), key=[Status.NEUTRAL, Status.GOOD, Status.WARNING,
                                                         Status.BAD].index, default=Status.GOOD)
         verdict = f"{target.network}: {target.protocol}, " + (
@@ -159,6 +160,11 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
     return Document(f"Routes of {switch.name}", title, status, f"{verdict}.", reasons,
                     (Section("routes", "Routes", (_table(at, shown, underlay),)),
                      *([Section("control", "Behind it", behind)] if behind else [])))
+
+
+def _deaf(at: Forwarding, switch: Node) -> list[Prose]:
+    text = f"Every frame that arrives at {switch.name} is lost, whatever its routes say: it hangs, or its cables are "
+    return [Prose(text + "cut unnoticed.", Status.BAD)] if at.deaf(switch) else []
 
 
 def _ports(at: Forwarding, ports: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from fabric.control.speakers import link_local
 from fabric.engine.edits import Edit, LinkState
 from fabric.errors import FabricError, InputErrors, Problem, RunDirError, UnitError
 from fabric.faults.spec import RouteSpec
+from fabric.report import files
 from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
 from fabric.report.route_table import NONE, Underlay
@@ -33,6 +34,8 @@ class Subject:
     placed: PlacedScenario
     extra: tuple[Edit, ...] = ()
     """Cables that a run's event log saw change beyond its scenario's faults: an operator's acts in a playbook."""
+    ended_ps: int | None = None
+    """When a run ended; None where the source is a scenario, or its run has no results yet."""
 
     @property
     def scenario(self) -> Scenario:
@@ -70,11 +73,10 @@ class Subject:
                 for switch in match_nodes(fabric, spec.switches, fabric.switches, "", "switch", unknown)
                 for host in match_hosts(fabric, spec.hosts, "", unknown)}
 
-    def at(self, time_ps: int, more: Sequence[Change] = ()) -> Forwarding:
-        """All forwarding tables just after that moment, and what `more` changes in them."""
+    def at(self, time_ps: int) -> Forwarding:
+        """All forwarding tables just after that moment."""
         start = Cause.SHORTEST_PATH if self.compiled.control is None else Cause.CONTROL_PLANE
-        return forwarding_at(self.fabric, self.compiled.params, _until(self.timeline, time_ps, more), time_ps,
-                             start)
+        return forwarding_at(self.fabric, self.compiled.params, self.timeline, time_ps, start)
 
     def rates(self, at: Forwarding) -> LinkRates:
         """Rates of cables at the same moment."""
@@ -135,13 +137,18 @@ class Subject:
                         internal=run.config.design is Design.IBGP_RR, overlay=run.plan.overlay,
                         host_prefix=run.plan.host_prefix)
 
+    def beyond(self, time_ps: int) -> str:
+        """What is to be known of a moment that no packet saw, or will see; '' for others."""
+        end_ps = self.scenario.run.duration if self.ended_ps is None else self.ended_ps
+        if time_ps <= end_ps:
+            return ""
+        what = "run.duration of this scenario" if self.ended_ps is None else "the end of this run"
+        return (f"{format_time_ps(time_ps)} is after {what}, {format_time_ps(end_ps)}: no packet is played then; shown "
+                "is what the scenario's faults and its routing would have made of the fabric")
+
     def moments(self) -> list[int]:
         """When routes or cables change, in ps."""
         return sorted({change.time_ps for change in self.timeline})
-
-
-def _until(timeline: Sequence[Change], time_ps: int, more: Sequence[Change]) -> list[Change]:
-    return [*(change for change in timeline if change.time_ps <= time_ps), *more]
 
 
 def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
@@ -167,7 +174,8 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
     if placed.fabric != run.fabric:
         raise RunDirError(f"{source}: its scenario no longer gives the fabric that the run was made on",
                           "a file that the scenario names has changed, or this is another version: run it again")
-    return Subject(placed, _unplanned(run, placed))
+    ended_ps = run.summary["stop"]["time_ns"] * PS_PER_NS if (source / files.SUMMARY).is_file() else None
+    return Subject(placed, _unplanned(run, placed), ended_ps)
 
 
 def _unplanned(run: RunDir, placed: PlacedScenario) -> tuple[Edit, ...]:

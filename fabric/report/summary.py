@@ -46,6 +46,7 @@ def summarise(
     recorded: Mapping[str, int],
     unrecorded: Mapping[str, int],
     routing: Mapping[str, Any] | None = None,
+    truth: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The content of summary.json.
 
@@ -57,6 +58,7 @@ def summarise(
     ending : Ending                 why the run stopped
     recorded, unrecorded            event rows by category, written and beyond the cap
     routing                         section of the control plane (convergence.py); None with shortest-path routing
+    truth                           records of the scenario's faults, for the verdict
     """
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
     metrics = measures.measure(now, ideal_ps, deadlocks, routing)
@@ -84,7 +86,7 @@ def summarise(
         "deadlock": [_port_class(now, port, c) for port, c in ending.cycle],
         "events": {"recorded": dict(recorded), "unrecorded": dict(unrecorded)},
     }
-    return {"verdict": verdict.sentences(now, metrics, summary), **summary}
+    return {"verdict": verdict.sentences(now, metrics, summary, truth), **summary}
 
 
 def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabric.engine.edits import Edit, TenantRoutes, VtepRoutes
+from fabric.engine.edits import Edit, TenantRoutes
 from fabric.report.explain_path import Asked
 from fabric.report.flowhash import crc32
-from fabric.report.forwarding import Cause, Change
 from fabric.report.model import Prose, Status
 from fabric.state.params import EngineParams, TenantParams
 from fabric.topology.addressing import ipv4_text
@@ -33,8 +32,6 @@ class Crossing:
     """NodeIds of the leaves that the longest prefix leads to; the leaf itself alone: it is delivered there."""
     vtep: int | None
     """The one that this flow takes; None: no route, or without a control plane."""
-    changes: tuple[Change, ...]
-    """What the switches on the way do, beside the routes to hosts."""
 
 
 def crossing(fabric: Fabric, params: EngineParams, edits: Sequence[Edit], time_ps: int,
@@ -45,27 +42,14 @@ def crossing(fabric: Fabric, params: EngineParams, edits: Sequence[Edit], time_p
         return None
     leaf = fabric.peer_of(asked.nic).id
     if tenant.by_host:
-        return Crossing(tenant, leaf, (), None, ())
-    ways: dict[int, tuple[int, ...]] = {}
-    tunnels: dict[tuple[int, int], tuple[int, ...]] = {}
+        return Crossing(tenant, leaf, (), None)
+    vteps: tuple[int, ...] = ()
     for edit in edits:
-        if edit.time_ps > time_ps:
-            continue
-        if isinstance(edit, TenantRoutes):
-            ways |= {switch: vteps for switch, host, vteps in edit.routes if host == asked.dst.id}
-        elif isinstance(edit, VtepRoutes):
-            tunnels |= {(switch, far): ports for switch, far, ports in edit.routes}
-    vteps = ways.get(leaf, ())
+        if isinstance(edit, TenantRoutes) and edit.time_ps <= time_ps:
+            vteps = next((to for switch, host, to in edit.routes if (switch, host) == (leaf, asked.dst.id)), vteps)
     if vteps == (leaf,):
-        return Crossing(tenant, leaf, vteps, leaf, ())
-    vtep = _chosen(params, asked, vteps) if vteps else None
-    routes: list[tuple[int, int, tuple[int, ...]]] = [
-        (switch.id, int(asked.dst.id), tunnels.get((switch.id, vtep), ()) if vtep is not None else ())
-        for switch in fabric.switches if switch.id != vtep]
-    if vtep is not None and ways.get(vtep, ()) != (vtep,):      # it has to route it once more, and cannot deliver it
-        further = ways.get(vtep, ())
-        routes.append((vtep, int(asked.dst.id), tunnels.get((vtep, further[0]), ()) if further else ()))
-    return Crossing(tenant, leaf, vteps, vtep, (Change(time_ps, Cause.CONTROL_PLANE, routes=tuple(routes)),))
+        return Crossing(tenant, leaf, vteps, leaf)
+    return Crossing(tenant, leaf, vteps, _chosen(params, asked, vteps) if vteps else None)
 
 
 def words(fabric: Fabric, loopback: Sequence[int], asked: Asked, found: Crossing,

@@ -59,6 +59,24 @@ class TenantTables:
         return np.where(now < 0, local, self.vtep_fib[row, np.maximum(now, 0)] - 1), now
 
 
+    def hashed(self, src: int, dst: int, words: int) -> int:
+        """What chooses among equal VTEPs: CRC-32 of the inner header, with seed 0."""
+        source, target, ports, seed = (np.array([value], np.int64)
+                                       for value in (self.host_ip[src], self.host_ip[dst], words, 0))
+        return int(crc32(source, target, ports, seed)[0])
+
+    def vteps(self, row: int, dst: int, far: int) -> tuple[int, ...] | None:
+        """Rows of the leaves among whose VTEPs a switch chooses for a packet that wears the address of `far` (-1: of
+        none); None where it delivers the packet, or sends it on by its route to the host; () without a route.
+        """
+        if far not in (-1, row):
+            return (far,)
+        way = int(self.fib[row, dst])
+        if way == NOWHERE:
+            return ()
+        return None if way in (HERE, BY_HOST) else tuple(self.ways[way + 1 : way + 1 + int(self.ways[way])].tolist())
+
+
 def membership(params: EngineParams) -> tuple[Ints, Ints]:
     """(tenant, subnet) of every host, as TenantTables has them."""
     n_hosts = len(params.hosts)

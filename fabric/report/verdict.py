@@ -42,15 +42,21 @@ _WHY: Final = {
     DropReason.RX_BUFFER: "the receive buffer of a host overflowed",
     DropReason.INJECTED: "a fault of the scenario asked for it",
 }
+_HUNG: Final = {
+    DropReason.NO_ROUTE: "acknowledgements and congestion notifications (data frames there are 'injected')",
+    DropReason.INJECTED: "data frames (acknowledgements and congestion notifications there are 'no route')",
+}
+"""What a switch that hangs loses for which reason: every data frame on arrival, the rest for want of routes."""
 _EXPECTED: Final = (DropReason.INJECTED,)
 
 
-def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> list[dict[str, str]]:
-    """[{level, text}], worst level first; within a level in the order of the rules below."""
+def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
+              truth: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, str]]:
+    """[{level, text}], worst level first; within a level in the order of the rules below. truth: records of faults."""
     found = [
         *_messages(metrics, summary),
         *_deadlock(summary),
-        *_drops(metrics, summary),
+        *_drops(metrics, summary, truth),
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
         *_congestion(metrics),
@@ -58,6 +64,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> li
         *_arp(metrics),
         *convergence.sentences(summary["routing"]),
         *_links(now),
+        *_never_reached(truth, summary["stop"]["time_ns"]),
         *_events(summary),
     ]
     return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
@@ -88,7 +95,9 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield "problem", f"deadlock: these queues wait for each other: {ring}"
 
 
-def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+def _drops(metrics: Metrics, summary: Mapping[str, Any],
+           truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
+    hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
     lossless = int(metrics["drops.lossless"] or 0)
     if lossless:
         yield "problem", f"{_count(lossless, 'packet')} of lossless classes lost for want of buffer"
@@ -104,7 +113,9 @@ def _drops(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
         where = f" at {_some(ports, 3)}" if ports else ""
         name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
         level = "note" if reason in _EXPECTED else "warning"
-        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}"
+        stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
+        there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{there}"
 
 
 def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -167,6 +178,17 @@ def _links(now: Snapshot) -> Iterator[Sentence]:
             if fabric.ports[port].peer > port]
     if down:
         yield "warning", f"{_count(len(down), 'link')} down at the end: {_some(down, 3)}"
+
+
+def _never_reached(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:
+    """Faults and repairs that the scenario has after the end: whoever looks for their effect finds none."""
+    begun = [f"{it['kind']} at {format_time_ps(it['start_ns'] * 1000)}" for it in truth if it["start_ns"] >= end_ns]
+    mended = [f"{it['kind']} at {format_time_ps(it['end_ns'] * 1000)}" for it in truth
+              if it["start_ns"] < end_ns <= it["end_ns"] and it["repaired"]]
+    parts = [f"{_count(len(begun), 'fault')} never happened ({_some(begun, 3)})"] if begun else []
+    parts += [f"{_count(len(mended), 'repair')} never came ({_some(mended, 3)})"] if mended else []
+    if parts:
+        yield "note", f"the run ended at {format_time_ps(end_ns * 1000)}, so {' and '.join(parts)}"
 
 
 def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:

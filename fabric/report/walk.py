@@ -70,7 +70,10 @@ class Tables:
 
     def members(self, switch: int, host: int) -> tuple[int, ...]:
         """Egress ports of a switch (row) towards a host; () without a route."""
-        group = int(self.fib[switch, host]) - 1
+        return self.group(int(self.fib[switch, host]) - 1)
+
+    def group(self, group: int) -> tuple[int, ...]:
+        """Egress ports of a group; () for none (-1)."""
         if group < 0:
             return ()
         first = int(self.group_first[group])

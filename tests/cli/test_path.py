@@ -184,3 +184,17 @@ def test_cables_that_an_operator_shut_during_a_run_are_known_from_its_event_log(
     _, found = answer(capsys, "host1", "host5", str(out), "--at", "300us")
     assert [path["state"] for path in found["paths"]["paths"] if path["state"] != "up"] == [
         "leaf1:Ethernet16: cable is down"]
+
+
+def test_a_moment_after_the_end_is_shown_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    faults = ("--set", "faults=[{kind: link-down, link: leaf1--spine1, at: 900us}]")
+    out = str(tmp_path / "run")
+    assert main(["run", FAILURE, "--out", out, "--quiet", "--set", "expectations=[]", *faults, "--until", "100us"]) < 2
+    assert "so 1 fault never happened (link-down at 900us)" in " ".join(capsys.readouterr().out.split())
+    for words, note in ((["path", "host1", "host9", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
+                        (["route", "leaf1", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
+                        (["route", "leaf1", FAILURE, "--at", "10s", "--json"], "10s is after run.duration"),
+                        (["route", "leaf1", out, "--at", "100us"], ""), (["route", "leaf1", FAILURE], "")):
+        assert main(words) == 0
+        said = capsys.readouterr().err
+        assert (note in said) if note else not said

@@ -86,3 +86,13 @@ def test_wrong_words_name_the_nearest_right_one(capsys: pytest.CaptureFixture[st
     assert problems(capsys, "leaf1", "hst9", FAILURE) == [("PREFIX", "did you mean 'host9'?")]
     assert problems(capsys, "leaf1", "192.0.2.1", FAILURE)[0][0] == "PREFIX"
     assert problems(capsys, "leaf1")[0][0] == "SOURCE"
+
+
+def test_a_switch_that_hangs_is_said_to_lose_every_frame(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = str(Path(__file__).parents[2] / "scenarios" / "bgp-spine-failure.yml")
+    for words in (["spine1"], ["spine1", "host9"]):
+        for at, lost in (("500us", False), ("2ms", True)):
+            assert main(["route", *words, scenario, "--at", at]) == 0
+            assert ("Every frame that arrives at spine1 is lost" in capsys.readouterr().out) == lost
+    assert main(["route", "leaf1", scenario, "--at", "2ms"]) == 0
+    assert "Every frame" not in capsys.readouterr().out

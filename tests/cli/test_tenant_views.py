@@ -122,3 +122,24 @@ def test_within_a_segment_nothing_is_routed_and_between_tenants_there_is_no_path
     assert "Routed" not in text(capsys, "path", "host1", "host9", SCENARIO)
     assert "No path: host1 is in training (VNI 10010), host4 in other" in text(capsys, "path", "host1", "host4",
                                                                                SCENARIO)
+
+
+def test_a_subnet_behind_two_vteps_has_the_paths_to_both_and_the_hash_that_chose(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    # Between the two gratuitous ARPs of a host that moved nobody has its host route: two leaves announce its subnet.
+    moved = ("--set", "faults=[{kind: mac-move, host: host1, to: leaf2, at: 1ms}]", "--set", "bgp.learn_delay=100us",
+             "--set", "expectations=[]", "--at", "3ms")
+    vteps = {}
+    for port in ("50001", "50000"):
+        _, found = answer(capsys, "path", "host13", "host1", SCENARIO, *moved, "--sport", port)
+        paths = found["paths"]["paths"]
+        assert {row["path"].rpartition(" → ")[2] for row in paths} == {"leaf1", "leaf2", "leaf3"}
+        assert sum(row["source_ports"] for row in paths) == 16_384
+        first = found["choice"]["decisions"][0]
+        assert (first["switch"], first["header"], first["members"]) == ("leaf4", "inner", 3)
+        assert first["hashed"].startswith(f"10.64.3.2:{port} ")
+        assert int(first["hash"], 16) % 3 == first["member"]
+        [taken] = [row for row in paths if row["taken"]]
+        assert taken["path"].endswith(first["egress"].partition("(")[2].rstrip(")"))
+        vteps[port] = first["egress"]
+    assert len(set(vteps.values())) == 2

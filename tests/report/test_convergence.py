@@ -70,6 +70,14 @@ def test_an_event_that_cost_nothing_is_a_note_and_a_black_hole_is_named() -> Non
     assert "no route changed" in text
 
 
+def test_forwarding_that_changed_without_bgp_is_not_said_to_have_converged() -> None:
+    [(_, text)] = convergence.sentences({"events": [row(convergence_ns=0)], "alarms": []})
+    assert "converged at once, 12 BGP updates" in text
+    [(_, text)] = convergence.sentences({"events": [row(convergence_ns=0, updates=0, packets_lost=9)], "alarms": []})
+    assert "forwarding changed at once, no BGP update by the end, 9 packets lost" in text
+    assert "converged" not in text
+
+
 def test_metrics_speak_of_the_whole_run_and_are_absent_without_a_control_plane() -> None:
     section = {"events": [row(), row(convergence_ns=None, packets_lost_converging=4)], "n_events": 2, "updates": 24,
                "sessions_lost": 8}

@@ -140,6 +140,39 @@ def test_too_little_headroom_is_attributed_with_the_time_the_peer_took(tmp_path:
     assert explain_drops(evidence).status is Status.BAD
 
 
+def test_a_message_into_a_black_hole_failed_for_its_losses_and_has_no_path(tmp_path: Path) -> None:
+    evidence = played(
+        tmp_path, transport={"cc": "none", "retransmit_timeout": "50us"},
+        workload=[{"kind": "messages", "messages": [{"id": "lost", "src": "host5", "dst": "host1", "size": "1MB"},
+                                                    {"id": "fine", "src": "host6", "dst": "host2", "size": "1MB"}]}],
+        faults=[{"kind": "route", "switches": ["leaf2"], "hosts": ["host1"], "via": [], "at": "20us"}])
+    document = explain_message(evidence, "lost")
+    lost = sum(loss.pkts for loss in losses(evidence))
+    assert lost > 8
+    assert document.verdict == ("Failed: its queue pair reached the retry limit; "
+                                f"{lost:,} of its packets lost at leaf2 (no_route).")
+    assert document.reasons[0].text.startswith("path none at the end of the run: a switch on the way to host1 has no")
+    [row] = to_json(document)["losses"]["losses"]
+    assert (row["device"], row["reason"], row["pkts"]) == ("leaf2", "no_route", lost)
+    assert 20_000 <= row["first_ns"] <= row["last_ns"] <= evidence.end_ns
+    fine = explain_message(evidence, "fine")
+    assert "lost" not in fine.verdict
+    assert "losses" not in to_json(fine)
+
+
+def test_a_message_that_switches_spread_is_said_to_have_no_single_path(tmp_path: Path) -> None:
+    evidence = played(tmp_path, workload=incast(2, "64KB"), switches={"asic": "trident3", "load_balancing": "spray"})
+    assert explain_message(evidence, "incast/0").reasons[0].text == ("path no single path: switches spread its "
+                                                                     "packets")
+
+
+def test_a_host_without_light_is_named_where_its_message_ended_undone(tmp_path: Path) -> None:
+    evidence = played(tmp_path, workload=incast(1, "4MB"), transport={"cc": "none", "retransmit_timeout": "50us"},
+                      faults=[{"kind": "link-down", "link": "leaf2--host5", "at": "30us"}],
+                      run={"duration": "2ms", "seed": 1, "reroute_delay": "10us"})
+    assert "host5:eth0 dark since 30us" in explain_message(evidence, "incast/0").verdict
+
+
 def test_the_report_of_a_run_is_one_page_with_every_section(crowded: Evidence) -> None:
     page = to_html(compose(crowded))
     for section in ("overview", "pauses", "curves", "messages", "about"):

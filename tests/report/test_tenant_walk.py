@@ -12,6 +12,7 @@ import pytest
 from fabric.engine.driver import Emulator
 from fabric.engine.edits import TenantRoutes
 from fabric.ids import NodeId
+from fabric.report.flowpath import LinkRates, all_paths, many_flows
 from fabric.report.forwarding import Cause, changes, forwarding_at
 from fabric.report.paths import message_paths, tables_of
 from fabric.report.walk import End, walk
@@ -99,3 +100,23 @@ def test_a_flow_without_a_route_ends_at_the_leaf_that_routes() -> None:
     found = walk(at.tables, at.queue_pairs())
     assert found.end.tolist() == [End.ARRIVED, End.NO_ROUTE, *[End.ARRIVED] * 5]
     assert int((found.egress[1] >= 0).sum()) == 1
+
+
+@pytest.mark.parametrize(("leaf4", "leaf2"), [((LEAF2,), (LEAF1,)), ((LEAF1, LEAF2), (LEAF1,)), ((LEAF2,), ()),
+                                              ((LEAF1, LEAF2), (LEAF4,))])
+def test_every_flow_takes_one_of_the_paths_that_are_listed(leaf4: tuple[NodeId, ...],
+                                                           leaf2: tuple[NodeId, ...]) -> None:
+    result = compiled(bgp=True)
+    changed = TenantRoutes(1, ((LEAF4, NodeId(0), leaf4), (LEAF2, NodeId(0), leaf2)))
+    at = forwarding_at(result.fabric, result.params, changes((*result.edits, changed), None), 2, Cause.CONTROL_PLANE)
+    src, dst = result.fabric.by_name["host7"], result.fabric.by_name["host1"]
+    paths, whole = all_paths(at, LinkRates(at, result.edits), src, dst)
+    assert whole
+    found = walk(at.tables, many_flows(at, src, dst, range(50_000, 52_000), 4791, src.first_port))
+    taken = {(tuple(port for port in row if port >= 0), end)
+             for row, end in zip(found.egress.tolist(), found.end.tolist(), strict=True)}
+    # A circle of leaves is walked to the last hop, and listed to where it closes.
+    listed = {(path.ports, path.end) for path in paths}
+    assert {it for it in taken if it[1] != End.LOOP} == {it for it in listed if it[1] != End.LOOP}
+    for ports, end in taken:
+        assert any(ports[: len(path)] == path for path, how in listed if how == end)

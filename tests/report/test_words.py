@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 
-from fabric.report.page import _ROUTING, _worst
+import pytest
+
+from fabric.report.page import _ROUTING, _worst, print_summary
 from fabric.report.tables import cell
-from fabric.report.verdict import _drops
+from fabric.report.verdict import _drops, _never_reached
 from fabric.state.codes import DropReason
 
 
@@ -32,3 +35,46 @@ def test_a_port_that_lost_in_two_classes_is_named_once_with_both() -> None:
     metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason}, "drops.no_route": 7}
     [text] = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}) if "dropped" in text]
     assert re.search(r"^7 packets dropped at leaf1:Ethernet0 \(classes 0 and 3\), leaf2:Ethernet0 \(no route\)", text)
+
+
+def test_faults_and_repairs_after_the_end_are_said_never_to_have_come() -> None:
+    ms = 10**6
+    crash = {"kind": "switch-crash", "start_ns": ms, "end_ns": 6 * ms, "repaired": True}
+    flap = {"kind": "link-flap", "start_ns": 8 * ms, "end_ns": 9 * ms, "repaired": True}
+    lasting = {"kind": "link-down", "start_ns": ms, "end_ns": 100 * ms, "repaired": False}
+    assert list(_never_reached([crash, flap, lasting], 5_300_000)) == [
+        ("note", ("the run ended at 5.3ms, so 1 fault never happened (link-flap at 8ms) and 1 repair never came "
+                  "(switch-crash at 6ms)"))]
+    assert list(_never_reached([crash, lasting], 7 * ms)) == []
+
+
+def test_what_a_hung_switch_lost_for_two_reasons_is_told_apart() -> None:
+    ports = [{"port": f"{name}:Ethernet0", "class": 3, "reasons": ["no_route", "injected"]}
+             for name in ("spine1", "leaf1")]
+    metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason},
+               "drops.no_route": 7, "drops.injected": 5}
+    hung = {"kind": "switch-crash", "objects": {"switches": ["spine1"], "carrier": "kept"}}
+    dark = {**hung, "objects": {"switches": ["spine1"], "carrier": "lost"}}
+    for truth, clauses in (([hung], 1), ([dark], 0), ([], 0)):
+        told = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}, truth) if "dropped" in text]
+        assert len(told) == 2
+        assert [text.count("; at spine1, which hung, ") for text in told] == [clauses, clauses]
+        if clauses:
+            assert "hung, acknowledgements" in next(text for text in told if text.startswith("7 "))
+            assert "hung, data frames" in next(text for text in told if text.startswith("5 "))
+
+
+@pytest.mark.parametrize(("reaction_ns", "convergence_ns", "told"), [(100_000, 20_000, True), (20_000, 100_000, False),
+                                                                    (None, 20_000, False)])
+def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
+        reaction_ns: int | None, convergence_ns: int, told: bool) -> None:
+    event = dict.fromkeys(_ROUTING, 0) | {"event": "spine1 lost power", "reaction_ns": reaction_ns,
+                                          "convergence_ns": convergence_ns}
+    nothing: dict[str, object] = {section: {table: [] for table in ("paused_ports", "ports", "queues", "headroom")}
+               for section in ("pfc", "drops", "buffers", "ecn")}
+    summary = {**nothing, "stop": {"reason": "duration", "time_ns": 1}, "watchdog": [], "verdict": [],
+               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event]},
+               "metrics": {"goodput.total": 0, "transport.retransmits": 0, "cnp.sent": 0}}
+    out = io.StringIO()
+    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out)
+    assert ("Reaction: BGP's first" in out.getvalue()) == told
