@@ -62,11 +62,18 @@ def run(args: argparse.Namespace) -> int:
     if subject.compiled.control is not None:
         rows += route_table.underlay_routes(at, switch, underlay, rows)
         rows.sort(key=lambda row: row.network)
+    title = f"{subject.compiled.name} {moment_text(time_ps)}"
+    none_needed = route_table.absent_document(at, switch, words[0], title, underlay) if len(words) == 2 else None
+    if none_needed is not None:
+        if args.json:
+            print("{}")         # as FRR answers for what is not in the table
+        else:
+            print_document(none_needed, console_for(sys.stdout), _ROWS)
+        return 0
     target = route_table.longest_match(rows, words[0], at) if len(words) == 2 else None
     if args.json:
         print(json.dumps(route_table.frr_json(at, rows if target is None else [target], underlay), indent=2))
     else:
-        title = f"{subject.compiled.name} {moment_text(time_ps)}"
         document = route_table.route_document(at, switch, rows, title, target, underlay,
                                               _behind(subject, switch, target, time_ps))
         print_document(document, console_for(sys.stdout), _ROWS)

@@ -7,11 +7,44 @@ from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
 from fabric.control.network import Network
+from fabric.control.plan import ControlPlan, Router
 from fabric.control.switch import Switch
 from fabric.control.views import ip_route_vrf
 from fabric.errors import InputErrors, Problem
 from fabric.report.model import Column, Document, Section, Status, Table, Unit, Value
 from fabric.topology.select import nearest
+
+
+def vrf_of(plan: ControlPlan) -> dict[int, str]:
+    """NodeId of every host of a tenant with an L3 VNI -> the tenant."""
+    routing = {vrf.name for router in plan.routers for vrf in router.vrfs}
+    tenant_of = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
+    hosts = {it.node: tenant_of[it.vni] for it in plan.endpoints if it.node >= 0} | {
+        it.node: it.tenant for it in plan.routed}
+    return {host: tenant for host, tenant in hosts.items() if tenant in routing}
+
+
+def elsewhere(plan: ControlPlan, router: Router) -> dict[int, str]:
+    """NodeId of hosts that a leaf has no row for in its default table, and needs none -> why, in words.
+
+    A leaf bridges within its own VNIs; it routes for its own tenants by their tables, and meets no packet of others.
+    """
+    if not router.vnis and not router.vrfs:      # in between: it forwards everybody's packets
+        return {}
+    mine, routes = {it.vni for it in router.vnis}, {vrf.name for vrf in router.vrfs}
+    tenant_of = {it.vni: it.tenant for other in plan.routers for it in other.vnis}
+    vrf = vrf_of(plan)
+    found = {}
+    for host, name, is_mine in (
+            *((it.node, tenant_of[it.vni], it.vni in mine) for it in plan.endpoints if it.node >= 0),
+            *((it.node, it.tenant, it.router == router.row) for it in plan.routed)):
+        if is_mine:
+            continue
+        if host in vrf and name in routes:
+            found[host] = f"in VRF {name}: use --vrf {name}"
+        else:
+            found[host] = f"of tenant {name}, of which no host hangs on {router.name}"
+    return found
 
 
 def tenant_table(network: Network, switch: Switch, tenant: str, target: str | None,

@@ -122,3 +122,40 @@ def test_within_a_segment_nothing_is_routed_and_between_tenants_there_is_no_path
     assert "Routed" not in text(capsys, "path", "host1", "host9", SCENARIO)
     assert "No path: host1 is in training (VNI 10010), host4 in other" in text(capsys, "path", "host1", "host4",
                                                                                SCENARIO)
+
+
+def test_the_default_table_misses_no_host_that_a_tenants_table_has(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "route", "leaf1", SCENARIO)
+    assert "without a route" not in said
+    assert "3 hosts in VRF training: use --vrf training." in said
+    assert "10.64.3.2/32" not in said
+    one = text(capsys, "route", "leaf1", "host14", SCENARIO)
+    assert "none needed: host14 is in VRF training: use --vrf training." in one
+    assert text(capsys, "route", "leaf1", "10.64.3.3", SCENARIO) == one
+    assert "black hole" not in one.lower()
+    assert answer(capsys, "route", "leaf1", "host14", SCENARIO) == (0, {})
+
+
+def test_hosts_of_tenants_that_a_leaf_has_nothing_of_are_no_black_holes_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    apart = ("--set", "vxlan.tenants[1].hosts=[host4, host8, host12]",
+             "--set", "vxlan.tenants[0].routed=[host13, host14, host15, host16]")
+    assert "host4 is of tenant other, of which no host hangs on leaf4" in text(
+        capsys, "route", "leaf4", "host4", SCENARIO, *apart)
+    said = text(capsys, "route", "leaf4", SCENARIO, *apart)
+    assert "3 hosts of tenant other, of which no host hangs on leaf4." in said
+    assert "without a route" not in said
+
+
+def test_a_route_that_evpn_should_have_is_still_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    gone = ("--set", "faults=[{kind: host-leave, hosts: [host9], at: 1ms}]", "--set", "expectations=[]")
+    assert "Black hole" in text(capsys, "route", "leaf1", "host9", SCENARIO, "--at", "2ms", *gone)
+    assert "1 host without a route" in text(capsys, "route", "leaf1", SCENARIO, "--at", "2ms", *gone)
+
+
+def test_a_static_route_says_that_routed_packets_pass_it_by(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = ("--set", "faults=[{kind: route, switches: [leaf1], hosts: [host10], via: [], at: 1ms}]",
+             "--set", "expectations=[]", "--at", "2ms")
+    assert "Packets from other subnets of tenant training do not take it" in text(
+        capsys, "route", "leaf1", "host10", SCENARIO, *wrong)
