@@ -159,3 +159,12 @@ def test_a_static_route_says_that_routed_packets_pass_it_by(capsys: pytest.Captu
              "--set", "expectations=[]", "--at", "2ms")
     assert "Packets from other subnets of tenant training do not take it" in text(
         capsys, "route", "leaf1", "host10", SCENARIO, *wrong)
+
+
+@pytest.mark.parametrize("more", [(), STATIC])
+def test_neighbours_on_routed_ports_are_said_to_be_in_one_subnet(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...],
+) -> None:
+    said = text(capsys, "path", "host13", "host14", SCENARIO, *more)
+    assert "host13 and host14 are on routed ports of leaf4, in its subnet of one tenant; leaf4" in said
+    assert "are in different subnets of one tenant" in text(capsys, "path", "host13", "host1", SCENARIO, *more)
