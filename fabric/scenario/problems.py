@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -22,6 +23,9 @@ _TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number
                  "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
                  "model_type": "a mapping", "model_attributes_type": "a mapping"}
 
+_FIELD: Final = re.compile(r"(?P<field>(?P<name>\w+)(\[\d+\])?(\.\w+)*):? (?!and |\()")
+"""A field, or one of its parts, and what is said of it; not of two ('dynamic_th and static_th are both given')."""
+
 
 def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[Problem]:
     """One problem per error, in the order of the file's sections."""
@@ -31,8 +35,11 @@ def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[P
         if item["type"] == "too_short" and value:
             continue    # its entries are wrong, and say so themselves
         words = _words(item, value, steps, raw)     # may add a step
-        path = f"{file}: {_dotted(steps)}" if steps else file
-        for text, hint in words:
+        known = _properties(_schema_at(steps, raw)) if item["type"] == "value_error" else {}
+        for sentence, hint in words:
+            field, text = _field_first(sentence, known)
+            place = ".".join(filter(None, (_dotted(steps), field)))
+            path = f"{file}: {place}" if place else file
             found.setdefault((path, text), Problem(path, text, hint))
     return list(found.values())
 
@@ -65,6 +72,14 @@ def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa
             continue    # a union's branch that has no counterpart in the file
         steps.append(step)
     return steps, value
+
+
+def _field_first(text: str, known: Mapping[str, Any]) -> tuple[str, str]:
+    """('until', 'is not after at'): a model's sentence that begins with one of its fields is about that field."""
+    begins = _FIELD.match(text)
+    if begins is None or begins["name"] not in known:
+        return "", text
+    return begins["field"], text[begins.end():]
 
 
 def _dotted(steps: Sequence[str | int]) -> str:
