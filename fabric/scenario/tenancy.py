@@ -130,10 +130,11 @@ class _Placing:
             gateway = ""
             if spec.l3_vni is not None:
                 network = segment.network or self._free(at, len(hosts))
-                subnets.append((f"{at}.subnet", network))
-                its = network[1] if segment.gateway is None else IPv4Address(segment.gateway)
-                self._number(at, network, its, hosts)
-                gateway = f"{its}/{network.prefixlen}"
+                if network is not None:
+                    subnets.append((f"{at}.subnet", network))
+                    its = network[1] if segment.gateway is None else IPv4Address(segment.gateway)
+                    self._number(at, network, its, hosts)
+                    gateway = f"{its}/{network.prefixlen}"
             self.segments.append(Tenant(spec.name, segment.vni, hosts, segment.arp_suppression == "on", segment.name,
                                         gateway, spec.l3_vni or 0))
         if spec.routed is not None and spec.l3_vni is not None:
@@ -167,16 +168,17 @@ class _Placing:
                                           f"{such(len(several), 'host')}",
                                           "a routed port is one leaf's; put such hosts into a segment"))
 
-    def _free(self, where: str, n_hosts: int) -> IPv4Network:
-        """The next subnet of the plan that is large enough, and none of those that the file gives."""
+    def _free(self, where: str, n_hosts: int) -> IPv4Network | None:
+        """The next subnet of the plan that is large enough, and none of those that the file gives; None: a problem."""
         bits = max(_SMALLEST_BITS, (n_hosts + 2).bit_length())
         while True:
             first = -(-self._next >> bits) << bits
             self._next = first + (1 << bits)
             if self._next - 1 > int(_SPACE.broadcast_address):
-                self._problems.append(Problem(f"{where}.subnet", f"{_SPACE} has no room left for {n_hosts} hosts",
+                self._problems.append(Problem(f"{where}.subnet", f"{_SPACE} has no room left for {n_hosts} "
+                                              f"host{'' if n_hosts == 1 else 's'}",
                                               "give subnets, which may be of any space"))
-                return IPv4Network((0, 8))
+                return None
             network = IPv4Network((first, 32 - bits))
             if not any(network.overlaps(given) for given in self.given):
                 return network
