@@ -108,7 +108,12 @@ def churn(spec: EndpointChurnSpec, path: str, context: FaultContext) -> Injected
     control: list[e.ControlEvent] = []
     seats = _seats(context.plan, spec.vni) if context.plan is not None else []
     if context.plan is not None and not seats:
-        context.problems.append(Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants"))
+        tenant = next((vrf.name for it in context.plan.routers for vrf in it.vrfs if vrf.l3_vni == spec.vni), None)
+        segments = sorted({it.vni for router in context.plan.routers for it in router.vnis})
+        context.problems.append(
+            Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants") if tenant is None else
+            Problem(f"{path}.vni", f"{spec.vni} is the L3 VNI of tenant {tenant}: leaves route through it, and no "
+                    "endpoint is in it", f"name a segment's: {', '.join(map(str, segments[:8]))}"))
     if seats:
         # A stream of its own: nothing else in the run sees its numbers move.
         seed = int.from_bytes(blake2b(f"{context.seed}/{spec.name or path}".encode(), digest_size=8).digest(), "big")
