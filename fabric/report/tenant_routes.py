@@ -11,7 +11,8 @@ from fabric.control.plan import ControlPlan, Router
 from fabric.control.switch import Switch
 from fabric.control.views import ip_route_vrf
 from fabric.errors import InputErrors, Problem
-from fabric.report.model import Column, Document, Section, Status, Table, Unit, Value
+from fabric.report.model import Column, Document, Section, Table, Unit, Value, worst
+from fabric.report.tenant_why import Behind
 from fabric.topology.select import nearest
 
 
@@ -74,8 +75,9 @@ def tenant_table(network: Network, switch: Switch, tenant: str, target: str | No
     return {best: table[best]}
 
 
-def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when: str) -> Document:
-    """The same for people."""
+def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when: str,
+                    behind: Behind | None = None) -> Document:
+    """The same for people; behind: of the one route that was asked for."""
     rows: list[tuple[Value, ...]] = []
     for prefix, routes in table.items():
         for number, route in enumerate(routes):
@@ -87,6 +89,10 @@ def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when:
                Column("rmac", "Router MAC"))
     vrf = switch.vtep.vrfs[tenant].config if switch.vtep is not None else None
     vni = "" if vrf is None else f", L3 VNI {vrf.l3_vni}"
-    return Document(f"Routes of {switch.router.name} for {tenant}", when, Status.NEUTRAL,
-                    f"{len(table)} prefixes in VRF {tenant}{vni}.", (),
-                    (Section("routes", "Routes", (Table("routes", "", columns, tuple(rows)),)),))
+    count = f"{len(table)} prefix{'' if len(table) == 1 else 'es'}" if behind is None else f"{next(iter(table))}"
+    reasons = () if behind is None else behind.reasons
+    paths = () if behind is None else behind.paths
+    return Document(f"Routes of {switch.router.name} for {tenant}", when, worst([it.status for it in reasons]),
+                    f"{count} in VRF {tenant}{vni}.", reasons,
+                    (Section("routes", "Routes", (Table("routes", "", columns, tuple(rows)),)),
+                     *([Section("paths", "Behind it", paths)] if paths else [])))

@@ -83,7 +83,7 @@ def test_a_tenants_table_has_gateways_hosts_and_prefixes(capsys: pytest.CaptureF
     (["spine1", SCENARIO, "--vrf", "training"], "name a leaf with hosts of a tenant that has an l3_vni"),
     (["leaf1", "host14", SCENARIO, "--vrf", "training", "--at", "2ms"], "leaf1 has no route to 10.64.3.3/32"),
     (["leaf1", "nobody", SCENARIO, "--vrf", "training"], "'nobody' is no host, address or prefix"),
-    (["leaf1", SCENARIO, "--vrf", "training", *STATIC], "has no control plane"),
+    (["leaf1", SCENARIO, "--vrf", "training", *STATIC], "has no tables of tenants"),
 ])
 def test_a_table_that_is_not_there_is_refused_with_a_remedy(capsys: pytest.CaptureFixture[str], words: list[str],
                                                            said: str) -> None:
@@ -168,3 +168,36 @@ def test_neighbours_on_routed_ports_are_said_to_be_in_one_subnet(
     said = text(capsys, "path", "host13", "host14", SCENARIO, *more)
     assert "host13 and host14 are on routed ports of leaf4, in its subnet of one tenant; leaf4" in said
     assert "are in different subnets of one tenant" in text(capsys, "path", "host13", "host1", SCENARIO, *more)
+
+
+def test_a_tenants_route_says_who_brought_it_and_how_the_underlay_leads_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    far = text(capsys, "route", "leaf1", "host14", SCENARIO, "--vrf", "training")
+    assert "10.64.3.0/24 in VRF training, L3 VNI 50010." in far
+    assert "from EVPN Type-5 (prefix) routes; packets go into L3 VNI 50010" in far
+    assert "10.0.0.4 (leaf4): by Ethernet16 to spine1, Ethernet20 to spine2" in far
+    assert "[5]:[0]:[24]:[10.64.3.0]" in far
+    assert "best: Router ID" in far
+    assert "Type-2 (host)" in text(capsys, "route", "leaf1", "host5", SCENARIO, "--vrf", "training")
+    own = text(capsys, "route", "leaf1", "host1", SCENARIO, "--vrf", "training")
+    assert "leaf1 is its gateway, and 172.16.0.2 (02:00:00:00:00:00, VNI 10010) is at Ethernet0." in own
+    assert "connected wins" in own
+    assert "routed ports of leaf4 (Ethernet0, Ethernet4, Ethernet8)" in text(
+        capsys, "route", "leaf4", "host14", SCENARIO, "--vrf", "training")
+
+
+def test_a_tunnel_without_a_route_in_the_underlay_is_said_to_lose_packets(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = ("--set", "faults=[{kind: link-down, link: 'leaf1--spine*', at: 1ms}]", "--set", "expectations=[]",
+           "--set", "bgp.carrier_delay=5ms", "--at", "3ms")
+    assert "10.0.0.4 (leaf4): no route in the underlay" in text(
+        capsys, "route", "leaf1", "host14", SCENARIO, "--vrf", "training", *cut)
+
+
+def test_without_a_control_plane_a_tenants_table_is_refused_with_what_happens_instead(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["route", "leaf1", "host14", SCENARIO, "--vrf", "training", *STATIC]) == 2
+    said = capsys.readouterr().err
+    assert "what leaves route for tenants takes the routes to their hosts" in said
+    assert "leave --vrf out" in said
