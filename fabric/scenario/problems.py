@@ -23,6 +23,8 @@ _TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number
                  "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
                  "model_type": "a mapping", "model_attributes_type": "a mapping"}
 
+_FORMS: Final = {"a list": "a list, such as [a, b]", "a mapping": "a mapping, such as {field: value}"}
+_YAML: Final[Mapping[object, str]] = {None: "null", True: "true", False: "false"}
 _FIELD: Final = re.compile(r"(?P<field>(?P<name>\w+)(\[\d+\])?(\.\w+)*):? (?!and |\()")
 """A field, or one of its parts, and what is said of it; not of two ('dynamic_th and static_th are both given')."""
 
@@ -119,14 +121,16 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]
-        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", _about(steps, raw)
+        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", (
+            f"change it: {_about(steps, raw, example=not isinstance(value, str))}")     # a unit was given already
     if kind in _TYPES:
-        return f"{_short(value)} is not {_TYPES[kind]}", _about(steps, raw)
+        what = _TYPES[kind]
+        return f"{_short(value)} is not {what}", f"write {_FORMS.get(what, what)}: {_about(steps, raw)}"
     if kind == "string_pattern_mismatch":
         return (f"{_short(value)} is not a valid name",
                 "letters, digits, '.', '_' and '-', beginning with a letter or digit")
     if kind in {"too_short", "string_too_short"}:
-        return "is empty", _about(steps, raw)
+        return "is empty", f"fill it, or leave it out: {_about(steps, raw)}"
     return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
 
 
@@ -141,20 +145,20 @@ def _bound(value: object, bound: float) -> str:
         except UnitError:
             continue
         return write(int(bound))
-    return f"{bound:g}"
+    return f"{bound:g}" if bound % 1 else f"{int(bound)}"
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = _YAML[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _about(steps: Sequence[str | int], raw: Mapping[str, Any]) -> str:
-    """The field's description, as the remedy of last resort."""
+def _about(steps: Sequence[str | int], raw: Mapping[str, Any], *, example: bool = True) -> str:
+    """The field's description, to what the remedy says."""
     schema = _schema_at(steps, raw)
     examples = schema.get("examples")
     text = str(schema.get("description", "")).split("\n", maxsplit=1)[0]
-    return text + (f" Such as {examples[0]!r}." if examples else "")
+    return text + (f" Such as {examples[0]!r}." if examples and example else "")
 
 
 def _kinds(steps: Sequence[str | int], raw: Mapping[str, Any]) -> list[str]:
