@@ -17,7 +17,7 @@ from fabric.topology.addressing import Addressing, addressing, ipv4_text
 from fabric.topology.model import Node
 from fabric.topology.paths import equal_cost_ports
 from fabric.topology.select import nearest
-from fabric.units import PS_PER_NS, format_time_ps
+from fabric.units import format_time_ps
 
 _PROTOCOL: Final = {Cause.SHORTEST_PATH: "shortest-path", Cause.EDIT: "static", Cause.CONTROL_PLANE: "bgp"}
 _DISTANCE: Final = {"connected": 0, "static": 1, "shortest-path": 110, "bgp": 20, "evpn": 20}
@@ -195,19 +195,20 @@ def _table(at: Forwarding, rows: Sequence[Route], underlay: Underlay) -> Table:
     plan = addressing(at.fabric)
     columns = (Column("prefix", "Prefix"), Column("hosts", "Hosts", Unit.COUNT), Column("protocol", "Protocol"),
                Column("nexthop", "Next hop"), Column("interface", "Port"), Column("neighbour", "Neighbour"),
-               Column("state", "State"), Column("since_ns", "Since", Unit.NS))
+               Column("state", "State"), Column("since", "Since"))
     lines: list[tuple[Value, ...]] = []
     statuses = []
     for row in rows:
+        since = format_time_ps(row.since_ps) if row.since_ps else "start"
         head: tuple[Value, ...] = (str(row.network), len(row.hosts) or None, row.protocol)
         for port in row.ports:
             loss = at.loss(port)
             lines.append((*head, next_hop_ip(plan, at, port, underlay), at.fabric.ports[port].name,
-                          at.fabric.peer_of(port).name, loss or "up", row.since_ps // PS_PER_NS))
+                          at.fabric.peer_of(port).name, loss or "up", since))
             statuses.append(Status.BAD if loss else Status.NEUTRAL)
             head = ("", None, "")
         if not row.ports:
-            lines.append((*head, "-", "-", "-", "no route", row.since_ps // PS_PER_NS))
+            lines.append((*head, "-", "-", "-", "no route", since))
             statuses.append(Status.BAD)
     return Table("routes", "", columns, tuple(lines), "", tuple(statuses))
 

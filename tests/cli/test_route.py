@@ -86,3 +86,13 @@ def test_wrong_words_name_the_nearest_right_one(capsys: pytest.CaptureFixture[st
     assert problems(capsys, "leaf1", "hst9", FAILURE) == [("PREFIX", "did you mean 'host9'?")]
     assert problems(capsys, "leaf1", "192.0.2.1", FAILURE)[0][0] == "PREFIX"
     assert problems(capsys, "leaf1")[0][0] == "SOURCE"
+
+
+def test_a_moment_before_the_start_is_said_to_be_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["route", "leaf1", FAILURE, "--at", "-1ms"]) == 2
+    assert "'-1ms' is not a time" in capsys.readouterr().err
+
+
+def test_since_has_a_unit_or_is_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert text(capsys, "leaf1", "host9", FAILURE).split()[-1] == "start"
+    assert text(capsys, "leaf1", "host9", FAILURE, "--at", "800us").split()[-1] == "700us"

@@ -201,3 +201,17 @@ def test_without_a_control_plane_a_tenants_table_is_refused_with_what_happens_in
     said = capsys.readouterr().err
     assert "what leaves route for tenants takes the routes to their hosts" in said
     assert "leave --vrf out" in said
+
+
+@pytest.mark.parametrize("table", ["rmac", "next-hops"])
+def test_a_table_by_l3_vni_that_is_empty_says_why(capsys: pytest.CaptureFixture[str], table: str) -> None:
+    bridged = str(Path(SCENARIO).with_name("mac-move.yml"))
+    assert "No leaf here has an L3 VNI" in text(capsys, "evpn", table, bridged)
+    assert "No leaf here" not in text(capsys, "evpn", table, SCENARIO)
+
+
+def test_the_proof_for_programs_has_numbers_and_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = answer(capsys, "evpn", "check-isolation", SCENARIO, "--at", "2ms")
+    row = found["reach"]["reach"][0]
+    assert (row["switch"], row["l3_vni"], row["without"]) == ("leaf1", 50010, ["host13", "host14", "host15"])
+    assert found["reach"]["reach"][-1]["without"] == []
