@@ -85,8 +85,9 @@ def _prefix(text: str) -> bytes:
     try:
         key = prefix_key(text)
     except ValueError as error:
-        raise InputErrors("command line", [Problem("PREFIX", f"'{text}' is no prefix: {error}",
-                                                   "such as 10.0.0.1/32 or 10.64.0.0/24")]) from error
+        why = f"{error}" if "host bits" in f"{error}" else f"'{text}' is no IPv4 prefix"
+        raise InputErrors("command line", [Problem("PREFIX", why, "write it as 10.0.0.1/32 or 10.64.0.0/24; "
+                                                   "`fabric route NODE HOST SOURCE` asks for a host")]) from error
     if ":" in text:
         raise InputErrors("command line", [Problem("PREFIX", f"{text} is IPv6", "the underlay has IPv4 routes only")])
     return key

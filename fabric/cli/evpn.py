@@ -103,14 +103,13 @@ def _reasons(args: argparse.Namespace, switches: list[Switch], types: frozenset[
 def _isolation(args: argparse.Namespace, switches: list[Switch], when: str) -> int:
     from fabric.control.tenants import reach_within  # noqa: PLC0415
     from fabric.overlay.isolation import check_isolation  # noqa: PLC0415
-    from fabric.report.control_tables import isolation  # noqa: PLC0415
-    from fabric.report.json import to_json  # noqa: PLC0415
+    from fabric.report.control_tables import isolation, isolation_json  # noqa: PLC0415
     from fabric.report.text import console_for, print_document  # noqa: PLC0415
 
     found = check_isolation([switch.vtep for switch in switches if switch.vtep is not None])
-    document = isolation(found, when, reach_within(switches))
+    reach = reach_within(switches)
     if args.json:
-        print(json.dumps(to_json(document), indent=2))
+        print(json.dumps(isolation_json(found, when, reach), indent=2))
     else:
-        print_document(document, console_for(sys.stdout), ROWS)
+        print_document(isolation(found, when, reach), console_for(sys.stdout), ROWS)
     return 0 if found.proved else EXIT_FINDING

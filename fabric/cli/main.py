@@ -142,9 +142,20 @@ def build_parser(load: Collection[str] | None = None) -> tuple[Parser, dict[str,
     return root, parsers
 
 
+def _with_signs(words: Sequence[str]) -> list[str]:
+    """'--at -1ms' as '--at=-1ms': argparse would take the value for an option, and say that there is none."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == "--at" and word[:1] == "-" and word[1:2].isdigit():
+            joined[-1] = f"--at={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Raises nothing but what a debugger wants to see."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _with_signs(sys.argv[1:] if argv is None else argv)
     try:
         args = _parse(words)
     except SystemExit as stop:  # argparse has spoken already

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fabric.cli.control_options import tell_beyond
-from fabric.errors import InputErrors, Problem
+from fabric.errors import FabricError, InputErrors, Problem
 
 if TYPE_CHECKING:  # loaded when there is something to show
     from fabric.report.model import Block
@@ -64,11 +64,18 @@ def run(args: argparse.Namespace) -> int:
     if subject.compiled.control is not None:
         rows += route_table.underlay_routes(at, switch, underlay, rows)
         rows.sort(key=lambda row: row.network)
+    title = f"{subject.compiled.name} {moment_text(time_ps)}"
+    none_needed = route_table.absent_document(at, switch, words[0], title, underlay) if len(words) == 2 else None
+    if none_needed is not None:
+        if args.json:
+            print("{}")         # as FRR answers for what is not in the table
+        else:
+            print_document(none_needed, console_for(sys.stdout), _ROWS)
+        return 0
     target = route_table.longest_match(rows, words[0], at) if len(words) == 2 else None
     if args.json:
         print(json.dumps(route_table.frr_json(at, rows if target is None else [target], underlay), indent=2))
     else:
-        title = f"{subject.compiled.name} {moment_text(time_ps)}"
         document = route_table.route_document(at, switch, rows, title, target, underlay,
                                               _behind(subject, switch, target, time_ps))
         print_document(document, console_for(sys.stdout), _ROWS)
@@ -79,18 +86,25 @@ def _tenant(args: argparse.Namespace, subject: Subject, node: Node, target: str 
     """The table of one tenant: `show ip route vrf`."""
     from fabric.report.subject import moment_text  # noqa: PLC0415  as in run()
     from fabric.report.tenant_routes import tenant_document, tenant_table  # noqa: PLC0415
+    from fabric.report.tenant_why import behind_tenant_route  # noqa: PLC0415
     from fabric.report.text import console_for, print_document  # noqa: PLC0415
 
+    if subject.placed.control is None:
+        raise FabricError(f"{subject.scenario.name} has no tables of tenants: its routing is shortest-path, and what "
+                          "leaves route for tenants takes the routes to their hosts",
+                          "leave --vrf out to see those, or give the scenario `routing: bgp`")
     network = subject.network(time_ps)
     switch = next(it for it in network.switches if it.router.node == node.id)
     plan = network.plan
-    table = tenant_table(network, switch, args.vrf, target,
-                         {it.name: it.ip for it in plan.endpoints} | {it.name: it.ip for it in plan.routed})
+    addresses = {it.name: it.ip for it in plan.endpoints} | {it.name: it.ip for it in plan.routed}
+    table = tenant_table(network, switch, args.vrf, target, addresses)
     if args.json:
         print(json.dumps(table, indent=2))
     else:
-        print_document(tenant_document(switch, args.vrf, table, f"{subject.scenario.name} {moment_text(time_ps)}"),
-                       console_for(sys.stdout), _ROWS)
+        behind = None if target is None else behind_tenant_route(network, switch, args.vrf, table,
+                                                                 addresses.get(target, target), subject.fabric)
+        when = f"{subject.scenario.name} {moment_text(time_ps)}"
+        print_document(tenant_document(switch, args.vrf, table, when, behind), console_for(sys.stdout), _ROWS)
     return 0
 
 

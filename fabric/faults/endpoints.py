@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Final
 
 from fabric.control import events as e
@@ -11,6 +13,7 @@ from fabric.control.plan import ControlPlan, Endpoint
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
 from fabric.faults.control_spec import EndpointChurnSpec, HostLeaveSpec, MacMoveSpec
+from fabric.faults.spec import FaultSpec
 from fabric.topology.addressing import ipv4_text, mac_text
 from fabric.topology.select import match_hosts, nearest
 from fabric.units import PS_PER_NS, PS_PER_S
@@ -53,6 +56,34 @@ def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
                      "frames for the host end at a port that does not lead to it"], control)
 
 
+def moves_to_nowhere(specs: Sequence[FaultSpec], context: FaultContext) -> list[Problem]:
+    """Moves of a host to the leaf where it is by then; it is at home first, and again after a host-leave.
+
+    Hosts with several cables are left out: which leaf hears them is for their bond to say.
+    """
+    plan, fabric = context.plan, context.fabric
+    if plan is None:
+        return []
+    home = {it.name: plan.routers[it.attachments[0][0]].name for it in plan.endpoints if len(it.attachments) == 1}
+    seen: list[tuple[int, str, str, str]] = []      # (when, host, leaf, place of the move; '' where it comes home)
+    for number, spec in enumerate(specs):
+        if spec.kind == "mac-move" and spec.gap is None:
+            seen.append((spec.at, spec.host, spec.to, f"{context.path}faults[{number}].to"))
+        elif spec.kind == "mac-move":               # even to the leaf where it was: routes go, and come back
+            seen.append((spec.at, spec.host, spec.to, ""))
+        elif spec.kind == "host-leave" and spec.until is not None:
+            seen += [(spec.until, host.name, home[host.name], "")
+                     for host in match_hosts(fabric, spec.hosts, "", []) if host.name in home]
+    found = []
+    at = dict(home)
+    for _, host, leaf, path in sorted(seen, key=itemgetter(0)):
+        if path and at.get(host) == leaf:
+            found.append(Problem(path, f"{host} is at {leaf} already, so the move has no effect",
+                                 "name another leaf, or give gap: the host is lost first"))
+        at[host] = leaf
+    return found
+
+
 def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injected:
     """Type-2 routes are withdrawn at `at` and announced again at `until`."""
     control: list[e.ControlEvent] = []
@@ -77,7 +108,12 @@ def churn(spec: EndpointChurnSpec, path: str, context: FaultContext) -> Injected
     control: list[e.ControlEvent] = []
     seats = _seats(context.plan, spec.vni) if context.plan is not None else []
     if context.plan is not None and not seats:
-        context.problems.append(Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants"))
+        tenant = next((vrf.name for it in context.plan.routers for vrf in it.vrfs if vrf.l3_vni == spec.vni), None)
+        segments = sorted({it.vni for router in context.plan.routers for it in router.vnis})
+        context.problems.append(
+            Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants") if tenant is None else
+            Problem(f"{path}.vni", f"{spec.vni} is the L3 VNI of tenant {tenant}: leaves route through it, and no "
+                    "endpoint is in it", f"name a segment's: {', '.join(map(str, segments[:8]))}"))
     if seats:
         # A stream of its own: nothing else in the run sees its numbers move.
         seed = int.from_bytes(blake2b(f"{context.seed}/{spec.name or path}".encode(), digest_size=8).digest(), "big")

@@ -57,6 +57,7 @@ def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> Faults:
         edits += injected.edits
         control += injected.control
         truth.append(injected.record(spec.name or f"{spec.kind}-{number}", spec.kind, context.duration_ps))
+    context.problems.extend(endpoints.moves_to_nowhere(specs, context))
     edits.sort(key=lambda edit: edit.time_ps)   # stable: edits of one moment keep the file's order
     control.sort(key=lambda event: event.time_ns)
     return Faults(tuple(edits), tuple(truth), tuple(control))

@@ -141,7 +141,8 @@ class RouteSpec(Lasting):
     via: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         description="Neighbours that it goes to, ECMP over all cables to them; [] for none. A cable's change of state "
                     "restores shortest paths, and so does the repair. With routing: bgp it is a static route: it "
-                    "stands until the repair, whatever BGP finds meanwhile.")
+                    "stands until the repair, whatever BGP finds meanwhile; what leaves route between "
+                    "subnets of a tenant (l3_vni) goes by the routes to VTEPs instead, up to the host's own leaf.")
 
 
 FaultSpec = Annotated[

@@ -9,6 +9,7 @@ from fabric.control.tenants import Reach
 from fabric.overlay.evpn_attributes import community_text
 from fabric.overlay.isolation import Isolation
 from fabric.report import frr_bgp
+from fabric.report.json import to_json
 from fabric.report.model import Column, Document, Fact, Facts, Prose, Section, Status, Table, Unit, Value
 from fabric.routing.bgp.afi import address_text
 from fabric.routing.bgp.attributes import path_text
@@ -207,23 +208,40 @@ def _reach(reach: Sequence[Reach]) -> Section:
     return Section("reach", "Within tenants: hosts that leaves route to", (Table("reach", "", columns, rows),))
 
 
+def isolation_json(found: Isolation, when: str, reach: Sequence[Reach]) -> dict[str, Any]:
+    """The same for programs: VNIs are numbers, and the hosts without a route a list of all of them."""
+    answer = to_json(isolation(found, when, reach))
+    for row, breach in zip(answer["breaches"]["breaches"], found.breaches, strict=True):
+        row |= {"vni": breach.here.vni, "other_vni": breach.there.vni}
+    for row, it in zip(answer["reach"]["reach"] if reach else (), reach, strict=True):
+        row |= {"l3_vni": it.l3_vni, "without": list(it.missing)}
+    return answer
+
+
+def _entries(by_node: ByNode, rows: Sequence[object]) -> tuple[str, tuple[Prose, ...]]:
+    """Verdict and reasons of a table by L3 VNI."""
+    return f"{len(rows)} entries on {len(by_node)} switches.", () if any(by_node.values()) else (
+        Prose("No leaf here has an L3 VNI: none routes between subnets of a tenant (l3_vni of vxlan.tenants)."),)
+
+
 def evpn_rmacs(by_node: ByNode, when: str) -> Document:
     """`show evpn rmac vni all`."""
     rows = tuple((node, vni, mac, entry["vtepIp"]) for node, table in by_node.items() for vni, part in table.items()
                  for mac, entry in part.items() if isinstance(entry, dict))
-    return _document("EVPN router MACs", when, Status.NEUTRAL, f"{len(rows)} entries on {len(by_node)} switches.",
+    verdict, reasons = _entries(by_node, rows)
+    return _document("EVPN router MACs", when, Status.NEUTRAL, verdict,
                      [Section("rmacs", "Router MACs", (Table("rmacs", "", _columns("Switch", "L3 VNI", "Router MAC",
-                                                                                  "Remote VTEP"), rows),))])
+                                                                                  "Remote VTEP"), rows),))], reasons)
 
 
 def evpn_next_hops(by_node: ByNode, when: str) -> Document:
     """`show evpn next-hops vni all`."""
     rows = tuple((node, vni, entry["nexthopIp"], entry["routerMac"]) for node, table in by_node.items()
                  for vni, part in table.items() for entry in part.values() if isinstance(entry, dict))
-    return _document("EVPN next hops of tenants", when, Status.NEUTRAL,
-                     f"{len(rows)} entries on {len(by_node)} switches.",
+    verdict, reasons = _entries(by_node, rows)
+    return _document("EVPN next hops of tenants", when, Status.NEUTRAL, verdict,
                      [Section("next_hops", "Next hops", (Table("next_hops", "", _columns(
-                         "Switch", "L3 VNI", "VTEP", "Router MAC"), rows),))])
+                         "Switch", "L3 VNI", "VTEP", "Router MAC"), rows),))], reasons)
 
 
 def evpn_vni(by_node: ByNode, when: str) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
@@ -16,7 +17,7 @@ from fabric.topology.addressing import Addressing, addressing, ipv4_text
 from fabric.topology.model import Node
 from fabric.topology.paths import equal_cost_ports
 from fabric.topology.select import nearest
-from fabric.units import PS_PER_NS, format_time_ps
+from fabric.units import format_time_ps
 
 _PROTOCOL: Final = {Cause.SHORTEST_PATH: "shortest-path", Cause.EDIT: "static", Cause.CONTROL_PLANE: "bgp"}
 _DISTANCE: Final = {"connected": 0, "static": 1, "shortest-path": 110, "bgp": 20, "evpn": 20}
@@ -52,6 +53,10 @@ class Underlay:
     """Hosts are EVPN routes; the control plane's rows towards them follow from Type-2 routes."""
     host_prefix: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """NodeId -> (network, length) of the route to a host, where there is no overlay."""
+    vrf_of: Mapping[int, str] = field(default_factory=dict)
+    """NodeId of a host -> its tenant, where leaves route between the tenant's subnets."""
+    elsewhere: Mapping[int, str] = field(default_factory=dict)
+    """NodeId of a host that the switch needs no row for in this table -> the tenant's name in words, and why."""
 
 
 NONE: Final = Underlay({}, {}, internal=False)
@@ -65,15 +70,22 @@ def routes(at: Forwarding, switch: Node, underlay: Underlay = NONE) -> list[Rout
     found = []
     for (network, length), hosts in _subnets(at, plan, underlay, planned=planned):
         alike: dict[tuple[tuple[int, ...], str, int], list[int]] = {}
-        for host in hosts:
+        shown = [host for host in hosts if not absent(at, switch, host, underlay)]
+        for host in shown:
             alike.setdefault(_treatment(at, switch, host, underlay), []).append(host)
         for (ports, protocol, since_ps), mine in alike.items():
-            if len(alike) == 1 and protocol != "connected":
+            if len(mine) == len(hosts) and protocol != "connected":
                 found.append(Route(IPv4Network((network, length)), tuple(mine), ports, protocol, since_ps))
             else:
                 found += [Route(IPv4Network((int(at.tables.host_ip[host]), 32)), (host,), ports, protocol, since_ps)
                           for host in mine]
     return sorted(found, key=lambda route: route.network)
+
+
+def absent(at: Forwarding, switch: Node, host: int, underlay: Underlay) -> bool:
+    """Whether a switch has no row for a host, and needs none: its tenant has another table here, or nobody here."""
+    return (host in underlay.elsewhere and not at.next_ports(switch.id, host)
+            and at.written(switch.id, host)[0] is not Cause.EDIT)
 
 
 def underlay_routes(at: Forwarding, switch: Node, underlay: Underlay, rows: Sequence[Route]) -> list[Route]:
@@ -130,6 +142,18 @@ def longest_match(rows: Sequence[Route], target: str, at: Forwarding) -> Route:
     return max(covering, key=lambda row: row.network.prefixlen)
 
 
+def absent_document(at: Forwarding, switch: Node, target: str, title: str, underlay: Underlay) -> Document | None:
+    """The answer about a host, or its address, that the switch has no row for and needs none; None for all others."""
+    node = at.fabric.by_name.get(target)
+    found = [host for host in underlay.elsewhere if absent(at, switch, host, underlay) and (
+        node.id == host if node is not None else ipv4_text(int(at.tables.host_ip[host])) == target.removesuffix("/32"))]
+    if not found:
+        return None
+    name = at.fabric.nodes[found[0]].name
+    return Document(f"Routes of {switch.name}", title, Status.NEUTRAL,
+                    f"No route here, and none needed: {name} is {underlay.elsewhere[found[0]]}.", (), ())
+
+
 def next_hop_ip(plan: Addressing, at: Forwarding, port: int, underlay: Underlay = NONE) -> str:
     """Address of the neighbour at a port, which for a host is the host's own."""
     if port in underlay.link_local:
@@ -143,16 +167,20 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
                    underlay: Underlay = NONE, behind: tuple[Block, ...] = ()) -> Document:
     """A switch's table, or one row of it with its reasons; `behind`: what the control plane says of it."""
     shown = list(rows) if target is None else [target]
+    others = Counter(text for host, text in underlay.elsewhere.items() if absent(at, switch, host, underlay))
     holes = sum(len(row.hosts) for row in rows if not row.ports)
     dead = {port for row in rows for port in row.ports if port in at.dead}
     if target is None:
         status = Status.BAD if holes or dead else Status.GOOD
-        verdict = f"{len(rows)} routes" + (f", {holes} hosts without a route" if holes else "")
+        verdict = f"{len(rows)} routes"
+        verdict += f", {holes} host{'' if holes == 1 else 's'} without a route" if holes else ""
         verdict += f", next hops by which nothing arrives: {_ports(at, sorted(dead))}" if dead else ""
-        reasons: tuple[Prose, ...] = tuple(_deaf(at, switch))
-        status = Status.BAD if reasons else status
+        deaf = tuple(_deaf(at, switch))
+        status = Status.BAD if deaf else status
+        reasons: tuple[Prose, ...] = (
+            *deaf, *(Prose(f"{count} host{'' if count == 1 else 's'} {text}.") for text, count in others.items()))
     else:
-        reasons = (*_deaf(at, switch), *_reasons(at, switch, target))
+        reasons = (*_deaf(at, switch), *_reasons(at, switch, target, underlay))
         status = max((it.status for it in reasons), key=[Status.NEUTRAL, Status.GOOD, Status.WARNING,
                                                         Status.BAD].index, default=Status.GOOD)
         verdict = f"{target.network}: {target.protocol}, " + (
@@ -175,26 +203,31 @@ def _table(at: Forwarding, rows: Sequence[Route], underlay: Underlay) -> Table:
     plan = addressing(at.fabric)
     columns = (Column("prefix", "Prefix"), Column("hosts", "Hosts", Unit.COUNT), Column("protocol", "Protocol"),
                Column("nexthop", "Next hop"), Column("interface", "Port"), Column("neighbour", "Neighbour"),
-               Column("state", "State"), Column("since_ns", "Since", Unit.NS))
+               Column("state", "State"), Column("since", "Since"))
     lines: list[tuple[Value, ...]] = []
     statuses = []
     for row in rows:
+        since = format_time_ps(row.since_ps) if row.since_ps else "start"
         head: tuple[Value, ...] = (str(row.network), len(row.hosts) or None, row.protocol)
         for port in row.ports:
             loss = at.loss(port)
             lines.append((*head, next_hop_ip(plan, at, port, underlay), at.fabric.ports[port].name,
-                          at.fabric.peer_of(port).name, loss or "up", row.since_ps // PS_PER_NS))
+                          at.fabric.peer_of(port).name, loss or "up", since))
             statuses.append(Status.BAD if loss else Status.NEUTRAL)
             head = ("", None, "")
         if not row.ports:
-            lines.append((*head, "-", "-", "-", "no route", row.since_ps // PS_PER_NS))
+            lines.append((*head, "-", "-", "-", "no route", since))
             statuses.append(Status.BAD)
     return Table("routes", "", columns, tuple(lines), "", tuple(statuses))
 
 
-def _reasons(at: Forwarding, switch: Node, row: Route) -> list[Prose]:
+def _reasons(at: Forwarding, switch: Node, row: Route, underlay: Underlay) -> list[Prose]:
     """Why the row is as it is, and what is wrong with it."""
     found = _why(at, switch, row) if row.hosts else [_why_switch(at, row)]
+    vrf = underlay.vrf_of.get(row.hosts[0]) if row.hosts else None
+    if vrf is not None and row.protocol == "static":
+        found.append(Prose(f"Packets from other subnets of tenant {vrf} do not take it, unless {switch.name} is their "
+                           "last leaf: they follow the address of a VTEP."))
     for loss in dict.fromkeys(filter(None, map(at.loss, row.ports))):
         ports = [port for port in row.ports if at.loss(port) == loss]
         found.append(Prose(f"{_ports(at, ports)}: {loss}, and the route still leads there: packets of the flows that "

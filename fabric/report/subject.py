@@ -18,6 +18,7 @@ from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
 from fabric.report.route_table import NONE, Underlay
 from fabric.report.rundir import RunDir
+from fabric.report.tenant_routes import elsewhere, vrf_of
 from fabric.scenario.compile import CompiledScenario, PlacedScenario, complete, place
 from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
 from fabric.scenario.schema import Scenario
@@ -135,7 +136,8 @@ class Subject:
         return Underlay({key: known for key, known in found.items() if known[0]},
                         {end.port: link_local(run.plan.interfaces[end.peer]) for end in ends},
                         internal=run.config.design is Design.IBGP_RR, overlay=run.plan.overlay,
-                        host_prefix=run.plan.host_prefix)
+                        host_prefix=run.plan.host_prefix, vrf_of=vrf_of(run.plan),
+                        elsewhere=elsewhere(run.plan, router))
 
     def beyond(self, time_ps: int) -> str:
         """What is to be known of a moment that no packet saw, or will see; '' for others."""

@@ -56,7 +56,10 @@ def words(fabric: Fabric, loopback: Sequence[int], asked: Asked, found: Crossing
           prefix: str) -> Prose:
     """In a sentence. loopback: address by NodeId; prefix: the route that matched, '' where nobody knows."""
     leaf, vni = fabric.nodes[found.leaf].name, found.tenant.l3_vni
-    ends = f"{asked.src.name} and {asked.dst.name} are in different subnets of one tenant"
+    beside = {asked.src.id, asked.dst.id} <= {*found.tenant.routed} and any(
+        peer.id == asked.dst.id for _, peer in fabric.neighbours(found.leaf))    # one connected prefix, a port each
+    ends = f"{asked.src.name} and {asked.dst.name} are " + (
+        f"on routed ports of {leaf}, in its subnet of one tenant" if beside else "in different subnets of one tenant")
     by = f" by {prefix}" if prefix else ""
     if found.tenant.by_host:
         same = any(peer.id == asked.dst.id for _, peer in fabric.neighbours(found.leaf))

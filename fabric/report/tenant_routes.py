@@ -7,11 +7,45 @@ from ipaddress import AddressValueError, IPv4Network, NetmaskValueError
 from typing import Any
 
 from fabric.control.network import Network
+from fabric.control.plan import ControlPlan, Router
 from fabric.control.switch import Switch
 from fabric.control.views import ip_route_vrf
 from fabric.errors import InputErrors, Problem
-from fabric.report.model import Column, Document, Section, Status, Table, Unit, Value
+from fabric.report.model import Column, Document, Section, Table, Unit, Value, worst
+from fabric.report.tenant_why import Behind
 from fabric.topology.select import nearest
+
+
+def vrf_of(plan: ControlPlan) -> dict[int, str]:
+    """NodeId of every host of a tenant with an L3 VNI -> the tenant."""
+    routing = {vrf.name for router in plan.routers for vrf in router.vrfs}
+    tenant_of = {it.vni: it.tenant for router in plan.routers for it in router.vnis}
+    hosts = {it.node: tenant_of[it.vni] for it in plan.endpoints if it.node >= 0} | {
+        it.node: it.tenant for it in plan.routed}
+    return {host: tenant for host, tenant in hosts.items() if tenant in routing}
+
+
+def elsewhere(plan: ControlPlan, router: Router) -> dict[int, str]:
+    """NodeId of hosts that a leaf has no row for in its default table, and needs none -> why, in words.
+
+    A leaf bridges within its own VNIs; it routes for its own tenants by their tables, and meets no packet of others.
+    """
+    if not router.vnis and not router.vrfs:      # in between: it forwards everybody's packets
+        return {}
+    mine, routes = {it.vni for it in router.vnis}, {vrf.name for vrf in router.vrfs}
+    tenant_of = {it.vni: it.tenant for other in plan.routers for it in other.vnis}
+    vrf = vrf_of(plan)
+    found = {}
+    for host, name, is_mine in (
+            *((it.node, tenant_of[it.vni], it.vni in mine) for it in plan.endpoints if it.node >= 0),
+            *((it.node, it.tenant, it.router == router.row) for it in plan.routed)):
+        if is_mine:
+            continue
+        if host in vrf and name in routes:
+            found[host] = f"in VRF {name}: use --vrf {name}"
+        else:
+            found[host] = f"of tenant {name}, of which no host hangs on {router.name}"
+    return found
 
 
 def tenant_table(network: Network, switch: Switch, tenant: str, target: str | None,
@@ -41,8 +75,9 @@ def tenant_table(network: Network, switch: Switch, tenant: str, target: str | No
     return {best: table[best]}
 
 
-def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when: str) -> Document:
-    """The same for people."""
+def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when: str,
+                    behind: Behind | None = None) -> Document:
+    """The same for people; behind: of the one route that was asked for."""
     rows: list[tuple[Value, ...]] = []
     for prefix, routes in table.items():
         for number, route in enumerate(routes):
@@ -54,6 +89,10 @@ def tenant_document(switch: Switch, tenant: str, table: Mapping[str, Any], when:
                Column("rmac", "Router MAC"))
     vrf = switch.vtep.vrfs[tenant].config if switch.vtep is not None else None
     vni = "" if vrf is None else f", L3 VNI {vrf.l3_vni}"
-    return Document(f"Routes of {switch.router.name} for {tenant}", when, Status.NEUTRAL,
-                    f"{len(table)} prefixes in VRF {tenant}{vni}.", (),
-                    (Section("routes", "Routes", (Table("routes", "", columns, tuple(rows)),)),))
+    count = f"{len(table)} prefix{'' if len(table) == 1 else 'es'}" if behind is None else f"{next(iter(table))}"
+    reasons = () if behind is None else behind.reasons
+    paths = () if behind is None else behind.paths
+    return Document(f"Routes of {switch.router.name} for {tenant}", when, worst([it.status for it in reasons]),
+                    f"{count} in VRF {tenant}{vni}.", reasons,
+                    (Section("routes", "Routes", (Table("routes", "", columns, tuple(rows)),)),
+                     *([Section("paths", "Behind it", paths)] if paths else [])))

@@ -36,6 +36,7 @@ from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
 from fabric.topology.quantities import MAX_TIME_PS
 from fabric.topology.registry import build_topology
+from fabric.topology.select import such
 from fabric.units import PS_PER_NS, parse_time_ps
 from fabric.workload.ideal import ideal_fct_ps
 from fabric.workload.qps import QpRules
@@ -109,7 +110,7 @@ def place(scenario: Scenario) -> PlacedScenario:
     slow = [link for link in fabric.links if link.rate_bps < MIN_RATE_BPS]
     if slow:
         problems.append(Problem(f"{path}topology", f"the cable at {fabric.port_name(slow[0].a)} runs at "
-                                f"{slow[0].rate_bps} bit/s ({len(slow)} such cables)", "give 1M or more"))
+                                f"{slow[0].rate_bps} bit/s{such(len(slow), 'cable')}", "give 1M or more"))
     problems += [Problem(f"{path}topology", f"the cable at {fabric.port_name(link.a)} has a one-way delay of "
                          f"{link.delay_ps / 1e12:g} s", "shorten it: at most 500 s")
                  for link in fabric.links if link.delay_ps > MAX_TIME_PS][:1]
@@ -193,7 +194,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     if short:
         problems.append(Problem(f"{path}hosts.mtu", f"{fabric.port_name(short[0])} takes frames of "
                                 f"{ports[short[0]].mtu_bytes} B, and transport.mtu makes frames of {largest} B"
-                                + (f" ({len(short)} such ports)" if len(short) > 1 else ""),
+                                f"{such(len(short), 'port')}",
                                 "raise hosts.mtu or lower transport.mtu"))
     _stage("checking the settings", problems)
 
@@ -209,7 +210,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     messages, queue_pairs = traffic.join(dscp_of, table[needed(rdma.dscp)], QpRules(
         policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)), seed)
     tenancy = Tenancy() if scenario.vxlan is None else tenancy_of(scenario.vxlan, fabric, path, problems)
-    check_tenants(tenancy, fabric, messages, path, problems)
+    check_tenants(tenancy, fabric, messages, traffic.place, problems)
     overlay = vxlan(scenario.vxlan, tenancy, by_host=scenario.routing != "bgp")
     if overlay is not None:
         overlay = replace(overlay, asks=traffic.asks(overlay))

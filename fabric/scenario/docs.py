@@ -157,7 +157,11 @@ def _kind(field: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         return f"`{target['examples'][0]}`"
     low, high = target.get("minimum", target.get("exclusiveMinimum")), target.get("maximum",
                                                                                   target.get("exclusiveMaximum"))
+    if target.get("type") == "integer":     # whole numbers: the last that is allowed, in full
+        low = target.get("minimum", None if low is None else low + 1)
+        high = target.get("maximum", None if high is None else high - 1)
     words = {"integer": "whole number", "number": "number", "string": "text", "boolean": "`true` `false`",
              "object": "mapping"}
     text = words.get(target.get("type", ""), "value")
-    return f"{text} {low:g} to {high:g}" if low is not None and high is not None and high < 10**12 else text
+    whole = "" if target.get("type") == "integer" else "g"
+    return f"{text} {low:{whole}} to {high:{whole}}" if low is not None and high is not None and high < 10**12 else text

@@ -32,6 +32,7 @@ from fabric.scenario.traffic import Traffic
 from fabric.scenario.transport import dcqcn_params
 from fabric.state.params import EcnParams
 from fabric.topology.model import Fabric
+from fabric.topology.select import such
 from fabric.units import format_size_bytes
 from fabric.workload.qps import QpRules
 
@@ -114,12 +115,12 @@ def _fabric_problems(fabric: Fabric, path: str) -> list[Problem]:
     found = []
     several = [host.name for host in fabric.hosts if host.n_ports > 1]
     if several:
-        found.append(Problem(f"{path}topology", f"{several[0]} has more than one port ({len(several)} such hosts)",
+        found.append(Problem(f"{path}topology", f"{several[0]} has more than one port{such(len(several), 'host')}",
                              "one port per host, or model: asic"))
     finer = [link for link in fabric.links if link.delay_ps % PS_PER_NS]
     if finer:
         found.append(Problem(f"{path}topology", f"the cable at {fabric.port_name(finer[0].a)} delays by "
-                             f"{finer[0].delay_ps} ps ({len(finer)} such cables); this model's clock counts "
+                             f"{finer[0].delay_ps} ps{such(len(finer), 'cable')}; this model's clock counts "
                              "nanoseconds", "give delays in whole ns, such as '1us'"))
     return found
 

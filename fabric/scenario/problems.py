@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -22,6 +23,11 @@ _TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number
                  "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
                  "model_type": "a mapping", "model_attributes_type": "a mapping"}
 
+_FORMS: Final = {"a list": "a list, such as [a, b]", "a mapping": "a mapping, such as {field: value}"}
+_YAML: Final[Mapping[object, str]] = {None: "null", True: "true", False: "false"}
+_FIELD: Final = re.compile(r"(?P<field>(?P<name>\w+)(\[\d+\])?(\.\w+)*):? (?!and |\()")
+"""A field, or one of its parts, and what is said of it; not of two ('dynamic_th and static_th are both given')."""
+
 
 def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[Problem]:
     """One problem per error, in the order of the file's sections."""
@@ -31,8 +37,11 @@ def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[P
         if item["type"] == "too_short" and value:
             continue    # its entries are wrong, and say so themselves
         words = _words(item, value, steps, raw)     # may add a step
-        path = f"{file}: {_dotted(steps)}" if steps else file
-        for text, hint in words:
+        known = _properties(_schema_at(steps, raw)) if item["type"] == "value_error" else {}
+        for sentence, hint in words:
+            field, text = _field_first(sentence, known)
+            place = ".".join(filter(None, (_dotted(steps), field)))
+            path = f"{file}: {place}" if place else file
             found.setdefault((path, text), Problem(path, text, hint))
     return list(found.values())
 
@@ -65,6 +74,14 @@ def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa
             continue    # a union's branch that has no counterpart in the file
         steps.append(step)
     return steps, value
+
+
+def _field_first(text: str, known: Mapping[str, Any]) -> tuple[str, str]:
+    """('until', 'is not after at'): a model's sentence that begins with one of its fields is about that field."""
+    begins = _FIELD.match(text)
+    if begins is None or begins["name"] not in known:
+        return "", text
+    return begins["field"], text[begins.end():]
 
 
 def _dotted(steps: Sequence[str | int]) -> str:
@@ -104,14 +121,16 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]
-        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", _about(steps, raw)
+        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", (
+            f"change it: {_about(steps, raw, example=not isinstance(value, str))}")     # a unit was given already
     if kind in _TYPES:
-        return f"{_short(value)} is not {_TYPES[kind]}", _about(steps, raw)
+        what = _TYPES[kind]
+        return f"{_short(value)} is not {what}", f"write {_FORMS.get(what, what)}: {_about(steps, raw)}"
     if kind == "string_pattern_mismatch":
         return (f"{_short(value)} is not a valid name",
                 "letters, digits, '.', '_' and '-', beginning with a letter or digit")
     if kind in {"too_short", "string_too_short"}:
-        return "is empty", _about(steps, raw)
+        return "is empty", f"fill it, or leave it out: {_about(steps, raw)}"
     return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
 
 
@@ -126,20 +145,20 @@ def _bound(value: object, bound: float) -> str:
         except UnitError:
             continue
         return write(int(bound))
-    return f"{bound:g}"
+    return f"{bound:g}" if bound % 1 else f"{int(bound)}"
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = _YAML[value] if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _about(steps: Sequence[str | int], raw: Mapping[str, Any]) -> str:
-    """The field's description, as the remedy of last resort."""
+def _about(steps: Sequence[str | int], raw: Mapping[str, Any], *, example: bool = True) -> str:
+    """The field's description, to what the remedy says."""
     schema = _schema_at(steps, raw)
     examples = schema.get("examples")
     text = str(schema.get("description", "")).split("\n", maxsplit=1)[0]
-    return text + (f" Such as {examples[0]!r}." if examples else "")
+    return text + (f" Such as {examples[0]!r}." if examples and example else "")
 
 
 def _kinds(steps: Sequence[str | int], raw: Mapping[str, Any]) -> list[str]:

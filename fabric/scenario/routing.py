@@ -10,7 +10,7 @@ from fabric.scenario.bgp import BfdSpec, BgpSpec
 from fabric.scenario.endpoints import VxlanSpec
 from fabric.scenario.tenancy import Tenancy, tenancy_of
 from fabric.topology.model import Fabric
-from fabric.topology.select import nearest
+from fabric.topology.select import nearest, such
 from fabric.units import PS_PER_NS
 
 
@@ -42,7 +42,7 @@ def control_plan(spec: BgpSpec, vxlan: VxlanSpec | None, fabric: Fabric, path: s
     untiered = [switch.name for switch in fabric.switches if switch.tier < 0]
     if config.design is Design.IBGP_RR and untiered:
         problems.append(Problem(f"{path}bgp.design", f"ibgp-rr needs tiers to say who reflects for whom; {untiered[0]} "
-                                f"has none ({len(untiered)} such switches)",
+                                f"has none{such(len(untiered), 'switch')}",
                                 "give switches the roles leaf, spine and super-spine, or use design: ebgp"))
     placed = Tenancy() if vxlan is None else tenancy_of(vxlan, fabric, path, problems)
     return plan_of(fabric, placed.addresses(fabric), config, placed.segments, placed.routed), config

@@ -8,7 +8,7 @@ routed ports keep the plan's addresses: theirs is the subnet of their leaf.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
@@ -22,7 +22,7 @@ from fabric.scenario.tenant_spec import TenantSpec
 from fabric.state.params import Messages
 from fabric.topology.addressing import Addressing, addressing
 from fabric.topology.model import Fabric, Node
-from fabric.topology.select import match_hosts
+from fabric.topology.select import match_hosts, such
 
 DEFAULT_VNI: Final = 10_000
 """VNI of all hosts where no tenants are named."""
@@ -70,7 +70,7 @@ def tenancy_of(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Probl
     place.numbers(vxlan.tenants)
     left = [host.name for host in fabric.hosts if host.id not in place.taken]
     if left:
-        problems.append(Problem(f"{path}vxlan.tenants", f"{left[0]} is in no tenant ({len(left)} such hosts)",
+        problems.append(Problem(f"{path}vxlan.tenants", f"{left[0]} is in no tenant{such(len(left), 'host')}",
                                 "add it to one"))
     return Tenancy(tuple(place.segments), tuple(place.routed), place.address)
 
@@ -130,10 +130,11 @@ class _Placing:
             gateway = ""
             if spec.l3_vni is not None:
                 network = segment.network or self._free(at, len(hosts))
-                subnets.append((f"{at}.subnet", network))
-                its = network[1] if segment.gateway is None else IPv4Address(segment.gateway)
-                self._number(at, network, its, hosts)
-                gateway = f"{its}/{network.prefixlen}"
+                if network is not None:
+                    subnets.append((f"{at}.subnet", network))
+                    its = network[1] if segment.gateway is None else IPv4Address(segment.gateway)
+                    self._number(at, network, its, hosts)
+                    gateway = f"{its}/{network.prefixlen}"
             self.segments.append(Tenant(spec.name, segment.vni, hosts, segment.arp_suppression == "on", segment.name,
                                         gateway, spec.l3_vni or 0))
         if spec.routed is not None and spec.l3_vni is not None:
@@ -163,19 +164,21 @@ class _Placing:
         several = [self._fabric.nodes[host].name for host in hosts
                    if len({self._fabric.peer_of(port).id for port in self._fabric.nodes[host].ports}) > 1]
         if several:
-            self._problems.append(Problem(where, f"{several[0]} has cables to several leaves ({len(several)} such "
-                                          "hosts)", "a routed port is one leaf's; put such hosts into a segment"))
+            self._problems.append(Problem(where, f"{several[0]} has cables to several leaves"
+                                          f"{such(len(several), 'host')}",
+                                          "a routed port is one leaf's; put such hosts into a segment"))
 
-    def _free(self, where: str, n_hosts: int) -> IPv4Network:
-        """The next subnet of the plan that is large enough, and none of those that the file gives."""
+    def _free(self, where: str, n_hosts: int) -> IPv4Network | None:
+        """The next subnet of the plan that is large enough, and none of those that the file gives; None: a problem."""
         bits = max(_SMALLEST_BITS, (n_hosts + 2).bit_length())
         while True:
             first = -(-self._next >> bits) << bits
             self._next = first + (1 << bits)
             if self._next - 1 > int(_SPACE.broadcast_address):
-                self._problems.append(Problem(f"{where}.subnet", f"{_SPACE} has no room left for {n_hosts} hosts",
+                self._problems.append(Problem(f"{where}.subnet", f"{_SPACE} has no room left for {n_hosts} "
+                                              f"host{'' if n_hosts == 1 else 's'}",
                                               "give subnets, which may be of any space"))
-                return IPv4Network((0, 8))
+                return None
             network = IPv4Network((first, 32 - bits))
             if not any(network.overlaps(given) for given in self.given):
                 return network
@@ -192,23 +195,29 @@ class _Placing:
         self.address.update(zip(hosts, free, strict=False))
 
 
-def check_tenants(tenancy: Tenancy, fabric: Fabric, messages: Messages, path: str, problems: list[Problem]) -> None:
-    """No message between tenants, or subnets that nobody routes between: it would only ever be lost."""
+def check_tenants(tenancy: Tenancy, fabric: Fabric, messages: Messages, place: Callable[[int], str],
+                  problems: list[Problem]) -> None:
+    """No message between tenants, or subnets that nobody routes between: it would only ever be lost.
+
+    place: of a message (row) in the file.
+    """
     segment_of = {host: tenant for tenant in tenancy.segments for host in tenant.hosts}
     tenant_of = {host: tenant.name for host, tenant in segment_of.items()}
     tenant_of |= {host: group.tenant for group in tenancy.routed for host in group.hosts}
-    pairs = dict.fromkeys(zip(messages.src.tolist(), messages.dst.tolist(), strict=True))
+    pairs: dict[tuple[int, int], int] = {}      # (source, destination) -> their first message
+    for row, pair in enumerate(zip(messages.src.tolist(), messages.dst.tolist(), strict=True)):
+        pairs.setdefault(pair, row)
     crossing = [(src, dst) for src, dst in pairs if tenant_of.get(src) != tenant_of.get(dst)]
     if crossing and all(host in tenant_of for host in crossing[0]):
         names = [f"{fabric.nodes[host].name} (tenant '{tenant_of[host]}')" for host in crossing[0]]
-        problems.append(Problem(f"{path}workload", f"messages from {names[0]} to {names[1]} cross tenants "
-                                f"({len(crossing)} such pairs)", "send within a tenant, or put both hosts into one"))
+        problems.append(Problem(place(pairs[crossing[0]]), f"messages from {names[0]} to {names[1]} cross tenants"
+                                f"{such(len(crossing), 'pair')}", "send within a tenant, or put both hosts into one"))
     apart = [(src, dst) for src, dst in pairs if src in segment_of and dst in segment_of
              and segment_of[src] is not segment_of[dst] and tenant_of[src] == tenant_of[dst]
              and not segment_of[src].l3_vni]
     if apart:
         names = [f"{fabric.nodes[host].name} (segment '{segment_of[host].segment}')" for host in apart[0]]
         problems.append(Problem(
-            f"{path}workload", f"messages from {names[0]} to {names[1]} cross subnets of tenant "
-            f"'{tenant_of[apart[0][0]]}', which has no l3_vni ({len(apart)} such pairs)",
+            place(pairs[apart[0]]), f"messages from {names[0]} to {names[1]} cross subnets of tenant "
+            f"'{tenant_of[apart[0][0]]}', which has no l3_vni{such(len(apart), 'pair')}",
             "give the tenant an l3_vni, or send within a segment"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,13 @@ from fabric.topology.spec import Name, Strict
 
 Vni = Annotated[int, Field(ge=1, lt=2**24)]
 """RFC 7348 section 5: 24 bits; 0 is kept free."""
+
+_NO_HOSTS: Final = {
+    IPv4Network("0.0.0.0/8"): "this network, RFC 1122 section 3.2.1.3",
+    IPv4Network("127.0.0.0/8"): "loopback, RFC 1122 section 3.2.1.3",
+    IPv4Network("169.254.0.0/16"): "link-local, which nobody routes: RFC 3927 section 7",
+    IPv4Network("224.0.0.0/4"): "multicast, RFC 5771", IPv4Network("240.0.0.0/4"): "reserved, RFC 1112 section 4"}
+"""Addresses that no host of a routed subnet can have."""
 
 
 class SegmentSpec(Strict):
@@ -32,6 +39,9 @@ class SegmentSpec(Strict):
         network = self.network
         if self.gateway is None:
             return self
+        if ":" in self.gateway:
+            raise ValueError(f"gateway: {self.gateway} is IPv6, and tenants route IPv4 alone; write it as "
+                             "'172.16.10.1'")
         try:
             address = IPv4Address(self.gateway)
         except AddressValueError as error:
@@ -48,6 +58,9 @@ class SegmentSpec(Strict):
         """The subnet, where it is given. Raises ValueError for none that can have a gateway and hosts."""
         if self.subnet is None:
             return None
+        if ":" in self.subnet:
+            raise ValueError(f"subnet: {self.subnet} is IPv6, and tenants route IPv4 alone; write it as "
+                             "'172.16.10.0/24'")
         try:
             network = IPv4Network(self.subnet)
         except (AddressValueError, NetmaskValueError, ValueError) as error:
@@ -55,6 +68,10 @@ class SegmentSpec(Strict):
         if not 8 <= network.prefixlen <= 30:
             raise ValueError(f"subnet: {network} has no room for a gateway and a host, or is no subnet; "
                              "give a length from /8 to /30")
+        for special, why in _NO_HOSTS.items():
+            if network.overlaps(special):
+                raise ValueError(f"subnet: {network} is no subnet for hosts ({special}: {why}); give one such as "
+                                 "172.16.10.0/24")
         return network
 
 

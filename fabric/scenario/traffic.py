@@ -33,6 +33,7 @@ class Traffic:
         around = Surroundings(fabric, scenario.run.seed, scenario.file.parent, problems)
         self.names: list[str] = []
         self.batches: list[Batch] = []
+        self._paths: list[str] = []
         self._arp: list[tuple[ArpSpec, str]] = []
         self._around = around
         for number, spec in enumerate(scenario.workload):
@@ -45,6 +46,7 @@ class Traffic:
             if spec.priority is not None:
                 batch = _with_priority(batch, spec.priority)
             self.batches.append(batch)
+            self._paths.append(path)
             self._check(batch, path, scenario.run.duration)
         if not self.batches:
             self.names, self.batches = ["nothing"], [nothing()]
@@ -135,6 +137,14 @@ class Traffic:
         return Messages(src=src, dst=dst, size_bytes=column("size_bytes"), start_ps=column("start_ps"), dscp=dscp,
                         qp=qp,
                         delay_ps=column("delay_ps"), after=after, label=labels), queue_pairs
+
+    def place(self, row: int) -> str:
+        """Where the file has a message, by its row of join()'s columns."""
+        for path, batch in zip(self._paths, self.batches, strict=True):
+            if row < len(batch):
+                return self._where(batch, path, row)
+            row -= len(batch)
+        return f"{self.path}workload"
 
     def crosses_leaves(self) -> bool:
         """Whether any message or broadcast may have to leave the switch that it enters."""

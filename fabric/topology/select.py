@@ -33,6 +33,11 @@ def plural(what: str) -> str:
     return f"{what}es" if what.endswith("ch") else f"{what}s"
 
 
+def such(count: int, what: str) -> str:
+    """' (3 such hosts)', after the first of them; '' where it is the only one."""
+    return f" ({count} such {plural(what)})" if count > 1 else ""
+
+
 def is_pattern(text: str) -> bool:
     """Whether a name holds shell wildcards."""
     return not _MAGIC.isdisjoint(text)

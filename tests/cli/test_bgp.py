@@ -123,3 +123,12 @@ def test_routes_of_the_underlay_and_what_is_behind_them_are_shown_by_fabric_rout
     assert found["10.128.0.0/31"][0]["protocol"] == "connected"
     assert main(["route", "leaf1", "10.0.0.3", CRASH, "--at", "2ms"]) == 0
     assert "other end loses every frame" in capsys.readouterr().out
+
+
+def test_a_word_that_is_no_prefix_is_said_to_be_no_ipv4_prefix_and_who_asks_for_hosts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    [host] = error(capsys, "routes", "host1", CRASH)["problems"]
+    assert host["text"] == "'host1' is no IPv4 prefix"
+    assert "`fabric route NODE HOST SOURCE`" in host["hint"]
+    assert error(capsys, "routes", "10.0.0.1/24", CRASH)["problems"][0]["text"] == "10.0.0.1/24 has host bits set"

@@ -155,7 +155,7 @@ def test_a_fault_may_be_dated_as_in_a_scenario(compiled: CompiledScenario) -> No
     ({"kind": "link-down", "link": "leaf1--spine1", "at": "2ms"}, "fault.at", "after the end of the pass"),
     ({"kind": "link-down", "link": "leaf1--spine1", "at": "+5"}, "fault.at", "'5'"),
     ({"kind": "link-down", "link": "leaf1--spine1", "at": 5}, "fault.at", "5"),
-    ({"kind": "link-down", "link": "leaf1--spine1", "until": "+0us"}, "fault", "until is not after at"),
+    ({"kind": "link-down", "link": "leaf1--spine1", "until": "+0us"}, "fault.until", "is not after at"),
     ({"kind": "link-down", "link": "leaf1--spine1", "for": "2ms"}, "fault.for", "unknown field"),
     ({"kind": "pause-storm", "hosts": ["host9"], "duration": "1ms"}, "fault.hosts", "host9"),
     ({"kind": "drain", "switch": "leaf1"}, "fault.kind", "no control plane"),

@@ -96,3 +96,13 @@ def test_a_switch_that_hangs_is_said_to_lose_every_frame(capsys: pytest.CaptureF
             assert ("Every frame that arrives at spine1 is lost" in capsys.readouterr().out) == lost
     assert main(["route", "leaf1", scenario, "--at", "2ms"]) == 0
     assert "Every frame" not in capsys.readouterr().out
+
+
+def test_a_moment_before_the_start_is_said_to_be_no_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["route", "leaf1", FAILURE, "--at", "-1ms"]) == 2
+    assert "'-1ms' is not a time" in capsys.readouterr().err
+
+
+def test_since_has_a_unit_or_is_the_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert text(capsys, "leaf1", "host9", FAILURE).split()[-1] == "start"
+    assert text(capsys, "leaf1", "host9", FAILURE, "--at", "800us").split()[-1] == "700us"

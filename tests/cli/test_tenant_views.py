@@ -83,7 +83,7 @@ def test_a_tenants_table_has_gateways_hosts_and_prefixes(capsys: pytest.CaptureF
     (["spine1", SCENARIO, "--vrf", "training"], "name a leaf with hosts of a tenant that has an l3_vni"),
     (["leaf1", "host14", SCENARIO, "--vrf", "training", "--at", "2ms"], "leaf1 has no route to 10.64.3.3/32"),
     (["leaf1", "nobody", SCENARIO, "--vrf", "training"], "'nobody' is no host, address or prefix"),
-    (["leaf1", SCENARIO, "--vrf", "training", *STATIC], "has no control plane"),
+    (["leaf1", SCENARIO, "--vrf", "training", *STATIC], "has no tables of tenants"),
 ])
 def test_a_table_that_is_not_there_is_refused_with_a_remedy(capsys: pytest.CaptureFixture[str], words: list[str],
                                                            said: str) -> None:
@@ -143,3 +143,96 @@ def test_a_subnet_behind_two_vteps_has_the_paths_to_both_and_the_hash_that_chose
         assert taken["path"].endswith(first["egress"].partition("(")[2].rstrip(")"))
         vteps[port] = first["egress"]
     assert len(set(vteps.values())) == 2
+
+
+def test_the_default_table_misses_no_host_that_a_tenants_table_has(capsys: pytest.CaptureFixture[str]) -> None:
+    said = text(capsys, "route", "leaf1", SCENARIO)
+    assert "without a route" not in said
+    assert "3 hosts in VRF training: use --vrf training." in said
+    assert "10.64.3.2/32" not in said
+    one = text(capsys, "route", "leaf1", "host14", SCENARIO)
+    assert "none needed: host14 is in VRF training: use --vrf training." in one
+    assert text(capsys, "route", "leaf1", "10.64.3.3", SCENARIO) == one
+    assert "black hole" not in one.lower()
+    assert answer(capsys, "route", "leaf1", "host14", SCENARIO) == (0, {})
+
+
+def test_hosts_of_tenants_that_a_leaf_has_nothing_of_are_no_black_holes_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    apart = ("--set", "vxlan.tenants[1].hosts=[host4, host8, host12]",
+             "--set", "vxlan.tenants[0].routed=[host13, host14, host15, host16]")
+    assert "host4 is of tenant other, of which no host hangs on leaf4" in text(
+        capsys, "route", "leaf4", "host4", SCENARIO, *apart)
+    said = text(capsys, "route", "leaf4", SCENARIO, *apart)
+    assert "3 hosts of tenant other, of which no host hangs on leaf4." in said
+    assert "without a route" not in said
+
+
+def test_a_route_that_evpn_should_have_is_still_missed(capsys: pytest.CaptureFixture[str]) -> None:
+    gone = ("--set", "faults=[{kind: host-leave, hosts: [host9], at: 1ms}]", "--set", "expectations=[]")
+    assert "Black hole" in text(capsys, "route", "leaf1", "host9", SCENARIO, "--at", "2ms", *gone)
+    assert "1 host without a route" in text(capsys, "route", "leaf1", SCENARIO, "--at", "2ms", *gone)
+
+
+def test_a_static_route_says_that_routed_packets_pass_it_by(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = ("--set", "faults=[{kind: route, switches: [leaf1], hosts: [host10], via: [], at: 1ms}]",
+             "--set", "expectations=[]", "--at", "2ms")
+    assert "Packets from other subnets of tenant training do not take it" in text(
+        capsys, "route", "leaf1", "host10", SCENARIO, *wrong)
+
+
+@pytest.mark.parametrize("more", [(), STATIC])
+def test_neighbours_on_routed_ports_are_said_to_be_in_one_subnet(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...],
+) -> None:
+    said = text(capsys, "path", "host13", "host14", SCENARIO, *more)
+    assert "host13 and host14 are on routed ports of leaf4, in its subnet of one tenant; leaf4" in said
+    assert "are in different subnets of one tenant" in text(capsys, "path", "host13", "host1", SCENARIO, *more)
+
+
+def test_a_tenants_route_says_who_brought_it_and_how_the_underlay_leads_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    far = text(capsys, "route", "leaf1", "host14", SCENARIO, "--vrf", "training")
+    assert "10.64.3.0/24 in VRF training, L3 VNI 50010." in far
+    assert "from EVPN Type-5 (prefix) routes; packets go into L3 VNI 50010" in far
+    assert "10.0.0.4 (leaf4): by Ethernet16 to spine1, Ethernet20 to spine2" in far
+    assert "[5]:[0]:[24]:[10.64.3.0]" in far
+    assert "best: Router ID" in far
+    assert "Type-2 (host)" in text(capsys, "route", "leaf1", "host5", SCENARIO, "--vrf", "training")
+    own = text(capsys, "route", "leaf1", "host1", SCENARIO, "--vrf", "training")
+    assert "leaf1 is its gateway, and 172.16.0.2 (02:00:00:00:00:00, VNI 10010) is at Ethernet0." in own
+    assert "connected wins" in own
+    assert "routed ports of leaf4 (Ethernet0, Ethernet4, Ethernet8)" in text(
+        capsys, "route", "leaf4", "host14", SCENARIO, "--vrf", "training")
+
+
+def test_a_tunnel_without_a_route_in_the_underlay_is_said_to_lose_packets(capsys: pytest.CaptureFixture[str]) -> None:
+    cut = ("--set", "faults=[{kind: link-down, link: 'leaf1--spine*', at: 1ms}]", "--set", "expectations=[]",
+           "--set", "bgp.carrier_delay=5ms", "--at", "3ms")
+    assert "10.0.0.4 (leaf4): no route in the underlay" in text(
+        capsys, "route", "leaf1", "host14", SCENARIO, "--vrf", "training", *cut)
+
+
+def test_without_a_control_plane_a_tenants_table_is_refused_with_what_happens_instead(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["route", "leaf1", "host14", SCENARIO, "--vrf", "training", *STATIC]) == 2
+    said = capsys.readouterr().err
+    assert "what leaves route for tenants takes the routes to their hosts" in said
+    assert "leave --vrf out" in said
+
+
+@pytest.mark.parametrize("table", ["rmac", "next-hops"])
+def test_a_table_by_l3_vni_that_is_empty_says_why(capsys: pytest.CaptureFixture[str], table: str) -> None:
+    bridged = str(Path(SCENARIO).with_name("mac-move.yml"))
+    assert "No leaf here has an L3 VNI" in text(capsys, "evpn", table, bridged)
+    assert "No leaf here" not in text(capsys, "evpn", table, SCENARIO)
+
+
+def test_the_proof_for_programs_has_numbers_and_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    _, found = answer(capsys, "evpn", "check-isolation", SCENARIO, "--at", "2ms")
+    row = found["reach"]["reach"][0]
+    assert (row["switch"], row["l3_vni"], row["without"]) == ("leaf1", 50010, ["host13", "host14", "host15"])
+    assert found["reach"]["reach"][-1]["without"] == []

@@ -173,3 +173,25 @@ def test_a_route_to_nowhere_is_a_black_hole() -> None:
     [edit] = compiled({"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": [], "at": "1ms"}).edits
     assert isinstance(edit, FibRoute)
     assert edit.ports == ()
+
+
+ROUTED_TENANT: dict[str, Any] = {"routing": "bgp", "vxlan": {"tenants": [
+    {"name": "blue", "l3_vni": 900, "segments": [{"name": "a", "vni": 10, "hosts": ["host1", "host3"]},
+                                                 {"name": "b", "vni": 11, "hosts": ["host2", "host4"]}]}]}}
+
+
+@pytest.mark.parametrize("hosts", [["host1"], ["host3"], ["host[34]"]])
+def test_a_route_for_bridged_packets_of_a_routed_tenant_is_written(hosts: list[str]) -> None:
+    """host1 and host3 talk inside their segment; host4 does not, and is named with one that does."""
+    found = compiled({"kind": "route", "switches": ["spine1"], "hosts": hosts, "via": [], "at": "1ms"},
+                     **ROUTED_TENANT).edits
+    assert [edit for edit in found if isinstance(edit, FibRoute) and edit.time_ps == MS and edit.ports == ()]
+
+
+def test_a_route_at_the_leaf_that_delivers_is_written_for_routed_packets_too() -> None:
+    fault = {"kind": "route", "hosts": ["host4"], "via": [], "at": "1ms"}
+    assert any(isinstance(edit, FibRoute) and edit.time_ps == MS
+               for edit in compiled({**fault, "switches": ["leaf2"]}, **ROUTED_TENANT).edits)
+    with pytest.raises(InputErrors, match="a route for host4 at leaf1 has no effect"):
+        compiled({**fault, "switches": ["leaf1"]}, **ROUTED_TENANT)
+    assert compiled({**fault, "switches": ["leaf1"]}, **{**ROUTED_TENANT, "routing": "shortest-path"}).edits

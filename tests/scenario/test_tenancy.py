@@ -87,3 +87,12 @@ def test_a_space_that_is_used_up_is_said() -> None:
     with pytest.raises(InputErrors, match="has no room left for 7 hosts"):
         placed(fabric_of(), routed(*taken[:1], {"name": "t", "vni": 30, "hosts": ["host[2-8]"]},
                                    {**taken[1], "hosts": ["host1"]}))
+
+
+def test_segments_without_room_are_said_to_have_none_and_not_to_overlap() -> None:
+    taken = {"name": "s", "vni": 10, "hosts": ["host1"], "subnet": "172.16.0.0/12"}
+    more = [{"name": f"t{vni}", "vni": vni, "hosts": [f"host{vni - 10}"]} for vni in (12, 13)]
+    with pytest.raises(InputErrors) as caught:
+        placed(fabric_of(hosts=2), routed(taken, *more, routed=["host4"]))
+    assert [(it.path, it.text) for it in caught.value.problems] == [
+        (f"vxlan.tenants[0].segments[{place}].subnet", "172.16.0.0/12 has no room left for 1 host") for place in (1, 2)]
