@@ -168,6 +168,9 @@ def _arp(metrics: Metrics) -> Iterator[Sentence]:
     asked, suppressed, copies = (int(metrics[f"arp.{name}"] or 0) for name in ("requests", "suppressed", "copies"))
     if asked:
         heard = int(metrics["arp.heard"] or 0)
+        if suppressed == asked:
+            yield "note", f"leaves answered all of {_count(asked, 'ARP request')} themselves"
+            return
         yield "note", (f"leaves answered {suppressed / asked:.0%} of {_count(asked, 'ARP request')}; the rest became "
                        f"{_count(copies, 'VXLAN copy', 'VXLAN copies')} and was heard {heard:,} times by hosts")
 

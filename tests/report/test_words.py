@@ -9,7 +9,7 @@ import pytest
 
 from fabric.report.page import _ROUTING, _worst, print_summary
 from fabric.report.tables import cell
-from fabric.report.verdict import _drops, _never_reached
+from fabric.report.verdict import _arp, _drops, _never_reached
 from fabric.state.codes import DropReason
 
 
@@ -78,3 +78,11 @@ def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
     out = io.StringIO()
     print_summary({"name": "n", "status": "done", "seed": 1}, summary, out)
     assert ("Reaction: BGP's first" in out.getvalue()) == told
+
+
+@pytest.mark.parametrize(("suppressed", "said"), [
+    (30, ["leaves answered all of 30 ARP requests themselves"]),
+    (20, ["leaves answered 67% of 30 ARP requests; the rest became 40 VXLAN copies and was heard 90 times by hosts"])])
+def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, said: list[str]) -> None:
+    counts: dict[str, float | int | None] = {"arp.requests": 30, "arp.suppressed": suppressed, "arp.copies": 40, "arp.heard": 90}
+    assert [text for _, text in _arp(counts)] == said
