@@ -84,5 +84,6 @@ def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
     (30, ["leaves answered all of 30 ARP requests themselves"]),
     (20, ["leaves answered 67% of 30 ARP requests; the rest became 40 VXLAN copies and was heard 90 times by hosts"])])
 def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, said: list[str]) -> None:
-    counts: dict[str, float | int | None] = {"arp.requests": 30, "arp.suppressed": suppressed, "arp.copies": 40, "arp.heard": 90}
+    counts: dict[str, float | int | None] = {"arp.requests": 30, "arp.suppressed": suppressed, "arp.copies": 40,
+                                             "arp.heard": 90}
     assert [text for _, text in _arp(counts)] == said
