@@ -22,10 +22,10 @@ from fabric.state.types import State
 
 _STRETCH: Final = 1024
 """Windows between two looks at whether helpers pay."""
-_PATIENCE: Final = 1 << 20
+_PATIENCE: Final = 1 << 18
 """Times a helper looks for work before it goes to sleep."""
-_SHORTEST_LEAVE_S: Final = 0.02
-_LONGEST_LEAVE_S: Final = 2.0
+_SHORTEST_LEAVE_S: Final = 0.1
+_LONGEST_LEAVE_S: Final = 4.0
 _MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
 """Counters of THREAD by which helpers are judged."""
 _ALL_TO_CALLER: Final = 0
