@@ -8,9 +8,11 @@ again. Results do not depend on who plays what (architecture, D5).
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
@@ -20,6 +22,8 @@ from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Stop
 from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
+_LOAD: Final = Path("/proc/loadavg")
+"""proc(5): its fourth field says how many threads run or would."""
 _STRETCH: Final = 1024
 """Windows between two looks at whether helpers pay."""
 _PATIENCE: Final = 1 << 18
@@ -32,6 +36,19 @@ _ALL_TO_CALLER: Final = 0
 _AS_AT_FIRST: Final = -1
 _LONG_AGO: Final = 1 << 20
 """Events, some tens of milliseconds: what was before counts half."""
+
+
+def idle_processors() -> int:
+    """Processors that nobody uses now, this thread being at work; all where the system does not say (Linux does).
+
+    The least busy of a few moments: somebody is always about to do a little.
+    """
+    processors = os.cpu_count() or 1
+    try:
+        running = min(int(_LOAD.read_text(encoding="ascii").split()[3].partition("/")[0]) for _ in range(3))
+    except (OSError, ValueError, IndexError):
+        return processors
+    return processors - max(running, 1)
 
 
 class Crew:
@@ -64,6 +81,9 @@ class Crew:
         if time.monotonic() < self._away_until:
             self._give_tasks(state, _ALL_TO_CALLER)
             return int(play(state, 0, until_ps, windows))
+        if not any(helper.is_there(state) for helper in self._helpers) and idle_processors() < len(self._helpers):
+            self._away_until = time.monotonic() + _SHORTEST_LEAVE_S
+            return self._stretch(state, until_ps, windows)
         self._give_tasks(state, _AS_AT_FIRST)
         if state is not self._state:
             # Helpers that still look at the old tables must not take it for theirs.
@@ -122,9 +142,13 @@ class _Helper:
         Whether it is, its kernel says: here one would learn too late that it has left, because saying so needs the
         interpreter that the caller holds.
         """
-        if not self._asked and not state.shared[self._present()]:
+        if not self._asked and not self.is_there(state):
             self._asked = True
             self.jobs.put((state, generation))
+
+    def is_there(self, state: State) -> bool:
+        """Whether it is inside assist(), at work on these tables."""
+        return bool(state.shared[self._present()])
 
     def _present(self) -> int:
         return (N_SHARED + N_MAIL * self._thread + Mail.PRESENT) * LINE

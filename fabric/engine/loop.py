@@ -156,13 +156,13 @@ def _await(state: State, place: int, word: int) -> None:
 
 @kernel
 def _is_dear(state: State) -> bool:
-    """Whether waiting for helpers eats more than a quarter of what they save: the time for what they played."""
+    """Whether waiting for helpers eats more than half of what they save: the time for what they played."""
     row = state.threads[0]
     if row["shared_events"] < _ENOUGH_TO_JUDGE:
         return False
     own_ticks, waited_ticks = 1.0 * i64(row["own_ticks"]), 1.0 * i64(row["waited_ticks"])   # products pass 2**63
     saved = own_ticks * (i64(row["shared_events"]) - i64(row["own_events"]))
-    return 4 * waited_ticks * i64(row["own_events"]) > saved
+    return 2 * waited_ticks * i64(row["own_events"]) > saved
 
 
 @kernel

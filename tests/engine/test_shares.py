@@ -180,6 +180,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         row["shared_windows"] = row["dear"] = 0
 
     monkeypatch.setattr(crew, "_STRETCH", 75)
+    monkeypatch.setattr(crew, "idle_processors", lambda: 8)
     monkeypatch.setattr(Crew, "_judge", judge)
     return counts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,14 @@ from fabric.state.atomic import fetch_add, load_acquire, replace_if, store_relea
 from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Shared, Stop
 from fabric.state.jit import is_compiled
 from fabric.state.types import State
+
+REALLY_IDLE = crew.idle_processors
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Helpers are invited whatever else this machine does."""
+    monkeypatch.setattr(crew, "idle_processors", lambda: 8)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -164,11 +173,42 @@ class _Helpless:
     def __init__(self) -> None:
         self.invited = 0
 
+    def is_there(self, state: object) -> bool:
+        return False
+
     def forget(self, state: object) -> None:
         pass
 
     def invite(self, state: object, generation: int) -> None:
         self.invited += 1
+
+
+def test_nobody_is_invited_to_processors_that_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = emulator("permutation", threads=2)
+    helper = _Helpless()
+    engine._crew._helpers = [helper]
+    monkeypatch.setattr(crew, "idle_processors", lambda: 0)
+    engine.advance(20_000_000)
+    assert helper.invited == 0
+    assert set(engine.state.devices["share"].tolist()) == {0}
+    monkeypatch.setattr(crew, "idle_processors", lambda: 1)
+    engine._crew._away_until = 0
+    engine.advance(10**11)
+    assert helper.invited > 0
+    alone = emulator("permutation")
+    alone.advance(10**11)
+    assert engine.digest() == alone.digest()
+
+
+@pytest.mark.parametrize(("text", "idle"), [
+    ("0.20 0.10 0.05 1/345 999\n", 3), ("9 9 9 4/345 999\n", 0), ("nonsense", 4)])
+def test_idle_processors_are_those_without_a_running_thread(text: str, idle: int, tmp_path: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(crew, "_LOAD", tmp_path / "loadavg")
+    assert REALLY_IDLE() == 4
+    (tmp_path / "loadavg").write_text(text)
+    assert REALLY_IDLE() == idle
 
 
 def test_a_helper_that_never_comes_is_not_waited_for() -> None:
@@ -197,8 +237,8 @@ def test_helpers_that_cost_more_than_they_do_stay_away_twice_as_long_each_time(m
     assert leaves[4] == pytest.approx(leaves[0])
 
 
-@pytest.mark.parametrize(("waited_ticks", "dear"), [(200, False), (300, True)])
-def test_helpers_are_dear_when_waiting_eats_a_quarter_of_what_they_save(waited_ticks: int, dear: bool) -> None:
+@pytest.mark.parametrize(("waited_ticks", "dear"), [(400, False), (600, True)])
+def test_helpers_are_dear_when_waiting_eats_half_of_what_they_save(waited_ticks: int, dear: bool) -> None:
     """They played as many events as the coordinator in 1,000 ticks, so they saved it 1,000."""
     engine = emulator("permutation", threads=2)
     row = engine.state.threads[0]
