@@ -36,6 +36,7 @@ from fabric.routing.bgp.next_hops import NextHops
 from fabric.routing.bgp.peer import Peer
 from fabric.routing.bgp.policy import Policy
 from fabric.routing.bgp.rib import Path, Selection, Source, Table
+from fabric.routing.bgp.selecting import select
 from fabric.routing.bgp.session import Reset, Session, router_id_number
 from fabric.routing.bgp.timers import Timer, Timers
 from fabric.routing.bgp.update import Decoder, Memory, Update
@@ -542,27 +543,8 @@ class Speaker:
         self.out.flush_all(now_ns)
 
     def _decide(self, table: Table, now_ns: int) -> list[Change]:
-        prefer, metric = self._preferences(table.family), self._metric(table.family)
-        followers = self.out.followers(table)
-        changes = []
-        dirty = list(table.dirty.items())
-        table.dirty.clear()
-        for group, cause in dirty:
-            old = group.selection
-            new = decide(tuple(group.paths.values()), prefer, None if old is None else old.best, metric).selection
-            group.incumbent = None if old is None else old.best
-            group.selection = new
-            if not group.paths:
-                table.empty[group] = cause
-            if new is old or (new is not None and new.same(old)):
-                continue
-            table.version += 1
-            group.version, group.changed_ns = table.version, now_ns
-            changes.append(Change(group.keys, old, new, cause))
-            if old is None or new is None or not old.best.same(new.best):
-                for follower in followers:
-                    follower.pending[group] = cause
-        return changes
+        return select(table, self.out.followers(table), self._preferences(table.family), self._metric(table.family),
+                      now_ns)
 
     def _hear(self) -> None:
         """Tell what is best of what has arrived, where the owner does not wait for decisions."""
