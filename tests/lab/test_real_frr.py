@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,18 +27,6 @@ from tests.lab.routers import (
 )
 
 pytestmark = [needs_frr, pytest.mark.slow]
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Short enough for a Unix socket's name, and open to the daemons' user."""
-    import shutil
-    import tempfile
-
-    path = Path(tempfile.mkdtemp(prefix="fabt", dir="/run"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 def replays(peer: Beside) -> None:

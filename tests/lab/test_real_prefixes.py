@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,15 +28,6 @@ router bgp 65101
  exit-address-family
 """
 """The L3 VNI is that of the default VRF, so that kernels without VRF devices do."""
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Short enough for a Unix socket's name, and open to the daemons' user."""
-    path = Path(tempfile.mkdtemp(prefix="fabt", dir="/run"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
 
 
 def modelled() -> list[bool]:
