@@ -22,6 +22,7 @@ from fabric.engine.dispatch import handle
 from fabric.engine.loop import shortage
 from fabric.engine.waiting import ticks
 from fabric.errors import FabricError
+from fabric.port import wire
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Aux, Stop
 from fabric.state.jit import entry, i64, is_compiled, kernel
@@ -75,6 +76,7 @@ def _play(state: State, until_ps: int) -> int:
     """As loop.play with one thread."""
     lookahead_ps = i64(state.config[0]["lookahead_ps"])
     while True:
+        wire.settle(state)
         earliest_ps = INFINITY_PS
         for slot in range(state.next_ps.shape[0]):
             earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))

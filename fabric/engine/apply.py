@@ -59,9 +59,9 @@ def log_row(state: State, time_ps: int, device: int, kind: EventKind, port: int,
 
     The driver sees to it that half of every region is free before an edit.
     """
-    share = int(state.devices[device]["share"])
-    thread = state.threads[share]
-    row = state.trace[share * (len(state.trace) // len(state.threads)) + int(thread["trace_count"])]
+    player = int(state.devices[device]["player"])
+    thread = state.threads[player]
+    row = state.trace[player * (len(state.trace) // len(state.threads)) + int(thread["trace_count"])]
     row["time_ps"], row["device"], row["port"], row["kind"], row["qp"] = time_ps, device, port, kind, NO_QP
     row["prio"] = row["reason"] = 0
     row["a"], row["b"], row["c"], row["d"] = a, b, 0, 0

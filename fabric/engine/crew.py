@@ -16,7 +16,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
-from fabric.engine.dealing import gather
 from fabric.engine.loop import assist, play
 from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Stop
 from fabric.state.jit import is_compiled
@@ -32,8 +31,6 @@ _SHORTEST_LEAVE_S: Final = 0.1
 _LONGEST_LEAVE_S: Final = 4.0
 _MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
 """Counters of THREAD by which helpers are judged."""
-_ALL_TO_CALLER: Final = 0
-_AS_AT_FIRST: Final = -1
 _LONG_AGO: Final = 1 << 20
 """Events, some tens of milliseconds: what was before counts half."""
 
@@ -59,7 +56,6 @@ class Crew:
         self._state: State | None = None
         self._leave_s = _SHORTEST_LEAVE_S
         self._away_until = 0.0
-        self._given = _AS_AT_FIRST
         # Plain Python has no atomic words (state/atomic.py): there the caller plays alone.
         self._helpers = [_Helper(thread) for thread in range(1, threads)] if is_compiled() else []
         for helper in self._helpers:
@@ -79,12 +75,10 @@ class Crew:
 
     def _stretch(self, state: State, until_ps: int, windows: int) -> int:
         if time.monotonic() < self._away_until:
-            self._give_tasks(state, _ALL_TO_CALLER)
             return int(play(state, 0, until_ps, windows))
         if not any(helper.is_there(state) for helper in self._helpers) and idle_processors() < len(self._helpers):
             self._away_until = time.monotonic() + _SHORTEST_LEAVE_S
             return self._stretch(state, until_ps, windows)
-        self._give_tasks(state, _AS_AT_FIRST)
         if state is not self._state:
             # Helpers that still look at the old tables must not take it for theirs.
             self._state, self._generation = state, self._generation + 1
@@ -102,12 +96,6 @@ class Crew:
         code = int(play(state, self._generation, until_ps, windows))
         self._judge(state)
         return code
-
-    def _give_tasks(self, state: State, share: int) -> None:
-        """Alone, one share of all devices is faster than several."""
-        if share != self._given:
-            gather(state, share)
-            self._given = share
 
     def _judge(self, state: State) -> None:
         """Send helpers away that do not pay."""

@@ -20,7 +20,7 @@ from fabric.engine.crew import Crew
 from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState, TenantRoutes, VtepRoutes
 from fabric.engine.fib import FibWriter
 from fabric.engine.kernels import level_packets
-from fabric.engine.ordering import in_order
+from fabric.engine.ordering import in_order, joined
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
@@ -30,7 +30,7 @@ from fabric.state.fill_overlay import set_flood_list
 from fabric.state.fill_tenants import set_way
 from fabric.state.params import EngineParams
 from fabric.state.trace import NO_PORT
-from fabric.state.types import PACKET, TRACE, State, rows
+from fabric.state.types import PACKET, State, rows
 from fabric.topology.model import Fabric
 from fabric.topology.paths import equal_cost_ports
 
@@ -236,21 +236,20 @@ class Emulator:
         return taken
 
     def _recorded(self) -> list[NDArray[Any]]:
-        """Rows that kernels have written and nobody has taken, by share; valid until kernels run again."""
+        """Rows that kernels have written and nobody has taken, by player; valid until kernels run again."""
         capacity = len(self.state.trace) // self._threads
         counts = self.state.threads["trace_count"].tolist()
-        return [self.state.trace[share * capacity : share * capacity + count] for share, count in enumerate(counts)
+        return [self.state.trace[player * capacity : player * capacity + count] for player, count in enumerate(counts)
                 if count]
 
     def _collect_events(self) -> None:
-        self._events += [part.copy() for part in self._recorded()]
+        self._events.append(joined(self._recorded()))
         self.state.threads["trace_count"] = 0
 
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
         parts, self._events = [*self._events, *self._recorded()], []
-        joined = parts[0] if len(parts) == 1 else _joined(parts)
-        ordered = joined.take(in_order(joined["time_ps"], joined["device"]))
+        ordered = in_order(parts[0] if len(parts) == 1 else joined(parts))
         self.state.threads["trace_count"] = 0
         return ordered
 
@@ -265,7 +264,7 @@ class Emulator:
         self._collect_events()
         checkpoint.write(path, self.state, {"now_ps": self.now_ps, "applied": self._applied, "threads": self._threads,
                                             "sequential": self._sequential},
-                         _joined(self._events))
+                         joined(self._events))
 
     @classmethod
     def restore(cls, fabric: Fabric, params: EngineParams, edits: Sequence[Edit], path: Path,
@@ -292,11 +291,3 @@ class Emulator:
 
 class _Reroute(Edit):
     """Recompute shortest paths after link states changed."""
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """One table of TRACE rows; zeros between their fields, so that equal logs have equal bytes."""
-    joined = np.zeros(sum(map(len, parts)), TRACE)
-    if parts:
-        np.concatenate(parts, out=joined)
-    return joined

@@ -21,6 +21,7 @@ u = np.uint32
 @entry
 def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
     """Start a port that may send again."""
+    wire.enter(state, device)
     kick(state, device, port, now_ps)
     calendar.note_first(state, device)
     wire.settle(state)
@@ -29,6 +30,7 @@ def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
 @entry
 def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
     """A cable is dead: what flies towards this port and what waits in it for the cable is lost; pauses end."""
+    wire.enter(state, device)
     row = state.ports[port]
     first_source, index = i64(state.devices[device]["n_ports"]), i64(row["index"])
     pkts, size_bytes = 0, 0
@@ -44,20 +46,17 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
         pool.give(state, device, packet)
         packet = u(following)
     row["in_head"] = 0
-    wire.forget_tail(state, port)
     calendar.schedule(state, device, index, INFINITY_PS, 0)
     if pkts > 0:
         trace.emit(state, _TRACE, device, now_ps, _DROP, port, 0, _LINK_DOWN, trace.NO_QP, size_bytes, pkts, 0, 0)
     packet = row["pin_head"]
     while packet != 0:
         following = state.packets[packet]["next"]
-        if packet == row["pin_tail"]:
-            following = 0
         row["lost_pkts"] += 1
         row["lost_bytes"] += i64(state.packets[packet]["size"])
         pool.give(state, device, packet)
         packet = u(following)
-    row["pin_head"] = row["pin_tail"] = 0
+    row["pin_head"] = 0
     calendar.schedule(state, device, first_source + index, INFINITY_PS, 0)
     while row["ctrl_head"] != 0:
         packet = row["ctrl_head"]
@@ -84,6 +83,7 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
 @entry
 def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> None:
     """A class has lost PFC, or its watchdog: a storm is over; without PFC what was paused goes on."""
+    wire.enter(state, device)
     if state.queues[port * 8 + c]["wd_state"] != 0:
         watchdog.restore(state, device, port, c, now_ps)
     if i64(state.ports[port]["pfc_classes"]) >> c & 1 == 0:

@@ -4,12 +4,12 @@ Rules (conservative parallel simulation, Chandy and Misra 1979)
 1. horizon = earliest pending event of all devices + lookahead, and never beyond the caller's bound. What a device sends
    in a window takes effect at or after the horizon, so devices need nothing from each other within it.
 2. The order of events is (time, source) within a device; it does not depend on windows, budgets or threads.
-3. Each thread has a share of the devices. A window of a share: take over what other shares sent to it in the window
-   before, play, and say when its earliest event is, what it sent included. So there is one meeting a window, and what
-   lies in a thread's caches stays there.
-4. One thread coordinates and never waits for a helper to come: it opens a window, plays its own share, and then every
-   share that its thread has not begun. It waits only for shares that a helper has begun. A window with little to do is
-   not opened at all. So a helper whose processor is taken away costs at most that one wait (engine/crew.py).
+3. A task (a switch with its hosts, or one of the two) is played by one thread, which first takes over what was sent to
+   it in the window before. Any thread may: each has a list of its own tasks, so that what lies in its caches stays
+   there, and when they are done it takes tasks from the end of another's list.
+4. One thread coordinates and never waits for a helper to come: it opens a window, plays, and closes it to those who
+   have not come. It waits only for a task that a helper has begun. A window with little to do is not opened at all. So
+   a helper whose processor is taken away costs at most that one wait (engine/crew.py).
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from fabric.state.types import State
 
 _NONE, _BOUND, _BUDGET = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET)
 _PACKETS, _TRACE, _IDLE = int(Stop.PACKETS), int(Stop.TRACE), int(Stop.IDLE)
-_CROWDED = int(Stop.CROWDED)
-_ORDER, _DONE, _PRESENT = int(Mail.ORDER), int(Mail.DONE), int(Mail.PRESENT)
+_ORDER, _TASKS, _DONE, _PRESENT = int(Mail.ORDER), int(Mail.TASKS), int(Mail.DONE), int(Mail.PRESENT)
 _GENERATION = int(Shared.GENERATION) * LINE
 _GENERATION_BITS, _WINDOWS = 32, (1 << 31) - 1
-"""A ticket: generation, number of the window, and in the lowest bit whether somebody has begun."""
+"""A ticket: generation, number of the window, and in the lowest bit whether somebody has come, or nobody may now."""
+_PLACE_BITS, _PLACES = 16, (1 << 16) - 1
+"""A range of State.dealt in one word: first place, end."""
 _WORTH_SHARING = 64
 """Events that the window before must have had: below, meeting costs more than it gains."""
 _REDEAL = 32
-"""Windows after which shares are compared and tasks change hands."""
+"""Windows after which tasks may get other owners."""
 _PEEKS = 64
 """Looks at a word before the processor is given away once."""
 _ENOUGH_TO_JUDGE = 1 << 13
@@ -53,11 +54,9 @@ def shortage(state: State, device: int) -> int:
     n_ports = i64(row["n_ports"])
     if row["free_count"] < i64(row["reserve"]) and not pool.refill(state, device):
         return _PACKETS
-    share, config = state.threads[row["share"]], state.config[0]
-    if i64(config["trace_rows"]) - i64(share["trace_count"]) < trace.margin(n_ports, i64(row["reserve"])):
+    logged = i64(state.threads[row["player"]]["trace_count"])
+    if i64(state.config[0]["trace_rows"]) - logged < trace.margin(n_ports, i64(row["reserve"])):
         return _TRACE
-    if i64(share["sent"]) + i64(row["reserve"]) > config["outbox_rows"]:
-        return _CROWDED
     return _NONE
 
 
@@ -65,6 +64,7 @@ def shortage(state: State, device: int) -> int:
 def run_device(state: State, device: int, horizon_ps: int) -> int:
     """Play the events of one device before horizon_ps."""
     events, stop = 0, _NONE
+    wire.enter(state, device)
     while True:
         key = calendar.first_key(state, device)
         now_ps = calendar.key_time_ps(key)
@@ -83,46 +83,38 @@ def run_device(state: State, device: int, horizon_ps: int) -> int:
 
 
 @kernel
-def _run_task(state: State, share: int, task: int, horizon_ps: int) -> int:
-    """Play a task's devices; returns the events. What stopped a device is left in THREAD."""
-    work, row = state.tasks[task], state.threads[share]
-    first, events = i64(work["first"]), 0
-    for slot in range(first, first + i64(work["count"])):
+def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
+    """One window of a task; returns the events. THREAD says what stopped a device, and when the next event is."""
+    work, row = state.tasks[task], state.threads[player]
+    first, events, earliest_ps = i64(work["first"]), 0, INFINITY_PS
+    end = first + i64(work["count"])
+    if i64(work["player"]) != player:
+        work["player"] = player
+        for slot in range(first, end):
+            state.devices[i64(state.roster[slot])]["player"] = player
+    wire.take_over(state, task, i64(row["window"]) - 1)
+    for slot in range(first, end):
         if state.next_ps[slot] < horizon_ps:
             device = i64(state.roster[slot])
             before = i64(state.devices[device]["events"])
             stop = run_device(state, device, horizon_ps)
             events += i64(state.devices[device]["events"]) - before
-            if stop != _CROWDED and stop > row["stop"]:     # a broken invariant is never hidden by a table that is full
+            if stop > row["stop"]:      # a broken invariant is never hidden by a table that is full
                 row["stop"] = stop
                 row["stop_device"] = device
-    work["load"] += events
+        earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
+    row["earliest_ps"] = min(earliest_ps, i64(row["earliest_ps"]))
+    work["events"] += events
     return events
 
 
 @kernel
-def _earliest(state: State, share: int) -> int:
-    """The earliest event of a share's devices."""
-    row, earliest_ps = state.threads[share], INFINITY_PS
-    for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
-        task = state.tasks[i64(state.dealt[index])]
-        for slot in range(i64(task["first"]), i64(task["first"]) + i64(task["count"])):
-            earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
-    return earliest_ps
-
-
-@kernel
-def _play_share(state: State, share: int, turn: int, horizon_ps: int) -> int:
-    """One window of a share; returns the events. THREAD.earliest_ps and stop say the rest."""
-    row, events, began = state.threads[share], 0, ticks()
-    wire.deliver(state, share, 1 - turn)
-    wire.open_outboxes(state, share, turn)
-    row["stop"] = _NONE
-    for index in range(i64(row["first"]), i64(row["first"]) + i64(row["count"])):
-        events += _run_task(state, share, i64(state.dealt[index]), horizon_ps)
-    row["events"] += events
-    row["earliest_ps"] = min(i64(row["earliest_ps"]), _earliest(state, share))
-    row["played_ticks"] += ticks() - began
+def _play_all(state: State, horizon_ps: int) -> int:
+    """One window of all tasks by the coordinator; returns the events."""
+    events = 0
+    for place in range(state.dealt.shape[0]):
+        events += _play_task(state, 0, i64(state.dealt[place]), horizon_ps)
+    state.threads[0]["events"] += events
     return events
 
 
@@ -133,14 +125,35 @@ def _mail(thread: int, line: int) -> int:
 
 
 @kernel
-def _obey(state: State, share: int, ticket: int) -> int:
-    """Play the window that a share's ticket orders, and report; returns the events."""
-    order, done = _mail(share, _ORDER), _mail(share, _DONE)
-    events = _play_share(state, share, ticket >> 1 & 1, i64(state.shared[order + 1]))
-    state.shared[done + 1] = state.threads[share]["earliest_ps"]
-    state.shared[done + 2] = events
-    state.shared[done + 3] = state.threads[share]["stop"]
-    store_release(state.shared, done, ticket)
+def _claim(state: State, owner: int, from_end: bool) -> int:
+    """Take a task of a thread's list that nobody has begun; -1: there is none."""
+    words = _mail(owner, _TASKS)
+    while True:
+        word = load_acquire(state.shared, words)
+        place, end = word >> _PLACE_BITS, word & _PLACES
+        if place == end:
+            return -1
+        if from_end:
+            if replace_if(state.shared, words, word, word - 1):
+                return i64(state.dealt[end - 1])
+        elif replace_if(state.shared, words, word, word + (1 << _PLACE_BITS)):
+            return i64(state.dealt[place])
+
+
+@kernel
+def _play_open(state: State, player: int, horizon_ps: int) -> int:
+    """Play tasks of an open window, the player's own first, until none is left; returns the events."""
+    n_threads, events, began = state.threads.shape[0], 0, ticks()
+    for step in range(n_threads):
+        owner = (player + step) % n_threads
+        task = _claim(state, owner, step > 0)
+        while task >= 0:
+            events += _play_task(state, player, task, horizon_ps)
+            now = ticks()
+            state.tasks[task]["ticks"] += now - began
+            began = now
+            task = _claim(state, owner, step > 0)
+    state.threads[player]["events"] += events
     return events
 
 
@@ -166,26 +179,39 @@ def _is_dear(state: State) -> bool:
 
 
 @kernel
-def _share_window(state: State, ticket: int) -> None:
-    """Open a window to the helpers, play with them, and wait for what they have begun."""
+def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
+    """Open a window to the helpers, play with them, and wait for what they have begun; returns the events.
+
+    THREAD of the coordinator then speaks for all.
+    """
     n_threads, row = state.threads.shape[0], state.threads[0]
-    for share in range(1, n_threads):
-        store_release(state.shared, _mail(share, _ORDER), ticket)
+    for thread in range(n_threads):
+        mine = state.threads[thread]
+        first = i64(mine["first"])
+        state.shared[_mail(thread, _TASKS)] = (first << _PLACE_BITS) + first + i64(mine["count"])
+    for thread in range(1, n_threads):
+        order = _mail(thread, _ORDER)
+        state.shared[order + 1], state.shared[order + 2] = horizon_ps, row["window"]
+        store_release(state.shared, order, ticket)
     began = ticks()
-    own_events = _obey(state, 0, ticket)
-    for share in range(1, n_threads):
-        if replace_if(state.shared, _mail(share, _ORDER), ticket, ticket + 1):
-            own_events += _obey(state, share, ticket)
-    own = ticks() - began
-    for share in range(1, n_threads):
-        _await(state, _mail(share, _DONE), ticket)
+    own_events = _play_open(state, 0, horizon_ps)
+    own, events = ticks() - began, own_events
+    for thread in range(1, n_threads):
+        if not replace_if(state.shared, _mail(thread, _ORDER), ticket, ticket + 1):
+            done = _mail(thread, _DONE)
+            _await(state, done, ticket)
+            row["earliest_ps"] = min(i64(row["earliest_ps"]), i64(state.shared[done + 1]))
+            events += i64(state.shared[done + 2])
+            row["stop"] = max(i64(row["stop"]), i64(state.shared[done + 3]))
     waited = ticks() - began - own
     row["shared_windows"] += 1
+    row["shared_events"] += events
     row["own_events"] += own_events
     row["own_ticks"] += own
     row["waited_ticks"] += waited
     if waited > _STALL * own and _is_dear(state):
         row["dear"] = 1
+    return events
 
 
 @entry
@@ -194,13 +220,18 @@ def assist(state: State, thread: int, generation: int, patience: int) -> int:
 
     Between two calls a helper only looks at State.shared; it leaves when the number has changed.
     """
-    idle, played, order = 0, 0, _mail(thread, _ORDER)
+    idle, played, order, done = 0, 0, _mail(thread, _ORDER), _mail(thread, _DONE)
     store_release(state.shared, _mail(thread, _PRESENT), 1)
     while idle < patience and load_acquire(state.shared, _GENERATION) == generation:
         ticket = load_acquire(state.shared, order)
         if ticket >> _GENERATION_BITS == generation and not ticket & 1 and (
                 replace_if(state.shared, order, ticket, ticket + 1)):
-            _obey(state, thread, ticket)
+            wire.join(state, thread, i64(state.shared[order + 2]))
+            events = _play_open(state, thread, i64(state.shared[order + 1]))
+            state.shared[done + 1] = state.threads[thread]["earliest_ps"]
+            state.shared[done + 2] = events
+            state.shared[done + 3] = state.threads[thread]["stop"]
+            store_release(state.shared, done, ticket)
             played += 1
             idle = 0
         else:
@@ -216,47 +247,35 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
     """Play windows up to until_ps, at most max_windows of them; returns a Stop code.
 
     Stop.BOUND: every event before until_ps has been played. Stop.IDLE: nothing is pending. Stop.PACKETS and Stop.TRACE:
-    THREAD.stop says which shares and devices; mend and call again. `generation` is 0 (alone) or the number with which
+    THREAD.stop says which players and devices; mend and call again. `generation` is 0 (alone) or the number with which
     helpers call assist(): one that no other State had.
     """
-    n_threads, coordinator = state.threads.shape[0], state.threads[0]
-    lookahead_ps = i64(state.config[0]["lookahead_ps"])
+    coordinator, lookahead_ps = state.threads[0], i64(state.config[0]["lookahead_ps"])
     store_release(state.shared, _GENERATION, generation)
-    windows, worst, earliest_ps, horizon_ps = 0, _NONE, INFINITY_PS, 0
-    for share in range(n_threads):
-        earliest_ps = min(earliest_ps, _earliest(state, share))
+    for thread in range(state.threads.shape[0]):
+        state.threads[thread]["stop"] = _NONE
+    windows, worst, earliest_ps = 0, _NONE, INFINITY_PS
+    for slot in range(state.next_ps.shape[0]):
+        earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
     while worst == _NONE:
         if earliest_ps >= until_ps:
             worst = _IDLE if earliest_ps >= INFINITY_PS else _BOUND
             break
-        if windows < max_windows:
-            horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
-        elif earliest_ps >= horizon_ps:
+        if windows >= max_windows:
             worst = _BUDGET
             break
-        # Otherwise a share was crowded: it catches up, so that a budget ends where it would for any number of threads.
-        ticket = generation << _GENERATION_BITS | (i64(coordinator["windows"]) & _WINDOWS) << 1
-        for share in range(n_threads):
-            state.shared[_mail(share, _ORDER) + 1] = horizon_ps
-        is_shared = generation != 0 and coordinator["last_events"] >= _WORTH_SHARING and coordinator["dear"] == 0
-        if is_shared:
-            _share_window(state, ticket)
+        horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
+        wire.join(state, 0, i64(coordinator["window"]) + 1)
+        if generation != 0 and coordinator["last_events"] >= _WORTH_SHARING and coordinator["dear"] == 0:
+            ticket = generation << _GENERATION_BITS | (i64(coordinator["windows"]) & _WINDOWS) << 1
+            coordinator["last_events"] = _share_window(state, ticket, horizon_ps)
         else:
-            for share in range(n_threads):
-                _obey(state, share, ticket)
-        events, earliest_ps = 0, INFINITY_PS
-        for share in range(n_threads):
-            done = _mail(share, _DONE)
-            earliest_ps = min(earliest_ps, i64(state.shared[done + 1]))
-            events += i64(state.shared[done + 2])
-            worst = max(worst, i64(state.shared[done + 3]))
-        coordinator["last_events"] = events
-        if is_shared:
-            coordinator["shared_events"] += events
+            coordinator["last_events"] = _play_all(state, horizon_ps)
+        earliest_ps, worst = i64(coordinator["earliest_ps"]), i64(coordinator["stop"])
         windows += 1
         coordinator["windows"] += 1
-        if generation != 0 and windows % _REDEAL == 0 and worst == _NONE:
-            deal_anew(state, horizon_ps)
+        if generation != 0 and windows % _REDEAL == 0:
+            deal_anew(state)
     wire.settle(state)
     if generation != 0 and _is_dear(state):
         coordinator["dear"] = 1

@@ -1,33 +1,47 @@
-"""The order of an event log: by time, then device, rows of one device and moment as they come."""
+"""An event log from its parts: by time, then device, rows of one device and moment as they come."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.state.types import TRACE
+
 _BITS = 63
 
 
-def in_order(time_ps: NDArray[Any], device: NDArray[Any]) -> NDArray[np.intp]:
-    """(n,) indices that put rows in order.
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One table of TRACE rows, a copy. As bytes: fields one by one would cost five times as much, and leave what is
+    between them undefined, where equal logs shall have equal bytes.
+    """
+    if not parts:
+        return np.zeros(0, TRACE)
+    return np.concatenate([part.view(np.uint8) for part in parts]).view(TRACE)
+
+
+def in_order(log: NDArray[Any]) -> NDArray[Any]:
+    """The rows of a log in order, a copy.
 
     Time, device and place are packed into one number where they fit, for one sort of plain integers instead of two
     stable ones of indices: a fifth of the time.
     """
-    n = len(time_ps)
-    if n < 2:
-        return np.arange(n)
+    if len(log) < 2:
+        return log.copy()
+    places = np.arange(len(log))
+    time_ps, device = log["time_ps"].copy(), log["device"].astype(np.int64)     # columns once, then all side by side
+    place_bits, device_bits = (len(log) - 1).bit_length(), int(device.max()).bit_length()
     earliest = time_ps.min()
-    place_bits, device_bits = (n - 1).bit_length(), int(device.max()).bit_length()
     if int(time_ps.max() - earliest).bit_length() + device_bits + place_bits > _BITS:
-        return np.lexsort((device, time_ps))
-    keys = time_ps - earliest       # in place from here on: new memory costs as much as the sort
+        return log.take(np.lexsort((device, time_ps)))
+    keys = time_ps      # in place from here on: new memory costs as much as the sort
+    keys -= earliest
     keys <<= device_bits
     keys |= device
     keys <<= place_bits
-    keys |= np.arange(n)
+    keys |= places
     keys.sort()
     keys &= (1 << place_bits) - 1
-    return keys
+    return log.take(keys)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fabric.engine.dispatch import handle
 from fabric.engine.loop import shortage
+from fabric.port import wire
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Order, Stop
 from fabric.state.jit import entry, i64, kernel
@@ -51,6 +52,7 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
             return _IDLE if now_ps >= INFINITY_PS else _BOUND
         if events >= max_events:
             return _BUDGET
+        wire.enter(state, device)
         stop = shortage(state, device)
         if stop == _NONE and insertion and leaf >= first_timer:
             timer = leaf - first_timer
@@ -61,6 +63,7 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
             state.threads[0]["stop_device"] = device
             return stop
         state.devices[device]["events"] += 1
+        wire.settle(state)
         if not insertion:
             calendar.note_first(state, device)
         events += 1

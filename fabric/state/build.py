@@ -32,14 +32,22 @@ from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.fill_tenants import fill_tenants, routed_tables
 from fabric.state.params import EngineParams
-from fabric.state.share import deal, make_tasks, packet_capacity, rows_of_one_event, share_out_packets, slots, tasks_of
+from fabric.state.share import (
+    deal,
+    inbox_room,
+    make_tasks,
+    packet_capacity,
+    rows_of_one_event,
+    share_out_packets,
+    slots,
+    tasks_of,
+    whole_lines,
+)
 from fabric.state.streams import stream_key
 from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 18
-OUTBOX_ROWS, OUTBOX_ROWS_PER_PORT = 1 << 13, 16
-"""Frames that a share may send to others within a window, at least, and by the ports of the fabric."""
 QP_TIMERS = 3
 ARP_BYTES = 64
 """An ARP packet is shorter than the smallest Ethernet frame, so it is padded to that (RFC 826; 802.3 clause 4A.4.2)."""
@@ -69,12 +77,11 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
-    outbox_rows = max(OUTBOX_ROWS, OUTBOX_ROWS_PER_PORT * n_ports // threads, 2 * int(devices["reserve"].max()))
-    tasks = tasks_of(fabric, threads)
-    n_slots = sum(map(slots, tasks))
+    tasks = tasks_of(fabric, threads, sequential=sequential)
+    n_slots, inbox_rows = sum(map(slots, tasks)), sum(inbox_room(fabric, task) for task in tasks)
     state = t.State(
         config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2, n_l3,
-                       outbox_rows),
+                       inbox_rows),
         devices=devices, next_ps=t.rows(n_slots, np.int64), tree=tree,
         ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
         pgs=t.rows(n_ports * N_CLASSES, t.PG), prios=t.rows(n_ports * N_CLASSES, t.PRIO),
@@ -98,8 +105,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
-        outbox=t.rows(threads * 2 * threads * outbox_rows if threads > 1 else 1, t.OUTGOING),
-        outbox_count=t.rows(2 * threads * (-(-threads // LINE) * LINE), np.int64),
+        inbox=t.rows(2 * threads * inbox_rows, t.SENT),
+        inbox_count=t.rows(2 * threads * whole_lines(len(tasks)), np.int64),
         threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),
         shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
@@ -108,7 +115,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
     state.next_ps[:] = INFINITY_PS
-    make_tasks(state, tasks)
+    make_tasks(state, fabric, tasks)
     state.flowlets["last_ps"] = -INFINITY_PS    # every flow's first packet begins a flowlet
     if insertion:
         _link_global_tree(state)
@@ -197,7 +204,7 @@ def _link_global_tree(state: t.State) -> None:
 
 
 def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, sequential: bool, trace_mask: int,
-            sack_window: int, first_timer_leaf: int, n_l3: int, outbox_rows: int) -> NDArray[Any]:
+            sack_window: int, first_timer_leaf: int, n_l3: int, inbox_rows: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
     values: dict[str, float] = {
@@ -215,7 +222,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, se
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
-        "outbox_rows": outbox_rows,
+        "inbox_rows": inbox_rows,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn

@@ -29,8 +29,6 @@ class Stop(IntEnum):
     """The trace region is full; drain it and call again."""
     IDLE = 5
     """No event is pending anywhere."""
-    CROWDED = 6
-    """A share has sent as many frames to others as a window may; never returned: the next window goes on."""
     NEGATIVE = 16
     """A queue, group or pool would become negative."""
     UNKNOWN_EVENT = 17
@@ -50,15 +48,17 @@ class Mail(IntEnum):
     """Cache lines of State.shared that a thread has of its own, after those of Shared."""
 
     ORDER = 0
-    """The window that its share is to play (a ticket) and where that ends: from the coordinator to the helper."""
-    DONE = 1
+    """The window that is open (a ticket), its number, and where it ends: from the coordinator to the helper."""
+    TASKS = 1
+    """Which of the thread's own tasks nobody has claimed in this window: the next, and the end."""
+    DONE = 2
     """The ticket that has been played, and what came of it: from the helper to the coordinator."""
-    PRESENT = 2
+    PRESENT = 3
     """Whether the helper is inside assist()."""
 
 
 N_SHARED: Final = 2
-N_MAIL: Final = 3
+N_MAIL: Final = 4
 LINE: Final = 8
 """Words of a cache line."""
 

@@ -15,8 +15,8 @@ ROUTED = ("tenant_fib", "ways")
 """Observable, too, where tenants route between subnets."""
 _POINTERS = {
     "switches": ("cells_row",),
-    "ports": ("ctrl_head", "ctrl_tail", "in_head", "in_tail", "out_tail", "pin_head", "pin_tail", "peer_share",
-              "free_pending"),
+    "ports": ("ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail", "pout_window",
+              "peer_task", "peer_inbox", "free_pending"),
     "queues": ("head", "tail"),
     "segments": ("first",),
     "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),

@@ -10,8 +10,9 @@ from fabric.state.codes import LINE, N_CLASSES, Shared
 from fabric.topology.model import Fabric, Node
 
 CAPACITY_PER_PORT = 512
-ENOUGH_TASKS = 8
-"""Tasks a thread, from which on a switch and its hosts are one."""
+ENOUGH_FAMILIES = 8
+"""A switch and its hosts are one task where there are so many switches a thread."""
+HOSTS_PER_TASK = LINE
 
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:
@@ -47,57 +48,73 @@ def give_rows(state: t.State, device: int, first: int, count: int) -> None:
     state.devices[device]["free_count"] += count
 
 
-def tasks_of(fabric: Fabric, threads: int) -> list[list[int]]:
-    """NodeIds that always belong to one share together: a switch and its hosts, so that their traffic stays within it.
-
-    Where there are few switches, switches and small groups of hosts by themselves: so shares can still be evened out.
+def tasks_of(fabric: Fabric, threads: int, *, sequential: bool = False) -> list[list[int]]:
+    """NodeIds that one thread plays in one go: a switch, or a few of its hosts; a switch with its hosts where there are
+    many switches. The first of a task that has a switch is the switch; its hosts follow.
     """
+    if sequential:
+        return [[node.id for node in fabric.nodes]]
     below: dict[int, list[int]] = {}
     for host in fabric.hosts:
         below.setdefault(fabric.peer_of(host.first_port).id, []).append(host.id)
     families = [(switch.id, below.get(switch.id, [])) for switch in fabric.switches]
-    if len(families) >= ENOUGH_TASKS * threads:
+    if len(families) >= ENOUGH_FAMILIES * threads:
         return [[switch, *hosts] for switch, hosts in families]
     found: list[list[int]] = []
     for switch, hosts in families:
-        found += [[switch], *(hosts[i : i + LINE] for i in range(0, len(hosts), LINE))]
+        found += [[switch], *(hosts[i : i + HOSTS_PER_TASK] for i in range(0, len(hosts), HOSTS_PER_TASK))]
     return found
+
+
+def whole_lines(words: int) -> int:
+    """As many words, in whole cache lines."""
+    return -(-words // LINE) * LINE
 
 
 def slots(members: list[int]) -> int:
     """Places that a task takes in State.roster and next_ps: whole cache lines of the latter."""
-    return -(-len(members) // LINE) * LINE
+    return whole_lines(len(members))
 
 
-def make_tasks(state: t.State, tasks: list[list[int]]) -> None:
-    """Give every device its slot."""
-    first = 0
+def inbox_room(fabric: Fabric, members: list[int]) -> int:
+    """Rows of a task's inbox: in one window every wire to it is named once for data and once for PFC frames."""
+    return whole_lines(2 * sum(fabric.nodes[node].n_ports for node in members))
+
+
+def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]]) -> None:
+    """Give every device its slot, and every port its place in the inbox of its peer's task."""
+    first, inbox, family = 0, 0, 0
+    task_of, inbox_of = np.zeros(len(fabric.nodes), np.int64), np.zeros(len(tasks), np.int64)
     for task, members in enumerate(tasks):
-        state.tasks[task]["first"], state.tasks[task]["count"] = first, len(members)
+        if not fabric.nodes[members[0]].is_host:
+            family = task
+        row = state.tasks[task]
+        row["first"], row["count"], row["inbox"], row["family"] = first, len(members), inbox, family
         state.roster[first : first + len(members)] = members
         state.devices["slot"][members] = range(first, first + len(members))
+        task_of[members], inbox_of[task] = task, inbox
         first += slots(members)
+        inbox += inbox_room(fabric, members)
+    for port in fabric.ports:
+        task = task_of[fabric.ports[port.peer].node]
+        state.ports[port.id]["peer_task"], state.ports[port.id]["peer_inbox"] = task, inbox_of[task]
 
 
 def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -> None:
-    """Deal tasks out to threads: of each tier every thread gets neighbours, and as many tasks as others.
+    """Give tasks owners: of each tier every thread gets neighbours, and as many switches as others, with their hosts.
 
     What the work really is, the run tells (engine/dealing).
     """
     tiers: dict[int, list[int]] = {}
     for task, members in enumerate(tasks):
-        node = fabric.nodes[members[0]]
-        tiers.setdefault(-1 if node.is_host else node.tier, []).append(task)
-    shares: list[list[int]] = [[] for _ in range(threads)]
+        if state.tasks[task]["family"] == task:
+            tiers.setdefault(fabric.nodes[members[0]].tier, []).append(task)
     for tier in tiers.values():
         for place, task in enumerate(tier):
-            shares[place * threads // len(tier)].append(task)
-    state.dealt[:] = [task for share in shares for task in share]
-    first = 0
-    for thread, share in enumerate(shares):
-        state.threads[thread]["first"], state.threads[thread]["count"] = first, len(share)
-        first += len(share)
-        for task in share:
-            state.tasks[task]["home"] = thread
-            state.devices["share"][tasks[task]] = thread
-    state.ports["peer_share"] = state.devices["share"][state.ports["peer_node"]]
+            state.tasks[task]["owner"] = place * threads // len(tier)
+    state.tasks["owner"] = state.tasks["owner"][state.tasks["family"]]
+    owner, family = state.tasks["owner"], state.tasks["family"]
+    state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], family[task] != task, task))
+    state.threads["count"] = np.bincount(owner, minlength=threads)
+    state.threads["first"] = np.cumsum(state.threads["count"]) - state.threads["count"]
+    state.threads["window"] = 1      # ports have sent last in window 0: never

@@ -1,6 +1,6 @@
 """The event log of a run: handlers append facts, the driver drains them. Not for control flow.
 
-Each share has a region of its own; rows of one device keep their order, and the driver sorts by (time, device) when it
+Each player has a region of its own; rows of one device keep their order, and the driver sorts by (time, device) when it
 drains, so the log is the same for any number of threads. A device is never entered with fewer than `margin` rows free.
 """
 
@@ -19,10 +19,10 @@ NO_QP = 0xFFFFFFFF
 @kernel
 def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio: int, reason: int, qp: int,
             a: int, b: int, c: int, d: int) -> None:
-    share = i64(state.devices[device]["share"])
-    thread = state.threads[share]
+    player = i64(state.devices[device]["player"])
+    thread = state.threads[player]
     count = i64(thread["trace_count"])
-    row = state.trace[share * i64(state.config[0]["trace_rows"]) + count]
+    row = state.trace[player * i64(state.config[0]["trace_rows"]) + count]
     row["time_ps"], row["device"], row["port"], row["kind"] = time_ps, device, port, kind
     row["prio"], row["reason"] = prio, reason
     row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d

@@ -70,46 +70,47 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
-    ("outbox_rows", I8),         # rows of State.outbox for each pair of shares and turn
+    ("inbox_rows", I8),          # rows of State.inbox for each turn and player
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
 )
 
-DEVICE = _table(  # (n_nodes,)
+DEVICE = _table(  # (n_nodes,)  one cache line
     ("first_port", U4), ("n_ports", U4),
     ("tree", U4),                # first row of this device's calendar in State.tree
     ("leaves", U4),              # a power of two
-    ("share", U4),               # thread to whose share it belongs                       writer: dealing
+    ("player", U4),              # thread that played it last                             writer: loop
     ("free_head", U4),           # free packet rows                                       writer: pool
-    ("free_count", I8),
-    ("is_host", U1),
-    ("n_sources", U4),
+    ("free_count", U4),
     ("reserve", U4),             # packet rows that one event may need                    writer: build
     ("slot", U4),                # of State.next_ps and State.roster                      writer: build
+    ("n_sources", U2), ("is_host", U1),
+    ("window", I8),              # in which it was entered last                           writer: wire
     ("latency_ps", I8),
     ("events", I8),              # handled since start                                    writer: loop
 )
 
 PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and counting; then what is rare
-    ("node", U4), ("peer", U4), ("index", U4), ("peer_node", U4),
+    ("node", U4), ("peer", U4), ("peer_node", U4), ("index", U2),
+    ("rate_row", U2),            # row of State.tx_ps                                      writer: build, edits
     ("up", U1), ("free_pending", U1), ("nonempty", U1), ("paused", U1),   # bitmaps by class, writer: owner
     ("strict", U1),              # bitmap of classes with strict priority                 writer: build, edits
     ("rr_class", U1),            # DWRR / round robin pointer                              writer: scheduler
     ("pfc_classes", U1),         # PAUSE honoured and sent for these          writer: build, edits, watchdog
     ("wd_dropping", U1),         # classes that the watchdog empties                       writer: watchdog
-    ("rate_row", U4),            # row of State.tx_ps                                      writer: build, edits
     ("mtu_bytes", U4),
+    ("out_tail", U4),            # last frame sent                                         writer: wire
     ("busy_until_ps", I8),       # end of the frame being sent                             writer: transmit
     ("arrival_delay_ps", I8),    # departure end -> the peer handles it: propagation + peer latency
+    ("out_window", I8),          # the window of that                                      writer: wire
     ("ctrl_head", U4), ("ctrl_tail", U4),    # PFC frames (and strict control frames) waiting
-    ("in_head", U4),             # first frame flying towards this port                    writer: wire
-    ("out_tail", U4),            # last one sent and not yet there, if the peer is of the same share; else
     ("tx_bytes", I8), ("tx_pkts", I8), ("busy_ps", I8),     # busy_ps: time spent sending; counters are never reset
     ("rx_bytes", I8), ("rx_pkts", I8),
     ("bit_error_ratio", F8),
-    ("in_tail", U4),             # the receiving port keeps it                             writer: wire, dealing
-    ("peer_share", U4),          # thread to whose share the peer's device belongs        writer: dealing
+    ("in_head", U4),             # first frame flying towards this port                    writer: wire
+    ("pin_head", U4),            # first PFC frame
     ("drop_every", I8), ("drop_count", I8),  # fault injection
-    ("pin_head", U4), ("pin_tail", U4),      # PFC frames flying towards this port
+    ("peer_task", U4), ("peer_inbox", U4),   # task of the peer's device, and its first row of an inbox
+    ("pout_window", I8), ("pout_tail", U4),  # as out_window and out_tail, for PFC frames
     ("rate_bps", I8),
     ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
     ("pause_quanta", I8), ("quantum_ps", I8),      # 512 bit times at this port's speed
@@ -301,25 +302,30 @@ ANY_VTEP: Final = 0xFFFF
 """Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
-THREAD = _table(  # (n_threads,)  first cache line: a share in a window; second: what is rare, and the coordinator's
-    ("first", U4), ("count", U4),            # the tasks of its share, a slice of State.dealt       writer: dealing
+THREAD = _table(  # (n_threads,)  first cache line: a player in a window; second: what is rare, and the coordinator's
+    ("window", I8),                          # the window that it plays                      writer: wire
+    ("earliest_ps", I8),                     # of what it has played in it: next event, effect of what was sent
     ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
-    ("turn", I8),                            # which of its two sets of outboxes it fills in this window
-    ("sent", I8),                            # frames put into them in this window
-    ("earliest_ps", I8),                     # effect of the first of these; after the window, its earliest event, too
-    ("played_ticks", I8),                    # time of its windows since tasks were last dealt  writer: loop, dealing
+    ("first", U4), ("count", U4),            # its own tasks, a slice of State.dealt         writer: dealing
     ("windows", I8), ("last_events", I8),    # windows so far, and what the last one had
     ("shared_windows", I8),                  # those that were open to helpers; of these:
     ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
     ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers
     ("dear", I8),                                # helpers cost more than they save
     whole_lines=True)
-TASK = _table(  # (n_tasks,) devices that always belong to one share together
+TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, from the start of a cache line
-    ("home", U4),                            # the share that it belongs to at first
-    ("load", I8),                            # events since tasks were last dealt          writer: loop, dealing
+    ("inbox", U4),                           # its first row of every inbox                  writer: build
+    ("family", U4),                          # the task of the switch above these hosts; of a switch: itself
+    ("owner", U4),                           # the thread that plays it unless another has time   writer: dealing
+    ("player", U4),                          # the thread that played it last                writer: loop
+    ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: loop, dealing
+    ("load", I8),                            # of a family, while tasks are dealt            writer: dealing
     whole_lines=True)
-OUTGOING = _table(("wire", U4), ("packet", U4))  # a frame for another share: 2 * receiving port + is_pause, packet row
+SENT = _table(  # the frames that one wire got in one window
+    ("wire", I8),                            # 2 * receiving port + is_pause
+    ("first", U4),                           # the first of them, and
+    ("before", U4))                          # the one sent before: the last that flies, if any does
 TRACE = _table(  # (n_threads * capacity,)
     ("time_ps", I8), ("device", U4), ("port", U4), ("kind", U1), ("prio", U1), ("reason", U1), ("qp", U4),
     ("a", I8), ("b", I8), ("c", I8), ("d", I8),
@@ -371,13 +377,13 @@ class _Tables(NamedTuple):
     vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
-    outbox: NDArray[np.void]     # OUTGOING (n_threads * 2 * n_threads * outbox rows): from a share, by turn, to a share
-    outbox_count: NDArray[np.int64]  # (n_threads * 2 * n_threads, to whole lines) rows in them
-    threads: NDArray[np.void]    # THREAD
-    tasks: NDArray[np.void]      # TASK
-    dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by share
+    inbox: NDArray[np.void]      # SENT (2 * n_threads * inbox rows): by turn, by who sent, by receiving task
+    inbox_count: NDArray[np.int64]   # (2 * n_threads * n_tasks, to whole lines) window and number of rows
+    threads: NDArray[np.void]    # THREAD (n_threads,)
+    tasks: NDArray[np.void]      # TASK (n_tasks,)
+    dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by owner
     roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
-    shared: NDArray[np.int64]    # (8 * (N_SHARED + 3 * n_threads),) words of several threads: codes.Shared, codes.Mail
+    shared: NDArray[np.int64]    # (8 * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number

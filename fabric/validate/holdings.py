@@ -58,7 +58,7 @@ def control(state: State) -> Held:
 def flying(state: State) -> Held:
     """Packets on wires, pause frames included; place = receiving port."""
     ports = state.ports
-    data, pause = walk(state, ports["in_head"]), walk(state, ports["pin_head"], ports["pin_tail"])
+    data, pause = walk(state, ports["in_head"]), walk(state, ports["pin_head"])
     return Held(np.concatenate([data.packets, pause.packets]), np.concatenate([data.place, pause.place]))
 
 

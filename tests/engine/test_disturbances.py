@@ -1,7 +1,7 @@
 """Random worlds under every disturbance at once: whoever plays what, with however little room, the run is the same.
 
-Disturbances: one to five threads, outboxes and logs with room for hardly more than one event, packet tables that must
-grow, budgets, tasks dealt anew at random, checkpoints, dated edits. What may not change: the digest, every byte of the
+Disturbances: one to five threads, logs with room for hardly more than one event, packet tables that must grow, budgets,
+tasks dealt anew at random, checkpoints, dated edits. What may not change: the digest, every byte of the
 log, packet-hops, and the laws of conservation.
 """
 
@@ -120,10 +120,8 @@ def least_trace_rows(state: State) -> int:
 
 
 def squeeze(engine: Emulator, dice: random.Random) -> None:
-    """Little room: outboxes and logs for a few events at a time, hardly a packet row that is nobody's."""
+    """Little room: logs for a few events at a time, hardly a packet row that is nobody's."""
     state, config = engine.state, engine.state.config[0]
-    if dice.random() < 0.7:
-        config["outbox_rows"] = int(state.devices["reserve"].max()) + dice.choice([0, 1, 5, 40])
     if dice.random() < 0.6:
         config["trace_rows"] = least_trace_rows(state) + dice.randrange(50)
         state = state._replace(trace=types.rows(len(state.threads) * int(config["trace_rows"]), types.TRACE))
@@ -136,9 +134,9 @@ def squeeze(engine: Emulator, dice: random.Random) -> None:
 
 def deal_at_random(state: State, dice: random.Random) -> None:
     """As if tasks had been hard work that were not."""
-    state.tasks["load"] = [dice.randrange(1000) for _ in state.tasks]
-    state.threads["played_ticks"] = [dice.randrange(1, 10**6) for _ in state.threads]
-    deal_tasks(state, 0)
+    state.tasks["events"] = [dice.randrange(1000) for _ in state.tasks]
+    state.tasks["ticks"] = [dice.randrange(10**5) for _ in state.tasks]
+    deal_tasks(state)
 
 
 def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
@@ -200,7 +198,7 @@ def compare(seed: int, folder: Path) -> None:
 @pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
 @pytest.mark.parametrize("full", [Stop.PACKETS, Stop.TRACE])
 def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.MonkeyPatch, full: Stop) -> None:
-    """Windows are open to helpers, shares are crowded, a log or a packet table full: else nothing above is tested."""
+    """Windows are open to helpers, a log or a packet table is full: else nothing above is tested."""
     stops: Counter[Stop] = Counter()
     world = World(leaves=3, hosts=9, delay_ns=3000, payload=256, kmin_kb=1, pool_kb=60, pfc=False,
                   messages=tuple((host, 7 + host % 5, 60_000, 0, LOSSLESS) for host in range(27)))
@@ -208,7 +206,6 @@ def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.Monke
     it = Scene(fabric, worlds.parameters(world, fabric))
     alone, engine = it.emulator(), it.emulator(threads=3)
     config, state = engine.state.config[0], engine.state
-    config["outbox_rows"] = int(state.devices["reserve"].max())
     if full is Stop.TRACE:      # stops for packets would empty the log, too
         config["trace_rows"] = least_trace_rows(state)
         state = state._replace(trace=types.rows(len(state.threads) * int(config["trace_rows"]), types.TRACE))

@@ -1,0 +1,35 @@
+"""The order of an event log does not depend on how it is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fabric.engine.ordering import in_order, joined
+from fabric.state.types import TRACE, rows
+
+
+def log(n: int, last_ps: int, seed: int) -> np.ndarray:
+    """Rows of few moments and devices, numbered by their places."""
+    dice, found = np.random.default_rng(seed), rows(n, TRACE)
+    moments = dice.integers(0, last_ps + 1, 7)
+    found["time_ps"], found["device"] = moments[dice.integers(0, 7, n)], dice.integers(0, 5, n)
+    found["a"] = np.arange(n)
+    return found
+
+
+@pytest.mark.parametrize("last_ps", [0, 10**6, 2**61], ids=["one moment", "packed", "too long to be packed"])
+@pytest.mark.parametrize("n", [0, 1, 2, 500])
+def test_rows_stand_by_time_device_and_place(n: int, last_ps: int) -> None:
+    unordered = log(n, last_ps, n)
+    found = in_order(unordered)
+    expected = sorted(unordered.tolist(), key=lambda row: (row[0], row[1], row[7]))
+    assert TRACE.names is not None
+    assert TRACE.names[7] == "a"
+    assert found.tolist() == expected
+
+
+def test_joined_logs_have_the_bytes_of_their_parts() -> None:
+    parts = [log(n, 10**6, n) for n in (3, 0, 5)]
+    assert joined(parts).tobytes() == b"".join(part.tobytes() for part in parts)
+    assert len(joined([])) == 0
