@@ -37,23 +37,21 @@ def _part(state: State, window: int, player: int) -> int:
 
 
 @hot
-def _count_at(state: State, part: int, task: int) -> int:
-    """Index of State.inbox_count; what one player counts in one turn has cache lines of its own."""
-    return part * ((state.tasks.shape[0] + LINE - 1) // LINE * LINE) + task
+def _counts(state: State, part: int) -> int:
+    """First word of State.inbox_count; what one player counts in one turn has cache lines of its own."""
+    return part * ((state.tasks.shape[0] + LINE - 1) // LINE * LINE)
 
 
 @kernel
 def _announce(state: State, device: int, port: int, is_pause: int, packet: np.uint32, before: np.uint32) -> None:
     """The first frame of a wire in this window: tell the receiver's task."""
-    row, player = state.ports[port], i64(state.devices[device]["player"])
-    mine = state.threads[player]
-    window, part = i64(mine["window"]), _part(state, i64(mine["window"]), player)
-    at = _count_at(state, part, i64(row["peer_task"]))
+    mine, wire = state.threads[state.devices[device]["player"]], state.wires[port]
+    at, window = i64(mine["count_base"]) + i64(wire["task"]), i64(mine["window"])
     count = i64(state.inbox_count[at])
     if count >> _COUNT_BITS != window:
         count = window << _COUNT_BITS
-    sent = state.inbox[part * i64(state.config[0]["inbox_rows"]) + i64(row["peer_inbox"]) + (count & _COUNT)]
-    sent["wire"], sent["first"], sent["before"] = 2 * i64(row["peer"]) + is_pause, packet, before
+    sent = state.inbox[i64(mine["inbox_base"]) + i64(wire["inbox"]) + (count & _COUNT)]
+    sent["wire"], sent["first"], sent["before"] = 2 * i64(wire["port"]) + is_pause, packet, before
     state.inbox_count[at] = count + 1
     mine["earliest_ps"] = min(i64(mine["earliest_ps"]), i64(state.packets[packet]["time_ps"]))
 
@@ -121,7 +119,7 @@ def take_over(state: State, task: int, window: int) -> None:
     """Let a task's ports have what was sent to them in a window, whoever played the senders."""
     for player in range(state.threads.shape[0]):
         part = _part(state, window, player)
-        count = i64(state.inbox_count[_count_at(state, part, task)])
+        count = i64(state.inbox_count[_counts(state, part) + task])
         if count >> _COUNT_BITS == window:
             begin = part * i64(state.config[0]["inbox_rows"]) + i64(state.tasks[task]["inbox"])
             end = begin + (count & _COUNT)
@@ -141,8 +139,9 @@ def take_over(state: State, task: int, window: int) -> None:
 @kernel
 def join(state: State, player: int, window: int) -> None:
     """A player begins a window."""
-    mine = state.threads[player]
-    mine["window"], mine["earliest_ps"], mine["stop"] = window, INFINITY_PS, 0
+    mine, part = state.threads[player], _part(state, window, player)
+    mine["window"], mine["earliest_ps"] = window, INFINITY_PS
+    mine["count_base"], mine["inbox_base"] = _counts(state, part), part * i64(state.config[0]["inbox_rows"])
 
 
 @hot
@@ -158,7 +157,7 @@ def settle(state: State) -> None:
     for task in range(state.tasks.shape[0]):
         take_over(state, task, window)
     for player in range(state.threads.shape[0]):
-        state.threads[player]["window"] = window + 1
+        join(state, player, window + 1)
 
 
 @hot

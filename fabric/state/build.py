@@ -105,7 +105,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
         bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
-        inbox=t.rows(2 * threads * inbox_rows, t.SENT),
+        wires=t.rows(n_ports, t.WIRE), inbox=t.rows(2 * threads * inbox_rows, t.SENT),
         inbox_count=t.rows(2 * threads * whole_lines(len(tasks)), np.int64),
         threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),

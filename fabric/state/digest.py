@@ -16,7 +16,7 @@ ROUTED = ("tenant_fib", "ways")
 _POINTERS = {
     "switches": ("cells_row",),
     "ports": ("ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail", "pout_window",
-              "peer_task", "peer_inbox", "free_pending"),
+              "free_pending"),
     "queues": ("head", "tail"),
     "segments": ("first",),
     "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),

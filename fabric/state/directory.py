@@ -33,7 +33,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
     "threads": t.THREAD, "tasks": t.TASK, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
-    "inbox": t.SENT, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,
+    "wires": t.WIRE, "inbox": t.SENT, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,
     "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8), "domains": np.dtype(np.uint32),
     "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32), "vtep_fib": np.dtype(np.uint32),
     "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),

@@ -97,7 +97,15 @@ def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]]) -> None:
         inbox += inbox_room(fabric, members)
     for port in fabric.ports:
         task = task_of[fabric.ports[port.peer].node]
-        state.ports[port.id]["peer_task"], state.ports[port.id]["peer_inbox"] = task, inbox_of[task]
+        state.wires[port.id] = (port.peer, task, inbox_of[task])
+
+
+def begin_windows(state: t.State) -> None:
+    """Before the first window, as port.wire.join() has it: number 1, since ports that have never sent say window 0."""
+    n_threads = len(state.threads)
+    state.threads["window"] = 1
+    state.threads["count_base"] = (n_threads + np.arange(n_threads)) * whole_lines(len(state.tasks))
+    state.threads["inbox_base"] = (n_threads + np.arange(n_threads)) * int(state.config[0]["inbox_rows"])
 
 
 def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -> None:
@@ -117,4 +125,4 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
     state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], family[task] != task, task))
     state.threads["count"] = np.bincount(owner, minlength=threads)
     state.threads["first"] = np.cumsum(state.threads["count"]) - state.threads["count"]
-    state.threads["window"] = 1      # ports have sent last in window 0: never
+    begin_windows(state)

@@ -109,7 +109,6 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("in_head", U4),             # first frame flying towards this port                    writer: wire
     ("pin_head", U4),            # first PFC frame
     ("drop_every", I8), ("drop_count", I8),  # fault injection
-    ("peer_task", U4), ("peer_inbox", U4),   # task of the peer's device, and its first row of an inbox
     ("pout_window", I8), ("pout_tail", U4),  # as out_window and out_tail, for PFC frames
     ("rate_bps", I8),
     ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
@@ -121,6 +120,10 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("down_since_ps", I8), ("down_ps", I8),
     ("wd_unpaused", U1),         # classes of which the watchdog has taken PFC away       writer: watchdog, edits
 )
+
+WIRE = _table(  # (n_ports,)  never written while kernels run: where what a port has sent is made known
+    ("port", U4),                # the peer
+    ("task", U4), ("inbox", U4))  # the task of its device, and that task's first row of every inbox
 
 QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache lines, then what is rare
     ("head", U4), ("tail", U4),
@@ -304,6 +307,7 @@ FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  first cache line: a player in a window; second: what is rare, and the coordinator's
     ("window", I8),                          # the window that it plays                      writer: wire
+    ("count_base", I8), ("inbox_base", I8),  # its part of State.inbox_count and State.inbox in this window
     ("earliest_ps", I8),                     # of what it has played in it: next event, effect of what was sent
     ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
     ("first", U4), ("count", U4),            # its own tasks, a slice of State.dealt         writer: dealing
@@ -377,6 +381,7 @@ class _Tables(NamedTuple):
     vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
     bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
     trace: NDArray[np.void]      # TRACE
+    wires: NDArray[np.void]      # WIRE
     inbox: NDArray[np.void]      # SENT (2 * n_threads * inbox rows): by turn, by who sent, by receiving task
     inbox_count: NDArray[np.int64]   # (2 * n_threads * n_tasks, to whole lines) window and number of rows
     threads: NDArray[np.void]    # THREAD (n_threads,)

@@ -65,15 +65,15 @@ def assert_dealt(state: State) -> None:
         assert of_hosts == sorted(of_hosts), "switches first"
     assert (state.tasks["owner"] == state.tasks["owner"][state.tasks["family"]]).all()
     task_of = {device: task for task, members in enumerate(devices) for device in members}
-    assert state.ports["peer_task"].tolist() == [task_of[int(node)] for node in state.ports["peer_node"]]
-    assert state.ports["peer_inbox"].tolist() == state.tasks["inbox"][state.ports["peer_task"]].tolist()
+    assert state.wires["task"].tolist() == [task_of[int(node)] for node in state.ports["peer_node"]]
+    assert state.wires["inbox"].tolist() == state.tasks["inbox"][state.wires["task"]].tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_an_inbox_has_room_for_every_wire_to_its_task_once_for_data_and_once_for_pauses(threads: int) -> None:
     state = emulator("permutation", threads=threads).state
     room = np.diff([*state.tasks["inbox"].tolist(), int(state.config[0]["inbox_rows"])])
-    assert (room >= 2 * np.bincount(state.ports["peer_task"], minlength=len(state.tasks))).all()
+    assert (room >= 2 * np.bincount(state.wires["task"], minlength=len(state.tasks))).all()
     assert (state.tasks["inbox"] % LINE == 0).all()
     assert len(state.inbox) == 2 * threads * int(state.config[0]["inbox_rows"])
 
