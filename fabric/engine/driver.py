@@ -235,21 +235,25 @@ class Emulator:
             counters.reset_watermarks(self.state)
         return taken
 
-    def _recorded(self) -> list[NDArray[Any]]:
-        """Rows that kernels have written and nobody has taken, by player; valid until kernels run again."""
+    def _recorded(self) -> list[slice]:
+        """Rows of State.trace that kernels have written and nobody has taken, by player."""
         capacity = len(self.state.trace) // self._threads
         counts = self.state.threads["trace_count"].tolist()
-        return [self.state.trace[player * capacity : player * capacity + count] for player, count in enumerate(counts)
-                if count]
+        return [slice(player * capacity, player * capacity + count) for player, count in enumerate(counts) if count]
 
     def _collect_events(self) -> None:
-        self._events.append(joined(self._recorded()))
+        self._events += [joined([self.state.trace[run]]) for run in self._recorded()]
         self.state.threads["trace_count"] = 0
 
     def drain_events(self) -> NDArray[Any]:
         """TRACE rows since the last call, ordered by time, then device, then as they happened there."""
-        parts, self._events = [*self._events, *self._recorded()], []
-        ordered = in_order(parts[0] if len(parts) == 1 else joined(parts))
+        if self._events:
+            self._collect_events()
+            table = joined(self._events)
+            ordered = in_order(table, [slice(0, len(table))])
+        else:
+            ordered = in_order(self.state.trace, self._recorded())
+        self._events = []
         self.state.threads["trace_count"] = 0
         return ordered
 

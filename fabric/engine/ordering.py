@@ -1,4 +1,4 @@
-"""An event log from its parts: by time, then device, rows of one device and moment as they come."""
+"""The order of an event log: by time, then device, rows of one device and moment as they come."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([part.view(np.uint8) for part in parts]).view(TRACE)
 
 
-def in_order(log: NDArray[Any]) -> NDArray[Any]:
-    """The rows of a log in order, a copy.
+def in_order(table: NDArray[Any], runs: Sequence[slice]) -> NDArray[Any]:
+    """The rows of some runs of a table in order, a copy.
 
     Time, device and place are packed into one number where they fit, for one sort of plain integers instead of two
     stable ones of indices: a fifth of the time.
     """
-    if len(log) < 2:
-        return log.copy()
-    places = np.arange(len(log))
-    time_ps, device = log["time_ps"].copy(), log["device"].astype(np.int64)     # columns once, then all side by side
-    place_bits, device_bits = (len(log) - 1).bit_length(), int(device.max()).bit_length()
+    if not runs:
+        return np.zeros(0, TRACE)
+    places = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+    time_ps = np.concatenate([table["time_ps"][run] for run in runs])   # columns once, then all side by side
+    device = np.concatenate([table["device"][run] for run in runs]).astype(np.int64)
+    place_bits, device_bits = int(places[-1]).bit_length(), int(device.max()).bit_length()
     earliest = time_ps.min()
     if int(time_ps.max() - earliest).bit_length() + device_bits + place_bits > _BITS:
-        return log.take(np.lexsort((device, time_ps)))
+        return table.take(places[np.lexsort((device, time_ps))])
     keys = time_ps      # in place from here on: new memory costs as much as the sort
     keys -= earliest
     keys <<= device_bits
@@ -44,4 +45,4 @@ def in_order(log: NDArray[Any]) -> NDArray[Any]:
     keys |= places
     keys.sort()
     keys &= (1 << place_bits) - 1
-    return log.take(keys)
+    return table.take(keys)

@@ -217,13 +217,15 @@ def test_nobody_is_invited_to_processors_that_others_use(monkeypatch: pytest.Mon
     assert engine.digest() == alone.digest()
 
 
-@pytest.mark.parametrize(("text", "idle"), [
-    ("0.20 0.10 0.05 1/345 999\n", 3), ("9 9 9 4/345 999\n", 0), ("nonsense", 4)])
-def test_idle_processors_are_those_without_a_running_thread(text: str, idle: int, tmp_path: Path,
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "allowed", "idle"), [
+    ("0.20 0.10 0.05 1/345 999\n", 4, 3), ("9 9 9 4/345 999\n", 4, 0), ("nonsense", 4, 4),
+    ("0.20 0.10 0.05 1/345 999\n", 2, 1), ("0.20 0.10 0.05 1/345 999\n", 1, 0), ("nonsense", 1, 1)])
+def test_idle_processors_are_those_of_ours_without_a_running_thread(text: str, allowed: int, idle: int, tmp_path: Path,
+                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(crew.os, "sched_getaffinity", lambda _: set(range(allowed)), raising=False)
     monkeypatch.setattr(crew, "_LOAD", tmp_path / "loadavg")
-    assert REALLY_IDLE() == 4
+    assert REALLY_IDLE() == allowed
     (tmp_path / "loadavg").write_text(text)
     assert REALLY_IDLE() == idle
 
