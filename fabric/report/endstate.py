@@ -1,7 +1,7 @@
 """tables.npz: the counters' tables as a run left them, with the settings that no time series repeats.
 
-Kept so that fabric/report/replay.py can build Snapshots again. Links between packet rows are left out: they mean
-nothing without the packets, and differ between schedulers.
+Kept so that fabric/report/replay.py can build Snapshots again. Links between packet rows are left out, and which window
+of the engine a port has sent in: they mean nothing without the packets, and differ between schedulers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ TABLES: Final = {
 """Every table of a Snapshot."""
 _NEEDLESS: Final = ("devices", "rmessages")
 """Only their number of rows is kept: read() has zeros there."""
-_LINKS: Final = ("head", "tail", "_first", "_last", "free_pending", "cells_row")
+LINKS: Final = ("head", "tail", "out_window", "_first", "_last", "free_pending", "cells_row")
+"""How the names of fields end that are left out."""
 
 
 def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64]) -> None:
@@ -68,7 +69,7 @@ def _load(folder: Path) -> dict[str, NDArray[Any]]:
 
 def _packed(table: NDArray[Any], *, empty: bool) -> NDArray[Any]:
     """Without links and without the gaps between fields, whose bytes mean nothing and may differ."""
-    names = [] if empty else [name for name in table.dtype.names or () if not name.endswith(_LINKS)]
+    names = [] if empty else [name for name in table.dtype.names or () if not name.endswith(LINKS)]
     if not names:
         return np.zeros(table.shape, np.uint8)
     packed: NDArray[Any] = repack_fields(table[names])

@@ -11,7 +11,7 @@ from fabric.cli.recorded import store_of
 from fabric.cli.run_info import of_plan
 from fabric.engine.counters import Snapshot
 from fabric.errors import RunDirError
-from fabric.report import files, play
+from fabric.report import endstate, files, play
 from fabric.report.observables import OBSERVABLES
 from fabric.report.play import Options
 from fabric.report.replay import snapshots
@@ -69,7 +69,8 @@ def test_the_last_snapshot_is_exact(tmp_path: Path) -> None:
     assert (last.time_ps, last.finished, last.events) == (taken[-1].time_ps, True, taken[-1].events)
     for table in ("ports", "queues", "pgs", "prios", "pools", "hosts", "messages"):
         ours, theirs = getattr(taken[-1], table), getattr(last, table)
-        assert all((ours[name] == theirs[name]).all() for name in theirs.dtype.names), table
+        kept = [name for name in theirs.dtype.names if not name.endswith(endstate.LINKS)]
+        assert all((ours[name] == theirs[name]).all() for name in kept), table
 
 
 def test_a_run_without_its_tables_says_so(tmp_path: Path) -> None:
