@@ -28,7 +28,9 @@ from fabric.state.types import State
 
 _NONE, _BOUND, _BUDGET = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET)
 _PACKETS, _TRACE, _IDLE = int(Stop.PACKETS), int(Stop.TRACE), int(Stop.IDLE)
-_ORDER, _TASKS, _DONE, _PRESENT = int(Mail.ORDER), int(Mail.TASKS), int(Mail.DONE), int(Mail.PRESENT)
+_ORDER, _DONE, _PRESENT = int(Mail.ORDER), int(Mail.DONE), int(Mail.PRESENT)
+_HORIZON, _WINDOW, _UNCLAIMED = 1, 2, 3
+"""Words of an order, behind the ticket."""
 _GENERATION = int(Shared.GENERATION) * LINE
 _GENERATION_BITS, _WINDOWS = 32, (1 << 31) - 1
 """A ticket: generation, number of the window, and in the lowest bit whether somebody has come, or nobody may now."""
@@ -111,8 +113,11 @@ def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
 @kernel
 def _play_all(state: State, horizon_ps: int) -> int:
     """One window of all tasks by the coordinator; returns the events."""
-    events = 0
-    for place in range(state.dealt.shape[0]):
+    events, end, window = 0, state.dealt.shape[0], i64(state.threads[0]["window"])
+    wire.ask_ahead(state, i64(state.dealt[0]), window - 1)
+    for place in range(end):
+        if place + 1 < end:
+            wire.ask_ahead(state, i64(state.dealt[place + 1]), window - 1)
         events += _play_task(state, 0, i64(state.dealt[place]), horizon_ps)
     state.threads[0]["events"] += events
     return events
@@ -126,34 +131,42 @@ def _mail(thread: int, line: int) -> int:
 
 @kernel
 def _claim(state: State, owner: int, from_end: bool) -> int:
-    """Take a task of a thread's list that nobody has begun; -1: there is none."""
-    words = _mail(owner, _TASKS)
+    """Place in State.dealt of a task of a thread's list that nobody else begins from now on; -1: there is none."""
+    unclaimed = _mail(owner, _ORDER) + _UNCLAIMED
     while True:
-        word = load_acquire(state.shared, words)
+        word = load_acquire(state.shared, unclaimed)
         place, end = word >> _PLACE_BITS, word & _PLACES
         if place == end:
             return -1
         if from_end:
-            if replace_if(state.shared, words, word, word - 1):
-                return i64(state.dealt[end - 1])
-        elif replace_if(state.shared, words, word, word + (1 << _PLACE_BITS)):
-            return i64(state.dealt[place])
+            if replace_if(state.shared, unclaimed, word, word - 1):
+                return end - 1
+        elif replace_if(state.shared, unclaimed, word, word + (1 << _PLACE_BITS)):
+            return place
 
 
 @kernel
 def _play_open(state: State, player: int, horizon_ps: int) -> int:
     """Play tasks of an open window, the player's own first, until none is left; returns the events."""
-    n_threads, events, began = state.threads.shape[0], 0, ticks()
+    n_threads, row, events, began = state.threads.shape[0], state.threads[player], 0, ticks()
+    end, window = i64(row["first"]) + i64(row["count"]), i64(row["window"])
+    if i64(row["first"]) < end:
+        wire.ask_ahead(state, i64(state.dealt[i64(row["first"])]), window - 1)
     for step in range(n_threads):
         owner = (player + step) % n_threads
-        task = _claim(state, owner, step > 0)
-        while task >= 0:
+        place = _claim(state, owner, step > 0)
+        while place >= 0:
+            task = i64(state.dealt[place])
+            if step > 0:
+                wire.ask_ahead(state, task, window - 1)
+            elif place + 1 < end:
+                wire.ask_ahead(state, i64(state.dealt[place + 1]), window - 1)
             events += _play_task(state, player, task, horizon_ps)
             now = ticks()
             state.tasks[task]["ticks"] += now - began
             began = now
-            task = _claim(state, owner, step > 0)
-    state.threads[player]["events"] += events
+            place = _claim(state, owner, step > 0)
+    row["events"] += events
     return events
 
 
@@ -186,19 +199,16 @@ def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
     """
     n_threads, row = state.threads.shape[0], state.threads[0]
     for thread in range(n_threads):
-        mine = state.threads[thread]
-        first = i64(mine["first"])
-        state.shared[_mail(thread, _TASKS)] = (first << _PLACE_BITS) + first + i64(mine["count"])
-    for thread in range(1, n_threads):
-        order = _mail(thread, _ORDER)
-        state.shared[order + 1], state.shared[order + 2] = horizon_ps, row["window"]
+        order, first = _mail(thread, _ORDER), i64(state.threads[thread]["first"])
+        state.shared[order + _HORIZON], state.shared[order + _WINDOW] = horizon_ps, row["window"]
+        state.shared[order + _UNCLAIMED] = (first << _PLACE_BITS) + first + i64(state.threads[thread]["count"])
         store_release(state.shared, order, ticket)
     began = ticks()
     own_events = _play_open(state, 0, horizon_ps)
     own, events = ticks() - began, own_events
     for thread in range(1, n_threads):
-        if not replace_if(state.shared, _mail(thread, _ORDER), ticket, ticket + 1):
-            done = _mail(thread, _DONE)
+        order, done = _mail(thread, _ORDER), _mail(thread, _DONE)
+        if load_acquire(state.shared, order) != ticket or not replace_if(state.shared, order, ticket, ticket + 1):
             _await(state, done, ticket)
             row["earliest_ps"] = min(i64(row["earliest_ps"]), i64(state.shared[done + 1]))
             events += i64(state.shared[done + 2])
@@ -226,8 +236,8 @@ def assist(state: State, thread: int, generation: int, patience: int) -> int:
         ticket = load_acquire(state.shared, order)
         if ticket >> _GENERATION_BITS == generation and not ticket & 1 and (
                 replace_if(state.shared, order, ticket, ticket + 1)):
-            wire.join(state, thread, i64(state.shared[order + 2]))
-            events = _play_open(state, thread, i64(state.shared[order + 1]))
+            wire.join(state, thread, i64(state.shared[order + _WINDOW]))
+            events = _play_open(state, thread, i64(state.shared[order + _HORIZON]))
             state.shared[done + 1] = state.threads[thread]["earliest_ps"]
             state.shared[done + 2] = events
             state.shared[done + 3] = state.threads[thread]["stop"]

@@ -23,8 +23,6 @@ from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
-_AHEAD = 8
-"""Rows of an inbox whose first frames are asked for before they are needed: another processor may have written them."""
 _COUNT_BITS, _COUNT = 24, (1 << 24) - 1
 """A count: number of the window and, in the low bits, rows."""
 u = np.uint32
@@ -114,26 +112,44 @@ def _expect(state: State, device: int, source: int, packet: np.uint32) -> None:
     state.next_ps[slot] = min(i64(state.next_ps[slot]), i64(frame["time_ps"]))
 
 
+@hot
+def _count(state: State, task: int, part: int, window: int) -> int:
+    """Rows that a part of a task's inbox got in a window."""
+    count = i64(state.inbox_count[_counts(state, part) + task])
+    return count & _COUNT if count >> _COUNT_BITS == window else 0
+
+
+@hot
+def _begin(state: State, task: int, part: int) -> int:
+    """First row of a part of a task's inbox."""
+    return part * i64(state.config[0]["inbox_rows"]) + i64(state.tasks[task]["inbox"])
+
+
+@kernel
+def ask_ahead(state: State, task: int, window: int) -> None:
+    """Ask the processor for the first frames that wires to a task got in a window, to be there when it is played: they
+    come from memory, or from another processor. Without it one thread takes 4 % longer.
+    """
+    for player in range(state.threads.shape[0]):
+        part = _part(state, window, player)
+        begin = _begin(state, task, part)
+        for place in range(begin, begin + _count(state, task, part, window)):
+            prefetch(state.packets, state.inbox[place]["first"])
+
+
 @kernel
 def take_over(state: State, task: int, window: int) -> None:
     """Let a task's ports have what was sent to them in a window, whoever played the senders."""
     for player in range(state.threads.shape[0]):
         part = _part(state, window, player)
-        count = i64(state.inbox_count[_counts(state, part) + task])
-        if count >> _COUNT_BITS == window:
-            begin = part * i64(state.config[0]["inbox_rows"]) + i64(state.tasks[task]["inbox"])
-            end = begin + (count & _COUNT)
-            for place in range(begin, min(begin + _AHEAD, end)):
-                prefetch(state.packets, state.inbox[place]["first"])
-            for place in range(begin, end):
-                if place + _AHEAD < end:
-                    prefetch(state.packets, state.inbox[place + _AHEAD]["first"])
-                sent = state.inbox[place]
-                prefetch(state.packets, state.packets[sent["first"]]["next"])
-                if i64(sent["wire"]) & 1:
-                    _take_in_pause(state, i64(sent["wire"]) >> 1, sent["first"], sent["before"])
-                else:
-                    _take_in(state, i64(sent["wire"]) >> 1, sent["first"], sent["before"])
+        begin = _begin(state, task, part)
+        for place in range(begin, begin + _count(state, task, part, window)):
+            sent = state.inbox[place]
+            prefetch(state.packets, state.packets[sent["first"]]["next"])
+            if i64(sent["wire"]) & 1:
+                _take_in_pause(state, i64(sent["wire"]) >> 1, sent["first"], sent["before"])
+            else:
+                _take_in(state, i64(sent["wire"]) >> 1, sent["first"], sent["before"])
 
 
 @kernel

@@ -48,17 +48,17 @@ class Mail(IntEnum):
     """Cache lines of State.shared that a thread has of its own, after those of Shared."""
 
     ORDER = 0
-    """The window that is open (a ticket), its number, and where it ends: from the coordinator to the helper."""
-    TASKS = 1
-    """Which of the thread's own tasks nobody has claimed in this window: the next, and the end."""
-    DONE = 2
+    """The window that is open (a ticket), where it ends, its number, and which of the thread's own tasks nobody has
+    claimed (the next, and the end): from the coordinator to the helper.
+    """
+    DONE = 1
     """The ticket that has been played, and what came of it: from the helper to the coordinator."""
-    PRESENT = 3
+    PRESENT = 2
     """Whether the helper is inside assist()."""
 
 
 N_SHARED: Final = 2
-N_MAIL: Final = 4
+N_MAIL: Final = 3
 LINE: Final = 8
 """Words of a cache line."""
 

@@ -135,11 +135,9 @@ def test_every_task_of_an_open_window_is_claimed_once_from_both_ends(monkeypatch
     monkeypatch.setattr(loop, "_mail", getattr(loop._mail, "py_func", loop._mail))
     mine = state.threads[1]
     first, end = int(mine["first"]), int(mine["first"]) + int(mine["count"])
-    state.shared[(N_SHARED + N_MAIL + Mail.TASKS) * LINE] = (first << 16) + end
+    state.shared[(N_SHARED + N_MAIL + Mail.ORDER) * LINE + loop._UNCLAIMED] = (first << 16) + end
     taken = [claim(state, 1, from_end) for from_end in (False, True, True, *[False] * (end - first))]
-    expected = state.dealt[first:end].tolist()
-    assert taken[:3] == [expected[0], expected[-1], expected[-2]]
-    assert taken[3:] == [*expected[1:-2], -1, -1, -1]
+    assert taken == [first, end - 1, end - 2, *range(first + 1, end - 2), -1, -1, -1]
 
 
 def test_a_budget_ends_at_one_moment_for_all_devices() -> None:
