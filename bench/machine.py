@@ -14,6 +14,7 @@ import resource
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,3 +88,12 @@ def _walk(table: NDArray[np.int64], steps: int) -> int:
 def median(values: list[float]) -> float:
     """The middle one; half-way between the middle two of an even number."""
     return float(statistics.median(values))
+
+
+def undisturbed_s(steps: Sequence[Sequence[float]]) -> float:
+    """Wall seconds of a run in which every step took what it took in the second fastest of all runs.
+
+    Every run does the same in the same step, and what a neighbour on the host takes away comes in bursts: so this is what
+    a quiet machine would take, or a little more. The fastest is left out lest one lucky reading counts.
+    """
+    return sum(sorted(times)[min(1, len(times) - 1)] for times in zip(*steps, strict=True))

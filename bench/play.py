@@ -35,8 +35,8 @@ def warm_up(folder: Path, threads: int = 1) -> None:
 def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str, Any]:
     """Play `raw` to its end `repeats` times.
 
-    Returns: medians of wall and CPU seconds, the same per packet-hop, counts, memory in bytes, digest. Events are
-    recorded and handed over every 100 us of simulated time, within the measured time, as a run does.
+    Returns: medians of wall and CPU seconds, the same per packet-hop, counts, memory in bytes, digest, and step_s: per
+    repeat the wall seconds of each 100 us of simulated time, after which events are handed over, as a run does.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
@@ -47,6 +47,7 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
         compile_s = time.perf_counter() - began
     walls: list[float] = []
     cpus: list[float] = []
+    steps: list[list[float]] = []
     digests = set()
     build_s = 0.0
     for _ in range(repeats):
@@ -54,8 +55,9 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
         engine = emulator(compiled, threads)
         build_s = time.perf_counter() - began
         rss.append(peak_rss_bytes())
-        wall, cpu, recorded = _to_the_end(engine, compiled.duration_ps)
-        walls.append(wall)
+        step_s, cpu, recorded = _to_the_end(engine, compiled.duration_ps)
+        steps.append(step_s)
+        walls.append(sum(step_s))
         cpus.append(cpu)
         digests.add(engine.digest())
     assert len(digests) == 1, "the same scenario ended in two states"
@@ -71,19 +73,23 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
         "best_hops_per_wall_s": engine.packet_hops / min(walls),
         "packet_rows": int(engine.state.shared[Shared.SPARE_PACKET * LINE]),
         "rss_base_bytes": rss[0], "rss_built_bytes": rss[1], "rss_peak_bytes": peak_rss_bytes(),
-        "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop(),
+        "step_s": steps, "state_bytes": int(sum(table.nbytes for table in engine.state)), "digest": digests.pop(),
         "source": source_digest()}
 
 
-def _to_the_end(engine: Emulator, duration_ps: int) -> tuple[float, float, int]:
-    """(wall seconds, CPU seconds, event rows) of playing everything."""
+def _to_the_end(engine: Emulator, duration_ps: int) -> tuple[list[float], float, int]:
+    """(wall seconds of each step, CPU seconds, event rows) of playing everything."""
     recorded, now_ps, step_ps = 0, 0, 100_000_000
-    wall, cpu = time.perf_counter(), time.process_time()
+    step_s: list[float] = []
+    last, cpu = time.perf_counter(), time.process_time()
     while not engine.finished and now_ps < duration_ps:
         now_ps = min(now_ps + step_ps, duration_ps)
         engine.advance(now_ps)
         recorded += len(engine.drain_events())
-    return time.perf_counter() - wall, time.process_time() - cpu, recorded
+        now = time.perf_counter()
+        step_s.append(now - last)
+        last = now
+    return step_s, time.process_time() - cpu, recorded
 
 
 def bytes_by_row() -> dict[str, int]:

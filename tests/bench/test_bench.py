@@ -9,7 +9,7 @@ import pytest
 from bench import page, plots
 from bench.__main__ import main
 from bench.cases import CURVE_HOSTS, NAMES, compiled, named, permutation
-from bench.machine import conditions
+from bench.machine import conditions, undisturbed_s
 from bench.sections import SECTIONS
 from bench.table import Table
 from fabric.errors import InputErrors
@@ -40,6 +40,12 @@ def test_a_fabric_of_the_curve_has_the_hosts_it_is_named_after(hosts: int, tmp_p
     assert len(fabric.hosts) == hosts
     assert {link.rate_bps for link in fabric.links} == {100 * 10**9}
     assert {link.delay_ps for link in fabric.links} == {10**6}
+
+
+@pytest.mark.parametrize(("steps", "expected_s"), [
+    ([[1.0, 2.0]], 3.0), ([[1.0, 9.0], [5.0, 2.0]], 14.0), ([[1.0, 9.0], [5.0, 2.0], [1.5, 2.5]], 4.0)])
+def test_undisturbed_takes_the_second_fastest_of_each_step(steps: list[list[float]], expected_s: float) -> None:
+    assert undisturbed_s(steps) == pytest.approx(expected_s)
 
 
 def test_writing_a_part_leaves_the_prose_around_it(tmp_path: Path) -> None:
