@@ -93,7 +93,7 @@ def median(values: list[float]) -> float:
 def undisturbed_s(steps: Sequence[Sequence[float]]) -> float:
     """Wall seconds of a run in which every step took what it took in the second fastest of all runs.
 
-    Every run does the same in the same step, and what a neighbour on the host takes away comes in bursts: so this is what
-    a quiet machine would take, or a little more. The fastest is left out lest one lucky reading counts.
+    Every run does the same in the same step, and what a neighbour on the host takes away comes in bursts: so this is
+    what a quiet machine would take, or a little more. The fastest is left out lest one lucky reading counts.
     """
     return sum(sorted(times)[min(1, len(times) - 1)] for times in zip(*steps, strict=True))
