@@ -50,6 +50,7 @@ def _kind(state: State, device: int, source: int) -> int:
 def _run_device(state: State, device: int, horizon_ps: int) -> int:
     """As loop.run_device. Counts and ticks go to two tables that this order of events leaves unused."""
     events, stop = 0, _NONE
+    wire.enter(state, device)
     while True:
         key = calendar.first_key(state, device)
         now_ps = calendar.key_time_ps(key)

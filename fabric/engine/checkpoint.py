@@ -17,6 +17,8 @@ from fabric.state.jit import source_digest
 from fabric.state.types import TRACE, State, rows
 
 _FACTS, _EVENTS = "facts", "events"
+_NOT_KEPT = ("trace", "inbox", "inbox_count")
+"""Between windows nothing waits in an inbox, and the rows of the trace are `events`."""
 
 
 def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any]) -> None:
@@ -28,7 +30,8 @@ def write(path: Path, state: State, facts: dict[str, Any], events: NDArray[Any])
     # Rows that are nobody's yet are not worth their bytes.
     used = int(state.shared[Shared.SPARE_PACKET * LINE])
     arrays["packets"] = state.packets[:used].view(np.uint8)
-    del arrays["trace"]     # its rows are `events`
+    for name in _NOT_KEPT:
+        del arrays[name]
     arrays |= {_FACTS: np.frombuffer(text.encode(), np.uint8), _EVENTS: events.view(np.uint8)}
     with temporary.open("wb") as file:
         np.savez(file, **arrays)
@@ -54,8 +57,9 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
         tables = {name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields
-                  if name != "trace"}
-        state = State(trace=rows(len(tables["threads"]) * int(tables["config"][0]["trace_rows"]), TRACE), **tables)
+                  if name not in _NOT_KEPT}
+        trace = rows(len(tables["threads"]) * int(tables["config"][0]["trace_rows"]), TRACE)
+        state = State(trace=trace, inbox=like.inbox, inbox_count=like.inbox_count, **tables)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
     if facts["kernels"] != source_digest():

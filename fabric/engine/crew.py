@@ -36,8 +36,8 @@ _LONG_AGO: Final = 1 << 20
 
 
 def idle_processors() -> int:
-    """Processors that nobody uses now, this thread being at work; all that we may use where the system does not say
-    (Linux does).
+    """Processors that nobody uses now, this thread being at work; all others that we may use where the system does not
+    say (Linux does).
 
     The least busy of a few moments: somebody is always about to do a little.
     """
@@ -45,7 +45,7 @@ def idle_processors() -> int:
     try:
         running = min(int(_LOAD.read_text(encoding="ascii").split()[3].partition("/")[0]) for _ in range(3))
     except (OSError, ValueError, IndexError):
-        return ours
+        return ours - 1
     return min(ours - 1, (os.cpu_count() or 1) - max(running, 1))
 
 

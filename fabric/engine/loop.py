@@ -34,7 +34,7 @@ _HORIZON, _WINDOW, _UNCLAIMED = 1, 2, 3
 _GENERATION = int(Shared.GENERATION) * LINE
 _GENERATION_BITS, _WINDOWS = 32, (1 << 31) - 1
 """A ticket: generation, number of the window, and in the lowest bit whether somebody has come, or nobody may now."""
-_PLACE_BITS, _PLACES = 16, (1 << 16) - 1
+_PLACE_BITS, _PLACES = 32, (1 << 32) - 1
 """A range of State.dealt in one word: first place, end."""
 _WORTH_SHARING = 64
 """Events that the window before must have had: below, meeting costs more than it gains."""
@@ -106,7 +106,6 @@ def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
                 row["stop_device"] = device
         earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
     row["earliest_ps"] = min(earliest_ps, i64(row["earliest_ps"]))
-    work["events"] += events
     return events
 
 
@@ -161,10 +160,12 @@ def _play_open(state: State, player: int, horizon_ps: int) -> int:
                 wire.ask_ahead(state, task, window - 1)
             elif place + 1 < end:
                 wire.ask_ahead(state, i64(state.dealt[place + 1]), window - 1)
-            events += _play_task(state, player, task, horizon_ps)
+            played = _play_task(state, player, task, horizon_ps)
             now = ticks()
             state.tasks[task]["ticks"] += now - began
+            state.tasks[task]["events"] += played
             began = now
+            events += played
             place = _claim(state, owner, step > 0)
     row["events"] += events
     return events
@@ -202,7 +203,8 @@ def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
         order, first = _mail(thread, _ORDER), i64(state.threads[thread]["first"])
         state.shared[order + _HORIZON], state.shared[order + _WINDOW] = horizon_ps, row["window"]
         state.shared[order + _UNCLAIMED] = (first << _PLACE_BITS) + first + i64(state.threads[thread]["count"])
-        store_release(state.shared, order, ticket)
+    for thread in range(1, n_threads):      # not before all lists are there: whoever comes looks at each once
+        store_release(state.shared, _mail(thread, _ORDER), ticket)
     began = ticks()
     own_events = _play_open(state, 0, horizon_ps)
     own, events = ticks() - began, own_events
@@ -212,7 +214,8 @@ def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
             _await(state, done, ticket)
             row["earliest_ps"] = min(i64(row["earliest_ps"]), i64(state.shared[done + 1]))
             events += i64(state.shared[done + 2])
-            row["stop"] = max(i64(row["stop"]), i64(state.shared[done + 3]))
+            if i64(state.shared[done + 3]) > row["stop"]:
+                row["stop"], row["stop_device"] = state.shared[done + 3], state.threads[thread]["stop_device"]
     waited = ticks() - began - own
     row["shared_windows"] += 1
     row["shared_events"] += events

@@ -61,7 +61,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     Parameters
     ----------
     fabric, params : the network and what it is made of; params.ports by PortId, params.switches and hosts by NodeId
-    threads : partitions that play devices; sequential schedulers need 1
+    threads : how many may play; sequential schedulers need 1
 
     Returns: State with an empty FIB (engine/fib.py fills it) and every first event scheduled.
     Raises: InvariantError if parameters contradict the topology (scenario/compile.py should have refused them).
@@ -80,7 +80,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     tasks = tasks_of(fabric, threads, sequential=sequential)
     n_slots, inbox_rows = sum(map(slots, tasks)), sum(inbox_room(fabric, task) for task in tasks)
     state = t.State(
-        config=_config(fabric, params, threads, order, sequential, trace_mask, sack_window, len(tree) // 2, n_l3,
+        config=_config(fabric, params, threads, order, trace_mask, sack_window, len(tree) // 2, n_l3,
                        inbox_rows),
         devices=devices, next_ps=t.rows(n_slots, np.int64), tree=tree,
         ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
@@ -186,7 +186,7 @@ def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> t
         leaves = _power_of_two(sources)
         row = devices[node.id]
         row["first_port"], row["n_ports"], row["tree"], row["leaves"] = node.first_port, node.n_ports, base, leaves
-        row["n_sources"], row["is_host"] = sources, node.is_host
+        row["is_host"] = node.is_host
         row["reserve"] = rows_of_one_event(node, n_vteps)
         owners.append(np.full(leaves, node.id, np.uint32))
         base += 2 * leaves
@@ -203,13 +203,13 @@ def _link_global_tree(state: t.State) -> None:
         state.global_tree[node] = state.global_tree[2 * node]
 
 
-def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, sequential: bool, trace_mask: int,
+def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, trace_mask: int,
             sack_window: int, first_timer_leaf: int, n_l3: int, inbox_rows: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
     values: dict[str, float] = {
         "n_nodes": len(fabric.nodes), "n_hosts": len(fabric.hosts), "n_ports": len(fabric.ports),
-        "n_qps": len(params.queue_pairs.src), "n_threads": threads, "order": order, "sequential": sequential,
+        "n_qps": len(params.queue_pairs.src), "n_threads": threads, "order": order,
         "next_order": len(params.messages.src) + 1, "law": params.law, "cc": transport.congestion_control,
         "recovery": transport.recovery, "seed": params.seed, "payload_bytes": frames.payload_bytes,
         "data_header_bytes": frames.data_header_bytes, "reth_bytes": frames.reth_bytes, "ack_bytes": frames.ack_bytes,

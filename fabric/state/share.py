@@ -1,4 +1,4 @@
-"""Sharing out: free packet rows among devices, devices among threads."""
+"""Sharing out: free packet rows among devices, devices among tasks, tasks among threads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def give_rows(state: t.State, device: int, first: int, count: int) -> None:
 
 def tasks_of(fabric: Fabric, threads: int, *, sequential: bool = False) -> list[list[int]]:
     """NodeIds that one thread plays in one go: a switch, or a few of its hosts; a switch with its hosts where there are
-    many switches. The first of a task that has a switch is the switch; its hosts follow.
+    many switches. The first of a task that has a switch is the switch; its hosts follow. Played one event at a time,
+    everything is one task.
     """
     if sequential:
         return [[node.id for node in fabric.nodes]]
@@ -100,14 +101,6 @@ def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]]) -> None:
         state.wires[port.id] = (port.peer, task, inbox_of[task])
 
 
-def begin_windows(state: t.State) -> None:
-    """Before the first window, as port.wire.join() has it: number 1, since ports that have never sent say window 0."""
-    n_threads = len(state.threads)
-    state.threads["window"] = 1
-    state.threads["count_base"] = (n_threads + np.arange(n_threads)) * whole_lines(len(state.tasks))
-    state.threads["inbox_base"] = (n_threads + np.arange(n_threads)) * int(state.config[0]["inbox_rows"])
-
-
 def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -> None:
     """Give tasks owners: of each tier every thread gets neighbours, and as many switches as others, with their hosts.
 
@@ -125,4 +118,3 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
     state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], family[task] != task, task))
     state.threads["count"] = np.bincount(owner, minlength=threads)
     state.threads["first"] = np.cumsum(state.threads["count"]) - state.threads["count"]
-    begin_windows(state)

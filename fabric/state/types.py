@@ -47,7 +47,6 @@ def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
 CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the fault fields at its end
     ("n_nodes", I8), ("n_hosts", I8), ("n_ports", I8), ("n_qps", I8), ("n_threads", I8),
     ("order", I8),               # codes.Order
-    ("sequential", I8),          # 1: one event at a time; wires are published at once
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("law", I8), ("cc", I8), ("recovery", I8),
@@ -83,7 +82,7 @@ DEVICE = _table(  # (n_nodes,)  one cache line
     ("free_count", U4),
     ("reserve", U4),             # packet rows that one event may need                    writer: build
     ("slot", U4),                # of State.next_ps and State.roster                      writer: build
-    ("n_sources", U2), ("is_host", U1),
+    ("is_host", U1),
     ("window", I8),              # in which it was entered last                           writer: wire
     ("latency_ps", I8),
     ("events", I8),              # handled since start                                    writer: loop

@@ -10,10 +10,12 @@ from bench import page, plots
 from bench.__main__ import main
 from bench.cases import CURVE_HOSTS, NAMES, compiled, named, permutation
 from bench.machine import conditions, undisturbed_s
+from bench.profile import profile
 from bench.sections import SECTIONS
 from bench.table import Table
 from fabric.errors import InputErrors
 from fabric.state.codes import CongestionControl, TraceBit
+from fabric.state.jit import is_compiled
 
 MARKED = "# Page\n\nbefore\n<!-- bench: cases -->\nold\n<!-- end: cases -->\nafter <!-- bench: x -->\n"
 PROFILE = {"packet_hops": 100, "rows": [{"kind": "port free", "events": 50, "ns": 40.0, "share_ratio": 0.5},
@@ -40,6 +42,15 @@ def test_a_fabric_of_the_curve_has_the_hosts_it_is_named_after(hosts: int, tmp_p
     assert len(fabric.hosts) == hosts
     assert {link.rate_bps for link in fabric.links} == {100 * 10**9}
     assert {link.delay_ps for link in fabric.links} == {10**6}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_compiled(), reason="the profile times compiled kernels")
+def test_the_profile_plays_what_the_engine_plays() -> None:
+    """It says so itself: its digest must be the engine's."""
+    found = profile(permutation(64, "200KB"))
+    assert sum(row["events"] for row in found["rows"][:-1]) == found["events"] > 0
+    assert found["packet_hops"] > 0
 
 
 @pytest.mark.parametrize(("steps", "expected_s"), [

@@ -135,7 +135,7 @@ def test_every_task_of_an_open_window_is_claimed_once_from_both_ends(monkeypatch
     monkeypatch.setattr(loop, "_mail", getattr(loop._mail, "py_func", loop._mail))
     mine = state.threads[1]
     first, end = int(mine["first"]), int(mine["first"]) + int(mine["count"])
-    state.shared[(N_SHARED + N_MAIL + Mail.ORDER) * LINE + loop._UNCLAIMED] = (first << 16) + end
+    state.shared[(N_SHARED + N_MAIL + Mail.ORDER) * LINE + loop._UNCLAIMED] = (first << loop._PLACE_BITS) + end
     taken = [claim(state, 1, from_end) for from_end in (False, True, True, *[False] * (end - first))]
     assert taken == [first, end - 1, end - 2, *range(first + 1, end - 2), -1, -1, -1]
 
@@ -162,7 +162,7 @@ def test_judging_helpers_does_not_overflow_in_a_long_stretch_of_a_large_fabric()
     assert not row["dear"]
 
 
-def test_one_shortage_doubles_the_packet_table_once_however_many_shares_have_it() -> None:
+def test_one_shortage_doubles_the_packet_table_once_however_many_players_have_it() -> None:
     engine = emulator("permutation", threads=3)
     state = engine.state
     rows = len(state.packets)
@@ -216,14 +216,14 @@ def test_nobody_is_invited_to_processors_that_others_use(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(("text", "allowed", "idle"), [
-    ("0.20 0.10 0.05 1/345 999\n", 4, 3), ("9 9 9 4/345 999\n", 4, 0), ("nonsense", 4, 4),
-    ("0.20 0.10 0.05 1/345 999\n", 2, 1), ("0.20 0.10 0.05 1/345 999\n", 1, 0), ("nonsense", 1, 1)])
+    ("0.20 0.10 0.05 1/345 999\n", 4, 3), ("9 9 9 4/345 999\n", 4, 0), ("nonsense", 4, 3),
+    ("0.20 0.10 0.05 1/345 999\n", 2, 1), ("0.20 0.10 0.05 1/345 999\n", 1, 0), ("nonsense", 1, 0)])
 def test_idle_processors_are_those_of_ours_without_a_running_thread(text: str, allowed: int, idle: int, tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crew.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(crew.os, "sched_getaffinity", lambda _: set(range(allowed)), raising=False)
     monkeypatch.setattr(crew, "_LOAD", tmp_path / "loadavg")
-    assert REALLY_IDLE() == allowed
+    assert REALLY_IDLE() == allowed - 1
     (tmp_path / "loadavg").write_text(text)
     assert REALLY_IDLE() == idle
 
