@@ -88,11 +88,11 @@ def _threads_table(it: Result) -> Table:
     alone = {(row["case"], row["busy"]): row for row in it["rows"] if row["threads"] == 1}
     rows = []
     for row in it["rows"]:
-        base, quiet = alone[row["case"], row["busy"]], row["undisturbed_hops_per_s"]
+        base = alone[row["case"], row["busy"]]
         rows.append((row["case"], f"{row['threads']}", "kept busy" if row["busy"] else "left alone",
                      millions(row["hops_per_s"]), millions(row["best_hops_per_s"]),
-                     f"{row['hops_per_s'] / base['hops_per_s']:.2f}", millions(quiet) if quiet else "",
-                     f"{quiet / base['undisturbed_hops_per_s']:.2f}" if quiet else "",
+                     f"{row['hops_per_s'] / base['hops_per_s']:.2f}", millions(row["undisturbed_hops_per_s"]),
+                     f"{row['undisturbed_hops_per_s'] / base['undisturbed_hops_per_s']:.2f}",
                      f"{row['cpu_per_wall_ratio']:.2f}"))
     return Table("Threads", ("case", "threads", "one core", "M hops/s (median, wall)", "best", "times one thread",
                              "undisturbed", "times one thread", "CPU s per wall s"), rows,

@@ -38,7 +38,7 @@ def threads(*, quick: bool = False, repeats: int = 4) -> dict[str, Any]:
     rows = [{"case": case, "threads": count, "busy": busy,
              "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
              "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
-             "undisturbed_hops_per_s": None if busy else runs[0]["packet_hops"] / undisturbed_s(
+             "undisturbed_hops_per_s": runs[0]["packet_hops"] / undisturbed_s(
                  [steps for run in runs for steps in run["step_s"]]),
              "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs])}
             for (case, busy, count), runs in found.items()]
