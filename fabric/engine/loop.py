@@ -14,8 +14,6 @@ Rules (conservative parallel simulation, Chandy and Misra 1979)
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.engine.dealing import deal_anew
 from fabric.engine.dispatch import handle
 from fabric.engine.waiting import ticks, yield_processor
@@ -46,7 +44,6 @@ _ENOUGH_TO_JUDGE = 1 << 13
 """Events; a moment's hiccup in fewer says nothing."""
 _STALL = 4
 """A helper that is waited for this many times the window's own work has lost its processor: look whether it pays."""
-u = np.uint32
 
 
 @hot

@@ -6,8 +6,6 @@ event by event, with simulators that keep one global event list.
 
 from __future__ import annotations
 
-import numpy as np
-
 from fabric.engine.dispatch import handle
 from fabric.engine.loop import shortage
 from fabric.port import wire
@@ -19,7 +17,6 @@ from fabric.transport import hpcc_dcqcn
 
 _NONE, _BOUND, _BUDGET, _IDLE = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET), int(Stop.IDLE)
 _INSERTION = int(Order.INSERTION)
-u = np.uint32
 
 
 @kernel

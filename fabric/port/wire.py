@@ -25,7 +25,6 @@ from fabric.state.types import State
 
 _COUNT_BITS, _COUNT = 24, (1 << 24) - 1
 """A count: number of the window and, in the low bits, rows."""
-u = np.uint32
 
 
 @hot
