@@ -74,9 +74,9 @@ def packet_hops(state: State) -> int:
 
 def is_finished(state: State) -> bool:
     """Whether every message is done or has failed, and every ARP request has been sent."""
-    if (state.hosts["ask_next"] < state.hosts["ask_end"]).any():
+    if int(state.hosts["messages_done"].sum() + state.hosts["messages_failed"].sum()) < len(state.messages) - 1:
         return False
-    return int(state.hosts["messages_done"].sum() + state.hosts["messages_failed"].sum()) == len(state.messages) - 1
+    return not (state.hosts["ask_next"] < state.hosts["ask_end"]).any()
 
 
 def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:

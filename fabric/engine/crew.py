@@ -31,8 +31,6 @@ _SHORTEST_LEAVE_S: Final = 0.1
 _LONGEST_LEAVE_S: Final = 4.0
 _MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
 """Counters of THREAD by which helpers are judged."""
-_LONG_AGO: Final = 1 << 20
-"""Events, some tens of milliseconds: what was before counts half."""
 
 
 def idle_processors() -> int:
@@ -66,18 +64,17 @@ class Crew:
         """As engine.loop.play, with whoever is there and pays."""
         if not self._helpers:
             return int(play(state, 0, until_ps, max_windows))
-        row = state.threads[0]
         while True:
-            before = int(row["windows"])
             code = self._stretch(state, until_ps, min(max_windows, _STRETCH))
-            max_windows -= int(row["windows"]) - before
+            max_windows -= _STRETCH
             if code != Stop.BUDGET or max_windows <= 0:
                 return code
 
     def _stretch(self, state: State, until_ps: int, windows: int) -> int:
         if time.monotonic() < self._away_until:
             return int(play(state, 0, until_ps, windows))
-        if not any(helper.is_there(state) for helper in self._helpers) and idle_processors() < len(self._helpers):
+        absent = [helper for helper in self._helpers if not helper.is_there(state)]
+        if len(absent) == len(self._helpers) and idle_processors() < len(absent):
             self._away_until = time.monotonic() + _SHORTEST_LEAVE_S
             return self._stretch(state, until_ps, windows)
         if state is not self._state:
@@ -86,28 +83,23 @@ class Crew:
             # Compiled, or loaded, here: a helper that did it would hold the interpreter meanwhile, and leave nothing
             # behind if the run ended first.
             assist(state, 0, self._generation, 0)
-            for helper in self._helpers:
+            absent = self._helpers
+            for helper in absent:
                 helper.forget(state)
-        for helper in self._helpers:
+        for helper in absent:
             helper.invite(state, self._generation)
-        state.threads[0]["dear"] = 0
-        if state.threads[0]["shared_events"] > _LONG_AGO:
-            for counter in _MEMORY:
-                state.threads[0][counter] //= 2
         code = int(play(state, self._generation, until_ps, windows))
         self._judge(state)
         return code
 
     def _judge(self, state: State) -> None:
         """Send helpers away that do not pay."""
-        row = state.threads[0]
-        if row["shared_windows"] == 0:
-            return
-        if not row["dear"]:
-            self._leave_s = _SHORTEST_LEAVE_S
+        if not state.threads["dear"][0]:
+            if state.threads["shared_windows"][0] > 0:
+                self._leave_s = _SHORTEST_LEAVE_S
             return
         for counter in _MEMORY:
-            row[counter] = 0
+            state.threads[counter][0] = 0
         self._away_until = time.monotonic() + self._leave_s
         self._leave_s = min(2 * self._leave_s, _LONGEST_LEAVE_S)
 
@@ -118,29 +110,27 @@ class _Helper:
     def __init__(self, thread: int) -> None:
         self.jobs: SimpleQueue[tuple[State, int] | None] = SimpleQueue()
         self._thread = thread
+        self._present = (N_SHARED + N_MAIL * thread + Mail.PRESENT) * LINE
         self._asked = False
         threading.Thread(target=self._run, name=f"helper-{thread}", daemon=True).start()
 
     def forget(self, state: State) -> None:
         """These tables are new, or restored: nobody is at work on them yet."""
-        state.shared[self._present()] = 0
+        state.shared[self._present] = 0
 
     def invite(self, state: State, generation: int) -> None:
-        """Wake it, unless it is at work on this State already.
-
-        Whether it is, its kernel says: here one would learn too late that it has left, because saying so needs the
-        interpreter that the caller holds.
-        """
-        if not self._asked and not self.is_there(state):
+        """Wake it: it is not at work on this State."""
+        if not self._asked:
             self._asked = True
             self.jobs.put((state, generation))
 
     def is_there(self, state: State) -> bool:
-        """Whether it is inside assist(), at work on these tables."""
-        return bool(state.shared[self._present()])
+        """Whether it is inside assist(), at work on these tables.
 
-    def _present(self) -> int:
-        return (N_SHARED + N_MAIL * self._thread + Mail.PRESENT) * LINE
+        Its kernel says so: here one would learn too late that it has left, because saying so needs the interpreter that
+        the caller holds.
+        """
+        return bool(state.shared[self._present])
 
     def _run(self) -> None:
         while (job := self.jobs.get()) is not None:

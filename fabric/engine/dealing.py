@@ -3,7 +3,7 @@
 Within a window whoever is done early takes tasks from others (engine/loop), so nobody waits long for anybody. But what
 is taken must follow from cache to cache, each time. So every few windows the times of all tasks are compared, and the
 owner of most gives a switch with its hosts to the owner of least: hosts stay with their switch, because most of what
-they send and hear is between them.
+they send and hear is between them. What takes longest is played first: then what is left to be taken is little.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TOLERANCE = 32
 
 @kernel
 def _weigh(state: State) -> None:
-    """How long every family took.
+    """How long every task, family and list took.
 
     A thread that lost its processor took long for nothing; so no task counts as more than twice as slow as is usual,
     which is the harmonic mean of the time an event took: a few slow ones hardly move it.
@@ -29,21 +29,23 @@ def _weigh(state: State) -> None:
         events += i64(work["events"])
         at_own_pace += 1.0 * i64(work["events"]) * i64(work["events"]) / max(i64(work["ticks"]), 1)
         work["load"] = 0
+    for owner in range(state.threads.shape[0]):
+        state.threads[owner]["load"] = 0
     most = 2 * events / max(at_own_pace, 1e-9)
     for task in range(state.tasks.shape[0]):
         work = state.tasks[task]
-        family = state.tasks[i64(work["family"])]
-        family["load"] += min(i64(work["ticks"]), i64(most * i64(work["events"])))
-        work["ticks"] = work["events"] = 0
+        work["ticks"] = min(i64(work["ticks"]), i64(most * i64(work["events"])))
+        state.tasks[i64(work["family"])]["load"] += work["ticks"]
+        state.threads[i64(work["owner"])]["load"] += work["ticks"]
 
 
 @kernel
-def _load(state: State, owner: int) -> int:
-    load = 0
-    for task in range(state.tasks.shape[0]):
-        if i64(state.tasks[task]["owner"]) == owner:
-            load += i64(state.tasks[task]["load"])
-    return load
+def _hand_over(state: State, family: int, to: int) -> None:
+    """Give a family to another owner; its tasks follow when lists are written."""
+    work = state.tasks[family]
+    state.threads[i64(work["owner"])]["load"] -= work["load"]
+    state.threads[to]["load"] += work["load"]
+    work["owner"] = to
 
 
 @kernel
@@ -60,45 +62,65 @@ def _best_family(state: State, owner: int, wanted: int) -> int:
 
 
 @kernel
-def list_tasks(state: State) -> None:
-    """Write State.dealt: each owner's switches first, then its hosts, which are less work apiece."""
-    place = 0
-    for owner in range(state.threads.shape[0]):
-        first = place
-        for of_hosts in range(2):
-            for task in range(state.tasks.shape[0]):
-                family = i64(state.tasks[task]["family"])
-                if i64(state.tasks[family]["owner"]) == owner and of_hosts == (family != task):
-                    state.tasks[task]["owner"] = owner
-                    state.dealt[place] = task
-                    place += 1
-        state.threads[owner]["first"] = first
-        state.threads[owner]["count"] = place - first
-
-
-@kernel
-def deal_anew(state: State) -> None:
-    """Even out the lists by the time that tasks took since the last call."""
-    _weigh(state)
-    n_threads, moves = state.threads.shape[0], 0
-    for _ in range(_MOST_MOVES):
+def _even_out(state: State) -> int:
+    """Hand families of the owner of most to the owner of least; returns how many."""
+    n_threads = state.threads.shape[0]
+    for moves in range(_MOST_MOVES):
         most, least, most_load, least_load, total = 0, 0, -1, 1 << 62, 0
         for owner in range(n_threads):
-            load = _load(state, owner)
+            load = i64(state.threads[owner]["load"])
             total += load
             if load > most_load:
                 most, most_load = owner, load
             if load < least_load:
                 least, least_load = owner, load
-        if (most_load - least_load) * _TOLERANCE <= total:
-            break
-        family = _best_family(state, most, (most_load - least_load) // 2)
+        family = -1
+        if (most_load - least_load) * _TOLERANCE > total:
+            family = _best_family(state, most, (most_load - least_load) // 2)
         if family < 0:
-            break
-        state.tasks[family]["owner"] = least
-        moves += 1
-    if moves > 0:
+            return moves
+        _hand_over(state, family, least)
+    return _MOST_MOVES
+
+
+@kernel
+def list_tasks(state: State) -> None:
+    """Write State.dealt: each owner's tasks."""
+    place = 0
+    for owner in range(state.threads.shape[0]):
+        first = place
+        for task in range(state.tasks.shape[0]):
+            family = i64(state.tasks[task]["family"])
+            if i64(state.tasks[family]["owner"]) == owner:
+                state.tasks[task]["owner"] = owner
+                state.dealt[place] = task
+                place += 1
+        state.threads[owner]["first"] = first
+        state.threads[owner]["count"] = place - first
+
+
+@kernel
+def _longest_first(state: State) -> None:
+    """Order every list by the time that its tasks took; by insertion, since little changes from time to time."""
+    for owner in range(state.threads.shape[0]):
+        first = i64(state.threads[owner]["first"])
+        for end in range(first + 1, first + i64(state.threads[owner]["count"])):
+            task, place = i64(state.dealt[end]), end
+            while place > first and state.tasks[i64(state.dealt[place - 1])]["ticks"] < state.tasks[task]["ticks"]:
+                state.dealt[place] = state.dealt[place - 1]
+                place -= 1
+            state.dealt[place] = task
+
+
+@kernel
+def deal_anew(state: State) -> None:
+    """Give tasks the owners, and lists the order, that the times since the last call ask for."""
+    _weigh(state)
+    if _even_out(state) > 0:
         list_tasks(state)
+    _longest_first(state)
+    for task in range(state.tasks.shape[0]):
+        state.tasks[task]["ticks"] = state.tasks[task]["events"] = 0
 
 
 @entry

@@ -42,6 +42,8 @@ _PEEKS = 64
 """Looks at a word before the processor is given away once."""
 _ENOUGH_TO_JUDGE = 1 << 13
 """Events; a moment's hiccup in fewer says nothing."""
+_LONG_AGO = 1 << 20
+"""Events, some tens of milliseconds."""
 _STALL = 4
 """A helper that is waited for this many times the window's own work has lost its processor: look whether it pays."""
 
@@ -179,6 +181,19 @@ def _await(state: State, place: int, word: int) -> None:
 
 
 @kernel
+def _begin_to_judge(state: State) -> None:
+    """Nobody is dear yet; what was long ago counts half."""
+    row = state.threads[0]
+    row["dear"] = 0
+    if row["shared_events"] > _LONG_AGO:
+        row["shared_windows"] = i64(row["shared_windows"]) // 2
+        row["shared_events"] = i64(row["shared_events"]) // 2
+        row["own_events"] = i64(row["own_events"]) // 2
+        row["own_ticks"] = i64(row["own_ticks"]) // 2
+        row["waited_ticks"] = i64(row["waited_ticks"]) // 2
+
+
+@kernel
 def _is_dear(state: State) -> bool:
     """Whether waiting for helpers eats more than half of what they save: the time for what they played."""
     row = state.threads[0]
@@ -264,6 +279,8 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
     store_release(state.shared, _GENERATION, generation)
     for thread in range(state.threads.shape[0]):
         state.threads[thread]["stop"] = _NONE
+    if generation != 0:
+        _begin_to_judge(state)
     windows, worst, earliest_ps = 0, _NONE, INFINITY_PS
     for slot in range(state.next_ps.shape[0]):
         earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))

@@ -36,7 +36,7 @@ class Stop(IntEnum):
 
 
 class Shared(IntEnum):
-    """Words of State.shared that several threads write, each on a cache line of its own."""
+    """Words of State.shared that several threads write, each on cache lines of its own."""
 
     SPARE_PACKET = 0
     """Packet rows from here on are nobody's yet."""
@@ -59,8 +59,8 @@ class Mail(IntEnum):
 
 N_SHARED: Final = 2
 N_MAIL: Final = 3
-LINE: Final = 8
-"""Words of a cache line."""
+LINE: Final = 16
+"""Words of a pair of cache lines: processors fetch both (state/types.py)."""
 
 
 class Order(IntEnum):

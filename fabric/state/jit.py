@@ -2,7 +2,7 @@
 
 A kernel is compiled without reference counting (`_nrt=False`): it may not allocate, and handing it arrays costs
 nothing, where counting cost a hundred nanoseconds a call (docs/decisions/0003). `entry` kernels are called from Python
-with State as first argument: they release the GIL and are cached on disk.
+with State as first argument: they release the GIL and are cached on disk. `on_arrays` is for what knows no State.
 
 Numba's disk cache is kept per file and goes stale when an inner file changes, so the cache folder is named after a
 digest of every kernel source. With NUMBA_DISABLE_JIT=1 the same text runs as plain Python, to the same bits.
@@ -120,6 +120,15 @@ def kernel(function: F) -> F:
 def hot(function: F) -> F:
     """As kernel; marks what runs for every packet. The compiler decides what it inlines (docs/performance.md)."""
     return _compile_once(function)
+
+
+def on_arrays(function: F) -> F:
+    """Compile a function of plain arrays called from Python, for the types of its first call: GIL released, cached on
+    disk.
+    """
+    if not is_compiled():
+        return function
+    return numba.njit(**_OPTIONS, no_cfunc_wrapper=True, nogil=True, cache=True)(function)
 
 
 def entry(function: F) -> F:

@@ -12,7 +12,7 @@ from fabric.topology.model import Fabric, Node
 CAPACITY_PER_PORT = 512
 ENOUGH_FAMILIES = 8
 """A switch and its hosts are one task where there are so many switches a thread."""
-HOSTS_PER_TASK = LINE
+HOSTS_PER_TASK = 8
 
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:

@@ -20,27 +20,32 @@ KEY_BITS: Final = 12
 
 
 CACHE_LINE: Final = 64
+_LINE_PAIR = 2 * CACHE_LINE
+"""Processors fetch lines two by two (Intel's optimisation manual: the spatial prefetcher). What two threads write must
+not be neighbours in a pair, or each takes the other's away.
+"""
 _PADDED_FROM = 56
 
 
-def _table(*fields: tuple[Any, ...], whole_lines: bool = False) -> np.dtype[np.void]:
-    """A row type. Rows of more than 56 bytes fill whole cache lines, and smaller ones where asked: none straddles one
-    needlessly, and rows of different owners never share one.
+def _table(*fields: tuple[Any, ...], apart: bool = False) -> np.dtype[np.void]:
+    """A row type. Rows of more than 56 bytes fill whole cache lines: none straddles one needlessly, and rows of
+    different owners never share one. Rows that stand `apart` share no pair of lines either.
     """
     packed = np.dtype(list(fields), align=True)
-    if packed.itemsize <= _PADDED_FROM and not whole_lines:
+    if packed.itemsize <= _PADDED_FROM and not apart:
         return packed
     names, places = packed.names or (), dict(packed.fields or {})
-    size = -(-packed.itemsize // CACHE_LINE) * CACHE_LINE
+    unit = _LINE_PAIR if apart else CACHE_LINE
+    size = -(-packed.itemsize // unit) * unit
     return np.dtype({"names": names, "formats": [places[name][0] for name in names],
                      "offsets": [places[name][1] for name in names], "itemsize": size}, align=True)
 
 
 def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
-    """(count,) zeros that begin on a cache line."""
+    """(count,) zeros that begin on a pair of cache lines."""
     kind = np.dtype(dtype)
-    raw = np.zeros(count * kind.itemsize + 128, np.uint8)
-    start = -raw.ctypes.data % 128
+    raw = np.zeros(count * kind.itemsize + _LINE_PAIR, np.uint8)
+    start = -raw.ctypes.data % _LINE_PAIR
     return raw[start : start + count * kind.itemsize].view(kind)
 
 
@@ -73,7 +78,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
 )
 
-DEVICE = _table(  # (n_nodes,)  one cache line
+DEVICE = _table(  # (n_nodes,)  one cache line; its neighbour stays empty
     ("first_port", U4), ("n_ports", U4),
     ("tree", U4),                # first row of this device's calendar in State.tree
     ("leaves", U4),              # a power of two
@@ -86,7 +91,7 @@ DEVICE = _table(  # (n_nodes,)  one cache line
     ("window", I8),              # in which it was entered last                           writer: wire
     ("latency_ps", I8),
     ("events", I8),              # handled since start                                    writer: loop
-)
+    apart=True)
 
 PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and counting; then what is rare
     ("node", U4), ("peer", U4), ("peer_node", U4), ("index", U2),
@@ -191,7 +196,7 @@ SWITCH = _table(  # (n_nodes - n_hosts,)
     ("net_copies", I8),          # packets made by replication less packets used up by it    writer: arp
     ("dscp_to_tc", U1, (64,)), ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_detection_ps", I8), ("wd_restoration_ps", I8), ("wd_action", U1), ("wd_rule", U1),
-)
+    apart=True)
 
 HOST = _table(  # (n_hosts,)
     ("starts", U4), ("n_starts", I8),        # region and fill of State.starts
@@ -245,7 +250,7 @@ RQP = _table(  # (n_qps,)  receiving side                                       
     ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_psn", I8), ("unacked_pkts", I8),
     ("base_psn", I8),            # first packet of the message being received (go-back-0)
     ("out_of_sequence", I8),
-    whole_lines=True)
+    apart=True)
 
 MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                                    owner: source host
     ("qp", U4), ("next", U4), ("waits_for", U4), ("first_dep", U4), ("n_deps", U4),
@@ -310,12 +315,13 @@ THREAD = _table(  # (n_threads,)  first cache line: a player in a window; second
     ("earliest_ps", I8),                     # of what it has played in it: next event, effect of what was sent
     ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
     ("first", U4), ("count", U4),            # its own tasks, a slice of State.dealt         writer: dealing
+    ("load", I8),                            # ticks that these took, while they are dealt   writer: dealing
     ("windows", I8), ("last_events", I8),    # windows so far, and what the last one had
     ("shared_windows", I8),                  # those that were open to helpers; of these:
     ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
     ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers
     ("dear", I8),                                # helpers cost more than they save
-    whole_lines=True)
+    apart=True)
 TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, from the start of a cache line
     ("inbox", U4),                           # its first row of every inbox                  writer: build
@@ -324,7 +330,7 @@ TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("player", U4),                          # the thread that played it last                writer: loop
     ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: loop, dealing
     ("load", I8),                            # of a family, while tasks are dealt            writer: dealing
-    whole_lines=True)
+    apart=True)
 SENT = _table(  # the frames that one wire got in one window
     ("wire", I8),                            # 2 * receiving port + is_pause
     ("first", U4),                           # the first of them, and
@@ -387,7 +393,7 @@ class _Tables(NamedTuple):
     tasks: NDArray[np.void]      # TASK (n_tasks,)
     dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by owner
     roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
-    shared: NDArray[np.int64]    # (8 * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
+    shared: NDArray[np.int64]    # (LINE * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
     global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
     global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
