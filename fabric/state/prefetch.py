@@ -1,4 +1,4 @@
-"""Ask the processor for a packet row before it is needed: the lists of a big fabric do not fit its caches."""
+"""Ask the processor for a row before it is needed: where a list leads, or where nobody has written for long."""
 
 from __future__ import annotations
 

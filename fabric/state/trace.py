@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.state.jit import hot, i64, kernel
+from fabric.state.prefetch import prefetch
 from fabric.state.types import State
 
 u = np.uint32
@@ -22,7 +23,9 @@ def _append(state: State, device: int, time_ps: int, kind: int, port: int, prio:
     player = i64(state.devices[device]["player"])
     thread = state.threads[player]
     count = i64(thread["trace_count"])
-    row = state.trace[player * i64(state.config[0]["trace_rows"]) + count]
+    place = player * i64(state.config[0]["trace_rows"]) + count
+    row = state.trace[place]
+    prefetch(state.trace, u(place + 2))     # the driver has read it since, maybe on another processor
     row["time_ps"], row["device"], row["port"], row["kind"] = time_ps, device, port, kind
     row["prio"], row["reason"] = prio, reason
     row["qp"], row["a"], row["b"], row["c"], row["d"] = qp, a, b, c, d
