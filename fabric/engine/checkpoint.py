@@ -55,6 +55,8 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
+        if facts["kernels"] != source_digest():     # before its rows are taken for ours
+            raise FabricError(f"{path} was written by another version", "run again without --resume")
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
         tables = {name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields
                   if name not in _NOT_KEPT}
@@ -62,8 +64,6 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
         state = State(trace=trace, inbox=like.inbox, inbox_count=like.inbox_count, **tables)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
-    if facts["kernels"] != source_digest():
-        raise FabricError(f"{path} was written by another version", "run again without --resume")
     for name in ("devices", "ports", "qps", "messages", "fib", "segments", "asks"):
         if getattr(state, name).shape != getattr(like, name).shape:
             raise FabricError(f"{path} belongs to another scenario ({name} differ in number)",

@@ -111,7 +111,7 @@ class _Helper:
         self.jobs: SimpleQueue[tuple[State, int] | None] = SimpleQueue()
         self._thread = thread
         self._present = (N_SHARED + N_MAIL * thread + Mail.PRESENT) * LINE
-        self._asked = False
+        self._asked = 0
         threading.Thread(target=self._run, name=f"helper-{thread}", daemon=True).start()
 
     def forget(self, state: State) -> None:
@@ -119,9 +119,9 @@ class _Helper:
         state.shared[self._present] = 0
 
     def invite(self, state: State, generation: int) -> None:
-        """Wake it: it is not at work on this State."""
-        if not self._asked:
-            self._asked = True
+        """Wake it for the State of this number, unless it has been asked, or has come since one looked."""
+        if self._asked != generation and not self.is_there(state):
+            self._asked = generation
             self.jobs.put((state, generation))
 
     def is_there(self, state: State) -> bool:
@@ -134,6 +134,7 @@ class _Helper:
 
     def _run(self) -> None:
         while (job := self.jobs.get()) is not None:
-            self._asked = False
+            if self._asked == job[1]:
+                self._asked = 0
             assist(job[0], self._thread, job[1], _PATIENCE)
             del job

@@ -123,7 +123,7 @@ def _play_all(state: State, horizon_ps: int) -> int:
 
 @hot
 def _mail(thread: int, line: int) -> int:
-    """First word of a thread's own cache line in State.shared."""
+    """First word of a place of a thread's own in State.shared."""
     return (N_SHARED + N_MAIL * thread + line) * LINE
 
 

@@ -28,7 +28,7 @@ def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def in_order(table: NDArray[Any], runs: Sequence[slice]) -> NDArray[Any]:
-    """The rows of some runs of a table in order, a copy. Runs are not empty, ascend, and do not overlap.
+    """The rows of some runs of a contiguous table in order, a copy. Runs are not empty, ascend, and do not overlap.
 
     Time, device and place are packed into one number where they fit, for one sort of plain integers instead of two
     stable ones of indices.

@@ -45,7 +45,7 @@ class Shared(IntEnum):
 
 
 class Mail(IntEnum):
-    """Cache lines of State.shared that a thread has of its own, after those of Shared."""
+    """Places in State.shared, LINE words each, that a thread has of its own, after those of Shared."""
 
     ORDER = 0
     """The window that is open (a ticket), where it ends, its number, and which of the thread's own tasks nobody has

@@ -70,11 +70,6 @@ def is_compiled() -> bool:
     return not config.DISABLE_JIT
 
 
-def is_warm() -> bool:
-    """Whether compiled kernels of exactly this source are on disk."""
-    return any(cache_folder().rglob("*.nbi"))
-
-
 config.CACHE_DIR = str(cache_folder())
 
 
@@ -123,9 +118,7 @@ def hot(function: F) -> F:
 
 
 def on_arrays(function: F) -> F:
-    """Compile a function of plain arrays called from Python, for the types of its first call: GIL released, cached on
-    disk.
-    """
+    """Compile a function of plain arrays called from Python, once for each set of types: GIL released, disk cache."""
     if not is_compiled():
         return function
     return numba.njit(**_OPTIONS, no_cfunc_wrapper=True, nogil=True, cache=True)(function)

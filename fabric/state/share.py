@@ -13,6 +13,7 @@ CAPACITY_PER_PORT = 512
 ENOUGH_FAMILIES = 8
 """A switch and its hosts are one task where there are so many switches a thread."""
 HOSTS_PER_TASK = 8
+"""Few enough that a leaf's hosts are several tasks, so that lists can be evened out."""
 
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:
@@ -68,12 +69,12 @@ def tasks_of(fabric: Fabric, threads: int, *, sequential: bool = False) -> list[
 
 
 def whole_lines(words: int) -> int:
-    """As many words, in whole cache lines."""
+    """As many words, in whole pairs of cache lines."""
     return -(-words // LINE) * LINE
 
 
 def slots(members: list[int]) -> int:
-    """Places that a task takes in State.roster and next_ps: whole cache lines of the latter."""
+    """Places that a task takes in State.roster and next_ps: whole pairs of lines of the latter."""
     return whole_lines(len(members))
 
 
@@ -114,7 +115,7 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
         for place, task in enumerate(tier):
             state.tasks[task]["owner"] = place * threads // len(tier)
     state.tasks["owner"] = state.tasks["owner"][state.tasks["family"]]
-    owner, family = state.tasks["owner"], state.tasks["family"]
-    state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], family[task] != task, task))
+    owner = state.tasks["owner"]
+    state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], task))
     state.threads["count"] = np.bincount(owner, minlength=threads)
     state.threads["first"] = np.cumsum(state.threads["count"]) - state.threads["count"]

@@ -21,15 +21,16 @@ KEY_BITS: Final = 12
 
 CACHE_LINE: Final = 64
 _LINE_PAIR = 2 * CACHE_LINE
-"""Processors fetch lines two by two (Intel's optimisation manual: the spatial prefetcher). What two threads write must
-not be neighbours in a pair, or each takes the other's away.
+"""Processors fetch lines two by two (Intel's optimisation manual: the spatial prefetcher): of neighbours that two
+threads write, each takes the other's away.
 """
 _PADDED_FROM = 56
 
 
 def _table(*fields: tuple[Any, ...], apart: bool = False) -> np.dtype[np.void]:
     """A row type. Rows of more than 56 bytes fill whole cache lines: none straddles one needlessly, and rows of
-    different owners never share one. Rows that stand `apart` share no pair of lines either.
+    different owners never share one. Where it was measured to help, rows stand `apart`: they share no pair of lines
+    either (decisions/0023).
     """
     packed = np.dtype(list(fields), align=True)
     if packed.itemsize <= _PADDED_FROM and not apart:
@@ -309,7 +310,7 @@ ANY_VTEP: Final = 0xFFFF
 """Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
-THREAD = _table(  # (n_threads,)  first cache line: a player in a window; second: what is rare, and the coordinator's
+THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then what is rare, and the coordinator's
     ("window", I8),                          # the window that it plays                      writer: wire
     ("count_base", I8), ("inbox_base", I8),  # its part of State.inbox_count and State.inbox in this window
     ("earliest_ps", I8),                     # of what it has played in it: next event, effect of what was sent
@@ -323,7 +324,7 @@ THREAD = _table(  # (n_threads,)  first cache line: a player in a window; second
     ("dear", I8),                                # helpers cost more than they save
     apart=True)
 TASK = _table(  # (n_tasks,) devices that one thread plays in one go
-    ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, from the start of a cache line
+    ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, on lines of their own
     ("inbox", U4),                           # its first row of every inbox                  writer: build
     ("family", U4),                          # the task of the switch above these hosts; of a switch: itself
     ("owner", U4),                           # the thread that plays it unless another has time   writer: dealing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fabric.engine.ordering import in_order, joined
+from fabric.engine.ordering import _pack, in_order, joined
 from fabric.state.types import TRACE, rows
 
 
@@ -14,6 +14,7 @@ def log(n: int, last_ps: int, seed: int) -> np.ndarray:
     dice, found = np.random.default_rng(seed), rows(n, TRACE)
     moments = dice.integers(0, last_ps + 1, 7)
     found["time_ps"], found["device"] = moments[dice.integers(0, 7, n)], dice.integers(0, 5, n)
+    found["port"] = dice.choice([0, 3, 0xFFFFFFFF], n)     # the device's neighbour in a row
     found["a"] = np.arange(n)
     return found
 
@@ -26,9 +27,20 @@ def test_rows_stand_by_time_device_and_place(n: int, last_ps: int) -> None:
     taken = [row for run in runs for row in table[run].tolist()]
     assert TRACE.names is not None
     assert TRACE.names[7] == "a"
+    assert TRACE.fields is not None
+    assert (TRACE.fields["time_ps"][1], TRACE.fields["device"][1], TRACE.itemsize % 8) == (0, 8, 0), "words of a row"
     found = in_order(table, runs)
     assert found.tolist() == sorted(taken, key=lambda row: (row[0], row[1], row[7]))
     assert not np.shares_memory(found, table)
+
+
+@pytest.mark.parametrize(("bits", "packed"), [(63, True), (64, False)])
+def test_rows_are_packed_where_time_device_and_place_fit_63_bits(bits: int, packed: bool) -> None:
+    table = log(100, 0, 1)
+    table["time_ps"][7], table["device"][3] = (1 << bits - 7 - 8) - 1, 200
+    assert (_pack(table.view(np.int64), np.array([0, 100]), np.empty(100, np.int64)) > 0) == packed
+    found = in_order(table, [slice(0, 100)])
+    assert found.tolist() == sorted(table.tolist(), key=lambda row: (row[0], row[1], row[7]))
 
 
 def test_joined_logs_have_the_bytes_of_their_parts() -> None:
