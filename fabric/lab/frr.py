@@ -27,6 +27,8 @@ PROGRAMS: Final = (str(LIBRARY / "zebra"), str(LIBRARY / "bgpd"), "vtysh", "nsen
 _START_S: Final = 15.0
 _END_S: Final = 5.0
 _POLL_S: Final = 0.02
+_HEARD_S: Final = 0.1
+"""For what zebra tells bgpd to be written, which a thread of its own does."""
 
 
 class Daemons:
@@ -93,6 +95,15 @@ class Daemons:
     def configure(self, *lines: str) -> None:
         """Commands of `configure terminal`."""
         self.shell("configure terminal", *lines)
+
+    def until_up(self, interface: str) -> None:
+        """Wait until zebra calls an interface up and bgpd has heard it. Raises: FabricError where zebra does not."""
+        def is_up() -> bool:
+            return bool(self.show(f"show interface {interface} json")[0][interface]["operationalStatus"] == "up")
+
+        _wait(is_up, f"{self.namespace.name}: {interface} does not come up")
+        time.sleep(_HEARD_S)
+        self.show("show bgp summary json")          # it answers in a turn of its loop, in which it reads zebra first
 
     def end(self, daemons: Sequence[str] = ("bgpd", "zebra"), number: int = signal.SIGTERM) -> None:
         """End daemons by the ids in their files, and wait until they are gone; by force after 5 s."""

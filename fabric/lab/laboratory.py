@@ -38,6 +38,8 @@ _NEIGHBOR_AGE_S: Final = 86_400
 _PORT_S: Final = 5.0
 _POLL_S: Final = 0.02
 _NO_MAC: Final = "00:00:00:00:00:00"
+_EUI64, _NO_ADDRESS = 0, 1
+"""Linux's addr_gen_mode: where an interface's link-local address comes from."""
 
 
 class Laboratory:
@@ -136,7 +138,7 @@ class Laboratory:
         """No address but the one that follows from the plan's MAC (RFC 4291 appendix A), and that at once."""
         space.down(interface)
         space.set(interface, address=mac)
-        for key, value in (("accept_dad", 0), ("addr_gen_mode", 0), ("disable_ipv6", 0)):
+        for key, value in (("accept_dad", 0), ("addr_gen_mode", _EUI64), ("disable_ipv6", 0)):
             space.sysctl(f"net/ipv6/conf/{interface}/{key}", value)
         space.up(interface)
 
@@ -216,8 +218,26 @@ class Laboratory:
     def _carrier(self, event: e.CableDown | e.CableUp) -> None:
         """As an operator at the cable's `a` end: the other end loses carrier."""
         interface = self.plan.interfaces[self.plan.cables[event.cable].a]
-        space = self[self.plan.routers[interface.router].name]
-        (space.down if isinstance(event, e.CableDown) else space.up)(interface.name)
+        node = self.plan.routers[interface.router].name
+        space = self[node]
+        if isinstance(event, e.CableDown):
+            space.down(interface.name)
+        elif self._config.unnumbered:
+            self._up_address_last(space, node, interface.name)
+        else:
+            space.up(interface.name)
+
+    def _up_address_last(self, space: Namespace, node: str, interface: str) -> None:
+        """An interface that comes up is 'down' to zebra once more, until Linux has heard of the carrier. A bgpd (8.4)
+        that learns of this, of the neighbour and of the own address in one turn stops the session last, and nothing
+        starts one over an interface again. So there is no address before both daemons know that the interface is up.
+        """
+        key = f"net/ipv6/conf/{interface}/addr_gen_mode"
+        space.sysctl(key, _NO_ADDRESS)
+        space.up(interface)
+        if node not in self.dead:
+            self.daemons[node].until_up(interface)
+        space.sysctl(key, _EUI64)
 
     def _seen(self, event: e.HostSeen) -> None:
         """Make before break: a new cable with the same MAC where there is none yet, the old one stays.

@@ -14,12 +14,14 @@ from fabric.control import events as e
 from fabric.control.config import ControlConfig, Design, NodePolicy, SpineAsn
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
+from fabric.control.speakers import link_local
 from fabric.errors import InputErrors
 from fabric.lab import blueprint
 from fabric.lab.compare import Row, Stage, compare, count_rows, differences
+from fabric.lab.frr import Daemons
 from fabric.lab.laboratory import RUN, Laboratory
 from fabric.lab.modelled import model
-from fabric.lab.netns import RUN_NETNS
+from fabric.lab.netns import RUN_NETNS, Namespace
 from fabric.lab.observed import observe
 from fabric.lab.tables import TITLES
 from fabric.routing.bgp.policy import DENY_ALL
@@ -96,6 +98,32 @@ def test_real_frr_and_the_model_agree_when_daemons_die_and_start(design: Design)
                                  for kind in (e.DaemonCrash, e.DaemonStart)])
     assert said(stages) == ""
     assert stages[1].rows < stages[2].rows                       # nothing is asked of the dead
+
+
+@needs_frr
+@pytest.mark.slow
+def test_an_interface_that_comes_up_has_no_address_before_its_daemons_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else FRR now and then forgets a session over it for good."""
+    config = ControlConfig(unnumbered=True)
+    plan = two_by_two(config, overlay=False)
+    port = plan.interfaces[plan.cables[0].a]
+    until_up, before = Daemons.until_up, list[list[str]]()
+
+    def addresses(of: Namespace) -> list[str]:
+        found = json.loads(of.run("ip", "-j", "-6", "address", "show", port.name))
+        return [it["local"] for link in found for it in link.get("addr_info", ())]
+
+    def watched(self: Daemons, interface: str) -> None:
+        until_up(self, interface)
+        before.append(addresses(self.namespace))
+
+    monkeypatch.setattr(Daemons, "until_up", watched)
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        stages = list(compare(lab, plan, config, [[e.CableDown(0, 0)], [e.CableUp(0, 0)]]))
+        assert before == [[]]
+        assert addresses(lab[plan.routers[port.router].name]) == [link_local(port)]
+    assert said(stages) == ""
 
 
 @needs_frr
