@@ -87,13 +87,17 @@ def run_device(state: State, device: int, horizon_ps: int) -> int:
 def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
     """One window of a task; returns the events. THREAD says what stopped a device, and when the next event is."""
     work, row = state.tasks[task], state.threads[player]
+    window = i64(row["window"]) - 1
+    if work["next_ps"] >= horizon_ps and not wire.is_awaited(state, task, window):
+        row["earliest_ps"] = min(i64(work["next_ps"]), i64(row["earliest_ps"]))
+        return 0
     first, events, earliest_ps = i64(work["first"]), 0, INFINITY_PS
     end = first + i64(work["count"])
     if i64(work["player"]) != player:
         work["player"] = player
         for slot in range(first, end):
             state.devices[i64(state.roster[slot])]["player"] = player
-    wire.take_over(state, task, i64(row["window"]) - 1)
+    wire.take_over(state, task, window)
     for slot in range(first, end):
         if state.next_ps[slot] < horizon_ps:
             device = i64(state.roster[slot])
@@ -104,8 +108,22 @@ def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
                 row["stop"] = stop
                 row["stop_device"] = device
         earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
+    work["next_ps"] = earliest_ps
     row["earliest_ps"] = min(earliest_ps, i64(row["earliest_ps"]))
     return events
+
+
+@kernel
+def _look_at_all(state: State) -> int:
+    """Note when each task's next event is; returns the earliest. Within a window few tasks may have anything to do."""
+    earliest_ps = INFINITY_PS
+    for task in range(state.tasks.shape[0]):
+        work, next_ps = state.tasks[task], INFINITY_PS
+        for slot in range(i64(work["first"]), i64(work["first"]) + i64(work["count"])):
+            next_ps = min(next_ps, i64(state.next_ps[slot]))
+        work["next_ps"] = next_ps
+        earliest_ps = min(earliest_ps, next_ps)
+    return earliest_ps
 
 
 @kernel
@@ -281,9 +299,7 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
         state.threads[thread]["stop"] = _NONE
     if generation != 0:
         _begin_to_judge(state)
-    windows, worst, earliest_ps = 0, _NONE, INFINITY_PS
-    for slot in range(state.next_ps.shape[0]):
-        earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
+    windows, worst, earliest_ps = 0, _NONE, _look_at_all(state)
     while worst == _NONE:
         if earliest_ps >= until_ps:
             worst = _IDLE if earliest_ps >= INFINITY_PS else _BOUND

@@ -124,6 +124,15 @@ def _begin(state: State, task: int, part: int) -> int:
     return part * i64(state.config[0]["inbox_rows"]) + i64(state.tasks[task]["inbox"])
 
 
+@hot
+def is_awaited(state: State, task: int, window: int) -> bool:
+    """Whether anything was sent to a task in a window."""
+    for player in range(state.threads.shape[0]):
+        if _count(state, task, _part(state, window, player), window) > 0:
+            return True
+    return False
+
+
 @kernel
 def ask_ahead(state: State, task: int, window: int) -> None:
     """Ask the processor for the first frames that wires to a task got in a window, to be there when it is played: they

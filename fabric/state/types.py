@@ -329,6 +329,7 @@ TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("family", U4),                          # the task of the switch above these hosts; of a switch: itself
     ("owner", U4),                           # the thread that plays it unless another has time   writer: dealing
     ("player", U4),                          # the thread that played it last                writer: loop
+    ("next_ps", I8),                         # earliest event of its devices, inbox aside     writer: loop
     ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: loop, dealing
     ("load", I8),                            # of a family, while tasks are dealt            writer: dealing
     apart=True)

@@ -146,6 +146,18 @@ def test_whoever_played_a_task_last_another_may_play_it_next() -> None:
     assert together.digest() == alone.digest()
 
 
+def test_tasks_that_have_nothing_to_do_are_passed_by() -> None:
+    engine = emulator("alone")
+    state = engine.state
+    state.tasks["player"] = 1                                    # whoever is played gets the only player there is
+    engine.advance(10**11)
+    assert engine.finished
+    busy = [bool(state.devices["events"][state.roster[task["first"] : task["first"] + task["count"]]].any())
+            for task in state.tasks]
+    assert 0 < sum(busy) < len(busy)
+    assert (state.tasks["player"] == 0).tolist() == busy
+
+
 def test_every_task_of_an_open_window_is_claimed_once_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     state = emulator("permutation", threads=2).state
     claim = getattr(loop._claim, "py_func", loop._claim)
