@@ -30,12 +30,16 @@ def conditions_line(conditions: Mapping[str, Any], yardstick: float) -> str:
 def check(page: Path, names: list[str]) -> None:
     """The page can take these sections.
 
-    Raises: InputErrors with one problem per mark that is missing.
+    Raises: InputErrors with one problem per mark that is missing, and one if the cases' table would lose some of them.
     """
     text = page.read_text(encoding="utf-8")
     wanted = dict.fromkeys(["conditions", *("cases" if name in NAMES else name for name in names)])
     problems = [Problem(str(page), f"has no place for '{name}'", f"add the lines {_begin(name)} and {_end(name)}")
                 for name in wanted if _begin(name) not in text or _end(name) not in text]
+    lost = [name for name in NAMES if name not in names]
+    if 0 < len(lost) < len(NAMES):
+        problems.append(Problem("--only", f"cases share one table, which would lose {', '.join(lost)}",
+                                f"add {' '.join(f'--only {name}' for name in lost)}"))
     if problems:
         raise InputErrors("reading the page", problems)
 

@@ -70,9 +70,18 @@ def test_every_missing_mark_is_named(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text(MARKED)
     with pytest.raises(InputErrors) as caught:
-        page.check(path, ["P256", "curve"])
+        page.check(path, [*NAMES, "curve"])
     assert [problem.text for problem in caught.value.problems] == ["has no place for 'conditions'",
                                                                    "has no place for 'curve'"]
+
+
+def test_the_table_of_cases_is_not_written_with_some_of_them_only(tmp_path: Path) -> None:
+    path = tmp_path / "page.md"
+    path.write_text(MARKED.replace("cases", "conditions") + MARKED)
+    page.check(path, list(NAMES))
+    with pytest.raises(InputErrors) as caught:
+        page.check(path, ["I64"])
+    assert [problem.hint for problem in caught.value.problems] == ["add --only P256 --only P1024 --only A64"]
 
 
 def test_the_page_has_a_place_for_every_section(repo_root: Path) -> None:
