@@ -87,8 +87,8 @@ def run_device(state: State, device: int, horizon_ps: int) -> int:
 def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
     """One window of a task; returns the events. THREAD says what stopped a device, and when the next event is."""
     work, row = state.tasks[task], state.threads[player]
-    window = i64(row["window"]) - 1
-    if work["next_ps"] >= horizon_ps and not wire.is_awaited(state, task, window):
+    before = i64(row["window"]) - 1
+    if work["next_ps"] >= horizon_ps and not wire.anything_for(state, task, before):
         row["earliest_ps"] = min(i64(work["next_ps"]), i64(row["earliest_ps"]))
         return 0
     first, events, earliest_ps = i64(work["first"]), 0, INFINITY_PS
@@ -97,13 +97,13 @@ def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
         work["player"] = player
         for slot in range(first, end):
             state.devices[i64(state.roster[slot])]["player"] = player
-    wire.take_over(state, task, window)
+    wire.take_over(state, task, before)
     for slot in range(first, end):
         if state.next_ps[slot] < horizon_ps:
             device = i64(state.roster[slot])
-            before = i64(state.devices[device]["events"])
+            counted = i64(state.devices[device]["events"])
             stop = run_device(state, device, horizon_ps)
-            events += i64(state.devices[device]["events"]) - before
+            events += i64(state.devices[device]["events"]) - counted
             if stop > row["stop"]:      # a broken invariant is never hidden by a table that is full
                 row["stop"] = stop
                 row["stop_device"] = device

@@ -125,7 +125,7 @@ def _begin(state: State, task: int, part: int) -> int:
 
 
 @hot
-def is_awaited(state: State, task: int, window: int) -> bool:
+def anything_for(state: State, task: int, window: int) -> bool:
     """Whether anything was sent to a task in a window."""
     for player in range(state.threads.shape[0]):
         if _count(state, task, _part(state, window, player), window) > 0:
