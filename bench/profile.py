@@ -18,8 +18,9 @@ import numpy as np
 from bench import cases
 from bench.play import emulator
 from bench.ticks import calibrate
+from fabric.engine.dealing import sides
 from fabric.engine.dispatch import handle
-from fabric.engine.loop import shortage
+from fabric.engine.loop import horizon, look_at, shortage
 from fabric.engine.waiting import ticks
 from fabric.errors import FabricError
 from fabric.port import wire
@@ -75,23 +76,23 @@ def _run_device(state: State, device: int, horizon_ps: int) -> int:
 @entry
 def _play(state: State, until_ps: int) -> int:
     """As loop.play with one thread."""
-    lookahead_ps = i64(state.config[0]["lookahead_ps"])
-    while True:
+    side, stop = 0, _NONE
+    while stop == _NONE:
         wire.settle(state)
-        earliest_ps = INFINITY_PS
-        for slot in range(state.next_ps.shape[0]):
-            earliest_ps = min(earliest_ps, i64(state.next_ps[slot]))
-        if earliest_ps >= until_ps:
-            return _IDLE if earliest_ps >= INFINITY_PS else _BOUND
-        horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
-        for slot in range(state.next_ps.shape[0]):
-            if state.next_ps[slot] < horizon_ps:
-                device = i64(state.roster[slot])
-                stop = _run_device(state, device, horizon_ps)
-                if stop != _NONE:
-                    state.threads[0]["stop"] = stop
-                    state.threads[0]["stop_device"] = device
-                    return stop
+        near_ps, far_ps = look_at(state, side), look_at(state, 1 - side)
+        if min(near_ps, far_ps) >= until_ps:
+            return _IDLE if min(near_ps, far_ps) >= INFINITY_PS else _BOUND
+        horizon_ps = min(horizon(state, near_ps, far_ps), until_ps)
+        for task in range(state.tasks.shape[0]):
+            first = i64(state.tasks[task]["first"])
+            if i64(state.tasks[task]["side"]) == side:
+                for slot in range(first, first + i64(state.tasks[task]["count"])):
+                    if state.next_ps[slot] < horizon_ps and stop == _NONE:
+                        state.threads[0]["stop_device"] = state.roster[slot]
+                        stop = _run_device(state, i64(state.roster[slot]), horizon_ps)
+        side = (side + 1) % sides(state)
+    state.threads[0]["stop"] = stop
+    return stop
 
 
 def profile(raw: dict[str, Any]) -> dict[str, Any]:

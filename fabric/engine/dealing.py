@@ -3,12 +3,14 @@
 Within a window whoever is done early takes tasks from others (engine/loop), so nobody waits long for anybody. But what
 is taken must follow from cache to cache, each time. So every few windows the times of all tasks are compared, and the
 owner of most gives a switch with its hosts to the owner of least: hosts stay with their switch, because most of what
-they send and hear is between them. What takes longest is played first: then what is left to be taken is little.
+they send and hear is between them. Sides are played by turns, so each is evened out for itself: first the switches of
+one with their hosts, then those of the other, given where hosts are now. What takes longest is played first: then what
+is left to be taken is little.
 """
 
 from __future__ import annotations
 
-from fabric.state.jit import entry, i64, kernel
+from fabric.state.jit import entry, hot, i64, kernel
 from fabric.state.types import State
 
 _MOST_MOVES = 8
@@ -16,9 +18,15 @@ _TOLERANCE = 32
 """Lists that differ by less than this part of all work stay as they are."""
 
 
+@hot
+def sides(state: State) -> int:
+    """Two, if every cable leads from a device of one to a device of the other; else one. They are played by turns."""
+    return state.lists.shape[0] // state.threads.shape[0]
+
+
 @kernel
 def _weigh(state: State) -> None:
-    """How long every task, family and list took.
+    """How long every task took, and every family of those tasks of it that are on its switch's side.
 
     A thread that lost its processor took long for nothing; so no task counts as more than twice as slow as is usual,
     which is the harmonic mean of the time an event took: a few slow ones hardly move it.
@@ -29,32 +37,44 @@ def _weigh(state: State) -> None:
         events += i64(work["events"])
         at_own_pace += 1.0 * i64(work["events"]) * i64(work["events"]) / max(i64(work["ticks"]), 1)
         work["load"] = 0
-    for owner in range(state.threads.shape[0]):
-        state.threads[owner]["load"] = 0
     most = 2 * events / max(at_own_pace, 1e-9)
     for task in range(state.tasks.shape[0]):
         work = state.tasks[task]
+        family = state.tasks[i64(work["family"])]
         work["ticks"] = min(i64(work["ticks"]), i64(most * i64(work["events"])))
-        state.tasks[i64(work["family"])]["load"] += work["ticks"]
-        state.threads[i64(work["owner"])]["load"] += work["ticks"]
+        if family["side"] == work["side"]:
+            family["load"] += work["ticks"]
+
+
+@kernel
+def _weigh_lists(state: State, side: int) -> None:
+    """How long the lists of one side took, hosts being where their switch is by now."""
+    first = side * state.threads.shape[0]
+    for owner in range(state.threads.shape[0]):
+        state.lists[first + owner]["load"] = 0
+    for task in range(state.tasks.shape[0]):
+        work = state.tasks[task]
+        if i64(work["side"]) == side:
+            state.lists[first + i64(state.tasks[i64(work["family"])]["owner"])]["load"] += work["ticks"]
 
 
 @kernel
 def _hand_over(state: State, family: int, to: int) -> None:
     """Give a family to another owner; its tasks follow when lists are written."""
     work = state.tasks[family]
-    state.threads[i64(work["owner"])]["load"] -= work["load"]
-    state.threads[to]["load"] += work["load"]
+    first = i64(work["side"]) * state.threads.shape[0]
+    state.lists[first + i64(work["owner"])]["load"] -= work["load"]
+    state.lists[first + to]["load"] += work["load"]
     work["owner"] = to
 
 
 @kernel
-def _best_family(state: State, owner: int, wanted: int) -> int:
+def _best_family(state: State, side: int, owner: int, wanted: int) -> int:
     """The family whose load comes nearest to `wanted`, and below twice that; or -1."""
     best, best_off = -1, wanted
     for task in range(state.tasks.shape[0]):
         work = state.tasks[task]
-        if i64(work["owner"]) == owner and i64(work["family"]) == task:
+        if i64(work["owner"]) == owner and i64(work["family"]) == task and i64(work["side"]) == side:
             off = abs(i64(work["load"]) - wanted)
             if off < best_off:
                 best, best_off = task, off
@@ -62,13 +82,13 @@ def _best_family(state: State, owner: int, wanted: int) -> int:
 
 
 @kernel
-def _even_out(state: State) -> int:
-    """Hand families of the owner of most to the owner of least; returns how many."""
+def _even_out(state: State, side: int) -> int:
+    """Hand families whose switch is on this side from the owner of most to the owner of least; returns how many."""
     n_threads = state.threads.shape[0]
     for moves in range(_MOST_MOVES):
         most, least, most_load, least_load, total = 0, 0, -1, 1 << 62, 0
         for owner in range(n_threads):
-            load = i64(state.threads[owner]["load"])
+            load = i64(state.lists[side * n_threads + owner]["load"])
             total += load
             if load > most_load:
                 most, most_load = owner, load
@@ -76,7 +96,7 @@ def _even_out(state: State) -> int:
                 least, least_load = owner, load
         family = -1
         if (most_load - least_load) * _TOLERANCE > total:
-            family = _best_family(state, most, (most_load - least_load) // 2)
+            family = _best_family(state, side, most, (most_load - least_load) // 2)
         if family < 0:
             return moves
         _hand_over(state, family, least)
@@ -85,18 +105,19 @@ def _even_out(state: State) -> int:
 
 @kernel
 def list_tasks(state: State) -> None:
-    """Write State.dealt: each owner's tasks."""
-    place = 0
-    for owner in range(state.threads.shape[0]):
+    """Write State.dealt: of each side, each owner's tasks."""
+    place, n_threads = 0, state.threads.shape[0]
+    for row in range(state.lists.shape[0]):
         first = place
         for task in range(state.tasks.shape[0]):
-            family = i64(state.tasks[task]["family"])
-            if i64(state.tasks[family]["owner"]) == owner:
-                state.tasks[task]["owner"] = owner
+            work = state.tasks[task]
+            owner = i64(state.tasks[i64(work["family"])]["owner"])
+            if i64(work["side"]) * n_threads + owner == row:
+                work["owner"] = owner
                 state.dealt[place] = task
                 place += 1
-        state.threads[owner]["first"] = first
-        state.threads[owner]["count"] = place - first
+        state.lists[row]["first"] = first
+        state.lists[row]["count"] = place - first
 
 
 @kernel
@@ -104,9 +125,9 @@ def _longest_first(state: State) -> None:
     """Order every list by the time that its tasks took, roughly: what took less than an eighth longer stays behind, so
     that noise moves nothing, and little is to be done from one time to the next.
     """
-    for owner in range(state.threads.shape[0]):
-        first = i64(state.threads[owner]["first"])
-        for end in range(first + 1, first + i64(state.threads[owner]["count"])):
+    for row in range(state.lists.shape[0]):
+        first = i64(state.lists[row]["first"])
+        for end in range(first + 1, first + i64(state.lists[row]["count"])):
             task, place = i64(state.dealt[end]), end
             longer = i64(state.tasks[task]["ticks"]) * 7 // 8
             while place > first and i64(state.tasks[i64(state.dealt[place - 1])]["ticks"]) < longer:
@@ -119,7 +140,11 @@ def _longest_first(state: State) -> None:
 def deal_anew(state: State) -> None:
     """Give tasks the owners, and lists the order, that the times since the last call ask for."""
     _weigh(state)
-    if _even_out(state) > 0:
+    moves = 0
+    for side in range(sides(state)):
+        _weigh_lists(state, side)
+        moves += _even_out(state, side)
+    if moves > 0:
         list_tasks(state)
     _longest_first(state)
     for task in range(state.tasks.shape[0]):

@@ -1,8 +1,11 @@
-"""The window loop: every device plays its own events up to a horizon that nothing can reach from outside.
+"""The window loop: devices play their own events up to a horizon that nothing can reach from outside.
 
 Rules (conservative parallel simulation, Chandy and Misra 1979)
-1. horizon = earliest pending event of all devices + lookahead, and never beyond the caller's bound. What a device sends
-   in a window takes effect at or after the horizon, so devices need nothing from each other within it.
+1. Where every cable leads from one side to the other (hosts, leaves, spines by turns), windows are played by one side,
+   then the other. horizon = the earliest event of the other side + lookahead, or own + twice the lookahead (there and
+   back), and never beyond the caller's bound. So a window of one side is two lookaheads long, and what it sends takes
+   effect after all that the other has played. Where there is one side only: the earliest event + lookahead.
+   Devices need nothing from each other within a window.
 2. The order of events is (time, source) within a device; it does not depend on windows, budgets or threads.
 3. A task (a switch with its hosts, or one of the two) is played by one thread, which first takes over what was sent to
    it in the window before. Any thread may: each has a list of its own tasks, so that what lies in its caches stays
@@ -14,7 +17,7 @@ Rules (conservative parallel simulation, Chandy and Misra 1979)
 
 from __future__ import annotations
 
-from fabric.engine.dealing import deal_anew
+from fabric.engine.dealing import deal_anew, sides
 from fabric.engine.dispatch import handle
 from fabric.engine.waiting import ticks, yield_processor
 from fabric.port import wire
@@ -113,25 +116,42 @@ def _play_task(state: State, player: int, task: int, horizon_ps: int) -> int:
     return events
 
 
+@hot
+def _list(state: State, window: int, owner: int) -> int:
+    """Row of State.lists: a thread's own tasks among those that are played in a window."""
+    return window % sides(state) * state.threads.shape[0] + owner
+
+
 @kernel
-def _look_at_all(state: State) -> int:
-    """Note when each task's next event is; returns the earliest. Within a window few tasks may have anything to do."""
+def look_at(state: State, side: int) -> int:
+    """Note when each task's next event is: in a window few may have anything to do. Returns a side's earliest."""
     earliest_ps = INFINITY_PS
     for task in range(state.tasks.shape[0]):
         work, next_ps = state.tasks[task], INFINITY_PS
         for slot in range(i64(work["first"]), i64(work["first"]) + i64(work["count"])):
             next_ps = min(next_ps, i64(state.next_ps[slot]))
         work["next_ps"] = next_ps
-        earliest_ps = min(earliest_ps, next_ps)
+        if i64(work["side"]) == side:
+            earliest_ps = min(earliest_ps, next_ps)
     return earliest_ps
+
+
+@hot
+def horizon(state: State, near_ps: int, far_ps: int) -> int:
+    """How far a side may play whose next event is at near_ps; that of the other side is at far_ps."""
+    lookahead_ps = i64(state.config[0]["lookahead_ps"])
+    return min(near_ps + sides(state) * lookahead_ps, far_ps + lookahead_ps)
 
 
 @kernel
 def _play_all(state: State, horizon_ps: int) -> int:
-    """One window of all tasks by the coordinator; returns the events."""
-    events, end, window = 0, state.dealt.shape[0], i64(state.threads[0]["window"])
-    wire.ask_ahead(state, i64(state.dealt[0]), window - 1)
-    for place in range(end):
+    """One window of all tasks of a side by the coordinator; returns the events."""
+    events, n_threads, window = 0, state.threads.shape[0], i64(state.threads[0]["window"])
+    row = _list(state, window, 0)
+    first, last = state.lists[row], state.lists[row + n_threads - 1]
+    begin, end = i64(first["first"]), i64(last["first"]) + i64(last["count"])
+    wire.ask_ahead(state, i64(state.dealt[begin]), window - 1)
+    for place in range(begin, end):
         if place + 1 < end:
             wire.ask_ahead(state, i64(state.dealt[place + 1]), window - 1)
         events += _play_task(state, 0, i64(state.dealt[place]), horizon_ps)
@@ -165,9 +185,11 @@ def _claim(state: State, owner: int, from_end: bool) -> int:
 def _play_open(state: State, player: int, horizon_ps: int) -> int:
     """Play tasks of an open window, the player's own first, until none is left; returns the events."""
     n_threads, row, events, began = state.threads.shape[0], state.threads[player], 0, ticks()
-    end, window = i64(row["first"]) + i64(row["count"]), i64(row["window"])
-    if i64(row["first"]) < end:
-        wire.ask_ahead(state, i64(state.dealt[i64(row["first"])]), window - 1)
+    window = i64(row["window"])
+    own = state.lists[_list(state, window, player)]
+    end = i64(own["first"]) + i64(own["count"])
+    if i64(own["first"]) < end:
+        wire.ask_ahead(state, i64(state.dealt[i64(own["first"])]), window - 1)
     for step in range(n_threads):
         owner = (player + step) % n_threads
         place = _claim(state, owner, step > 0)
@@ -230,9 +252,10 @@ def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
     """
     n_threads, row = state.threads.shape[0], state.threads[0]
     for thread in range(n_threads):
-        order, first = _mail(thread, _ORDER), i64(state.threads[thread]["first"])
+        order, tasks = _mail(thread, _ORDER), state.lists[_list(state, i64(row["window"]), thread)]
+        first = i64(tasks["first"])
         state.shared[order + _HORIZON], state.shared[order + _WINDOW] = horizon_ps, row["window"]
-        state.shared[order + _UNCLAIMED] = (first << _PLACE_BITS) + first + i64(state.threads[thread]["count"])
+        state.shared[order + _UNCLAIMED] = (first << _PLACE_BITS) + first + i64(tasks["count"])
     for thread in range(1, n_threads):      # not before all lists are there: whoever comes looks at each once
         store_release(state.shared, _mail(thread, _ORDER), ticket)
     began = ticks()
@@ -243,6 +266,7 @@ def _share_window(state: State, ticket: int, horizon_ps: int) -> int:
         if load_acquire(state.shared, order) != ticket or not replace_if(state.shared, order, ticket, ticket + 1):
             _await(state, done, ticket)
             row["earliest_ps"] = min(i64(row["earliest_ps"]), i64(state.shared[done + 1]))
+            row["sent_ps"] = min(i64(row["sent_ps"]), i64(state.shared[done + 4]))
             events += i64(state.shared[done + 2])
             if i64(state.shared[done + 3]) > row["stop"]:
                 row["stop"], row["stop_device"] = state.shared[done + 3], state.threads[thread]["stop_device"]
@@ -274,6 +298,7 @@ def assist(state: State, thread: int, generation: int, patience: int) -> int:
             state.shared[done + 1] = state.threads[thread]["earliest_ps"]
             state.shared[done + 2] = events
             state.shared[done + 3] = state.threads[thread]["stop"]
+            state.shared[done + 4] = state.threads[thread]["sent_ps"]
             store_release(state.shared, done, ticket)
             played += 1
             idle = 0
@@ -293,28 +318,36 @@ def play(state: State, generation: int, until_ps: int, max_windows: int) -> int:
     THREAD.stop says which players and devices; mend and call again. `generation` is 0 (alone) or the number with which
     helpers call assist(): one that no other State had.
     """
-    coordinator, lookahead_ps = state.threads[0], i64(state.config[0]["lookahead_ps"])
+    coordinator = state.threads[0]
     store_release(state.shared, _GENERATION, generation)
     for thread in range(state.threads.shape[0]):
         state.threads[thread]["stop"] = _NONE
     if generation != 0:
         _begin_to_judge(state)
-    windows, worst, earliest_ps = 0, _NONE, _look_at_all(state)
+    n_sides, windows, worst, reached_ps = sides(state), 0, _NONE, -INFINITY_PS
+    side = (i64(coordinator["window"]) + 1) % n_sides
+    near_ps, far_ps = look_at(state, side), look_at(state, 1 - side)      # whose turn it is, and the other side
     while worst == _NONE:
-        if earliest_ps >= until_ps:
-            worst = _IDLE if earliest_ps >= INFINITY_PS else _BOUND
+        due_ps, bound_ps = min(near_ps, far_ps), until_ps
+        if windows >= max_windows:      # no side is left behind: a budget ends at a moment, too
+            bound_ps = min(reached_ps, until_ps)
+        if due_ps >= bound_ps:
+            worst = _IDLE if due_ps >= INFINITY_PS else _BOUND if due_ps >= until_ps else _BUDGET
             break
-        if windows >= max_windows:
-            worst = _BUDGET
-            break
-        horizon_ps = min(earliest_ps + lookahead_ps, until_ps)
+        horizon_ps = min(horizon(state, near_ps, far_ps), bound_ps)
         wire.join(state, 0, i64(coordinator["window"]) + 1)
-        if generation != 0 and coordinator["last_events"] >= _WORTH_SHARING and coordinator["dear"] == 0:
+        if generation != 0 and coordinator["recent_events"] >= _WORTH_SHARING and coordinator["dear"] == 0:
             ticket = generation << _GENERATION_BITS | (i64(coordinator["windows"]) & _WINDOWS) << 1
-            coordinator["last_events"] = _share_window(state, ticket, horizon_ps)
+            events = _share_window(state, ticket, horizon_ps)
         else:
-            coordinator["last_events"] = _play_all(state, horizon_ps)
-        earliest_ps, worst = i64(coordinator["earliest_ps"]), i64(coordinator["stop"])
+            events = _play_all(state, horizon_ps)
+        worst, reached_ps = i64(coordinator["stop"]), max(reached_ps, horizon_ps)
+        near_ps, far_ps = i64(coordinator["earliest_ps"]), min(far_ps, i64(coordinator["sent_ps"]))
+        if n_sides == 1:
+            near_ps, far_ps = min(near_ps, far_ps), INFINITY_PS
+        else:
+            near_ps, far_ps = far_ps, near_ps
+        coordinator["recent_events"] = (i64(coordinator["recent_events"]) + events) // 2
         windows += 1
         coordinator["windows"] += 1
         if generation != 0 and windows % _REDEAL == 0:

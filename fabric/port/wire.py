@@ -50,7 +50,7 @@ def _announce(state: State, device: int, port: int, is_pause: int, packet: np.ui
     sent = state.inbox[i64(mine["inbox_base"]) + i64(wire["inbox"]) + (count & _COUNT)]
     sent["wire"], sent["first"], sent["before"] = 2 * i64(wire["port"]) + is_pause, packet, before
     state.inbox_count[at] = count + 1
-    mine["earliest_ps"] = min(i64(mine["earliest_ps"]), i64(state.packets[packet]["time_ps"]))
+    mine["sent_ps"] = min(i64(mine["sent_ps"]), i64(state.packets[packet]["time_ps"]))
 
 
 @hot
@@ -164,7 +164,7 @@ def take_over(state: State, task: int, window: int) -> None:
 def join(state: State, player: int, window: int) -> None:
     """A player begins a window."""
     mine, part = state.threads[player], _part(state, window, player)
-    mine["window"], mine["earliest_ps"] = window, INFINITY_PS
+    mine["window"], mine["earliest_ps"], mine["sent_ps"] = window, INFINITY_PS, INFINITY_PS
     mine["count_base"], mine["inbox_base"] = _counts(state, part), part * i64(state.config[0]["inbox_rows"])
 
 

@@ -39,6 +39,7 @@ from fabric.state.share import (
     packet_capacity,
     rows_of_one_event,
     share_out_packets,
+    sides_of,
     slots,
     tasks_of,
     whole_lines,
@@ -77,7 +78,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     sack_window = _sack_window(params)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
-    tasks = tasks_of(fabric, threads, sequential=sequential)
+    sides = sides_of(fabric, sequential=sequential)
+    tasks = tasks_of(fabric, threads, sides, sequential=sequential)
     n_slots, inbox_rows = sum(map(slots, tasks)), sum(inbox_room(fabric, task) for task in tasks)
     state = t.State(
         config=_config(fabric, params, threads, order, trace_mask, sack_window, len(tree) // 2, n_l3,
@@ -107,7 +109,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
         wires=t.rows(n_ports, t.WIRE), inbox=t.rows(2 * threads * inbox_rows, t.SENT),
         inbox_count=t.rows(2 * threads * whole_lines(len(tasks)), np.int64),
-        threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK), dealt=t.rows(len(tasks), np.uint32),
+        threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK),
+        lists=t.rows(threads * (1 + max(sides)), t.LIST), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),
         shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
         global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
@@ -115,7 +118,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
     )
     state.next_ps[:] = INFINITY_PS
-    make_tasks(state, fabric, tasks)
+    make_tasks(state, fabric, tasks, sides)
     state.flowlets["last_ps"] = -INFINITY_PS    # every flow's first packet begins a flowlet
     if insertion:
         _link_global_tree(state)

@@ -32,7 +32,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "addresses": t.ADDRESS, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
-    "threads": t.THREAD, "tasks": t.TASK, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
+    "threads": t.THREAD, "tasks": t.TASK, "lists": t.LIST, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
     "wires": t.WIRE, "inbox": t.SENT, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,
     "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8), "domains": np.dtype(np.uint32),
     "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32), "vtep_fib": np.dtype(np.uint32),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +14,7 @@ from fabric.topology.model import Fabric, Node
 
 CAPACITY_PER_PORT = 512
 ENOUGH_FAMILIES = 8
-"""A switch and its hosts are one task where there are so many switches a thread."""
+"""All hosts of a switch are one task where there are so many switches a thread."""
 HOSTS_PER_TASK = 8
 """Few enough that a leaf's hosts are several tasks, so that lists can be evened out."""
 
@@ -49,10 +52,22 @@ def give_rows(state: t.State, device: int, first: int, count: int) -> None:
     state.devices[device]["free_count"] += count
 
 
-def tasks_of(fabric: Fabric, threads: int, *, sequential: bool = False) -> list[list[int]]:
-    """NodeIds that one thread plays in one go: a switch, or a few of its hosts; a switch with its hosts where there are
-    many switches. The first of a task that has a switch is the switch; its hosts follow. Played one event at a time,
-    everything is one task.
+def sides_of(fabric: Fabric, *, sequential: bool = False) -> list[int]:
+    """By NodeId 0 or 1, so that every cable leads from one side to the other, as in every tree of tiers: hosts, leaves,
+    spines by turns. All 0 where that cannot be (leaves cabled in a ring of three), or if one event is played at a time.
+    """
+    found: dict[int, int] = {}
+    if not sequential:
+        cables = nx.Graph((fabric.ports[link.a].node, fabric.ports[link.b].node) for link in fabric.links)
+        with suppress(nx.NetworkXError):        # not bipartite
+            found = nx.bipartite.color(cables)
+    return [found.get(node.id, 0) for node in fabric.nodes]
+
+
+def tasks_of(fabric: Fabric, threads: int, sides: list[int], *, sequential: bool = False) -> list[list[int]]:
+    """NodeIds that one thread plays in one go: a switch, or its hosts; a few of them where there are few switches a
+    thread. Where there is one side only, and many switches, a switch with its hosts. The first of a task that has a
+    switch is the switch. Played one event at a time, everything is one task.
     """
     if sequential:
         return [[node.id for node in fabric.nodes]]
@@ -60,11 +75,13 @@ def tasks_of(fabric: Fabric, threads: int, *, sequential: bool = False) -> list[
     for host in fabric.hosts:
         below.setdefault(fabric.peer_of(host.first_port).id, []).append(host.id)
     families = [(switch.id, below.get(switch.id, [])) for switch in fabric.switches]
-    if len(families) >= ENOUGH_FAMILIES * threads:
+    many = len(families) >= ENOUGH_FAMILIES * threads
+    if many and not any(sides):
         return [[switch, *hosts] for switch, hosts in families]
     found: list[list[int]] = []
     for switch, hosts in families:
-        found += [[switch], *(hosts[i : i + HOSTS_PER_TASK] for i in range(0, len(hosts), HOSTS_PER_TASK))]
+        portion = len(hosts) if many and hosts else HOSTS_PER_TASK
+        found += [[switch], *(hosts[i : i + portion] for i in range(0, len(hosts), portion))]
     return found
 
 
@@ -83,7 +100,7 @@ def inbox_room(fabric: Fabric, members: list[int]) -> int:
     return whole_lines(2 * sum(fabric.nodes[node].n_ports for node in members))
 
 
-def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]]) -> None:
+def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]], sides: list[int]) -> None:
     """Give every device its slot, and every port its place in the inbox of its peer's task."""
     first, inbox, family = 0, 0, 0
     task_of, inbox_of = np.zeros(len(fabric.nodes), np.int64), np.zeros(len(tasks), np.int64)
@@ -91,7 +108,8 @@ def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]]) -> None:
         if not fabric.nodes[members[0]].is_host:
             family = task
         row = state.tasks[task]
-        row["first"], row["count"], row["inbox"], row["family"] = first, len(members), inbox, family
+        row["first"], row["count"], row["inbox"] = first, len(members), inbox
+        row["family"], row["side"] = family, sides[members[0]]
         state.roster[first : first + len(members)] = members
         state.devices["slot"][members] = range(first, first + len(members))
         task_of[members], inbox_of[task] = task, inbox
@@ -115,7 +133,7 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
         for place, task in enumerate(tier):
             state.tasks[task]["owner"] = place * threads // len(tier)
     state.tasks["owner"] = state.tasks["owner"][state.tasks["family"]]
-    owner = state.tasks["owner"]
-    state.dealt[:] = sorted(range(len(tasks)), key=lambda task: (owner[task], task))
-    state.threads["count"] = np.bincount(owner, minlength=threads)
-    state.threads["first"] = np.cumsum(state.threads["count"]) - state.threads["count"]
+    its_list = state.tasks["side"] * threads + state.tasks["owner"]
+    state.dealt[:] = np.argsort(its_list, kind="stable")
+    state.lists["count"] = np.bincount(its_list, minlength=len(state.lists))
+    state.lists["first"] = np.cumsum(state.lists["count"]) - state.lists["count"]

@@ -313,11 +313,9 @@ RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then what is rare, and the coordinator's
     ("window", I8),                          # the window that it plays                      writer: wire
     ("count_base", I8), ("inbox_base", I8),  # its part of State.inbox_count and State.inbox in this window
-    ("earliest_ps", I8),                     # of what it has played in it: next event, effect of what was sent
-    ("stop", I8), ("stop_device", I8), ("trace_count", I8), ("events", I8),
-    ("first", U4), ("count", U4),            # its own tasks, a slice of State.dealt         writer: dealing
-    ("load", I8),                            # ticks that these took, while they are dealt   writer: dealing
-    ("windows", I8), ("last_events", I8),    # windows so far, and what the last one had
+    ("earliest_ps", I8), ("sent_ps", I8),    # of what it has played in it: next event, effect of what was sent
+    ("stop", I8), ("trace_count", I8), ("events", I8), ("stop_device", I8),
+    ("windows", I8), ("recent_events", I8),  # windows so far, and what the last few had
     ("shared_windows", I8),                  # those that were open to helpers; of these:
     ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
     ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers
@@ -327,11 +325,16 @@ TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("first", U4), ("count", U4),            # slots: places in State.roster and next_ps, on lines of their own
     ("inbox", U4),                           # its first row of every inbox                  writer: build
     ("family", U4),                          # the task of the switch above these hosts; of a switch: itself
+    ("side", U4),                            # 0 or 1: where there are two, every cable leads to the other one
     ("owner", U4),                           # the thread that plays it unless another has time   writer: dealing
     ("player", U4),                          # the thread that played it last                writer: loop
     ("next_ps", I8),                         # earliest event of its devices, inbox aside     writer: loop
     ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: loop, dealing
     ("load", I8),                            # of a family, while tasks are dealt            writer: dealing
+    apart=True)
+LIST = _table(  # (n_sides * n_threads,) the tasks of one side that one thread owns; by side, then thread
+    ("first", U4), ("count", U4),            # a slice of State.dealt                        writer: dealing
+    ("load", I8),                            # ticks that these took, while they are dealt   writer: dealing
     apart=True)
 SENT = _table(  # the frames that one wire got in one window
     ("wire", I8),                            # 2 * receiving port + is_pause
@@ -393,7 +396,8 @@ class _Tables(NamedTuple):
     inbox_count: NDArray[np.int64]   # (2 * n_threads * n_tasks, to whole lines) window and number of rows
     threads: NDArray[np.void]    # THREAD (n_threads,)
     tasks: NDArray[np.void]      # TASK (n_tasks,)
-    dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by owner
+    lists: NDArray[np.void]      # LIST (n_sides * n_threads,)
+    dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by side and owner
     roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
     shared: NDArray[np.int64]    # (LINE * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
     global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers

@@ -68,6 +68,16 @@ def two_planes(world: World) -> Fabric:
                      for host in hosts for node in nodes])
 
 
+def ring(world: World) -> Fabric:
+    """Three leaves with a cable to each other: there are no two sides that every cable joins."""
+    leaves = [f"leaf{leaf}" for leaf in range(3)]
+    hosts = [(f"h{index}", leaves[index % 3]) for index in range(max(world.hosts, 3))]
+    nodes = [*(NodeSpec(leaf, Role.LEAF, 1) for leaf in leaves), *(NodeSpec(host, Role.HOST, 0) for host, _ in hosts)]
+    cables = [(a, b, world.up_gbps) for a, b in zip(leaves, [*leaves[1:], leaves[0]], strict=True)]
+    cables += [(host, leaf, world.host_gbps) for host, leaf in hosts]
+    return assemble("ring", nodes, [LinkSpec(a, b, gbps * 10**9, world.delay_ns * 1000) for a, b, gbps in cables])
+
+
 def scene(seed: int) -> Scene:
     """A small fabric and its troubles. Long cables, so that windows are worth sharing."""
     dice = random.Random(seed)
@@ -89,7 +99,8 @@ def scene(seed: int) -> Scene:
                       dice.randrange(100_000)) for _ in range(dice.choice([0, 2, 5]))))
     if world.recovery != 1 and dice.random() < 0.5:
         world = replace(world, window_kb=0)
-    fabric = two_planes(world) if dice.random() < 0.2 else worlds.topology(world)
+    shape = dice.random()
+    fabric = two_planes(world) if shape < 0.2 else ring(world) if shape < 0.35 else worlds.topology(world)
     params = worlds.parameters(world, fabric)
     if params.vxlan is not None:
         asks = sorted((dice.randrange(100) * US, dice.randrange(len(fabric.hosts)), None) for _ in range(6))
@@ -229,6 +240,13 @@ def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.Monke
     assert stops[full] > 0
     assert int(engine.state.threads[0]["windows"]) > int(alone.state.threads[0]["windows"])
     assert opened["windows"] > 0
+
+
+def test_leaves_in_a_ring_leave_no_two_sides() -> None:
+    rings = [it for it in map(scene, range(12)) if it.fabric.name == "ring"]
+    assert rings
+    for it in rings:
+        assert len(it.emulator(threads=2).state.lists) == 2, "one list a thread"
 
 
 @pytest.mark.parametrize("seed", range(QUICK))
