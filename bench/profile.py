@@ -20,7 +20,8 @@ from bench.play import emulator
 from bench.ticks import calibrate
 from fabric.engine.dealing import sides
 from fabric.engine.dispatch import handle
-from fabric.engine.loop import horizon, look_at, shortage
+from fabric.engine.loop import horizon, look_at
+from fabric.engine.task import shortage
 from fabric.engine.waiting import ticks
 from fabric.errors import FabricError
 from fabric.port import wire

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from fabric.engine.loop import assist, play
-from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Stop
+from fabric.state.codes import LINE, N_MAIL, N_SHARED, Mail, Shared, Stop
 from fabric.state.jit import is_compiled
 from fabric.state.types import State
 
@@ -27,6 +27,9 @@ _STRETCH: Final = 1024
 """Windows between two looks at whether helpers pay."""
 _PATIENCE: Final = 1 << 18
 """Times a helper looks for work before it goes to sleep."""
+_MUSTER: Final = 1 << 12
+"""Times one looks for helpers to come before it plays without them: some microseconds."""
+_GENERATION: Final = Shared.GENERATION * LINE
 _SHORTEST_LEAVE_S: Final = 0.1
 _LONGEST_LEAVE_S: Final = 4.0
 _MEMORY: Final = ("shared_windows", "own_ticks", "waited_ticks", "own_events", "shared_events")
@@ -63,7 +66,7 @@ class Crew:
     def play(self, state: State, until_ps: int, max_windows: int) -> int:
         """As engine.loop.play, with whoever is there and pays."""
         if not self._helpers:
-            return int(play(state, 0, until_ps, max_windows))
+            return int(play(state, 0, until_ps, max_windows, 0))
         while True:
             code = self._stretch(state, until_ps, min(max_windows, _STRETCH))
             max_windows -= _STRETCH
@@ -72,7 +75,7 @@ class Crew:
 
     def _stretch(self, state: State, until_ps: int, windows: int) -> int:
         if time.monotonic() < self._away_until:
-            return int(play(state, 0, until_ps, windows))
+            return int(play(state, 0, until_ps, windows, 0))
         absent = [helper for helper in self._helpers if not helper.is_there(state)]
         if len(absent) == len(self._helpers) and idle_processors() < len(absent):
             self._away_until = time.monotonic() + _SHORTEST_LEAVE_S
@@ -86,9 +89,10 @@ class Crew:
             absent = self._helpers
             for helper in absent:
                 helper.forget(state)
+        state.shared[_GENERATION] = self._generation    # whoever comes before this thread plays must not leave at once
         for helper in absent:
             helper.invite(state, self._generation)
-        code = int(play(state, self._generation, until_ps, windows))
+        code = int(play(state, self._generation, until_ps, windows, _MUSTER))
         self._judge(state)
         return code
 

@@ -1,11 +1,11 @@
 """Whose tasks are whose: owners change when lists have grown unequal.
 
-Within a window whoever is done early takes tasks from others (engine/loop), so nobody waits long for anybody. But what
-is taken must follow from cache to cache, each time. So every few windows the times of all tasks are compared, and the
-owner of most gives a switch with its hosts to the owner of least: hosts stay with their switch, because most of what
-they send and hear is between them. Sides are played by turns, so each is evened out for itself: first the switches of
-one with their hosts, then those of the other, given where hosts are now. What takes longest is played first: then what
-is left to be taken is little.
+Whoever is done early takes tasks from others' lists (engine/stretch), so nobody waits long for anybody. But what is
+taken must follow from cache to cache, each time. So now and then the times of all tasks are compared, and the owner of
+most gives a switch with its hosts to the owner of least: hosts stay with their switch, because most of what they send
+and hear is between them. Sides are played by turns, so each is evened out for itself: first the switches of one,
+then those of the other, hosts being where their switches are by then. What takes longest is played first: then what is
+left to be taken is little.
 """
 
 from __future__ import annotations
@@ -21,7 +21,20 @@ _TOLERANCE = 32
 @hot
 def sides(state: State) -> int:
     """Two, if every cable leads from a device of one to a device of the other; else one. They are played by turns."""
-    return state.lists.shape[0] // state.threads.shape[0]
+    return state.lists.shape[0] // state.threads.shape[0] - 1
+
+
+@hot
+def homed_list(state: State, owner: int) -> int:
+    """Row of State.lists: hosts that only ever talk to a switch of the same thread's."""
+    return sides(state) * state.threads.shape[0] + owner
+
+
+@hot
+def home_side(state: State) -> int:
+    """The side of the hosts in homed lists; -1: there are none."""
+    first = i64(state.lists[homed_list(state, 0)]["first"])
+    return i64(state.tasks[i64(state.dealt[first])]["side"]) if first < state.dealt.shape[0] else -1
 
 
 @kernel
@@ -105,14 +118,14 @@ def _even_out(state: State, side: int) -> int:
 
 @kernel
 def list_tasks(state: State) -> None:
-    """Write State.dealt: of each side, each owner's tasks."""
+    """Write State.dealt, but for the hosts in homed lists: of each side, each owner's tasks."""
     place, n_threads = 0, state.threads.shape[0]
-    for row in range(state.lists.shape[0]):
+    for row in range(homed_list(state, 0)):
         first = place
         for task in range(state.tasks.shape[0]):
             work = state.tasks[task]
             owner = i64(state.tasks[i64(work["family"])]["owner"])
-            if i64(work["side"]) * n_threads + owner == row:
+            if work["homed"] == 0 and i64(work["side"]) * n_threads + owner == row:
                 work["owner"] = owner
                 state.dealt[place] = task
                 place += 1
@@ -125,7 +138,7 @@ def _longest_first(state: State) -> None:
     """Order every list by the time that its tasks took, roughly: what took less than an eighth longer stays behind, so
     that noise moves nothing, and little is to be done from one time to the next.
     """
-    for row in range(state.lists.shape[0]):
+    for row in range(homed_list(state, 0)):
         first = i64(state.lists[row]["first"])
         for end in range(first + 1, first + i64(state.lists[row]["count"])):
             task, place = i64(state.dealt[end]), end
@@ -137,16 +150,37 @@ def _longest_first(state: State) -> None:
 
 
 @kernel
+def _list_homed(state: State, side: int) -> None:
+    """Write the homed lists of hosts of one side: in the order in which their switches are played."""
+    n_threads, place = state.threads.shape[0], i64(state.lists[homed_list(state, 0)]["first"])
+    for owner in range(n_threads):
+        switches, mine = state.lists[(1 - side) * n_threads + owner], state.lists[homed_list(state, owner)]
+        mine["first"] = place
+        for at in range(i64(switches["first"]), i64(switches["first"]) + i64(switches["count"])):
+            family = i64(state.dealt[at])
+            task = family + 1
+            while task < state.tasks.shape[0] and i64(state.tasks[task]["family"]) == family:
+                if state.tasks[task]["homed"]:
+                    state.tasks[task]["owner"] = owner
+                    state.dealt[place] = task
+                    place += 1
+                task += 1
+        mine["count"] = place - i64(mine["first"])
+
+
+@kernel
 def deal_anew(state: State) -> None:
     """Give tasks the owners, and lists the order, that the times since the last call ask for."""
+    side_of_hosts, moves = home_side(state), 0
     _weigh(state)
-    moves = 0
     for side in range(sides(state)):
         _weigh_lists(state, side)
         moves += _even_out(state, side)
     if moves > 0:
         list_tasks(state)
     _longest_first(state)
+    if side_of_hosts >= 0:
+        _list_homed(state, side_of_hosts)
     for task in range(state.tasks.shape[0]):
         state.tasks[task]["ticks"] = state.tasks[task]["events"] = 0
 

@@ -7,7 +7,7 @@ event by event, with simulators that keep one global event list.
 from __future__ import annotations
 
 from fabric.engine.dispatch import handle
-from fabric.engine.loop import shortage
+from fabric.engine.task import shortage
 from fabric.port import wire
 from fabric.state import calendar
 from fabric.state.codes import INFINITY_PS, Order, Stop

@@ -169,6 +169,14 @@ def join(state: State, player: int, window: int) -> None:
 
 
 @hot
+def seen(state: State, window: int, player: int) -> int:
+    """TASK.seen: in that window this player took over what was sent in the one before. One word, so that who reads it
+    meanwhile reads no half of it.
+    """
+    return window * state.threads.shape[0] + player
+
+
+@hot
 def enter(state: State, device: int) -> None:
     """A device is about to send: what it has sent before was taken over, unless it was in this window."""
     state.devices[device]["window"] = state.threads[state.devices[device]["player"]]["window"]
@@ -176,12 +184,19 @@ def enter(state: State, device: int) -> None:
 
 @kernel
 def settle(state: State) -> None:
-    """Everything that was sent is taken over, as it is whenever no kernel runs; what is sent from now on is new."""
-    window = i64(state.threads[0]["window"])
+    """Everything that was sent is taken over, as it is whenever no kernel runs; what is sent from now on is new.
+
+    Where a thread has stopped, others may be two windows ahead of it.
+    """
+    n_threads, last = state.threads.shape[0], 0
+    for player in range(n_threads):
+        last = max(last, i64(state.threads[player]["window"]))
     for task in range(state.tasks.shape[0]):
-        take_over(state, task, window)
-    for player in range(state.threads.shape[0]):
-        join(state, player, window + 1)
+        for window in range(max(last - 2, i64(state.tasks[task]["seen"]) // n_threads), last + 1):
+            take_over(state, task, window)
+        state.tasks[task]["seen"] = seen(state, last + 1, 0)
+    for player in range(n_threads):
+        join(state, player, last + 1)
 
 
 @hot

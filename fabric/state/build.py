@@ -110,7 +110,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         wires=t.rows(n_ports, t.WIRE), inbox=t.rows(2 * threads * inbox_rows, t.SENT),
         inbox_count=t.rows(2 * threads * whole_lines(len(tasks)), np.int64),
         threads=t.rows(threads, t.THREAD), tasks=t.rows(len(tasks), t.TASK),
-        lists=t.rows(threads * (1 + max(sides)), t.LIST), dealt=t.rows(len(tasks), np.uint32),
+        lists=t.rows(threads * (2 + max(sides)), t.LIST), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),
         shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
         global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),

@@ -41,24 +41,28 @@ class Shared(IntEnum):
     SPARE_PACKET = 0
     """Packet rows from here on are nobody's yet."""
     GENERATION = 1
-    """Number of the State that helpers may play; 0: none."""
+    """Number of the State that helpers may play; 0: none. Behind it whether somebody plays it now."""
 
 
 class Mail(IntEnum):
     """Places in State.shared, LINE words each, that a thread has of its own, after those of Shared."""
 
     ORDER = 0
-    """The window that is open (a ticket), where it ends, its number, and which of the thread's own tasks nobody has
-    claimed (the next, and the end): from the coordinator to the helper.
+    """The stretch of windows that is to be played (a ticket), which windows these are, and the ticket again when it is
+    known who takes part: from the coordinator to the helper.
     """
-    DONE = 1
-    """The ticket that has been played, and what came of it: from the helper to the coordinator."""
-    PRESENT = 2
+    UNCLAIMED = 1
+    """Which tasks of the thread's own list nobody has claimed yet (window, the next, the end): written by all."""
+    DONE = 2
+    """The last window whose list the thread has played, and whether it has stopped; then the ticket that has been
+    played, and what came of it: from the thread to the others.
+    """
+    PRESENT = 3
     """Whether the helper is inside assist()."""
 
 
 N_SHARED: Final = 2
-N_MAIL: Final = 3
+N_MAIL: Final = 4
 LINE: Final = 16
 """Words of a pair of cache lines: processors fetch both (state/types.py)."""
 

@@ -100,6 +100,10 @@ def inbox_room(fabric: Fabric, members: list[int]) -> int:
     return whole_lines(2 * sum(fabric.nodes[node].n_ports for node in members))
 
 
+def _are_homed(fabric: Fabric, hosts: list[int], switch: int) -> bool:
+    return all(peer.id == switch for host in hosts for _, peer in fabric.neighbours(host))
+
+
 def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]], sides: list[int]) -> None:
     """Give every device its slot, and every port its place in the inbox of its peer's task."""
     first, inbox, family = 0, 0, 0
@@ -110,11 +114,14 @@ def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]], sides: li
         row = state.tasks[task]
         row["first"], row["count"], row["inbox"] = first, len(members), inbox
         row["family"], row["side"] = family, sides[members[0]]
+        row["homed"] = sides[members[0]] != sides[tasks[family][0]] and _are_homed(fabric, members, tasks[family][0])
         state.roster[first : first + len(members)] = members
         state.devices["slot"][members] = range(first, first + len(members))
         task_of[members], inbox_of[task] = task, inbox
         first += slots(members)
         inbox += inbox_room(fabric, members)
+    homed = np.flatnonzero(state.tasks["homed"])
+    state.tasks["homed"] &= state.tasks["side"] == state.tasks["side"][homed[:1]].sum()     # all on one side
     for port in fabric.ports:
         task = task_of[fabric.ports[port.peer].node]
         state.wires[port.id] = (port.peer, task, inbox_of[task])
@@ -133,7 +140,8 @@ def deal(state: t.State, fabric: Fabric, tasks: list[list[int]], threads: int) -
         for place, task in enumerate(tier):
             state.tasks[task]["owner"] = place * threads // len(tier)
     state.tasks["owner"] = state.tasks["owner"][state.tasks["family"]]
-    its_list = state.tasks["side"] * threads + state.tasks["owner"]
+    group = np.where(state.tasks["homed"], len(state.lists) // threads - 1, state.tasks["side"])
+    its_list = group.astype(np.int64) * threads + state.tasks["owner"]
     state.dealt[:] = np.argsort(its_list, kind="stable")
     state.lists["count"] = np.bincount(its_list, minlength=len(state.lists))
     state.lists["first"] = np.cumsum(state.lists["count"]) - state.lists["count"]

@@ -315,7 +315,9 @@ THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then w
     ("count_base", I8), ("inbox_base", I8),  # its part of State.inbox_count and State.inbox in this window
     ("earliest_ps", I8), ("sent_ps", I8),    # of what it has played in it: next event, effect of what was sent
     ("stop", I8), ("trace_count", I8), ("events", I8), ("stop_device", I8),
-    ("windows", I8), ("recent_events", I8),  # windows so far, and what the last few had
+    ("present", I8),                         # it takes part in this stretch of windows      writer: the coordinator
+    ("windows", I8), ("dealt", I8),          # windows so far, and when tasks were last dealt
+    ("recent_events", I8),                   # what the last few windows had
     ("shared_windows", I8),                  # those that were open to helpers; of these:
     ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
     ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers
@@ -327,12 +329,14 @@ TASK = _table(  # (n_tasks,) devices that one thread plays in one go
     ("family", U4),                          # the task of the switch above these hosts; of a switch: itself
     ("side", U4),                            # 0 or 1: where there are two, every cable leads to the other one
     ("owner", U4),                           # the thread that plays it unless another has time   writer: dealing
-    ("player", U4),                          # the thread that played it last                writer: loop
-    ("next_ps", I8),                         # earliest event of its devices, inbox aside     writer: loop
-    ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: loop, dealing
+    ("player", U4),                          # the thread that played it last                writer: task
+    ("homed", U4),                           # 1: hosts whose cables all lead to their family's switch
+    ("seen", I8),                            # when it was last looked at, and by whom: wire.seen   writer: task
+    ("next_ps", I8),                         # earliest event of its devices, inbox aside     writer: task
+    ("events", I8), ("ticks", I8),           # since tasks were last dealt                   writer: stretch, dealing
     ("load", I8),                            # of a family, while tasks are dealt            writer: dealing
     apart=True)
-LIST = _table(  # (n_sides * n_threads,) the tasks of one side that one thread owns; by side, then thread
+LIST = _table(  # ((n_sides + 1) * n_threads,) tasks of one thread: of the first side, of the second, and homed hosts
     ("first", U4), ("count", U4),            # a slice of State.dealt                        writer: dealing
     ("load", I8),                            # ticks that these took, while they are dealt   writer: dealing
     apart=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from test_guard import emulator
 
-from fabric.engine import crew, loop
+from fabric.engine import crew, stretch
 from fabric.engine.crew import Crew
 from fabric.engine.dealing import deal_tasks
 from fabric.engine.loop import play
@@ -60,9 +60,15 @@ def assert_dealt(state: State) -> None:
         assert state.devices["slot"][members].tolist() == list(range(first, first + len(members)))
     dealt = [state.dealt[row["first"] : row["first"] + row["count"]].tolist() for row in state.lists]
     assert sorted(task for tasks in dealt for task in tasks) == list(range(len(state.tasks)))
+    homed, groups = state.tasks["homed"].astype(bool), len(dealt) // len(state.threads)
+    group = np.where(homed, groups - 1, state.tasks["side"])
     for row, tasks in enumerate(dealt):
-        assert {divmod(row, len(state.threads))} >= {(int(state.tasks["side"][task]), int(state.tasks["owner"][task]))
-                                                     for task in tasks}
+        found = zip(group[tasks].tolist(), state.tasks["owner"][tasks].tolist(), strict=True)
+        assert {divmod(row, len(state.threads))} >= set(found)
+        if row >= (groups - 1) * len(state.threads):
+            switches = dealt[row % len(state.threads)]
+            order = [switches.index(task) for task in state.tasks["family"][tasks]]
+            assert order == sorted(order), "hosts in the order of their switches"
     assert (state.tasks["owner"] == state.tasks["owner"][state.tasks["family"]]).all()
     task_of = {device: task for task, members in enumerate(devices) for device in members}
     assert state.wires["task"].tolist() == [task_of[int(node)] for node in state.ports["peer_node"]]
@@ -74,7 +80,8 @@ def test_every_cable_leads_to_the_other_side(threads: int) -> None:
     state = emulator("permutation", threads=threads).state
     side = state.tasks["side"][state.wires["task"]]
     assert (side != side[state.wires["port"]]).all()
-    assert len(state.lists) == 2 * threads
+    assert len(state.lists) == 3 * threads
+    assert (state.tasks["homed"].astype(bool) == (state.tasks["family"] != np.arange(len(state.tasks)))).all()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -131,7 +138,7 @@ def test_what_took_longest_is_played_first() -> None:
     state.tasks["events"], state.tasks["ticks"] = took, 100 * took
     deal_tasks(state)
     assert_dealt(state)
-    for row in state.lists:
+    for row in state.lists[:2]:         # of leaves
         times = took[state.dealt[row["first"] : row["first"] + row["count"]]].tolist()
         assert len(times) > 1
         assert times == sorted(times, reverse=True)
@@ -172,13 +179,49 @@ def test_tasks_that_have_nothing_to_do_are_passed_by() -> None:
 
 def test_every_task_of_an_open_window_is_claimed_once_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     state = emulator("permutation", threads=2).state
-    claim = getattr(loop._claim, "py_func", loop._claim)
-    monkeypatch.setattr(loop, "_mail", getattr(loop._mail, "py_func", loop._mail))
-    mine = state.lists[3]               # of the second side: a spine, and hosts
-    first, end = int(mine["first"]), int(mine["first"]) + int(mine["count"])
-    state.shared[(N_SHARED + N_MAIL + Mail.ORDER) * LINE + loop._UNCLAIMED] = (first << loop._PLACE_BITS) + end
-    taken = [claim(state, 1, from_end) for from_end in (False, True, True, *[False] * (end - first))]
+    plain(monkeypatch, "mail", "list_of", "sides")
+    claim, open_list = (getattr(kernel, "py_func", kernel) for kernel in (stretch.claim, stretch.open_list))
+    window = 3 + (5 << 23)              # of the second side; its number has more bits than a list keeps
+    state.lists[3]["first"], state.lists[3]["count"] = first, count = 11, 6
+    open_list(state, window, 1)
+    assert claim(state, window + 2, 1, True) == claim(state, window - 2, 1, False) == -1, "not open yet, or no more"
+    taken = [claim(state, window, 1, from_end) for from_end in (False, True, True, *[False] * count)]
+    end = first + count
     assert taken == [first, end - 1, end - 2, *range(first + 1, end - 2), -1, -1, -1]
+
+
+def plain(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Functions of engine/stretch call these as plain Python."""
+    for name in names:
+        monkeypatch.setattr(stretch, name, getattr(getattr(stretch, name), "py_func", getattr(stretch, name)))
+
+
+def test_hosts_are_played_early_up_to_the_first_whose_switch_another_thread_has_taken(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight homed hosts of thread 1, behind four switches of which thread 0 took the third in the window before."""
+    state = emulator("permutation", threads=2).state
+    plain(monkeypatch, "homed_list", "sides", "ticks")
+    played: list[int] = []
+    monkeypatch.setattr(stretch, "play_task", lambda _, player, task, horizon_ps: played.append(task) or 7)
+    monkeypatch.setattr(stretch.wire, "ask_ahead", lambda *_: None)
+    monkeypatch.setattr(stretch.wire, "seen", getattr(stretch.wire.seen, "py_func", stretch.wire.seen))
+    monkeypatch.setattr(stretch, "homed_list", lambda _, owner: 5)
+    window, hosts, switches = 40, range(2, 10), [0, 0, 1, 1, 10, 10, 11, 11]
+    state = state._replace(tasks=np.zeros(12, state.tasks.dtype), dealt=np.arange(12, dtype=np.uint32))
+    state.lists[5]["first"], state.lists[5]["count"] = hosts.start, len(hosts)
+    state.tasks["family"][hosts] = switches
+    state.tasks["seen"][[0, 1, 11]], state.tasks["seen"][10] = 2 * (window - 1) + 1, 2 * (window - 1)
+    play_homed = getattr(stretch._play_homed, "py_func", stretch._play_homed)
+    assert play_homed(state, 1, 1, window, 0, True, 0) == 4, "half of them, whoever played the others' switches"
+    assert played == [2, 3, 4, 5]
+    state.tasks["seen"][1] = 2 * (window - 1)
+    assert play_homed(state, 1, 1, window, 0, True, 0) == 2
+    state.tasks["seen"][1] = 2 * (window - 3) + 1
+    assert play_homed(state, 1, 1, window, 0, True, 0) == 2, "nor one that it has played earlier only"
+    played.clear()
+    assert play_homed(state, 1, 1, window, 2, False, 0) == len(hosts)
+    assert played == [4, 5, 6, 7, 8, 9]
+    assert state.tasks["events"][hosts].tolist() == [21, 21, 14, 14, 7, 7, 7, 7]
 
 
 def test_a_budget_ends_at_one_moment_for_all_devices() -> None:
@@ -199,7 +242,7 @@ def test_judging_helpers_does_not_overflow_in_a_long_stretch_of_a_large_fabric()
     for field, value in (("own_ticks", 10**12), ("waited_ticks", 10**9), ("own_events", 10**9),
                          ("shared_events", 2 * 10**9 + 10**9 * 9)):
         row[field] = value
-    play(engine.state, 1, 0, 1)
+    play(engine.state, 1, 0, 1, 0)
     assert not row["dear"]
 
 
@@ -235,7 +278,8 @@ class _Helpless:
     def forget(self, state: object) -> None:
         pass
 
-    def invite(self, state: object, generation: int) -> None:
+    def invite(self, state: State, generation: int) -> None:
+        assert state.shared[Shared.GENERATION * LINE] == generation, "who comes at once would leave at once"
         self.invited += 1
 
 
@@ -303,7 +347,7 @@ def test_helpers_are_dear_when_waiting_eats_half_of_what_they_save(waited_ticks:
     for field, value in (("own_ticks", 1000), ("waited_ticks", waited_ticks), ("own_events", 5000),
                          ("shared_events", 10_000)):
         row[field] = value
-    play(engine.state, 1, 0, 1)
+    play(engine.state, 1, 0, 1, 0)
     assert bool(row["dear"]) == dear
 
 
@@ -315,7 +359,7 @@ def test_helpers_that_are_invited_again_are_judged_anew_and_what_was_long_ago_co
         row[counter] = (4 << 20) + 2 * place
     row["dear"], row["waited_ticks"], row["own_events"] = 1, 10, 2 << 20
     before = [int(row[counter]) for counter in counters]
-    play(state, generation, 0, 1)
+    play(state, generation, 0, 1, 0)
     if generation:
         assert row["dear"] == 0
         assert [2 * int(row[counter]) for counter in counters] == before
