@@ -29,6 +29,8 @@ _PATIENCE: Final = 1 << 18
 """Times a helper looks for work before it goes to sleep."""
 _MUSTER: Final = 1 << 12
 """Times one looks for helpers to come before it plays without them: some microseconds."""
+_WAKING: Final = 4
+"""Times an event of a window that one looks for helpers that are just being woken up, a twentieth of what they take."""
 _GENERATION: Final = Shared.GENERATION * LINE
 _SHORTEST_LEAVE_S: Final = 0.1
 _LONGEST_LEAVE_S: Final = 4.0
@@ -92,7 +94,8 @@ class Crew:
         state.shared[_GENERATION] = self._generation    # whoever comes before this thread plays must not leave at once
         for helper in absent:
             helper.invite(state, self._generation)
-        code = int(play(state, self._generation, until_ps, windows, _MUSTER))
+        patience = max(_MUSTER, _WAKING * int(state.threads["recent_events"][0]) if absent else 0)
+        code = int(play(state, self._generation, until_ps, windows, patience))
         self._judge(state)
         return code
 
