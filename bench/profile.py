@@ -1,6 +1,6 @@
 """Where the nanoseconds go: every event of a run, counted and timed by kind.
 
-The window loop of fabric/engine/loop.py is played by a copy that reads the cycle counter around each handler; the
+The loops of fabric/engine (loop, task) are played by a copy that reads the cycle counter around each handler; the
 handlers are the engine's own, the digest must be the engine's too, and the engine itself carries none of this. What the
 two readings cost is measured and taken off; the time outside handlers (next event, windows, taking frames over) is the
 remainder.
@@ -50,7 +50,7 @@ def _kind(state: State, device: int, source: int) -> int:
 
 @kernel
 def _run_device(state: State, device: int, horizon_ps: int) -> int:
-    """As loop.run_device. Counts and ticks go to two tables that this order of events leaves unused."""
+    """As task.run_device. Counts and ticks go to two tables that this order of events leaves unused."""
     events, stop = 0, _NONE
     wire.enter(state, device)
     while True:

@@ -10,8 +10,8 @@ Rules (conservative parallel simulation, Chandy and Misra 1979)
 3. A task (a switch or its hosts) is played by one thread, which first takes over what was sent to it in the window
    before. Any thread may (engine/stretch.py).
 4. One thread coordinates. Windows with little to do it plays alone, and others, too, if nobody comes to help within
-   microseconds. A helper whose processor is taken away is waited for once; if that happens too often, helpers are sent
-   away (engine/crew.py).
+   microseconds. A helper that has come is waited for to the end of the stretch; if its processor is taken away too
+   often, helpers are sent away (engine/crew.py).
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ _REDEAL = 64
 """Windows after which tasks may get other owners."""
 _ALONE = 1 << 12
 """Events, a third of a millisecond, after which helpers are asked again when none had come."""
+_LEAST_PATIENCE = 1 << 12
+"""Looks, some microseconds. Whoever waits longer waits half as long each time."""
 _LONGER = 64
 """Times as patient as between two calls of play() is a helper within one: windows may be long, or small for a while."""
 _PEEKS = 64
@@ -142,13 +144,13 @@ def play(state: State, generation: int, until_ps: int, max_windows: int, patienc
         state.threads[thread]["stop"] = _NONE
     if generation != 0:
         begin_to_judge(state)
-    windows, worst, reached_ps, alone = 0, _NONE, -INFINITY_PS, 0
+    windows, worst, alone = 0, _NONE, 0
     side = (i64(coordinator["window"]) + 1) % n_sides
     near_ps, far_ps = look_at(state, side), look_at(state, 1 - side)        # whose turn it is, and the other side
     while worst == _NONE:
         due_ps, bound_ps = min(near_ps, far_ps), until_ps
-        if windows >= max_windows:      # no side is left behind: a budget ends at a moment, too
-            bound_ps = min(reached_ps, until_ps)
+        if windows >= max_windows:      # nobody is left behind: a budget ends at a moment, also after a stop
+            bound_ps = min(i64(coordinator["reached_ps"]), until_ps)
         if due_ps >= bound_ps:
             worst = _IDLE if due_ps >= INFINITY_PS else _BOUND if due_ps >= until_ps else _BUDGET
             break
@@ -158,11 +160,12 @@ def play(state: State, generation: int, until_ps: int, max_windows: int, patienc
         if count > 0:
             ticket = generation << _GENERATION_BITS | (i64(coordinator["windows"]) & _WINDOWS) << 1
             events = share_stretch(state, ticket, count, horizon_ps, bound_ps, patience)
-            alone = _ALONE
+            alone, patience = _ALONE, max(patience // 2, min(patience, _LEAST_PATIENCE))
         if events >= 0:
             side, alone = (i64(coordinator["window"]) + 1) % n_sides, 0
             near_ps, far_ps = min(look_at(state, side), i64(coordinator["sent_ps"])), look_at(state, 1 - side)
-            coordinator["recent_events"] = events // count
+            if coordinator["stop"] == _NONE:
+                coordinator["recent_events"] = events // count
         else:
             count = 1
             wire.join(state, 0, i64(coordinator["window"]) + 1)
@@ -175,7 +178,8 @@ def play(state: State, generation: int, until_ps: int, max_windows: int, patienc
             coordinator["recent_events"] = (i64(coordinator["recent_events"]) + events) // 2
             alone -= events
         worst, windows = i64(coordinator["stop"]), windows + count
-        reached_ps = max(reached_ps, min(horizon_ps + (count - 1) * lookahead_ps, bound_ps))
+        coordinator["reached_ps"] = max(i64(coordinator["reached_ps"]),
+                                        min(horizon_ps + (count - 1) * lookahead_ps, bound_ps))
         coordinator["windows"] += count
         if generation != 0 and i64(coordinator["windows"]) - i64(coordinator["dealt"]) >= _REDEAL:
             coordinator["dealt"] = coordinator["windows"]

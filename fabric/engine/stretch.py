@@ -2,13 +2,14 @@
 
 Within a stretch horizons are one lookahead apart: whatever happens, that is safe, so nobody has to ask how far to play.
 1. A list is a thread's own tasks of one side. Whoever is done with its own takes tasks from the end of others' lists,
-   and then says which window's list it has played. Nobody begins the list of a window before all have played that of
-   the window before.
+   if these have been opened by then, and says which window's list it has played. Nobody begins the list of a window
+   before all have played that of the window before.
 2. Hosts whose cables all lead to one switch need nothing but that switch. They are on no list: their owner plays half
    of them before it looks whether the others have come as far, and the other half after its own list. By so much may
    others be late and nobody waits. A host whose switch somebody else has taken waits for the second half.
-3. Who stops, because a table is full, says so, and nobody begins another list. What has been played cannot be undone by
-   what has not: a host that is two windows ahead is two cables away. wire.settle() takes over what was sent.
+3. Who stops, because a table is full, says so, and all end with the list they are at. Across every cable clocks then
+   differ by a lookahead at most, so what has been played cannot be undone by what has not, however far apart devices
+   without a cable between them are. wire.settle() takes over what was sent.
 4. Who has not come by the beginning takes no part: the coordinator plays its lists.
 """
 
@@ -205,10 +206,10 @@ def _play_stretch(state: State, player: int, first: int, n_windows: int, horizon
 
 @kernel
 def _muster(state: State, ticket: int, patience: int) -> int:
-    """Wait so many looks for helpers that have an order; returns how many take part. THREAD.present says which."""
-    came = 0
+    """Wait so many looks in all for helpers that have an order; returns how many come. THREAD.present says which."""
+    came, peeks = 0, 0
     for thread in range(1, state.threads.shape[0]):
-        order, peeks = mail(thread, _ORDER), 0
+        order = mail(thread, _ORDER)
         while peeks < patience and load_acquire(state.shared, order) == ticket:
             peeks += 1
             if peeks % _LONG_WAIT == 0:

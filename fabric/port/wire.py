@@ -7,8 +7,9 @@ Rules
    first frame. Whoever plays that task in the next window appends the list to what flies already: once a wire and
    window, not once a frame, and by the thread that needs the rows next.
 3. Nobody else writes what a thread writes: an inbox has a part for each player. Each has two sets of parts and fills
-   them by turns: while one is read the other is written. Counts carry the number of their window, so nobody resets
-   them.
+   them by turns. Counts carry the number of their window, so nobody resets them. A task's rows of one set are read
+   before anybody may write there again, because who sends to it waits for it: for all lists (engine/stretch), or, if
+   these are homed hosts, to which only their switch sends, until their owner is done with them.
 4. Frames never overtake each other, so only the head of a wire is an event, and what the sender sent last before is
    what flies last, if anything does.
 """

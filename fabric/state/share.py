@@ -16,7 +16,7 @@ CAPACITY_PER_PORT = 512
 ENOUGH_FAMILIES = 8
 """All hosts of a switch are one task where there are so many switches a thread."""
 HOSTS_PER_TASK = 8
-"""Few enough that a leaf's hosts are several tasks, so that lists can be evened out."""
+"""Few enough that a leaf's hosts are several tasks, so that lists can be evened out where few switches have hosts."""
 
 
 def rows_of_one_event(node: Node, n_vteps: int) -> int:
@@ -100,6 +100,18 @@ def inbox_room(fabric: Fabric, members: list[int]) -> int:
     return whole_lines(2 * sum(fabric.nodes[node].n_ports for node in members))
 
 
+def _keep_homed(state: t.State) -> None:
+    """Homed hosts are on one side; and nobody takes them from their owner, so there are none where one switch has more
+    of the hosts than a thread should have.
+    """
+    homed = np.flatnonzero(state.tasks["homed"])
+    hosts = np.bincount(state.tasks["family"][homed], state.tasks["count"][homed])
+    if len(homed) and hosts.max() * len(state.threads) <= hosts.sum():
+        state.tasks["homed"] &= state.tasks["side"] == state.tasks["side"][homed[0]]
+    else:
+        state.tasks["homed"] = 0
+
+
 def _are_homed(fabric: Fabric, hosts: list[int], switch: int) -> bool:
     return all(peer.id == switch for host in hosts for _, peer in fabric.neighbours(host))
 
@@ -120,8 +132,7 @@ def make_tasks(state: t.State, fabric: Fabric, tasks: list[list[int]], sides: li
         task_of[members], inbox_of[task] = task, inbox
         first += slots(members)
         inbox += inbox_room(fabric, members)
-    homed = np.flatnonzero(state.tasks["homed"])
-    state.tasks["homed"] &= state.tasks["side"] == state.tasks["side"][homed[:1]].sum()     # all on one side
+    _keep_homed(state)
     for port in fabric.ports:
         task = task_of[fabric.ports[port.peer].node]
         state.wires[port.id] = (port.peer, task, inbox_of[task])

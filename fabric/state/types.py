@@ -318,6 +318,7 @@ THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then w
     ("present", I8),                         # it takes part in this stretch of windows      writer: the coordinator
     ("windows", I8), ("dealt", I8),          # windows so far, and when tasks were last dealt
     ("recent_events", I8),                   # what the last few windows had
+    ("reached_ps", I8),                      # the furthest horizon so far
     ("shared_windows", I8),                  # those that were open to helpers; of these:
     ("shared_events", I8), ("own_events", I8),   # all events, and those that the coordinator played
     ("own_ticks", I8), ("waited_ticks", I8),     # playing, waiting for helpers

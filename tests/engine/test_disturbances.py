@@ -156,7 +156,7 @@ def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
     engine, shadow, log = it.emulator(threads=threads), it.emulator(), []
     squeeze(engine, dice)
     for moment in [*sorted(dice.randrange(1, END_PS // 4) for _ in range(4)), END_PS]:
-        budget = dice.choice([1, 5, 40, 200, None])
+        budget = dice.choice([1, 2, 3, 5, 40, 200, None])
         while engine.advance(moment, budget=budget) is Stop.BUDGET:
             if dice.random() < 0.05:
                 shadow.advance(engine.now_ps)
@@ -166,7 +166,7 @@ def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
             if dice.random() < 0.02:
                 log.append(engine.drain_events().tobytes())
             if dice.random() < 0.2:
-                budget = dice.choice([3, 40, 200, None])
+                budget = dice.choice([2, 3, 40, 200, None])
         assert conservation.check(engine.state, it.fabric, engine.now_ps) == []
         if dice.random() < 0.4:
             engine.save(folder / "checkpoint")
@@ -207,16 +207,16 @@ def compare(seed: int, folder: Path) -> None:
         assert found.log == alone.log, (seed, threads)
 
 
-@pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
-@pytest.mark.parametrize("full", [Stop.PACKETS, Stop.TRACE])
-def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.MonkeyPatch, full: Stop) -> None:
-    """Windows are open to helpers, a log or a packet table is full: else nothing above is tested."""
-    stops: Counter[Stop] = Counter()
-    world = World(leaves=3, hosts=9, delay_ns=3000, payload=256, kmin_kb=1, pool_kb=60, pfc=False,
+def busy(leaves: int = 3) -> Scene:
+    """Enough to do in a window to share it."""
+    world = World(leaves=leaves, hosts=9, delay_ns=3000, payload=256, kmin_kb=1, pool_kb=60, pfc=False,
                   messages=tuple((host, 7 + host % 5, 60_000, 0, LOSSLESS) for host in range(27)))
     fabric = worlds.topology(world)
-    it = Scene(fabric, worlds.parameters(world, fabric))
-    alone, engine = it.emulator(), it.emulator(threads=3)
+    return Scene(fabric, worlds.parameters(world, fabric))
+
+
+def short_of(full: Stop, engine: Emulator) -> Emulator:
+    """With no more room in the log or the packet table than it needs."""
     config, state = engine.state.config[0], engine.state
     if full is Stop.TRACE:      # stops for packets would empty the log, too
         config["trace_rows"] = least_trace_rows(state)
@@ -226,6 +226,31 @@ def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.Monke
         packets[:] = state.packets[: len(packets)]
         state = state._replace(packets=packets)
     engine.state = state
+    return engine
+
+
+@pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("leaves", [2, 3])
+def test_a_budget_ends_at_one_moment_also_after_stops(leaves: int, threads: int, opened: Counter[str],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was not stopped may have come further than the next two windows reach."""
+    it, budget = busy(leaves), 2
+    shadow, engine = it.emulator(), short_of(Stop.PACKETS, it.emulator(threads=threads))
+    monkeypatch.setattr(crew, "_STRETCH", 1024)
+    while engine.advance(END_PS, budget=budget) is Stop.BUDGET:
+        shadow.advance(engine.now_ps)
+        assert engine.digest() == shadow.digest()
+    assert opened["windows"] > 0
+
+
+@pytest.mark.skipif(not is_compiled(), reason="plain Python has no helpers")
+@pytest.mark.parametrize("full", [Stop.PACKETS, Stop.TRACE])
+def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.MonkeyPatch, full: Stop) -> None:
+    """Windows are open to helpers, a log or a packet table is full: else nothing above is tested."""
+    stops: Counter[Stop] = Counter()
+    it = busy()
+    alone, engine = it.emulator(), short_of(full, it.emulator(threads=3))
     real = engine._crew.play
 
     def play(state: State, until_ps: int, max_windows: int) -> int:
@@ -241,6 +266,16 @@ def test_the_disturbances_happen(opened: Counter[str], monkeypatch: pytest.Monke
     assert stops[full] > 0
     assert int(engine.state.threads[0]["windows"]) > int(alone.state.threads[0]["windows"])
     assert opened["windows"] > 0
+
+
+def test_hosts_are_homed_where_no_switch_has_more_of_them_than_a_thread_should() -> None:
+    for threads, homed in ((1, True), (2, True), (3, False)):
+        tasks = busy(leaves=2).emulator(threads=threads).state.tasks
+        assert (tasks["homed"].astype(bool) == (homed & (tasks["family"] != range(len(tasks))))).all()
+    planes = [it for it in map(scene, range(12)) if it.fabric.name == "planes"]
+    assert planes
+    for it in planes:
+        assert not it.emulator(threads=2).state.tasks["homed"].any(), "their cables lead to two switches"
 
 
 def test_leaves_in_a_ring_leave_no_two_sides() -> None:
