@@ -17,7 +17,8 @@ Rules (conservative parallel simulation, Chandy and Misra 1979)
 from __future__ import annotations
 
 from fabric.engine.dealing import deal_anew, home_side, homed_list, sides
-from fabric.engine.stretch import begin_to_judge, is_dear, list_of, mail, share_stretch, take_part
+from fabric.engine.judging import begin_to_judge, is_dear
+from fabric.engine.stretch import list_of, mail, share_stretch, take_part
 from fabric.engine.task import play_task
 from fabric.engine.waiting import yield_processor
 from fabric.port import wire

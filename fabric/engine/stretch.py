@@ -16,6 +16,7 @@ Within a stretch horizons are one lookahead apart: whatever happens, that is saf
 from __future__ import annotations
 
 from fabric.engine.dealing import home_side, homed_list, sides
+from fabric.engine.judging import is_dear
 from fabric.engine.task import play_task
 from fabric.engine.waiting import ticks, yield_processor
 from fabric.port import wire
@@ -38,10 +39,6 @@ _PEEKS = 64
 """Looks at a word before the processor is given away once."""
 _LONG_WAIT = 1024
 """As _PEEKS, for helpers that are probably about to come."""
-_ENOUGH_TO_JUDGE = 1 << 13
-"""Events; a moment's hiccup in fewer says nothing."""
-_LONG_AGO = 1 << 20
-"""Events, some tens of milliseconds."""
 
 
 @hot
@@ -88,9 +85,20 @@ def claim(state: State, window: int, owner: int, from_end: bool) -> int:
 
 
 @kernel
+def _play_timed(state: State, player: int, task: int, horizon_ps: int, began: int) -> int:
+    """Play a task that was begun at a moment, and count what it took; returns the moment of its end."""
+    events = play_task(state, player, task, horizon_ps)
+    now = ticks()
+    state.tasks[task]["ticks"] += now - began
+    state.tasks[task]["events"] += events
+    state.threads[player]["events"] += events
+    return now
+
+
+@kernel
 def _play_lists(state: State, player: int, window: int, horizon_ps: int) -> None:
     """Play tasks of a window's lists, the player's own first, until none is left."""
-    n_threads, row, began = state.threads.shape[0], state.threads[player], ticks()
+    n_threads, began = state.threads.shape[0], ticks()
     for owner in range(n_threads):
         if _stand_in(state, owner) == player:
             open_list(state, window, owner)
@@ -107,12 +115,7 @@ def _play_lists(state: State, player: int, window: int, horizon_ps: int) -> None
                 wire.ask_ahead(state, task, window - 1)
             elif place + 1 < end:
                 wire.ask_ahead(state, i64(state.dealt[place + 1]), window - 1)
-            events = play_task(state, player, task, horizon_ps)
-            now = ticks()
-            state.tasks[task]["ticks"] += now - began
-            state.tasks[task]["events"] += events
-            row["events"] += events
-            began = now
+            began = _play_timed(state, player, task, horizon_ps, began)
             place = claim(state, window, owner, not own)
 
 
@@ -121,7 +124,7 @@ def _play_homed(state: State, player: int, owner: int, window: int, begin: int, 
     """Play hosts of a homed list from a place on: the rest, or early on those of the first half whose switches this
     player has played in the window before; returns how many.
     """
-    tasks, row, began = state.lists[homed_list(state, owner)], state.threads[player], ticks()
+    tasks, began = state.lists[homed_list(state, owner)], ticks()
     first, count = i64(tasks["first"]), i64(tasks["count"])
     end = count // 2 if early else count
     for at in range(begin, end):
@@ -130,17 +133,12 @@ def _play_homed(state: State, player: int, owner: int, window: int, begin: int, 
             return at
         if at + 1 < end:
             wire.ask_ahead(state, i64(state.dealt[first + at + 1]), window - 1)
-        events = play_task(state, player, task, horizon_ps)
-        now = ticks()
-        state.tasks[task]["ticks"] += now - began
-        state.tasks[task]["events"] += events
-        row["events"] += events
-        began = now
+        began = _play_timed(state, player, task, horizon_ps, began)
     return end
 
 
 @kernel
-def await_word(state: State, place: int, word: int) -> None:
+def _await(state: State, place: int, word: int) -> None:
     """Until a word of State.shared has this value."""
     peeks = 0
     while load_acquire(state.shared, place) != word:
@@ -249,7 +247,7 @@ def share_stretch(state: State, ticket: int, n_windows: int, horizon_ps: int, bo
     for thread in range(1, n_threads):
         if state.threads[thread]["present"]:
             done = mail(thread, _DONE)
-            await_word(state, done + _PLAYED, ticket)
+            _await(state, done + _PLAYED, ticket)
             row["sent_ps"] = min(i64(row["sent_ps"]), i64(state.shared[done + _SENT]))
             events += i64(state.shared[done + _EVENTS])
             if i64(state.shared[done + _STOP]) > row["stop"]:
@@ -270,34 +268,10 @@ def share_stretch(state: State, ticket: int, n_windows: int, horizon_ps: int, bo
 def take_part(state: State, thread: int, ticket: int) -> None:
     """A helper's part of a stretch that it has come for."""
     order, done = mail(thread, _ORDER), mail(thread, _DONE)
-    await_word(state, order + _GO, ticket)
+    _await(state, order + _GO, ticket)
     events = _play_stretch(state, thread, i64(state.shared[order + _FIRST]), i64(state.shared[order + _WINDOWS]),
                            i64(state.shared[order + _HORIZON]), i64(state.shared[order + _BOUND]))
     state.shared[done + _EVENTS] = events
     state.shared[done + _SENT] = state.threads[thread]["sent_ps"]
     state.shared[done + _STOP] = state.threads[thread]["stop"]
     store_release(state.shared, done + _PLAYED, ticket)
-
-
-@kernel
-def begin_to_judge(state: State) -> None:
-    """Nobody is dear yet; what was long ago counts half."""
-    row = state.threads[0]
-    row["dear"] = 0
-    if row["shared_events"] > _LONG_AGO:
-        row["shared_windows"] = i64(row["shared_windows"]) // 2
-        row["shared_events"] = i64(row["shared_events"]) // 2
-        row["own_events"] = i64(row["own_events"]) // 2
-        row["own_ticks"] = i64(row["own_ticks"]) // 2
-        row["waited_ticks"] = i64(row["waited_ticks"]) // 2
-
-
-@kernel
-def is_dear(state: State) -> bool:
-    """Whether waiting for helpers eats more than half of what they save: the time for what they played."""
-    row = state.threads[0]
-    if row["shared_events"] < _ENOUGH_TO_JUDGE:
-        return False
-    own_ticks, waited_ticks = 1.0 * i64(row["own_ticks"]), 1.0 * i64(row["waited_ticks"])   # products pass 2**63
-    saved = own_ticks * (i64(row["shared_events"]) - i64(row["own_events"]))
-    return 2 * waited_ticks * i64(row["own_events"]) > saved

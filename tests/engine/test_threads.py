@@ -200,7 +200,7 @@ def test_hosts_are_played_early_up_to_the_first_whose_switch_another_thread_has_
         monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight homed hosts of thread 1, behind four switches of which thread 0 took the third in the window before."""
     state = emulator("permutation", threads=2).state
-    plain(monkeypatch, "homed_list", "sides", "ticks")
+    plain(monkeypatch, "sides", "ticks", "_play_timed")
     played: list[int] = []
     monkeypatch.setattr(stretch, "play_task", lambda _, player, task, horizon_ps: played.append(task) or 7)
     monkeypatch.setattr(stretch.wire, "ask_ahead", lambda *_: None)
