@@ -6,14 +6,17 @@ Rules
 2. A gap: one NAK for it (go-back-N), repeated after nak_interval if the model has one; with selective repeat every
    packet out of order is kept and NAKed with its own number. A duplicate is acknowledged again: its ACK may have been
    lost.
-3. Notification point: a CE-marked packet causes a CNP, at most one per queue pair and cnp_interval, after cnp_delay.
+3. Out-of-order: every packet is placed as it comes (host/placement). While something is missing, or as soon as a gap
+   is filled, every packet is acknowledged at once (RFC 5681 section 4.2); its ACK names it, the packet expected next,
+   and which of the 16 before it have come. There are no NAKs: only the sender can tell loss from reordering.
+4. Notification point: a CE-marked packet causes a CNP, at most one per queue pair and cnp_interval, after cnp_delay.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import nic
+from fabric.host import nic, placement
 from fabric.host.messages import release_dependents
 from fabric.port.pause import aux_source
 from fabric.state import calendar, pool, trace
@@ -34,9 +37,10 @@ from fabric.state.types import State
 
 _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
 _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
-_ACK_REQUEST = int(PacketFlag.ACK_REQUEST)
+_ACK_REQUEST, _DUPLICATE = int(PacketFlag.ACK_REQUEST), int(PacketFlag.DUPLICATE)
 _CE, _ECT0 = int(Ecn.CE), int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
+_OUT_OF_ORDER = int(Recovery.OUT_OF_ORDER)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
 _HPCC = int(Law.HPCC)
 _NOTIFY = int(Aux.NOTIFY)
@@ -52,10 +56,9 @@ def _class_of(state: State, device: int, dscp: int) -> int:
 
 
 @hot
-def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, now_ps: int) -> None:
-    """Turn a data frame into its ACK or NAK and send it out of the port it came in by."""
+def _turn(state: State, device: int, packet: np.uint32, kind: int, psn: int) -> None:
+    """Turn a data frame into its ACK or NAK."""
     frame, config = state.packets[packet], state.config[0]
-    port = i64(frame["in_port"])
     echo = _ECHO if i64(frame["ecn"]) == _CE and config["cc"] == _HPCC_DCQCN else 0
     frame["kind"], frame["size"], frame["payload"], frame["flags"] = kind, config["ack_bytes"], 0, echo
     if config["law"] == _HPCC:
@@ -69,7 +72,13 @@ def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, n
     if dscp >= 0:
         frame["dscp"] = dscp
     frame["tc"] = _class_of(state, device, i64(frame["dscp"]))
-    nic.queue_frame(state, device, port, packet, now_ps)
+
+
+@hot
+def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, now_ps: int) -> None:
+    """Turn a data frame into its ACK or NAK and send it out of the port it came in by."""
+    _turn(state, device, packet, kind, psn)
+    nic.queue_frame(state, device, i64(state.packets[packet]["in_port"]), packet, now_ps)
 
 
 @kernel
@@ -164,6 +173,25 @@ def _receive_selective(state: State, device: int, packet: np.uint32, now_ps: int
 
 
 @kernel
+def _receive_any_order(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
+    """Place a packet and acknowledge it (rule 3)."""
+    frame, config = state.packets[packet], state.config[0]
+    qp, psn, flags = i64(frame["qp"]), i64(frame["seq"]), i64(frame["flags"])
+    row, found = state.rqps[u(qp)], placement.place(state, device, packet, now_ps)
+    row["unacked_pkts"] += 1
+    if found == placement.IN_ORDER and flags & (_LAST | _ACK_REQUEST) == 0 and (
+            row["unacked_pkts"] < config["ack_every_packets"]):
+        pool.give(state, device, packet)
+        return
+    row["unacked_pkts"] = 0
+    _turn(state, device, packet, _ACK, i64(row["expected_psn"]))
+    frame["msg"], frame["payload"] = psn, placement.arrived_before(state, qp, psn)
+    if found == placement.DUPLICATE:
+        frame["flags"] = _DUPLICATE
+    nic.queue_frame(state, device, i64(frame["in_port"]), packet, now_ps)
+
+
+@kernel
 def _receive_gap(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
     frame, config = state.packets[packet], state.config[0]
     row, host = state.rqps[frame["qp"]], state.hosts[device]
@@ -199,6 +227,9 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
         _notification_point(state, device, packet, now_ps)
     if config["recovery"] == _SELECTIVE:
         _receive_selective(state, device, packet, now_ps)
+        return
+    if config["recovery"] == _OUT_OF_ORDER:
+        _receive_any_order(state, device, packet, now_ps)
         return
     expected = i64(row["expected_psn"])
     if psn > expected:

@@ -9,12 +9,15 @@ Rules (InfiniBand specification volume 1, chapter 9.7; RoCEv2 annex A17)
    fails, its messages with it.
 5. Where ACKs are coalesced, the packet that fills the window asks for one (BTH AckReq), else both ends would wait for
    the timer; a window that shrinks with the rate may be full at any packet, so there every packet asks.
+6. Out-of-order: ACKs are selective, and losses are told from reordering by time (host/scoreboard); what is lost is sent
+   again, and nothing else.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fabric.host import scoreboard
 from fabric.host.messages import release_dependents
 from fabric.port.pause import aux_source
 from fabric.state import calendar, pool, trace
@@ -41,10 +44,11 @@ _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFl
 _ACK_REQUEST = int(PacketFlag.ACK_REQUEST)
 _ECT0 = int(Ecn.ECT0)
 _SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
+_OUT_OF_ORDER = int(Recovery.OUT_OF_ORDER)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
 _HPCC = int(Law.HPCC)
 _FAILED = int(QpState.FAILED)
-_BY_NAK, _BY_TIMEOUT = int(Resend.NAK), int(Resend.TIMEOUT)
+_BY_NAK, _BY_TIMEOUT, _BY_PROBE = int(Resend.NAK), int(Resend.TIMEOUT), int(Resend.PROBE)
 _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _TIMEOUT, _QP_FAILED = int(TraceBit.TRANSPORT), int(EventKind.TIMEOUT), int(EventKind.QP_FAILED)
 u = np.uint32
@@ -57,7 +61,7 @@ def _window_slot(state: State, qp: int, psn: int) -> int:
 
 @hot
 def is_recovering(state: State, qp: int) -> bool:
-    """Selective repeat: some packet is known to be missing."""
+    """Selective repeat: some packet is known to be missing. Out-of-order: some packet is declared lost."""
     row = state.qps[u(qp)]
     return bool(row["recover_psn"] > row["acked_psn"]) and row["resend_psn"] < row["sacked_psn"]
 
@@ -71,7 +75,7 @@ def has_work(state: State, qp: int) -> bool:
 
 @hot
 def is_blocked(state: State, qp: int) -> bool:
-    """Whether the window forbids a new packet; retransmissions of selective repeat are always allowed."""
+    """Whether the window forbids a new packet; selective retransmissions are always allowed."""
     row, config = state.qps[u(qp)], state.config[0]
     if config["window_bytes"] == 0 or is_recovering(state, qp):
         return False
@@ -98,6 +102,8 @@ def _seek_hole(state: State, qp: int) -> None:
 @kernel
 def _next_hole(state: State, qp: int) -> int:
     """Selective repeat: take the next packet known to be missing."""
+    if state.config[0]["recovery"] == _OUT_OF_ORDER:
+        return scoreboard.next_lost(state, qp)
     row = state.qps[u(qp)]
     psn = i64(row["resend_psn"])
     row["resend_psn"] = psn + 1
@@ -144,7 +150,9 @@ def _count_resend(state: State, device: int, qp: int) -> None:
     host["retransmitted_pkts"] += 1
     if state.qps[u(qp)]["resend"] == _BY_TIMEOUT:
         host["retransmitted_timeout_pkts"] += 1
-    elif state.config[0]["recovery"] == _SELECTIVE:
+    elif state.qps[u(qp)]["resend"] == _BY_PROBE:
+        host["retransmitted_probe_pkts"] += 1
+    elif state.config[0]["recovery"] == _SELECTIVE or state.config[0]["recovery"] == _OUT_OF_ORDER:
         host["retransmitted_sr_pkts"] += 1
     else:
         host["retransmitted_gbn_pkts"] += 1
@@ -154,7 +162,7 @@ def _count_resend(state: State, device: int, qp: int) -> None:
 def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     """Build the next packet of a queue pair that has work."""
     row, config = state.qps[u(qp)], state.config[0]
-    if config["recovery"] == _SELECTIVE and is_recovering(state, qp):
+    if is_recovering(state, qp):
         psn = _next_hole(state, qp)
         message = _message_of(state, qp, psn)
     else:
@@ -171,7 +179,8 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     if place == i64(owner["n_pkts"]) - 1:
         flags |= _LAST
     if config["window_bytes"] > 0 and config["ack_every_packets"] > 1 and (
-            config["variable_window"] != 0 or is_blocked(state, qp)):
+            config["variable_window"] != 0 or is_blocked(state, qp) or (
+                config["recovery"] == _OUT_OF_ORDER and psn < row["top_psn"])):
         flags |= _ACK_REQUEST
     packet = pool.take(state, device)
     frame = state.packets[packet]
@@ -180,6 +189,8 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     frame["src"], frame["dst"], frame["words"] = row["src"], row["dst"], row["words"]
     frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"] = row["dscp"], row["tc"], _ECT0, config["initial_ttl"]
     row["sent_pkts"] += 1
+    if config["recovery"] == _OUT_OF_ORDER:
+        scoreboard.sent(state, device, qp, psn, 1 if psn < row["top_psn"] else 0, now_ps)
     if psn < row["top_psn"]:
         row["retransmitted_pkts"] += 1
         owner["retransmitted_pkts"] += 1
@@ -307,6 +318,12 @@ def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> in
         return qp
     if config["law"] == _HPCC and row["msg_head"] == 0:
         return -1
+    if config["recovery"] == _OUT_OF_ORDER:
+        found = scoreboard.hear(state, device, qp, packet, now_ps)
+        if psn > row["acked_psn"]:
+            _acknowledge(state, device, qp, psn, now_ps)
+        scoreboard.settle(state, device, qp, found, now_ps)
+        return qp
     if psn > row["acked_psn"]:
         _acknowledge(state, device, qp, psn, now_ps)
     if frame["kind"] == _NAK:
@@ -329,6 +346,8 @@ def _fail(state: State, device: int, qp: int, now_ps: int) -> None:
                i64(row["posted_psn"]) - i64(row["acked_psn"]), 0, 0, 0)
     row["next_psn"] = row["posted_psn"]
     row["recover_psn"] = row["acked_psn"]
+    if state.config[0]["recovery"] == _OUT_OF_ORDER:
+        scoreboard.abandon(state, qp)
     message = i64(row["msg_head"])
     while message != 0:
         state.messages[u(message)]["failed"] = 1
@@ -350,6 +369,10 @@ def expire(state: State, device: int, qp: int, now_ps: int) -> bool:
     if row["retries"] > config["retry_limit"]:
         _fail(state, device, qp, now_ps)
         return False
+    if config["recovery"] == _OUT_OF_ORDER:
+        scoreboard.time_out(state, device, qp, now_ps)
+        arm(state, device, qp, now_ps)
+        return True
     if config["recovery"] == _GO_BACK_0:
         # The receiver may have begun the message anew and its only NAK may be lost: the whole message again.
         row["acked_psn"] = state.messages[row["msg_head"]]["base_psn"]

@@ -1,21 +1,25 @@
 """Retransmission timers of a host: one event for all queue pairs.
 
 Deadlines only move later while a queue pair makes progress, so the host keeps one lower bound; when it comes, every
-queue pair is looked at and the bound is set anew. No event per ACK.
+queue pair is looked at and the bound is set anew. No event per ACK. With recovery out-of-order the same event serves
+the timers of loss detection (host/scoreboard).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import nic, sender
+from fabric.host import nic, scoreboard, sender
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux
+from fabric.state.codes import INFINITY_PS, Aux, Recovery
 from fabric.state.jit import i64, kernel
 from fabric.state.types import State
 
 _TIMEOUT = int(Aux.TIMEOUT)
+_OUT_OF_ORDER = int(Recovery.OUT_OF_ORDER)
+_MOST = 32
+"""Queue pairs that one event may serve: each writes up to three rows of the event log (trace.margin)."""
 u = np.uint32
 
 
@@ -26,11 +30,25 @@ def on_timeout(state: State, device: int, now_ps: int) -> None:
     host["timeout_ps"] = INFINITY_PS
     calendar.schedule(state, device, aux_source(state, device, _TIMEOUT), INFINITY_PS, 0)
     first = i64(host["first_qp_list"])
-    next_ps = INFINITY_PS
+    next_ps, served = INFINITY_PS, 0
+    any_order = state.config[0]["recovery"] == _OUT_OF_ORDER
     for index in range(first, first + i64(host["n_qps"])):
         qp = i64(state.qp_list[index])
-        if state.qps[u(qp)]["deadline_ps"] <= now_ps and sender.expire(state, device, qp, now_ps):
-            nic.activate(state, device, qp, now_ps)
+        if state.qps[u(qp)]["deadline_ps"] <= now_ps:
+            served += 1
+            if sender.expire(state, device, qp, now_ps):
+                nic.activate(state, device, qp, now_ps)
+        if any_order:
+            if scoreboard.next_look_ps(state, qp) <= now_ps:
+                served += 1
+                if scoreboard.look(state, device, qp, now_ps):
+                    nic.activate(state, device, qp, now_ps)
+            next_ps = min(next_ps, scoreboard.next_look_ps(state, qp))
         next_ps = min(next_ps, i64(state.qps[u(qp)]["deadline_ps"]))
+        if served >= _MOST:
+            next_ps = now_ps    # the others at the same moment, in the next event
+            break
+    # What was activated may have sent, and set a timer of a queue pair that was looked at before.
+    next_ps = min(next_ps, i64(host["timeout_ps"]))
     host["timeout_ps"] = next_ps
     calendar.schedule(state, device, aux_source(state, device, _TIMEOUT), next_ps, calendar.NEW_ORDER)

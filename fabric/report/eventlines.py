@@ -41,6 +41,7 @@ SEVERITY_OF: Final = {
     EventKind.LINK_DOWN: Severity.WARNING, EventKind.LINK_UP: Severity.INFO, EventKind.RATE_CHANGED: Severity.WARNING,
     EventKind.STORM_DETECTED: Severity.ERROR, EventKind.STORM_RESTORED: Severity.INFO,
     EventKind.TIMEOUT: Severity.WARNING, EventKind.QP_FAILED: Severity.ERROR, EventKind.NAK_SENT: Severity.WARNING,
+    EventKind.LOSS_DECLARED: Severity.WARNING,
     EventKind.DEADLOCK: Severity.CRITICAL, EventKind.EDIT: Severity.INFO,
 }
 """Every kind of eventlog.KINDS."""
@@ -118,7 +119,8 @@ MESSAGES: Final = {
     EventKind.RATE_CUT: "rate decreased", EventKind.LINK_DOWN: "link down", EventKind.LINK_UP: "link up",
     EventKind.RATE_CHANGED: "link rate changed", EventKind.STORM_DETECTED: "PFC storm detected",
     EventKind.STORM_RESTORED: "PFC storm over", EventKind.TIMEOUT: "retransmission timeout",
-    EventKind.QP_FAILED: "queue pair failed", EventKind.NAK_SENT: "NAK sent", EventKind.DEADLOCK: "deadlock",
+    EventKind.QP_FAILED: "queue pair failed", EventKind.NAK_SENT: "NAK sent",
+    EventKind.LOSS_DECLARED: "packets declared lost", EventKind.DEADLOCK: "deadlock",
     EventKind.EDIT: "dated change applied",
 }
 """The fixed words of every kind."""

@@ -127,6 +127,16 @@ KINDS: Final[Mapping[EventKind, KindInfo]] = {
     EventKind.NAK_SENT: KindInfo(
         "transport", "A receiver saw a gap.", (("expected_psn", "packet expected"), ("psn", "packet received"))
     ),
+    EventKind.LOSS_DECLARED: KindInfo(
+        "transport",
+        "A sender with recovery out-of-order holds packets for lost and sends them again.",
+        (
+            ("psn", "the first of them"),
+            ("pkts", "how many"),
+            ("window_ns", "reordering window: how much longer than a later packet they had taken"),
+        ),
+        ("c",),
+    ),
     EventKind.DEADLOCK: KindInfo(
         "deadlock", "A cycle of paused queues was found.", (("queues", "queues in the cycle"),)
     ),

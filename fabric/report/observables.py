@@ -295,7 +295,7 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pool("pool_headroom_peak_bytes", P, "headroom_peak_bytes", "Shared headroom pool: highest use since the start."),
     _pool("pool_headroom_size_bytes", G, "headroom_size_bytes",
           "Shared headroom pool: size; 0 where headroom is private."),
-    _host("goodput_bytes", "bytes", "Payload received in order, each byte once."),
+    _host("goodput_bytes", "bytes", "Payload received, each byte once; in order unless recovery is out-of-order."),
     _host("cnp_sent", "packets", "Congestion notifications sent: inbound congestion (notification point)."),
     _host("cnp_handled", "packets", "Congestion notifications obeyed: outbound congestion (reaction point)."),
     _host("cnp_ignored", "packets", "Congestion notifications that no reaction point acted upon."),
@@ -305,8 +305,16 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _host("naks_received", "packets", "NAKs received."),
     _host("retransmitted_pkts", "packets", "Data packets sent more than once."),
     _host("retransmitted_gbn_pkts", "packets", "Of these, by go-back-N after a gap was reported."),
-    _host("retransmitted_sr_pkts", "packets", "Of these, by selective repeat after a gap was reported."),
+    _host("retransmitted_sr_pkts", "packets", "Of these, by selective repeat: reported missing, or declared lost."),
     _host("retransmitted_timeout_pkts", "packets", "Of these, because nothing was acknowledged in time."),
+    _host("retransmitted_probe_pkts", "packets", "Of these, tail loss probes (recovery out-of-order)."),
+    _host("out_of_order_pkts", "packets", "Data packets placed while an earlier one was missing (recovery "
+                                          "out-of-order)."),
+    _host("out_of_order_peak_pkts", "packets", "Most packets that a receiver's bitmap spanned, from the first missing "
+                                               "one to the last placed.", kind=Kind.PEAK),
+    _host("declared_lost_pkts", "packets", "Packets that this sender held for lost (recovery out-of-order)."),
+    _host("spurious_pkts", "packets", "Packets sent again of which both copies arrived, as told by the receiver "
+                                      "(recovery out-of-order)."),
     _host("arp_requests_sent", "packets", "ARP requests broadcast."),
     _host("arp_requests_received", "packets", "ARP requests received, those for others included."),
     _host("arp_replies_sent", "packets", "ARP requests answered."),

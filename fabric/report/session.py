@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 
 TICK_S: Final = 0.25
 """Wall time between two looks at the clock, the progress bar and the keyboard."""
+STANDSTILL: Final = 0.1
+"""Share of a run from which messages under way that make no progress until its end are worth a sentence."""
 
 
 class Engine(Protocol):
@@ -299,8 +301,13 @@ class Session:
         if limit is not None and now.time_ps - self._at.progress_ps >= limit:
             return self._stalled()
         if now.time_ps >= self._plan.duration_ps:
-            return Ending("duration", cycle=self._cycle() if waiting else ())
+            return Ending("duration", self._standstill(now.time_ps), self._cycle() if waiting else ())
         return None
+
+    def _standstill(self, now_ps: int) -> int | None:
+        """Moment of the last progress, if messages under way have made none for STANDSTILL of the run."""
+        since_ps = self._at.progress_ps
+        return since_ps if now_ps - since_ps >= max(STANDSTILL * self._plan.duration_ps, self._plan.sampling_ps) else None
 
     def _stalled(self) -> Ending:
         return Ending("no progress", self._at.progress_ps, self._cycle())

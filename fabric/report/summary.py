@@ -33,7 +33,7 @@ class Ending:
     reason: str
     """'all messages done', 'duration', 'nothing left to do', 'no progress', 'interrupted'."""
     stalled_since_ps: int | None = None
-    """Moment of the last progress, where there was none any more."""
+    """Moment of the last progress, where there was none for long although messages were under way."""
     cycle: Sequence[tuple[int, int]] = field(default=())
     """(port, class) of a cyclic wait, in order."""
 
@@ -220,6 +220,9 @@ def _hosts(now: Snapshot) -> list[dict[str, Any]]:
         "retransmitted_pkts",
         "timeouts",
         "out_of_sequence",
+        "out_of_order_pkts",
+        "declared_lost_pkts",
+        "spurious_pkts",
         "naks_sent",
         "cnp_sent",
         "cnp_handled",

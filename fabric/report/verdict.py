@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from fabric.report import convergence
+from fabric.report import convergence, messages
 from fabric.report.measures import Number, count_by_reason, paused_hosts
-from fabric.state.codes import DropReason
+from fabric.state.codes import DropReason, LoadBalance
 from fabric.units import format_rate_bps, format_time_ps
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
@@ -48,6 +48,8 @@ _HUNG: Final = {
 }
 """What a switch that hangs loses for which reason: every data frame on arrival, the rest for want of routes."""
 _EXPECTED: Final = (DropReason.INJECTED,)
+LIVELOCK_PKTS: Final = 100
+"""Repeats from which a queue pair that sends mostly repeats, and is not done, is called a livelock."""
 
 
 def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
@@ -60,7 +62,7 @@ def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
         *_congestion(metrics),
-        *_recovery(metrics),
+        *_recovery(now, metrics),
         *_arp(metrics),
         *convergence.sentences(summary["routing"]),
         *_links(now),
@@ -76,10 +78,10 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
     stop = summary["stop"]
     if failed:
         yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
-    if stop["reason"] == "no progress":
+    if stop["stalled_since_ns"] is not None:
         since = format_time_ps(stop["stalled_since_ns"] * 1000)
         yield "problem", f"nothing was delivered after {since} although {_count(left, 'message')} waited"
-    elif left:
+    if left and stop["reason"] != "no progress":
         yield "warning", f"{left:,} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
     if done == total:
         rate = format_rate_bps(float(metrics["goodput.total"] or 0))
@@ -158,10 +160,26 @@ def _congestion(metrics: Metrics) -> Iterator[Sentence]:
         yield "note", f"ECN marked {_count(marked, 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); {reaction}"
 
 
-def _recovery(metrics: Metrics) -> Iterator[Sentence]:
-    again, timeouts = int(metrics["transport.retransmits"] or 0), int(metrics["transport.timeouts"] or 0)
+def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
+    again, timeouts, placed, lost, spurious, dropped = (int(metrics[name] or 0) for name in (
+        "transport.retransmits", "transport.timeouts", "transport.out_of_order", "transport.declared_lost",
+        "transport.spurious", "drops.total"))
     if again:
         yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
+    if placed:
+        most = int(now.hosts["out_of_order_peak_pkts"].max())
+        yield "note", (f"{_count(placed, 'packet')} placed out of order, at most {_count(most, 'packet')} ahead; "
+                       f"{lost:,} held for lost, {spurious:,} sent again although they arrived")
+    late = int(now.hosts["out_of_sequence"].sum())
+    if late and again > dropped and bool((now.switches["load_balance"] == LoadBalance.SPRAY).any()):
+        yield "problem", (f"switches spray packets, and NICs took {_count(late, 'packet')} that came out of order for "
+                          f"losses: {again:,} sent again, {dropped:,} dropped; use transport.recovery: out-of-order")
+    pairs = now.qps[np.unique(now.messages["qp"][messages.states(now) == messages.OUTSTANDING])]
+    sent, repeated = pairs["sent_pkts"], pairs["retransmitted_pkts"]
+    stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent)
+    if stuck.any():
+        yield "problem", (f"livelock: {_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats, "
+                          f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}")
 
 
 def _arp(metrics: Metrics) -> Iterator[Sentence]:

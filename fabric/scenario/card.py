@@ -9,6 +9,7 @@ from fabric.scenario.asics import ASICS
 from fabric.scenario.dcqcn import DCQCN_PRESETS
 from fabric.scenario.hpcc_checks import HPCC_PRESETS
 from fabric.scenario.models import ECN_CURVES, MODELS
+from fabric.scenario.recovery import recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric
@@ -47,6 +48,10 @@ def run_card(scenario: Scenario, fabric: Fabric, params: EngineParams) -> dict[s
     written = scenario.model_dump(mode="json", exclude_unset=True)
     defaults = [asdict(default) for default in MODELS[scenario.model].defaults
                 if not _is_written(written, default.path)]
+    if scenario.model == "asic":
+        for default in defaults:
+            if default["path"] == "transport.recovery":     # the one default that depends on another section
+                default["value"] = recovery_of(scenario)
     transport = params.transport
     switches = {}
     for node in fabric.switches:

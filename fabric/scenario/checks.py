@@ -13,6 +13,7 @@ from fabric.errors import Problem
 from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
 from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
 from fabric.scenario.layers import all_given, given
+from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import EcnCurve
 from fabric.topology.quantities import exact_time
@@ -97,8 +98,14 @@ def _transport(scenario: Scenario) -> _Found:
         yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
-    if transport.recovery == "selective" and transport.nak_interval is not None:
-        yield "transport.nak_interval", "has no effect with recovery: selective", "remove it"
+    recovery = recovery_of(scenario)
+    if recovery in {"selective", OUT_OF_ORDER} and transport.nak_interval is not None:
+        yield "transport.nak_interval", f"has no effect with recovery: {recovery}", "remove it"
+    if recovery != OUT_OF_ORDER:
+        for field in ("reorder_window", "receive_bitmap"):
+            if getattr(transport, field) is not None:
+                yield f"transport.{field}", f"has no effect with recovery: {recovery}", (
+                    "use recovery: out-of-order, or remove it")
     takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
     if scenario.run.reroute_delay is not None and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"

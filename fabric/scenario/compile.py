@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from fabric.scenario.hpcc_lower import hpcc_flows, hpcc_settings
 from fabric.scenario.layers import merge, settle
 from fabric.scenario.lower import Lowering, dscp_table, needed
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
+from fabric.scenario.recovery import recovery_of, takes_reordering_for_loss
 from fabric.scenario.routing import control_plan
 from fabric.scenario.schema import Scenario
 from fabric.scenario.tenancy import Tenancy, check_tenants, tenancy_of
@@ -43,6 +45,8 @@ from fabric.workload.qps import QpRules
 
 if TYPE_CHECKING:
     from fabric.control.run import ControlRun, ControlScript
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,10 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     seed, defaults, pfc = scenario.run.seed, default_tree(scenario.model), scenario.pfc == "on"
     settings = settle(fabric, scenario.model, scenario.switches, scenario.hosts, path, problems)
     rdma = merge(TransportSpec.model_validate(defaults["transport"]), scenario.transport)
+    rdma = rdma.model_copy(update={"recovery": recovery_of(scenario)})
+    if takes_reordering_for_loss(scenario):
+        log.warning("switches spray packets, which then overtake each other, and transport.recovery: %s takes every "
+                    "packet that was overtaken for a loss; use recovery: out-of-order", rdma.recovery)
     frame = frames(rdma)
     _stage("checking the settings", problems)
     switches, ports, hosts = Lowering(fabric, settings, path, seed, problems, pfc=pfc).run()

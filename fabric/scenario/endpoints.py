@@ -100,13 +100,23 @@ class QpPolicy(Strict):
         return self
 
 
+Recovery = Literal["go-back-n", "selective", "go-back-0", "out-of-order"]
+
+
 class TransportSpec(Strict):
     """The `transport:` section: RDMA WRITEs over RoCEv2."""
 
     mtu: SizeBytes | None = Field(None, description="RDMA path MTU: 256B, 512B, 1024B, 2048B or 4096B.")
     cc: Literal["none", "dcqcn"] | None = Field(None, description="Congestion control.")
     dcqcn: DcqcnOrName | None = Field(None, description="A preset's name, or a mapping that starts from one.")
-    recovery: Literal["go-back-n", "selective", "go-back-0"] | None = Field(None, description="What a loss does.")
+    recovery: Recovery | None = Field(None, description="What a loss does. out-of-order places packets in any order; "
+                                                        "it is the default where a switch sprays.")
+    reorder_window: TimePs | None = Field(
+        None, gt=0, description="recovery: out-of-order: how much later than a packet sent after it a packet may come "
+                                "before it counts as lost; grows by itself where that was too early.")
+    receive_bitmap: int | None = Field(
+        None, ge=16, le=65536, description="recovery: out-of-order: packets that a receiver tracks beyond the first "
+                                           "missing one, and so the most in flight per queue pair.")
     window: OffSize | None = Field(None, description="Bytes in flight per queue pair; off: unbounded.")
     variable_window: bool | None = Field(None, description="Scale the window by rate / line rate.")
     ack_every: int | None = Field(None, ge=1, le=1024, description="One ACK per this many packets, and at each end.")

@@ -77,7 +77,12 @@ _ASIC_DEFAULTS: Final = (
     Default("transport.mtu", "4096B", "largest RDMA path MTU (IB specification vol. 1, section 9.7)"),
     Default("transport.cc", "dcqcn", "the default of RoCEv2 NICs (ROCE_CC_PRIO_MASK enabled)"),
     Default("transport.dcqcn", DEFAULT_DCQCN, "what deployed NICs run"),
-    Default("transport.recovery", "go-back-n", "IB specification vol. 1, section 9.7.5: NAK sequence error"),
+    Default("transport.recovery", "go-back-n", "IB specification vol. 1, section 9.7.5: NAK sequence error; "
+                                                 "out-of-order where a switch sprays (decisions/0028)"),
+    Default("transport.reorder_window", "100us",
+            "assumed: paths of one fabric differ by less, 1.25 MB of queue at 100G; retransmission timers of this size: "
+            "IRN RTO_low (SIGCOMM 2018, section 4.1), uet-htsim DEFAULT_UEC_RTO_MIN"),
+    Default("transport.receive_bitmap", 1024, "assumed: 4 MiB of 4096 B packets, 80 us at 400G"),
     Default("transport.window", "off", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space"),
     Default("transport.variable_window", False, "a feature of the HPCC simulator"),
     Default("transport.ack_every", 1, "assumed: one ACK per packet, as in the ns-3 simulators; NICs coalesce"),
@@ -140,6 +145,7 @@ MODELS: Final[Mapping[str, Model]] = {
          "PFC watchdog per SONiC: detection by platform, drop, forward or alert, restoration",
          "strict and DWRR scheduling; control frames never wait behind data that has not started",
          "RDMA WRITE: segmentation, pacing, ACK and NAK, go-back-N or selective repeat, timeouts and retry limit",
+         "NICs that place packets in any order: bitmap, selective ACKs, loss told from reordering by time (RFC 8985)",
          "DCQCN: notification point, alpha, timer and byte-counter increase; CNPs are packets",
          "ECMP by hash with a seed per switch, packet spraying, flowlets",
          "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",

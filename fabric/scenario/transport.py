@@ -20,12 +20,17 @@ BTH, RETH, AETH, ICRC, FCS = 12, 16, 4, 4, 4
 """IB specification vol. 1, chapter 9 and annex A17 (RoCEv2)."""
 CNP_PAYLOAD: Final = 16
 MIN_FRAME: Final = 64
+SELECTIVE_ACK: Final = 8
+"""What an ACK of recovery out-of-order adds to the AETH: the PSN that it answers and a bitmap of 16, padded to words
+(IRN adds the PSN alone: SIGCOMM 2018, section 5.2; UET a bitmap of 64).
+"""
 WIRE_OVERHEAD: Final = 20
 VXLAN_OVERHEAD: Final = 50
 """Outer Ethernet 14, IPv4 20, UDP 8, VXLAN 8; the inner FCS is dropped and the outer one takes its place (RFC 7348
 section 5)."""
 
-_RECOVERY: Final = {"go-back-n": Recovery.GO_BACK_N, "selective": Recovery.SELECTIVE, "go-back-0": Recovery.GO_BACK_0}
+_RECOVERY: Final = {"go-back-n": Recovery.GO_BACK_N, "selective": Recovery.SELECTIVE, "go-back-0": Recovery.GO_BACK_0,
+                    "out-of-order": Recovery.OUT_OF_ORDER}
 _FIELDS: Final = {  # schema field -> engine field
     "gain": "gain_ratio", "initial_alpha": "initial_alpha_ratio", "alpha_timer": "alpha_timer_ps",
     "decrease_interval": "decrease_interval_ps", "increase_timer": "increase_timer_ps",
@@ -39,8 +44,9 @@ def frames(spec: TransportSpec) -> FrameParams:
     """Bytes of every frame (IB annex A17; IEEE 802.3 minimum of 64)."""
     below = ETHERNET + (VLAN_TAG if spec.vlan_tag else 0) + IP[needed(spec.ip)] + UDP + BTH
     after = ICRC + FCS
+    ack = AETH + (SELECTIVE_ACK if spec.recovery == "out-of-order" else 0)
     return FrameParams(payload_bytes=needed(spec.mtu), data_header_bytes=below + after, reth_bytes=RETH,
-                       ack_bytes=max(below + AETH + after, MIN_FRAME), cnp_bytes=below + CNP_PAYLOAD + after,
+                       ack_bytes=max(below + ack + after, MIN_FRAME), cnp_bytes=below + CNP_PAYLOAD + after,
                        pfc_bytes=MIN_FRAME, vxlan_bytes=VXLAN_OVERHEAD, wire_overhead_bytes=WIRE_OVERHEAD)
 
 
@@ -55,7 +61,7 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
         retransmit_timeout_ps=0 if spec.retransmit_timeout == "off" else whole_number(spec.retransmit_timeout),
         retry_limit=needed(spec.retries), nak_interval_ps=needed(spec.nak_interval),
         ack_dscp=-1 if spec.ack_dscp == "data" else whole_number(spec.ack_dscp), cnp_dscp=needed(spec.cnp_dscp),
-        ack_strict=False)
+        ack_strict=False, reorder_window_ps=needed(spec.reorder_window), receive_bitmap_pkts=needed(spec.receive_bitmap))
 
 
 def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = None) -> DcqcnParams:

@@ -27,7 +27,7 @@ from fabric.state.codes import (
     Order,
     Recovery,
 )
-from fabric.state.fill_hosts import fill_hosts, fill_messages, fill_queue_pairs
+from fabric.state.fill_hosts import fill_boards, fill_hosts, fill_messages, fill_queue_pairs
 from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.fill_tenants import fill_tenants, routed_tables
@@ -76,6 +76,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0],
                                           _flooding_vteps(fabric, params))
     sack_window = _sack_window(params)
+    packet_slots = packet_slots_of(params)
+    n_packet_slots, n_boards = int(packet_slots.sum()), max(len(packet_slots), 1)
     n_leaves = len(leaf_device) if insertion else 1
     capacity = packet_capacity(devices)
     sides = sides_of(fabric, sequential=sequential)
@@ -105,7 +107,9 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         domains=t.rows(n_subnets, np.uint32), tenant_fib=t.rows(n_routes, np.uint32), ways=t.rows(2, np.uint32),
         vtep_fib=t.rows(n_tunnels, np.uint32),
         asks=t.rows(max(0 if params.vxlan is None else len(params.vxlan.asks), 1), t.ASK),
-        bitmap=t.rows(max(2 * n_qps * sack_window, 1), np.uint8),
+        bitmap=t.rows(max(2 * n_qps * sack_window, n_packet_slots, 1), np.uint8),
+        boards=t.rows(n_boards, t.BOARD), placements=t.rows(n_boards, t.PLACEMENT),
+        sent_ps=t.rows(max(n_packet_slots, 1), np.int64), placed=t.rows(max(n_packet_slots, 1), np.uint32),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
         wires=t.rows(n_ports, t.WIRE), inbox=t.rows(2 * threads * inbox_rows, t.SENT),
         inbox_count=t.rows(2 * threads * whole_lines(len(tasks)), np.int64),
@@ -126,6 +130,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     state = fill_switches(state, fabric, params)
     fill_hosts(state, fabric, params)
     fill_queue_pairs(state, params)
+    fill_boards(state, packet_slots)
     fill_messages(state, params)
     state = fill_overlay(state, fabric, params)
     fill_tenants(state, params)
@@ -179,6 +184,26 @@ def _sack_window(params: EngineParams) -> int:
     return transport.window_bytes // params.frames.payload_bytes + 2
 
 
+def _window_bytes(params: EngineParams) -> int:
+    """Bytes in flight per queue pair; a sender of out-of-order recovery never leaves the receiver's bitmap."""
+    transport = params.transport
+    if transport.recovery is not Recovery.OUT_OF_ORDER:
+        return transport.window_bytes
+    most = transport.receive_bitmap_pkts * params.frames.payload_bytes
+    return min(transport.window_bytes, most) if transport.window_bytes else most
+
+
+def packet_slots_of(params: EngineParams) -> NDArray[np.int64]:
+    """(n_qps,) packets that each queue pair may have in flight; empty unless recovery is out-of-order."""
+    if params.transport.recovery is not Recovery.OUT_OF_ORDER:
+        return np.empty(0, np.int64)
+    if params.transport.receive_bitmap_pkts <= 0 or params.transport.reorder_window_ps <= 0:
+        raise InvariantError("out-of-order recovery needs a bitmap and a reordering window")
+    messages, payload = params.messages, params.frames.payload_bytes
+    packets = np.bincount(messages.qp, -(-messages.size_bytes // payload), len(params.queue_pairs.src))
+    return np.clip(packets.astype(np.int64), 1, -(-_window_bytes(params) // payload))
+
+
 def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64],
                                                                        NDArray[np.uint32]]:
     devices = t.rows(len(fabric.nodes), t.DEVICE)
@@ -218,14 +243,14 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
         "data_header_bytes": frames.data_header_bytes, "reth_bytes": frames.reth_bytes, "ack_bytes": frames.ack_bytes,
         "cnp_bytes": frames.cnp_bytes, "pfc_bytes": frames.pfc_bytes, "vxlan_bytes": frames.vxlan_bytes,
         "min_gap_bytes": frames.wire_overhead_bytes, "initial_ttl": params.initial_ttl,
-        "window_bytes": transport.window_bytes, "variable_window": transport.variable_window,
+        "window_bytes": _window_bytes(params), "variable_window": transport.variable_window,
         "ack_every_packets": transport.ack_every_packets, "timeout_ps": transport.retransmit_timeout_ps,
         "retry_limit": transport.retry_limit, "nak_interval_ps": transport.nak_interval_ps,
         "ack_dscp": transport.ack_dscp,
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
-        "inbox_rows": inbox_rows,
+        "inbox_rows": inbox_rows, "reorder_window_ps": transport.reorder_window_ps,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn

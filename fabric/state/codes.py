@@ -140,6 +140,8 @@ class PacketFlag(IntFlag):
     """Data: acknowledge at once (BTH AckReq)."""
     ROUTED = 64
     """The outer header is of an L3 VNI: a VTEP has routed the packet, and another one will (RFC 9135 section 5)."""
+    DUPLICATE = 128
+    """ACK: the data packet that it answers had arrived before (as DSACK, RFC 2883)."""
 
 
 class Ecn(IntEnum):
@@ -223,6 +225,8 @@ class EventKind(IntEnum):
     """Cyclic wait found: a = number of queues in the cycle."""
     EDIT = 17
     """A dated edit of the scenario was applied: a = its number."""
+    LOSS_DECLARED = 18
+    """The sender holds packets for lost: a = first PSN, b = how many, c = reordering window (ps)."""
 
 
 class TraceBit(IntFlag):
@@ -242,6 +246,8 @@ class Resend(IntEnum):
     """The receiver reported a gap."""
     TIMEOUT = 1
     """Nothing was acknowledged for retransmit_timeout."""
+    PROBE = 2
+    """Tail loss probe (RFC 8985 section 7): the last packets may be lost, and nothing later tells."""
 
 
 class LoadBalance(IntEnum):
@@ -321,6 +327,8 @@ class Recovery(IntEnum):
     """IRN: selective repeat within a bounded window."""
     GO_BACK_0 = 2
     """The whole message again: early RoCE NICs."""
+    OUT_OF_ORDER = 3
+    """Packets are placed in any order; a loss is told from reordering by time (docs/decisions/0028)."""
 
 
 class RandomUse(IntEnum):

@@ -37,7 +37,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8), "domains": np.dtype(np.uint32),
     "tenant_fib": np.dtype(np.uint32), "ways": np.dtype(np.uint32), "vtep_fib": np.dtype(np.uint32),
     "roster": np.dtype(np.uint32), "leaf_device": np.dtype(np.uint32), "bitmap": np.dtype(np.uint8),
-    "cells": np.dtype(np.uint16),
+    "cells": np.dtype(np.uint16), "boards": t.BOARD, "placements": t.PLACEMENT, "placed": np.dtype(np.uint32),
 }
 """Element type of every table; those not named are int64."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fabric.errors import InvariantError
 from fabric.state import types as t
@@ -44,6 +45,19 @@ def fill_queue_pairs(state: t.State, params: EngineParams) -> None:
     rows["alpha_at_ps"] = rows["increase_at_ps"] = INFINITY_PS
     state.rqps["nak_for_psn"] = -1
     state.rqps["last_cnp_ps"] = -INFINITY_PS
+
+
+def fill_boards(state: t.State, packet_slots: NDArray[np.int64]) -> None:
+    """Write what both sides of out-of-order recovery start from. packet_slots: (n_qps,), or empty."""
+    if not len(packet_slots):
+        return
+    for rows in (state.boards, state.placements):
+        rows["first_slot"], rows["n_slots"] = np.cumsum(packet_slots) - packet_slots, packet_slots
+    boards = state.boards
+    boards["newest_sent_ps"] = boards["newest_psn"] = boards["probe_psn"] = -1
+    boards["min_rtt_ps"] = boards["reorder_ps"] = boards["probe_ps"] = INFINITY_PS
+    boards["window_mult"] = 1
+    state.qps["sacked_psn"] = INFINITY_PS
 
 
 def fill_messages(state: t.State, params: EngineParams) -> None:

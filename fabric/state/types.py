@@ -77,6 +77,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("inbox_rows", I8),          # rows of State.inbox for each turn and player
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
+    ("reorder_window_ps", I8),   # out-of-order: RFC 8985 reo_wnd before it has grown
 )
 
 DEVICE = _table(  # (n_nodes,)  one cache line; its neighbour stays empty
@@ -217,6 +218,10 @@ HOST = _table(  # (n_hosts,)
     ("rx_discards", I8), ("messages_done", I8), ("messages_failed", I8), ("duplicates", I8),
     ("retransmitted_gbn_pkts", I8), ("retransmitted_sr_pkts", I8), ("retransmitted_timeout_pkts", I8),
     ("arp_requests_sent", I8), ("arp_requests_received", I8), ("arp_replies_sent", I8), ("arp_replies_received", I8),
+    # recovery out-of-order; receiving: placed while an earlier packet was missing, the most packets that the bitmap
+    # spanned; sending: declared lost, sent again although it arrived, sent again as a tail loss probe
+    ("out_of_order_pkts", I8), ("out_of_order_peak_pkts", I8),
+    ("declared_lost_pkts", I8), ("spurious_pkts", I8), ("retransmitted_probe_pkts", I8),
 )
 
 ADDRESS = _table(  # (n_hosts,)  read-only while kernels run: every switch reads it, so nothing written lies beside it
@@ -251,6 +256,26 @@ RQP = _table(  # (n_qps,)  receiving side                                       
     ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_psn", I8), ("unacked_pkts", I8),
     ("base_psn", I8),            # first packet of the message being received (go-back-0)
     ("out_of_sequence", I8),
+    apart=True)
+
+BOARD = _table(  # (n_qps,) or (1,)  recovery out-of-order, sending side; names of RFC 8985   owner: source host
+    ("first_slot", I8), ("n_slots", I8),     # region of State.sent_ps and State.bitmap: packet psn has psn % n_slots
+    ("pending_pkts", I8),        # declared lost and not sent again yet; above 0 QP.recover_psn is INFINITY_PS
+    ("newest_sent_ps", I8), ("newest_psn", I8),  # RACK.xmit_ts, RACK.end_seq: of what arrived, that sent last
+    ("end_psn", I8),             # end of what has arrived
+    ("rtt_ps", I8), ("min_rtt_ps", I8), ("srtt_ps", I8),     # RACK.rtt, RACK.min_RTT, SRTT; 0 and INFINITY_PS: unknown
+    ("recovery_end_psn", I8),    # next_psn when the present recovery began; 0: none
+    ("round_psn", I8),           # RACK.dsack_round
+    ("probe_psn", I8),           # TLP.end_seq of the last probe; -1: none
+    ("reorder_ps", I8), ("probe_ps", I8),    # next loss detection (a lower bound), next tail loss probe
+    ("window_mult", U1),         # RACK.reo_wnd_mult
+    ("persist", U1),             # RACK.reo_wnd_persist
+    ("probing", U1),             # a probe is out and nothing has come since
+)
+
+PLACEMENT = _table(  # (n_qps,) or (1,)  recovery out-of-order, receiving side           owner: destination host
+    ("first_slot", I8), ("n_slots", I8),     # region of State.placed
+    ("end_psn", I8),             # end of what has arrived
     apart=True)
 
 MESSAGE = _table(  # (n_messages + 1,)  row 0 unused                                    owner: source host
@@ -394,7 +419,12 @@ class _Tables(NamedTuple):
     tenant_fib: NDArray[np.uint32]  # (n_switches * n_hosts,) routed packets: NOWHERE, HERE, BY_HOST, or place in ways
     ways: NDArray[np.uint32]     # sets of equal VTEPs: how many, then the rows of their switches; from 2 on
     vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
-    bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver
+    bitmap: NDArray[np.uint8]    # selective repeat: a byte per queue pair and packet of its window: sender, receiver;
+                                 # out-of-order: of the sender, by slot (host/scoreboard.py)
+    boards: NDArray[np.void]     # BOARD
+    placements: NDArray[np.void]  # PLACEMENT
+    sent_ps: NDArray[np.int64]   # (n_slots,) out-of-order, sender: when a packet in flight was sent last
+    placed: NDArray[np.uint32]   # (n_slots,) out-of-order, receiver: 2 * message + (1: its last packet); 0: not here
     trace: NDArray[np.void]      # TRACE
     wires: NDArray[np.void]      # WIRE
     inbox: NDArray[np.void]      # SENT (2 * n_threads * inbox rows): by turn, by who sent, by receiving task

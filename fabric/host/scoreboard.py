@@ -1,0 +1,320 @@
+"""Sender's record of every packet in flight, and loss told from reordering by time: RACK-TLP (RFC 8985).
+
+Rules (recovery out-of-order; why these: docs/decisions/0028)
+1. For every packet in flight: when it was sent last, whether it has arrived, is declared lost, was sent again.
+2. Every ACK names what is expected next, the packet that it answers, and which of the 16 packets before that one have
+   arrived. The newest packet is, of those that have arrived, the one sent last; its round trip is RACK.rtt (RFC 8985
+   section 6.2, steps 1 and 2). A round trip shorter than the shortest known, of a packet sent twice, is that of the
+   first copy, and is left out.
+3. A packet sent before the newest is lost once it has been out for RACK.rtt + the reordering window (step 5). What is
+   lost is sent again before anything new.
+4. The reordering window is transport.reorder_window times a multiplier. Each round trip in which a packet turns out to
+   have been sent again for nothing adds 1 to it (step 4, with the duplicate named by the ACK as DSACK names it); after
+   16 recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit and SRTT for the bound;
+   paths of a fabric differ by the queues on them, by more than a round trip of the idle fabric. The bound here is
+   retransmit_timeout.
+5. Where no ACK has come for 2 SRTT + the reordering window and nothing later can tell of a loss, the last packet that
+   has not arrived is sent again, once, so that its ACK does (tail loss probe, section 7). Until a round trip is known
+   the window stands for it (section 7.2: 1 s). Deviation: a probe is also sent in recovery, where the RFC leaves a
+   retransmission lost at the tail to the timeout.
+6. Retransmission timeout: the first packet not acknowledged is lost, and every other that rule 3 would declare lost if
+   it compared with no newest packet (section 6.3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.port.pause import aux_source
+from fabric.state import calendar, trace
+from fabric.state.codes import INFINITY_PS, Aux, EventKind, PacketFlag, Resend, TraceBit
+from fabric.state.jit import hot, i64, kernel
+from fabric.state.types import State
+
+_ARRIVED, _LOST, _AGAIN = 1, 2, 4
+"""Bits of State.bitmap: it has arrived; declared lost and not sent again yet; sent more than once."""
+_DUPLICATE = int(PacketFlag.DUPLICATE)
+_BY_LOSS, _BY_TIMEOUT, _BY_PROBE = int(Resend.NAK), int(Resend.TIMEOUT), int(Resend.PROBE)
+_TIMEOUT_SOURCE = int(Aux.TIMEOUT)
+_TRACE, _LOSS_DECLARED = int(TraceBit.TRANSPORT), int(EventKind.LOSS_DECLARED)
+_PERSIST = 16
+"""Recoveries for which a grown reordering window stays (RFC 8985 section 6.2, step 4)."""
+_MOST = 255
+u = np.uint32
+
+
+@hot
+def _slot(state: State, qp: int, psn: int) -> int:
+    board = state.boards[u(qp)]
+    return i64(board["first_slot"]) + psn % i64(board["n_slots"])
+
+
+@kernel
+def reordering_window_ps(state: State, qp: int) -> int:
+    """How much longer than the newest packet another may take (rule 4)."""
+    config = state.config[0]
+    window_ps = i64(config["reorder_window_ps"]) * i64(state.boards[u(qp)]["window_mult"])
+    return min(window_ps, i64(config["timeout_ps"])) if config["timeout_ps"] > 0 else window_ps
+
+
+@kernel
+def _probe_timeout_ps(state: State, qp: int) -> int:
+    window_ps = reordering_window_ps(state, qp)
+    round_trip_ps = i64(state.boards[u(qp)]["srtt_ps"])
+    return 2 * (round_trip_ps if round_trip_ps > 0 else window_ps) + window_ps
+
+
+@kernel
+def _watch(state: State, device: int, qp: int) -> None:
+    """See to it that the host looks at its timers in time."""
+    board, host = state.boards[u(qp)], state.hosts[device]
+    look_ps = min(i64(board["reorder_ps"]), i64(board["probe_ps"]))
+    if look_ps < host["timeout_ps"]:
+        host["timeout_ps"] = look_ps
+        calendar.schedule(state, device, aux_source(state, device, _TIMEOUT_SOURCE), look_ps, calendar.NEW_ORDER)
+
+
+@kernel
+def _seek_lost(state: State, qp: int) -> None:
+    """QP.resend_psn names the first packet that is declared lost; QP.recover_psn says whether there is one."""
+    row = state.qps[u(qp)]
+    if state.boards[u(qp)]["pending_pkts"] == 0:
+        row["recover_psn"] = 0
+        return
+    psn = i64(row["resend_psn"])
+    while i64(state.bitmap[_slot(state, qp, psn)]) & _LOST == 0:
+        psn += 1
+    row["resend_psn"] = psn
+
+
+@kernel
+def _declare(state: State, qp: int, psn: int, slot: int) -> None:
+    """A packet is to be sent again."""
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    state.bitmap[slot] = i64(state.bitmap[slot]) | _LOST
+    if board["pending_pkts"] == 0 or psn < row["resend_psn"]:
+        row["resend_psn"] = psn
+    board["pending_pkts"] += 1
+    row["recover_psn"] = INFINITY_PS
+
+
+@kernel
+def next_lost(state: State, qp: int) -> int:
+    """Take the first packet that is declared lost: it is about to be sent again."""
+    psn = i64(state.qps[u(qp)]["resend_psn"])
+    slot = _slot(state, qp, psn)
+    state.bitmap[slot] = _AGAIN
+    state.boards[u(qp)]["pending_pkts"] -= 1
+    _seek_lost(state, qp)
+    return psn
+
+
+@kernel
+def sent(state: State, device: int, qp: int, psn: int, again: int, now_ps: int) -> None:
+    """A packet leaves, for the first time or again."""
+    slot, board = _slot(state, qp, psn), state.boards[u(qp)]
+    state.sent_ps[slot] = now_ps
+    state.bitmap[slot] = _AGAIN if again else 0
+    if board["probe_ps"] >= INFINITY_PS and board["probing"] == 0:
+        board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
+        _watch(state, device, qp)
+
+
+@kernel
+def _arrive(state: State, qp: int, psn: int, now_ps: int) -> int:
+    """Note that a packet has arrived (rule 2); 1 if that was not known."""
+    slot, board = _slot(state, qp, psn), state.boards[u(qp)]
+    status = i64(state.bitmap[slot])
+    if status & _ARRIVED:
+        return 0
+    state.bitmap[slot] = status & _AGAIN | _ARRIVED
+    if status & _LOST:
+        board["pending_pkts"] -= 1
+        _seek_lost(state, qp)
+    board["end_psn"] = max(i64(board["end_psn"]), psn + 1)
+    sent_ps = i64(state.sent_ps[slot])
+    round_trip_ps = now_ps - sent_ps
+    if status & _AGAIN:
+        if round_trip_ps < board["min_rtt_ps"]:
+            return 1
+    else:
+        board["min_rtt_ps"] = min(i64(board["min_rtt_ps"]), round_trip_ps)
+        smooth_ps = i64(board["srtt_ps"])
+        # RFC 6298 section 2.3: alpha = 1/8.
+        board["srtt_ps"] = round_trip_ps if smooth_ps == 0 else smooth_ps + (round_trip_ps - smooth_ps) // 8
+    if sent_ps > board["newest_sent_ps"] or (sent_ps == board["newest_sent_ps"] and psn > board["newest_psn"]):
+        board["newest_sent_ps"], board["newest_psn"] = sent_ps, psn
+        board["rtt_ps"] = round_trip_ps
+    return 1
+
+
+@kernel
+def _widen(state: State, device: int, qp: int, psn: int, expected: int) -> None:
+    """A packet was sent again for nothing: the window was too small (rule 4). The second copy of a probe says nothing."""
+    board = state.boards[u(qp)]
+    if psn == board["probe_psn"]:
+        board["probe_psn"] = -1
+        return
+    state.hosts[device]["spurious_pkts"] += 1
+    board["persist"] = _PERSIST
+    if expected >= board["round_psn"]:
+        board["round_psn"] = state.qps[u(qp)]["next_psn"]
+        board["window_mult"] = min(i64(board["window_mult"]) + 1, _MOST)
+
+
+@kernel
+def hear(state: State, device: int, qp: int, packet: np.uint32, now_ps: int) -> int:
+    """Note everything that an ACK says has arrived, before QP.acked_psn moves; returns how many packets that are."""
+    row, frame = state.qps[u(qp)], state.packets[packet]
+    acked, expected, answered = i64(row["acked_psn"]), i64(frame["seq"]), i64(frame["msg"])
+    found = 0
+    for psn in range(acked, expected):
+        found += _arrive(state, qp, psn, now_ps)
+    first = max(acked, expected)
+    if i64(frame["flags"]) & _DUPLICATE:
+        _widen(state, device, qp, answered, expected)
+    elif answered >= first:
+        found += _arrive(state, qp, answered, now_ps)
+    before, psn = i64(frame["payload"]), answered - 1
+    while before != 0 and psn >= first:
+        if before & 1:
+            found += _arrive(state, qp, psn, now_ps)
+        before >>= 1
+        psn -= 1
+    return found
+
+
+@kernel
+def _detect(state: State, device: int, qp: int, now_ps: int) -> None:
+    """Declare lost what rule 3 says is, and note when the next packet may be.
+
+    Packets sent once were sent in the order of their numbers, so the first of them sent after the newest ends the
+    search: what follows was sent later still.
+    """
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    acked, end = i64(row["acked_psn"]), i64(row["next_psn"])
+    newest_ps, newest_psn = i64(board["newest_sent_ps"]), i64(board["newest_psn"])
+    limit_ps = i64(board["rtt_ps"]) + reordering_window_ps(state, qp)
+    next_ps, found, first = INFINITY_PS, 0, 0
+    for psn in range(acked, end):
+        slot = _slot(state, qp, psn)
+        status, sent_ps = i64(state.bitmap[slot]), i64(state.sent_ps[slot])
+        if status & (_ARRIVED | _LOST):
+            continue
+        if sent_ps > newest_ps or (sent_ps == newest_ps and psn > newest_psn):
+            if status & _AGAIN:
+                continue
+            break
+        if sent_ps + limit_ps > now_ps:
+            next_ps = min(next_ps, sent_ps + limit_ps)
+            continue
+        if found == 0:
+            first = psn
+        found += 1
+        _declare(state, qp, psn, slot)
+    board["reorder_ps"] = next_ps
+    if found > 0:
+        _begin_recovery(state, device, qp, first, found, _BY_LOSS, now_ps)
+
+
+@kernel
+def _begin_recovery(state: State, device: int, qp: int, first: int, count: int, reason: int, now_ps: int) -> None:
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    row["resend"] = reason
+    state.hosts[device]["declared_lost_pkts"] += count
+    if board["recovery_end_psn"] == 0:
+        board["recovery_end_psn"] = row["next_psn"]
+    trace.emit(state, _TRACE, device, now_ps, _LOSS_DECLARED, i64(row["port"]), i64(row["tc"]), 0, qp, first, count,
+               reordering_window_ps(state, qp), 0)
+
+
+@kernel
+def settle(state: State, device: int, qp: int, found: int, now_ps: int) -> None:
+    """After an ACK, and after QP.acked_psn has moved: declare losses, and set the timers."""
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    acked = i64(row["acked_psn"])
+    if board["recovery_end_psn"] > 0 and acked >= board["recovery_end_psn"]:
+        board["recovery_end_psn"] = 0
+        if board["persist"] > 0:
+            board["persist"] -= 1
+            if board["persist"] == 0:
+                board["window_mult"] = 1
+    if acked >= row["next_psn"]:
+        board["reorder_ps"] = board["probe_ps"] = INFINITY_PS
+        board["probing"] = 0
+        return
+    if found > 0:
+        board["probing"] = 0
+        board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
+    if board["reorder_ps"] >= INFINITY_PS and board["end_psn"] > acked:
+        # Something is missing: of the first missing packet the moment is known; of any other it is not later than this.
+        slot, next_ps = _slot(state, qp, acked), now_ps + reordering_window_ps(state, qp)
+        if i64(state.bitmap[slot]) & (_LOST | _AGAIN) == 0:
+            next_ps = min(next_ps, i64(state.sent_ps[slot]) + i64(board["rtt_ps"]) + reordering_window_ps(state, qp))
+        board["reorder_ps"] = next_ps
+    if board["reorder_ps"] <= now_ps:
+        _detect(state, device, qp, now_ps)
+    _watch(state, device, qp)
+
+
+@kernel
+def _probe(state: State, qp: int) -> None:
+    """Send the last packet that has not arrived once more (rule 5)."""
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    psn = i64(row["next_psn"]) - 1
+    while i64(state.bitmap[_slot(state, qp, psn)]) & _ARRIVED:
+        psn -= 1
+    _declare(state, qp, psn, _slot(state, qp, psn))
+    row["resend"] = _BY_PROBE
+    board["probe_psn"], board["probing"], board["probe_ps"] = psn, 1, INFINITY_PS
+
+
+@kernel
+def next_look_ps(state: State, qp: int) -> int:
+    """When this queue pair's record must be looked at."""
+    board = state.boards[u(qp)]
+    return min(i64(board["reorder_ps"]), i64(board["probe_ps"]))
+
+
+@kernel
+def look(state: State, device: int, qp: int, now_ps: int) -> bool:
+    """A timer of this record has run; True if something is to be sent again."""
+    board = state.boards[u(qp)]
+    if board["reorder_ps"] <= now_ps:
+        _detect(state, device, qp, now_ps)
+    if board["probe_ps"] <= now_ps:
+        if board["reorder_ps"] < INFINITY_PS or board["pending_pkts"] > 0:
+            board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)    # what is on its way will tell
+        else:
+            _probe(state, qp)
+    return bool(board["pending_pkts"] > 0)
+
+
+@kernel
+def time_out(state: State, device: int, qp: int, now_ps: int) -> None:
+    """The retransmission timer has run (rule 6)."""
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
+    acked, limit_ps = i64(row["acked_psn"]), i64(board["rtt_ps"]) + reordering_window_ps(state, qp)
+    count = 0
+    for psn in range(acked, i64(row["next_psn"])):
+        slot = _slot(state, qp, psn)
+        if i64(state.bitmap[slot]) & (_ARRIVED | _LOST):
+            continue
+        if psn == acked or i64(state.sent_ps[slot]) + limit_ps <= now_ps:
+            _declare(state, qp, psn, slot)
+            count += 1
+    board["reorder_ps"] = INFINITY_PS
+    board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
+    board["probing"] = 0
+    if count > 0:
+        _begin_recovery(state, device, qp, acked, count, _BY_TIMEOUT, now_ps)
+    _watch(state, device, qp)
+
+
+@kernel
+def abandon(state: State, qp: int) -> None:
+    """The queue pair has failed."""
+    board = state.boards[u(qp)]
+    board["reorder_ps"] = board["probe_ps"] = INFINITY_PS
+    board["pending_pkts"] = 0
+    state.qps[u(qp)]["recover_psn"] = 0
