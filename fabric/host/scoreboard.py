@@ -14,9 +14,10 @@ Rules (recovery out-of-order; why these: docs/decisions/0028)
    paths of a fabric differ by the queues on them, by more than a round trip of the idle fabric. The bound here is
    retransmit_timeout.
 5. Where no ACK has come for 2 SRTT + the reordering window and nothing later can tell of a loss, the last packet that
-   has not arrived is sent again, once, so that its ACK does (tail loss probe, section 7). Until a round trip is known
-   the window stands for it (section 7.2: 1 s). Deviation: a probe is also sent in recovery, where the RFC leaves a
-   retransmission lost at the tail to the timeout.
+   has not arrived is sent again, so that its ACK does (tail loss probe, section 7). Until a round trip is known the
+   window stands for it (section 7.2: 1 s). Deviation: the RFC sends one probe, never in recovery, and leaves the rest
+   to a timeout of a few round trips; retransmit_timeout is thousands of them, so probes go on, each after twice the
+   time of the one before.
 6. Retransmission timeout: the first packet not acknowledged is lost, and every other that rule 3 would declare lost if
    it compared with no newest packet (section 6.3).
 """
@@ -40,6 +41,8 @@ _TRACE, _LOSS_DECLARED = int(TraceBit.TRANSPORT), int(EventKind.LOSS_DECLARED)
 _PERSIST = 16
 """Recoveries for which a grown reordering window stays (RFC 8985 section 6.2, step 4)."""
 _MOST = 255
+_MOST_PROBES = 20
+"""Doublings of the time between two probes."""
 u = np.uint32
 
 
@@ -115,7 +118,7 @@ def sent(state: State, device: int, qp: int, psn: int, again: int, now_ps: int) 
     slot, board = _slot(state, qp, psn), state.boards[u(qp)]
     state.sent_ps[slot] = now_ps
     state.bitmap[slot] = _AGAIN if again else 0
-    if board["probe_ps"] >= INFINITY_PS and board["probing"] == 0:
+    if board["probe_ps"] >= INFINITY_PS:
         board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
         _watch(state, device, qp)
 
@@ -149,16 +152,19 @@ def _arrive(state: State, qp: int, psn: int, now_ps: int) -> int:
 
 
 @kernel
-def _widen(state: State, device: int, qp: int, psn: int, expected: int) -> None:
-    """A packet was sent again for nothing: the window was too small (rule 4). The second copy of a probe says nothing."""
-    board = state.boards[u(qp)]
+def _both_arrived(state: State, device: int, qp: int, psn: int, expected: int) -> None:
+    """A packet was sent again although it arrived. The window was too small (rule 4), unless it was a probe, or this is
+    the first ACK to say so: then the one before was lost.
+    """
+    row, board = state.qps[u(qp)], state.boards[u(qp)]
     if psn == board["probe_psn"]:
-        board["probe_psn"] = -1
         return
     state.hosts[device]["spurious_pkts"] += 1
+    if psn >= row["acked_psn"] and i64(state.bitmap[_slot(state, qp, psn)]) & _ARRIVED == 0:
+        return
     board["persist"] = _PERSIST
     if expected >= board["round_psn"]:
-        board["round_psn"] = state.qps[u(qp)]["next_psn"]
+        board["round_psn"] = row["next_psn"]
         board["window_mult"] = min(i64(board["window_mult"]) + 1, _MOST)
 
 
@@ -168,12 +174,12 @@ def hear(state: State, device: int, qp: int, packet: np.uint32, now_ps: int) -> 
     row, frame = state.qps[u(qp)], state.packets[packet]
     acked, expected, answered = i64(row["acked_psn"]), i64(frame["seq"]), i64(frame["msg"])
     found = 0
+    if i64(frame["flags"]) & _DUPLICATE:
+        _both_arrived(state, device, qp, answered, expected)
     for psn in range(acked, expected):
         found += _arrive(state, qp, psn, now_ps)
     first = max(acked, expected)
-    if i64(frame["flags"]) & _DUPLICATE:
-        _widen(state, device, qp, answered, expected)
-    elif answered >= first:
+    if answered >= first:
         found += _arrive(state, qp, answered, now_ps)
     before, psn = i64(frame["payload"]), answered - 1
     while before != 0 and psn >= first:
@@ -241,10 +247,10 @@ def settle(state: State, device: int, qp: int, found: int, now_ps: int) -> None:
                 board["window_mult"] = 1
     if acked >= row["next_psn"]:
         board["reorder_ps"] = board["probe_ps"] = INFINITY_PS
-        board["probing"] = 0
+        board["probes"] = 0
         return
     if found > 0:
-        board["probing"] = 0
+        board["probes"] = 0
         board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
     if board["reorder_ps"] >= INFINITY_PS and board["end_psn"] > acked:
         # Something is missing: of the first missing packet the moment is known; of any other it is not later than this.
@@ -258,7 +264,7 @@ def settle(state: State, device: int, qp: int, found: int, now_ps: int) -> None:
 
 
 @kernel
-def _probe(state: State, qp: int) -> None:
+def _probe(state: State, qp: int, now_ps: int) -> None:
     """Send the last packet that has not arrived once more (rule 5)."""
     row, board = state.qps[u(qp)], state.boards[u(qp)]
     psn = i64(row["next_psn"]) - 1
@@ -266,7 +272,9 @@ def _probe(state: State, qp: int) -> None:
         psn -= 1
     _declare(state, qp, psn, _slot(state, qp, psn))
     row["resend"] = _BY_PROBE
-    board["probe_psn"], board["probing"], board["probe_ps"] = psn, 1, INFINITY_PS
+    board["probe_psn"] = psn
+    board["probes"] = min(i64(board["probes"]) + 1, _MOST_PROBES)
+    board["probe_ps"] = now_ps + (_probe_timeout_ps(state, qp) << i64(board["probes"]))
 
 
 @kernel
@@ -286,7 +294,7 @@ def look(state: State, device: int, qp: int, now_ps: int) -> bool:
         if board["reorder_ps"] < INFINITY_PS or board["pending_pkts"] > 0:
             board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)    # what is on its way will tell
         else:
-            _probe(state, qp)
+            _probe(state, qp, now_ps)
     return bool(board["pending_pkts"] > 0)
 
 
@@ -305,7 +313,7 @@ def time_out(state: State, device: int, qp: int, now_ps: int) -> None:
             count += 1
     board["reorder_ps"] = INFINITY_PS
     board["probe_ps"] = now_ps + _probe_timeout_ps(state, qp)
-    board["probing"] = 0
+    board["probes"] = 0
     if count > 0:
         _begin_recovery(state, device, qp, acked, count, _BY_TIMEOUT, now_ps)
     _watch(state, device, qp)

@@ -270,7 +270,7 @@ BOARD = _table(  # (n_qps,) or (1,)  recovery out-of-order, sending side; names 
     ("reorder_ps", I8), ("probe_ps", I8),    # next loss detection (a lower bound), next tail loss probe
     ("window_mult", U1),         # RACK.reo_wnd_mult
     ("persist", U1),             # RACK.reo_wnd_persist
-    ("probing", U1),             # a probe is out and nothing has come since
+    ("probes", U1),              # sent since something has come
 )
 
 PLACEMENT = _table(  # (n_qps,) or (1,)  recovery out-of-order, receiving side           owner: destination host

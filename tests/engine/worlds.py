@@ -88,6 +88,9 @@ class World:
     ack_every: int = 1
     timeout_us: int = 500
     nak_interval_us: int = 0
+    reorder_us: int = 100
+    bitmap: int = 1024
+    """Out-of-order: reordering window, and packets that a receiver tracks."""
     balance: int = 0
     hashing: int = 0
     vxlan: bool = False
@@ -120,7 +123,8 @@ MARKING: Final = {
     "kmin_kb": st.sampled_from([0, 1, 5, 20]), "mark_at_dequeue": st.booleans(), "drop_non_ect": st.booleans()}
 TRANSPORT: Final = {
     "payload": st.sampled_from([256, 1024, 4096]), "cc": st.sampled_from([1, 0]),
-    "byte_counter": st.sampled_from([0, 32_767]), "clamp": st.booleans(), "recovery": st.sampled_from([0, 1, 2]),
+    "byte_counter": st.sampled_from([0, 32_767]), "clamp": st.booleans(), "recovery": st.sampled_from([0, 1, 2, 3]),
+    "reorder_us": st.sampled_from([1, 20, 100]), "bitmap": st.sampled_from([16, 64, 1024]),
     "window_kb": st.sampled_from([0, 16, 64]), "ack_every": st.sampled_from([1, 4]),
     "timeout_us": st.sampled_from([200, 1000]), "nak_interval_us": st.sampled_from([0, 50])}
 FORWARDING: Final = {
@@ -277,9 +281,10 @@ def _transport(world: World) -> TransportParams:
     dcqcn = DcqcnParams(1 / 256, 55 * US, 4 * US, 55 * US, world.byte_counter, 3, 4 * 10**7, 4 * 10**8, 10**8,
                         world.clamp, 1.0, 10 * US, 1 * US)
     return TransportParams(CongestionControl(world.cc), dcqcn if world.cc else None, Recovery(world.recovery),
-                           world.window_kb * 1000, world.window_kb > 0 and world.recovery == 0, world.ack_every,
+                           world.window_kb * 1000, world.window_kb > 0 and world.recovery in {0, 3}, world.ack_every,
                            world.timeout_us * US, 7,
-                           world.nak_interval_us * US, -1, DSCP[CNP_CLASS], ack_strict=False)
+                           world.nak_interval_us * US, -1, DSCP[CNP_CLASS], ack_strict=False,
+                           reorder_window_ps=world.reorder_us * US, receive_bitmap_pkts=world.bitmap)
 
 
 def _work(world: World, fabric: Fabric) -> tuple[Messages, QueuePairs]:
