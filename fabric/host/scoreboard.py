@@ -9,10 +9,10 @@ Rules (recovery out-of-order; why these: docs/decisions/0028)
 3. A packet sent before the newest is lost once it has been out for RACK.rtt + the reordering window (step 5). What is
    lost is sent again before anything new.
 4. The reordering window is transport.reorder_window times a multiplier. Each round trip in which a packet turns out to
-   have been sent again for nothing adds 1 to it (step 4, with the duplicate named by the ACK as DSACK names it); after
-   16 recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit and SRTT for the bound;
-   paths of a fabric differ by the queues on them, by more than a round trip of the idle fabric. The bound here is
-   retransmit_timeout.
+   have been sent again for nothing doubles it (step 4, with the duplicate named by the ACK as DSACK names it); after 16
+   recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit, adds 1, and stops at SRTT;
+   paths of a fabric differ by the queues on them and by PFC, by far more than a round trip of the idle fabric, which 1
+   at a time would not reach. The bound here is retransmit_timeout.
 5. Where no ACK has come for 2 SRTT + the reordering window and nothing later can tell of a loss, the last packet that
    has not arrived is sent again, so that its ACK does (tail loss probe, section 7). Until a round trip is known the
    window stands for it (section 7.2: 1 s). Deviation: the RFC sends one probe, never in recovery, and leaves the rest
@@ -40,7 +40,7 @@ _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _LOSS_DECLARED = int(TraceBit.TRANSPORT), int(EventKind.LOSS_DECLARED)
 _PERSIST = 16
 """Recoveries for which a grown reordering window stays (RFC 8985 section 6.2, step 4)."""
-_MOST = 255
+_MOST = 128
 _MOST_PROBES = 20
 """Doublings of the time between two probes."""
 u = np.uint32
@@ -165,7 +165,7 @@ def _both_arrived(state: State, device: int, qp: int, psn: int, expected: int) -
     board["persist"] = _PERSIST
     if expected >= board["round_psn"]:
         board["round_psn"] = row["next_psn"]
-        board["window_mult"] = min(i64(board["window_mult"]) + 1, _MOST)
+        board["window_mult"] = min(2 * i64(board["window_mult"]), _MOST)
 
 
 @kernel

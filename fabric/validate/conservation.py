@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.state.codes import LINE, N_CLASSES, N_DROP_REASONS, PacketKind, Shared
+from fabric.state.codes import LINE, N_CLASSES, N_DROP_REASONS, PacketKind, QpState, Recovery, Shared
 from fabric.state.types import State
 from fabric.topology.model import Fabric
 from fabric.validate import holdings
@@ -165,11 +165,16 @@ def _pauses(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iter
 
 
 def _pairs(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Iterator[str]:
-    """(7) Per queue pair: acknowledged <= next <= posted, and the receiver is never ahead of the sender."""
+    """(7) Per queue pair: acknowledged <= next <= posted, the receiver is never ahead of the sender, and what is in
+    flight fits the bitmap of a receiver that has one.
+    """
     qps, rqps = state.qps, state.rqps
     wrong = (qps["acked_psn"] > qps["next_psn"]) | (qps["next_psn"] > qps["posted_psn"])
     wrong |= qps["top_psn"] > qps["posted_psn"]
     wrong |= rqps["expected_psn"] > qps["top_psn"]
+    if state.config[0]["recovery"] == Recovery.OUT_OF_ORDER:    # nothing in flight lies beyond the receiver's bitmap
+        live = qps["state"] != QpState.FAILED
+        wrong |= live & (qps["next_psn"] - qps["acked_psn"] > state.boards["n_slots"])
     for row in np.flatnonzero(wrong).tolist():
         yield (f"(7) queue pair {row}: acknowledged {qps['acked_psn'][row]}, next {qps['next_psn'][row]}, "
                f"posted {qps['posted_psn'][row]}")

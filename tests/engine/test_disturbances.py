@@ -88,7 +88,7 @@ def scene(seed: int) -> Scene:
         up_gbps=dice.choice([40, 100]), delay_ns=dice.choice([1, 500, 3000, 10_000]), parallel=dice.choice([1, 2]),
         payload=dice.choice([256, 1024]), cell=dice.choice([1, 254]), pool_kb=dice.choice([60, 150, 800]),
         pfc=dice.random() < 0.8, quanta=dice.choice([2000, 65_535]), kmin_kb=dice.choice([0, 1, 5]),
-        cc=dice.choice([0, 1, 1]), recovery=dice.choice([0, 1, 2]), window_kb=64, balance=dice.choice([0, 1, 2]),
+        cc=dice.choice([0, 1, 1]), recovery=dice.choice([0, 1, 2, 3]), window_kb=64, balance=dice.choice([0, 1, 2]),
         vxlan=dice.random() < 0.4, drain_mbps=dice.choice([0, 2000]), watchdog=dice.random() < 0.4,
         drop_every=dice.choice([0, 0, 50]), strict=dice.random() < 0.5, seed=dice.randrange(10**6),
         messages=tuple((dice.randrange(60), 1 + dice.randrange(59), dice.choice([300, 20_000, 90_000]),

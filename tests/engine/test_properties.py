@@ -41,6 +41,10 @@ CHATTER: Final = World(
 RESTART: Final = World(recovery=2, drop_every=7, hosts=2, leaves=1, payload=4096, kmin_kb=0,
                        messages=tuple((1, 1, 12_000, 0, LOSSLESS) for _ in range(6)))
 """Short messages of one queue pair, whose first packets get lost too."""
+SPRAYED: Final = World(recovery=3, balance=1, spines=2, parallel=2, hosts=3, host_gbps=25, up_gbps=10, drop_every=7,
+                       reorder_us=20, bitmap=64, ack_every=4, vxlan=True,
+                       messages=tuple((sender, 3 + sender % 2, 60_000, 100 * sender, LOSSLESS) for sender in range(9)))
+"""Packets placed out of order, lost ones, probes, and a window that grows."""
 MOMENTS: Final = st.lists(st.integers(1, 300 * US), max_size=4)
 
 
@@ -207,6 +211,7 @@ def test_the_log_of_pauses_agrees_with_the_counters(world: World) -> None:
 @example(world=INCAST)
 @example(world=LOSSY)
 @example(world=RESTART)
+@example(world=SPRAYED)
 def test_a_message_that_is_done_has_arrived_once_and_whole(world: World) -> None:
     playing = play(emulator(world))
     snapshot = playing.snapshot()
@@ -254,6 +259,7 @@ def test_nothing_stalls_in_silence(world: World) -> None:
 @example(world=INCAST)
 @example(world=LOSSY)
 @example(world=SLOW)
+@example(world=SPRAYED)
 @HALF
 def test_the_digest_is_the_same_for_one_two_and_four_threads(world: World) -> None:
     assert digest(world, threads=1) == digest(world, threads=2) == digest(world, threads=4)
@@ -263,6 +269,7 @@ def test_the_digest_is_the_same_for_one_two_and_four_threads(world: World) -> No
 @example(world=INCAST)
 @example(world=LOSSY)
 @example(world=SLOW)
+@example(world=SPRAYED)
 @HALF
 def test_windows_and_one_event_at_a_time_give_the_same_digest(world: World) -> None:
     assert digest(world) == digest(world, scheduler="sequential")
@@ -287,6 +294,7 @@ def test_the_same_world_twice_is_the_same_world(world: World) -> None:
 
 @given(world=worlds.worlds(), moment=st.integers(1, 300 * US))
 @example(world=SLOW, moment=40 * US)
+@example(world=SPRAYED, moment=100 * US)
 @HALF
 def test_a_restored_run_ends_as_if_it_had_never_stopped(
         tmp_path_factory: pytest.TempPathFactory, world: World, moment: int) -> None:
@@ -302,7 +310,8 @@ def test_a_restored_run_ends_as_if_it_had_never_stopped(
     World(recovery=1, window_kb=16, drop_every=5, messages=((2, 2, 20_000, 0, LOSSLESS),)),
     World(vxlan=True, drain_mbps=2000, watchdog=True, balance=2,
           messages=((0, 1, 60_000, 0, LOSSLESS), (2, 3, 9000, 0, 0))),
-], ids=["plain", "selective repeat under loss", "overlay, slow receiver, watchdog"])
+    SPRAYED,
+], ids=["plain", "selective repeat under loss", "overlay, slow receiver, watchdog", "sprayed, out of order"])
 def test_the_digest_is_the_same_without_the_compiler(world: World, repo_root: Path) -> None:
     text = ("import json, sys, worlds\nfrom laws import digest\n"
             "print(digest(worlds.from_json(json.loads(sys.argv[1]))))")
