@@ -21,7 +21,7 @@ import numpy as np
 
 from fabric.errors import RunDirError
 from fabric.report.evidence import Evidence
-from fabric.report.message_losses import dark_ports, losses_table, losses_text, lost_packets
+from fabric.report.message_losses import Lost, dark_ports, losses_table, losses_text, lost_packets
 from fabric.report.model import (
     Chart,
     Column,
@@ -54,7 +54,7 @@ def explain_message(evidence: Evidence, name: str) -> Document:
     start_ns: int = message["start_ns"]
     end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
     lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
-    harm = "; ".join(filter(None, [losses_text(evidence, lost), *(
+    harm = "; ".join(filter(None, [losses_text(evidence, lost), _overtaken(evidence, message, start_ns, end_ns, lost), *(
         dark_ports(evidence, message, end_ns) if message["state"] != "done" else ())]))
     waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
     parts = _account(evidence, message, start_ns, end_ns, harm if waited else "")
@@ -98,7 +98,27 @@ def _facts(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: i
         Fact("ideal_ns", "ideal", message["ideal_ns"], Unit.NS),
         Fact("slowdown", "slowdown", message["slowdown"], Unit.TIMES),
         Fact("retransmits", "packets sent again", message["retransmits"], Unit.COUNT),
+        Fact("declared_lost", "held for lost", _declared_lost(evidence, message["qp"], start_ns, end_ns), Unit.COUNT),
         Fact("timeouts", "timeouts", timeouts, Unit.COUNT), Fact("rate_cuts", "rate cuts", cuts, Unit.COUNT)))
+
+
+def _declared_lost(evidence: Evidence, qp: int, start_ns: int, end_ns: int) -> int:
+    """Packets that the sender held for lost (recovery out-of-order)."""
+    events = evidence.events(["loss_declared"])
+    inside = (events["time_ps"] >= start_ns * PS_PER_NS) & (events["time_ps"] <= end_ns * PS_PER_NS)
+    return int(events["b"][inside & (events["qp"] == qp)].sum())
+
+
+def _overtaken(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int, lost: list[Lost]) -> str:
+    """What reordering cost: packets sent again of which none was lost. '' where some were, or nothing was sent again."""
+    if lost or evidence.unrecorded("drop") or not message["retransmits"]:
+        return ""
+    again = f"{message['retransmits']:,} of its packets sent again although none was lost"
+    if _declared_lost(evidence, message["qp"], start_ns, end_ns):
+        return f"{again}: they came later than transport.reorder_window allows"
+    if _count(evidence, "nak_sent", message["qp"], start_ns, end_ns) and evidence.spreads:
+        return f"{again}: they overtook each other, which transport.recovery: out-of-order allows"
+    return ""
 
 
 def _count(evidence: Evidence, kind: str, qp: int, start_ns: int, end_ns: int) -> int:

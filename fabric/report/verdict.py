@@ -49,7 +49,7 @@ _HUNG: Final = {
 """What a switch that hangs loses for which reason: every data frame on arrival, the rest for want of routes."""
 _EXPECTED: Final = (DropReason.INJECTED,)
 LIVELOCK_PKTS: Final = 100
-"""Repeats from which a queue pair that sends mostly repeats, and is not done, is called a livelock."""
+"""Repeats from which a queue pair that sends mostly repeats until the end, and is not done, is called a livelock."""
 
 
 def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
@@ -78,10 +78,11 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
     stop = summary["stop"]
     if failed:
         yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
-    if stop["stalled_since_ns"] is not None:
+    stalled = stop["stalled_since_ns"] is not None
+    if stalled:
         since = format_time_ps(stop["stalled_since_ns"] * 1000)
         yield "problem", f"nothing was delivered after {since} although {_count(left, 'message')} waited"
-    if left and stop["reason"] != "no progress":
+    if left and not (stalled and stop["reason"] == "no progress"):
         yield "warning", f"{left:,} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
     if done == total:
         rate = format_rate_bps(float(metrics["goodput.total"] or 0))
@@ -171,14 +172,19 @@ def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
         yield "note", (f"{_count(placed, 'packet')} placed out of order, at most {_count(most, 'packet')} ahead; "
                        f"{lost:,} held for lost, {spurious:,} sent again although they arrived")
     late = int(now.hosts["out_of_sequence"].sum())
-    if late and again > dropped and bool((now.switches["load_balance"] == LoadBalance.SPRAY).any()):
-        yield "problem", (f"switches spray packets, and NICs took {_count(late, 'packet')} that came out of order for "
-                          f"losses: {again:,} sent again, {dropped:,} dropped; use transport.recovery: out-of-order")
+    spread = set(now.switches["load_balance"].tolist()) - {LoadBalance.ECMP}
+    if late and again > dropped and spread:
+        sprays = LoadBalance.SPRAY in spread
+        yield "problem" if sprays else "warning", (
+            f"switches {'spray packets' if sprays else 'move flowlets'}, and NICs took {_count(late, 'packet')} that "
+            f"came out of order for losses: {again:,} sent again, {dropped:,} dropped; use transport.recovery: "
+            f"out-of-order{'' if sprays else ', or a longer switches.flowlet_gap'}")
     pairs = now.qps[np.unique(now.messages["qp"][messages.states(now) == messages.OUTSTANDING])]
     sent, repeated = pairs["sent_pkts"], pairs["retransmitted_pkts"]
-    stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent)
+    sending = pairs["available_ps"] >= 0.9 * now.time_ps       # the others wait for a timer
+    stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent) & sending
     if stuck.any():
-        yield "problem", (f"livelock: {_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats, "
+        yield "problem", (f"livelock: {_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats to the end, "
                           f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}")
 
 

@@ -13,10 +13,12 @@ from fabric.errors import Problem
 from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
 from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
 from fabric.scenario.layers import all_given, given
+from fabric.scenario.models import default_tree
 from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import EcnCurve
 from fabric.topology.quantities import exact_time
+from fabric.units import parse_time_ps
 from fabric.workload.spec import ArpSpec, PoissonSpec
 
 _PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
@@ -98,17 +100,30 @@ def _transport(scenario: Scenario) -> _Found:
         yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
-    recovery = recovery_of(scenario)
-    if recovery in {"selective", OUT_OF_ORDER} and transport.nak_interval is not None:
-        yield "transport.nak_interval", f"has no effect with recovery: {recovery}", "remove it"
-    if recovery != OUT_OF_ORDER:
-        for field in ("reorder_window", "receive_bitmap"):
-            if getattr(transport, field) is not None:
-                yield f"transport.{field}", f"has no effect with recovery: {recovery}", (
-                    "use recovery: out-of-order, or remove it")
+    yield from _recovery(scenario)
     takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
     if scenario.run.reroute_delay is not None and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
+
+
+def _recovery(scenario: Scenario) -> _Found:
+    transport, recovery = scenario.transport, recovery_of(scenario)
+    chosen = f"recovery: {recovery}" + (", the default where a switch sprays"
+                                        if transport.recovery is None and recovery == OUT_OF_ORDER else "")
+    if recovery in {"selective", OUT_OF_ORDER} and transport.nak_interval is not None:
+        yield "transport.nak_interval", f"has no effect with {chosen}", "remove it"
+    if recovery != OUT_OF_ORDER:
+        for field in ("reorder_window", "receive_bitmap"):
+            if getattr(transport, field) is not None:
+                yield (f"transport.{field}", f"has no effect with {chosen}",
+                       "use recovery: out-of-order, or remove it")
+        return
+    window, timeout = transport.reorder_window, transport.retransmit_timeout
+    if timeout is None:
+        timeout = parse_time_ps(default_tree(scenario.model)["transport"]["retransmit_timeout"])
+    if window is not None and isinstance(timeout, int) and window >= timeout:
+        yield ("transport.reorder_window", f"{exact_time(window)} is no shorter than retransmit_timeout, "
+               f"{exact_time(timeout)}, which would find every loss first", "make it shorter")
 
 
 def _routing(scenario: Scenario) -> _Found:

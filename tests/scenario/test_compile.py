@@ -20,7 +20,7 @@ from fabric.scenario.load import build_scenario, load_scenario
 from fabric.scenario.models import MODELS, default_tree, ecn_curve
 from fabric.scenario.schema import Scenario, json_schema
 from fabric.scenario.switches import AsicName
-from fabric.state.codes import CongestionControl, LoadBalance, TraceBit, WatchdogRule
+from fabric.state.codes import CongestionControl, LoadBalance, Recovery, TraceBit, WatchdogRule
 from fabric.state.params import PgParams
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +133,32 @@ def test_the_last_matching_override_decides_field_by_field() -> None:
     assert params.switches[leaf2.id].load_balance is LoadBalance.SPRAY
     assert params.ports[leaf1.first_port].queues[3].ecn is None
     assert params.ports[leaf1.first_port + 1].queues[3].ecn == ecn_curve("sonic", 100 * G)
+
+
+def test_nics_place_packets_in_any_order_where_a_switch_sprays_and_nothing_else_is_said() -> None:
+    sprayed, plain = compiled(switches={"load_balancing": "spray"}), compiled()
+    some = compiled(switches={"overrides": [{"switch": "leaf1", "load_balancing": "spray"}]})
+    assert [it.params.transport.recovery for it in (sprayed, some, plain)] == [
+        Recovery.OUT_OF_ORDER, Recovery.OUT_OF_ORDER, Recovery.GO_BACK_N]
+    transport = sprayed.params.transport
+    assert (transport.reorder_window_ps, transport.receive_bitmap_pkts) == (100_000_000, 1024)
+    assert sprayed.params.frames.ack_bytes == plain.params.frames.ack_bytes + 8
+    relied_on = {it["path"]: it["value"] for it in sprayed.card["defaults"]}
+    assert relied_on["transport.recovery"] == "out-of-order"
+    assert {it["path"]: it["value"] for it in plain.card["defaults"]}["transport.recovery"] == "go-back-n"
+
+
+@pytest.mark.parametrize("recovery", ["go-back-n", "go-back-0", "selective"])
+def test_nics_that_need_order_beside_spraying_are_warned_of(recovery: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who wants to study it may; nobody meets it by accident."""
+    result = compiled(switches={"load_balancing": "spray"}, transport={"recovery": recovery, "window": "256KB"})
+    assert result.params.transport.recovery.name == recovery.upper().replace("-", "_")
+    assert [it.levelname for it in caplog.records] == ["WARNING"]
+    assert "takes every packet that was overtaken for a loss" in caplog.text
+    caplog.clear()
+    compiled(transport={"recovery": recovery, "window": "256KB"})
+    compiled(switches={"load_balancing": "spray"}, transport={"recovery": "out-of-order"})
+    assert not caplog.records
 
 
 def test_a_watchdog_takes_its_rule_from_the_chip() -> None:
