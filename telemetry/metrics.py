@@ -356,7 +356,7 @@ RNIC: Final = (
     _counter("rnic_out_of_order_packets", "packets", Rows.HOST, "hosts.out_of_order_pkts",
              "Packets placed while an earlier one was missing; recovery out-of-order only, and harmless there."),
     _gauge("rnic_out_of_order_peak_packets", "packets", Rows.HOST, "hosts.out_of_order_peak_pkts",
-           "Most packets that a receive bitmap spanned since the start, from the first missing one to the last placed."),
+           "Most packets that a receive bitmap spanned since the start, first missing one to last placed."),
     _counter("rnic_declared_lost_packets", "packets", Rows.HOST, "hosts.declared_lost_pkts",
              "Packets that this sender held for lost by its reordering window or timeout; recovery out-of-order only."),
     _counter("rnic_spurious_retransmissions", "", Rows.HOST, "hosts.spurious_pkts",

@@ -19,11 +19,11 @@ from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState, Recovery
+from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
-_HPCC, _SELECTIVE, _OUT_OF_ORDER = int(Law.HPCC), int(Recovery.SELECTIVE), int(Recovery.OUT_OF_ORDER)
+_HPCC = int(Law.HPCC)
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
@@ -150,7 +150,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
             if state.qps[u(qp)]["state"] != _FAILED:
                 state.qps[u(qp)]["state"] = _IDLE
             continue
-        if (config["recovery"] == _SELECTIVE or config["recovery"] == _OUT_OF_ORDER) and sender.is_blocked(state, qp):
+        if i64(config["recovery"]) & 1 and sender.is_blocked(state, qp):
             state.qps[u(qp)]["state"] = _BLOCKED    # it was enlisted for a hole that has been filled meanwhile
             continue
         packet = sender.make_packet(state, device, qp, now_ps)

@@ -39,8 +39,7 @@ _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
 _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
 _ACK_REQUEST, _DUPLICATE = int(PacketFlag.ACK_REQUEST), int(PacketFlag.DUPLICATE)
 _CE, _ECT0 = int(Ecn.CE), int(Ecn.ECT0)
-_SELECTIVE, _GO_BACK_0 = int(Recovery.SELECTIVE), int(Recovery.GO_BACK_0)
-_OUT_OF_ORDER = int(Recovery.OUT_OF_ORDER)
+_GO_BACK_0, _OUT_OF_ORDER = int(Recovery.GO_BACK_0), int(Recovery.OUT_OF_ORDER)
 _DCQCN, _HPCC_DCQCN = int(CongestionControl.DCQCN), int(CongestionControl.HPCC_DCQCN)
 _HPCC = int(Law.HPCC)
 _NOTIFY = int(Aux.NOTIFY)
@@ -225,11 +224,11 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
         state.rmessages[u(message)]["first_ps"] = now_ps
     if i64(frame["ecn"]) == _CE:
         _notification_point(state, device, packet, now_ps)
-    if config["recovery"] == _SELECTIVE:
-        _receive_selective(state, device, packet, now_ps)
-        return
-    if config["recovery"] == _OUT_OF_ORDER:
-        _receive_any_order(state, device, packet, now_ps)
+    if i64(config["recovery"]) & 1:
+        if config["recovery"] == _OUT_OF_ORDER:
+            _receive_any_order(state, device, packet, now_ps)
+        else:
+            _receive_selective(state, device, packet, now_ps)
         return
     expected = i64(row["expected_psn"])
     if psn > expected:

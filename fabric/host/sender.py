@@ -152,7 +152,7 @@ def _count_resend(state: State, device: int, qp: int) -> None:
         host["retransmitted_timeout_pkts"] += 1
     elif state.qps[u(qp)]["resend"] == _BY_PROBE:
         host["retransmitted_probe_pkts"] += 1
-    elif state.config[0]["recovery"] == _SELECTIVE or state.config[0]["recovery"] == _OUT_OF_ORDER:
+    elif i64(state.config[0]["recovery"]) & 1:
         host["retransmitted_sr_pkts"] += 1
     else:
         host["retransmitted_gbn_pkts"] += 1
@@ -162,7 +162,7 @@ def _count_resend(state: State, device: int, qp: int) -> None:
 def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     """Build the next packet of a queue pair that has work."""
     row, config = state.qps[u(qp)], state.config[0]
-    if is_recovering(state, qp):
+    if i64(config["recovery"]) & 1 and is_recovering(state, qp):
         psn = _next_hole(state, qp)
         message = _message_of(state, qp, psn)
     else:

@@ -54,7 +54,8 @@ def explain_message(evidence: Evidence, name: str) -> Document:
     start_ns: int = message["start_ns"]
     end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
     lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
-    harm = "; ".join(filter(None, [losses_text(evidence, lost), _overtaken(evidence, message, start_ns, end_ns, lost), *(
+    harm = "; ".join(filter(None, [
+        losses_text(evidence, lost), _overtaken(evidence, message, start_ns, end_ns, lost), *(
         dark_ports(evidence, message, end_ns) if message["state"] != "done" else ())]))
     waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
     parts = _account(evidence, message, start_ns, end_ns, harm if waited else "")
@@ -110,7 +111,7 @@ def _declared_lost(evidence: Evidence, qp: int, start_ns: int, end_ns: int) -> i
 
 
 def _overtaken(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int, lost: list[Lost]) -> str:
-    """What reordering cost: packets sent again of which none was lost. '' where some were, or nothing was sent again."""
+    """What reordering cost: packets sent again of which none was lost. '' where one was, or none was sent again."""
     if lost or evidence.unrecorded("drop") or not message["retransmits"]:
         return ""
     again = f"{message['retransmits']:,} of its packets sent again although none was lost"

@@ -306,8 +306,8 @@ class Session:
 
     def _standstill(self, now_ps: int) -> int | None:
         """Moment of the last progress, if messages under way have made none for STANDSTILL of the run."""
-        since_ps = self._at.progress_ps
-        return since_ps if now_ps - since_ps >= max(STANDSTILL * self._plan.duration_ps, self._plan.sampling_ps) else None
+        since_ps, plan = self._at.progress_ps, self._plan
+        return since_ps if now_ps - since_ps >= max(STANDSTILL * plan.duration_ps, plan.sampling_ps) else None
 
     def _stalled(self) -> Ending:
         return Ending("no progress", self._at.progress_ps, self._cycle())

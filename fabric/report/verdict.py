@@ -184,8 +184,9 @@ def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
     sending = pairs["available_ps"] >= 0.9 * now.time_ps       # the others wait for a timer
     stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent) & sending
     if stuck.any():
+        share = f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}"
         yield "problem", (f"livelock: {_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats to the end, "
-                          f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}")
+                          f"{share}")
 
 
 def _arp(metrics: Metrics) -> Iterator[Sentence]:

@@ -80,8 +80,8 @@ _ASIC_DEFAULTS: Final = (
     Default("transport.recovery", "go-back-n", "IB specification vol. 1, section 9.7.5: NAK sequence error; "
                                                  "out-of-order where a switch sprays (decisions/0028)"),
     Default("transport.reorder_window", "100us",
-            "assumed: paths of one fabric differ by less, 1.25 MB of queue at 100G; retransmission timers of this size: "
-            "IRN RTO_low (SIGCOMM 2018, section 4.1), uet-htsim DEFAULT_UEC_RTO_MIN"),
+            "assumed: paths of one fabric differ by less, 1.25 MB of queue at 100G; timers of this size: IRN's RTO_low "
+            "(SIGCOMM 2018, section 4.1), uet-htsim's DEFAULT_UEC_RTO_MIN"),
     Default("transport.receive_bitmap", 1024, "assumed: 4 MiB of 4096 B packets, 80 us at 400G"),
     Default("transport.window", "off", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space"),
     Default("transport.variable_window", False, "a feature of the HPCC simulator"),

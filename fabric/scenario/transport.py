@@ -61,7 +61,8 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
         retransmit_timeout_ps=0 if spec.retransmit_timeout == "off" else whole_number(spec.retransmit_timeout),
         retry_limit=needed(spec.retries), nak_interval_ps=needed(spec.nak_interval),
         ack_dscp=-1 if spec.ack_dscp == "data" else whole_number(spec.ack_dscp), cnp_dscp=needed(spec.cnp_dscp),
-        ack_strict=False, reorder_window_ps=needed(spec.reorder_window), receive_bitmap_pkts=needed(spec.receive_bitmap))
+        ack_strict=False, reorder_window_ps=needed(spec.reorder_window),
+        receive_bitmap_pkts=needed(spec.receive_bitmap))
 
 
 def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = None) -> DcqcnParams:

@@ -320,7 +320,7 @@ class CongestionControl(IntEnum):
 
 
 class Recovery(IntEnum):
-    """What a loss does to a queue pair."""
+    """What a loss does to a queue pair. Odd: only what is missing is sent again."""
 
     GO_BACK_N = 0
     SELECTIVE = 1

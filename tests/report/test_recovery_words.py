@@ -55,7 +55,7 @@ def test_reordering_that_is_taken_for_loss_is_a_problem_with_its_remedy(tmp_path
     assert f"{metrics['transport.retransmits']:,} sent again, 0 dropped; use transport.recovery: out-of-order" in said
     worst = max(run.messages().to_pylist(), key=lambda it: it["retransmits"])
     told = explain_message(Evidence(run), worst["id"]).verdict
-    assert f"{worst['retransmits']:,} of its packets sent again although none was lost: they overtook each other" in told
+    assert f"{worst['retransmits']:,} of its packets sent again although none was lost: they overtook" in told
 
 
 def test_a_window_that_was_too_small_is_named_by_the_message_that_paid(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_window_that_was_too_small_is_named_by_the_message_that_paid(tmp_path:
 
 @pytest.mark.parametrize(("recovery", "livelock"), [("go-back-0", True), ("go-back-n", False)])
 def test_a_livelock_is_told_from_waiting_for_a_timer(tmp_path: Path, recovery: str, livelock: bool) -> None:
-    """Guo et al., SIGCOMM 2016, section 4.1: one packet in a hundred lost, and messages of 500. Go-back-N stops where the
-    packet sent again is lost, too: there is one NAK for a gap, and then the timeout, after the end.
+    """Guo et al., SIGCOMM 2016, section 4.1: one packet in a hundred lost, and messages of 500. Go-back-N stops where
+    the packet sent again is lost, too: there is one NAK for a gap, and then the timeout, after the end.
     """
     run = played(tmp_path, switches={}, transport={"recovery": recovery, "mtu": "1024B"},
                  workload=[{"kind": "permutation", "size": "500KB", "shift": 8}],
