@@ -185,8 +185,8 @@ def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
     stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent) & sending
     if stuck.any():
         share = f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}"
-        yield "problem", (f"livelock: {_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats to the end, "
-                          f"{share}")
+        who = _count(int(stuck.sum()), "queue pair")
+        yield "problem", f"livelock: {who} not done sent mostly repeats to the end, {share}"
 
 
 def _arp(metrics: Metrics) -> Iterator[Sentence]:

@@ -122,8 +122,8 @@ def _recovery(scenario: Scenario) -> _Found:
     if timeout is None:
         timeout = parse_time_ps(default_tree(scenario.model)["transport"]["retransmit_timeout"])
     if window is not None and isinstance(timeout, int) and window >= timeout:
-        text = f"{exact_time(window)} is no shorter than retransmit_timeout, {exact_time(timeout)}, which would find every"
-        yield "transport.reorder_window", f"{text} loss first", "make it shorter"
+        text = f"{exact_time(window)} is no shorter than retransmit_timeout, {exact_time(timeout)}"
+        yield "transport.reorder_window", f"{text}, which would find every loss first", "make it shorter"
 
 
 def _routing(scenario: Scenario) -> _Found:
