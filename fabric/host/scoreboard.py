@@ -8,11 +8,12 @@ Rules (recovery out-of-order; why these: docs/decisions/0028)
    first copy, and is left out.
 3. A packet sent before the newest is lost once it has been out for RACK.rtt + the reordering window (step 5). What is
    lost is sent again before anything new.
-4. The reordering window is transport.reorder_window times a multiplier. Each round trip in which a packet turns out to
-   have been sent again for nothing doubles it (step 4, with the duplicate named by the ACK as DSACK names it); after 16
-   recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit, adds 1, and stops at SRTT;
-   paths of a fabric differ by the queues on them and by PFC, by far more than a round trip of the idle fabric, which 1
-   at a time would not reach. The bound here is retransmit_timeout.
+4. The reordering window is the largest of transport.reorder_window, SRTT, and twice what the longest recent round trip
+   exceeds RACK.rtt by (a peak that decays by 1/1024 a packet), times a multiplier. Each round trip in which a packet
+   turns out to have been sent again for nothing doubles the multiplier (step 4, with the duplicate named by the ACK as
+   DSACK names it); after 16 recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit,
+   adds 1, and stops at SRTT; paths of a fabric differ by the queues on them and by PFC, by more than a round trip of the
+   idle fabric, and RACK.rtt is that of whichever path the newest took. The bound here is retransmit_timeout.
 5. Where no ACK has come for 2 SRTT + the reordering window and nothing later can tell of a loss, the last packet that
    has not arrived is sent again, so that its ACK does (tail loss probe, section 7). Until a round trip is known the
    window stands for it (section 7.2: 1 s). Deviation: the RFC sends one probe, never in recovery, and leaves the rest
@@ -40,7 +41,7 @@ _TIMEOUT_SOURCE = int(Aux.TIMEOUT)
 _TRACE, _LOSS_DECLARED = int(TraceBit.TRANSPORT), int(EventKind.LOSS_DECLARED)
 _PERSIST = 16
 """Recoveries for which a grown reordering window stays (RFC 8985 section 6.2, step 4)."""
-_MOST = 128
+_MOST = 16
 _MOST_PROBES = 20
 """Doublings of the time between two probes."""
 u = np.uint32
@@ -55,8 +56,9 @@ def _slot(state: State, qp: int, psn: int) -> int:
 @kernel
 def reordering_window_ps(state: State, qp: int) -> int:
     """How much longer than the newest packet another may take (rule 4)."""
-    config = state.config[0]
-    window_ps = i64(config["reorder_window_ps"]) * i64(state.boards[u(qp)]["window_mult"])
+    config, board = state.config[0], state.boards[u(qp)]
+    apart_ps = i64(board["peak_rtt_ps"]) - i64(board["rtt_ps"])
+    window_ps = max(i64(config["reorder_window_ps"]), i64(board["srtt_ps"]), 2 * apart_ps) * i64(board["window_mult"])
     return min(window_ps, i64(config["timeout_ps"])) if config["timeout_ps"] > 0 else window_ps
 
 
@@ -142,6 +144,8 @@ def _arrive(state: State, qp: int, psn: int, now_ps: int) -> int:
             return 1
     else:
         board["min_rtt_ps"] = min(i64(board["min_rtt_ps"]), round_trip_ps)
+        peak_ps = i64(board["peak_rtt_ps"])
+        board["peak_rtt_ps"] = max(peak_ps - (peak_ps >> 10), round_trip_ps)
         smooth_ps = i64(board["srtt_ps"])
         # RFC 6298 section 2.3: alpha = 1/8.
         board["srtt_ps"] = round_trip_ps if smooth_ps == 0 else smooth_ps + (round_trip_ps - smooth_ps) // 8

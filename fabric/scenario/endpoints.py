@@ -112,8 +112,8 @@ class TransportSpec(Strict):
     recovery: Recovery | None = Field(None, description="What a loss does. out-of-order places packets in any order; "
                                                         "it is the default where a switch sprays.")
     reorder_window: TimePs | None = Field(
-        None, gt=0, description="recovery: out-of-order: how much later than a packet sent after it a packet may come "
-                                "before it counts as lost; grows by itself where that was too early.")
+        None, gt=0, description="recovery: out-of-order: how much later than a packet sent after it a packet may come, "
+                                "at least, before it counts as lost; more where paths are seen to differ by more.")
     receive_bitmap: int | None = Field(
         None, ge=16, le=65536, description="recovery: out-of-order: packets that a receiver tracks beyond the first "
                                            "missing one, and so the most in flight per queue pair.")

@@ -212,7 +212,7 @@ class TransportParams:
     ack_strict_at_host: bool = False
     """ACKs leave the host by its strict control queue, never paused."""
     reorder_window_ps: int = 0
-    """Out-of-order: how much later than its successors a packet may arrive before it counts as lost."""
+    """Out-of-order: how much later than its successors a packet may arrive, at least, before it counts as lost."""
     receive_bitmap_pkts: int = 0
     """Out-of-order: packets that the receiver tracks beyond the first missing one, and the sender may have out."""
 

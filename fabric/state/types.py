@@ -77,7 +77,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("inbox_rows", I8),          # rows of State.inbox for each turn and player
     ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
-    ("reorder_window_ps", I8),   # out-of-order: RFC 8985 reo_wnd before it has grown
+    ("reorder_window_ps", I8),   # out-of-order: least reordering window
 )
 
 DEVICE = _table(  # (n_nodes,)  one cache line; its neighbour stays empty
@@ -264,6 +264,7 @@ BOARD = _table(  # (n_qps,) or (1,)  recovery out-of-order, sending side; names 
     ("newest_sent_ps", I8), ("newest_psn", I8),  # RACK.xmit_ts, RACK.end_seq: of what arrived, that sent last
     ("end_psn", I8),             # end of what has arrived
     ("rtt_ps", I8), ("min_rtt_ps", I8), ("srtt_ps", I8),     # RACK.rtt, RACK.min_RTT, SRTT; 0 and INFINITY_PS: unknown
+    ("peak_rtt_ps", I8),         # the longest recent round trip: a decaying peak
     ("recovery_end_psn", I8),    # next_psn when the present recovery began; 0: none
     ("round_psn", I8),           # RACK.dsack_round
     ("probe_psn", I8),           # TLP.end_seq of the last probe; -1: none
