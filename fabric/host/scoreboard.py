@@ -12,8 +12,8 @@ Rules (recovery out-of-order; why these: docs/decisions/0028)
    exceeds RACK.rtt by (a peak that decays by 1/1024 a packet), times a multiplier. Each round trip in which a packet
    turns out to have been sent again for nothing doubles the multiplier (step 4, with the duplicate named by the ACK as
    DSACK names it); after 16 recoveries without such it is 1 again. Deviation: RFC 8985 takes min_RTT / 4 for the unit,
-   adds 1, and stops at SRTT; paths of a fabric differ by the queues on them and by PFC, by more than a round trip of the
-   idle fabric, and RACK.rtt is that of whichever path the newest took. The bound here is retransmit_timeout.
+   adds 1, and stops at SRTT; paths of a fabric differ by the queues on them and by PFC, by more than a round trip of
+   the idle fabric, and RACK.rtt is that of whichever path the newest took. The bound here is retransmit_timeout.
 5. Where no ACK has come for 2 SRTT + the reordering window and nothing later can tell of a loss, the last packet that
    has not arrived is sent again, so that its ACK does (tail loss probe, section 7). Until a round trip is known the
    window stands for it (section 7.2: 1 s). Deviation: the RFC sends one probe, never in recovery, and leaves the rest
