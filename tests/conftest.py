@@ -38,8 +38,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the tests that read vendors' files where those files are absent.
 
     The licence lets nobody copy the files into this repository, so their absence is normal: neither a skip nor a
-    failure. What these tests check is restated with configurations of this project's own in tests/validate/test_stock_like.py
-    and as single rows in tests/configs/test_headroom.py.
+    failure. tests/validate/test_stock_like.py restates what they check with configurations written for this project,
+    and tests/configs/test_headroom.py holds single rows of the tables.
     """
     if VENDOR_FILES.is_dir():
         return

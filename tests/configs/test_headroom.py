@@ -58,8 +58,8 @@ SHIPPED_ROWS = [  # hwsku, speed in Mb/s, cable in m, then size, xon and xoff in
 
 
 @pytest.mark.parametrize(("hwsku", "speed", "cable", "size", "xon", "xoff"), SHIPPED_ROWS)
-def test_the_formula_gives_the_shipped_numbers_of_every_platform(hwsku: str, speed: int, cable: int, size: int, xon: int,
-                                                                 xoff: int) -> None:
+def test_the_formula_gives_shipped_numbers_of_every_platform(hwsku: str, speed: int, cable: int, size: int, xon: int,
+                                                             xoff: int) -> None:
     row = PLATFORMS[hwsku].row(speed, cable)
     assert (row.size_bytes, row.xon_bytes, row.xoff_bytes) == (size, xon, xoff)
 

@@ -86,7 +86,7 @@ def test_the_threshold_of_the_platforms_table_is_used(exponent: str, one: float,
 
 
 @pytest.mark.parametrize(("pool", "late"), [("14400009", False), ("14400000", True)])
-def test_marking_must_end_below_the_pause_threshold(pool: str, late: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_marking_must_end_below_the_pause_threshold(pool: str, late: bool, tmp_path: Path) -> None:
     """Kmax is 1.6 MB; one full group pauses at T(1) = pool / 9, since alpha is 1/8."""
     network = network_of(stock("-3", size=pool), tmp_path, "-3")
     assert ("E2" in {it.check.id for it in validate(network).findings}) == late
