@@ -1,4 +1,4 @@
-"""``fabric scenario``: check files, print one with everything filled in, the JSON Schema, the reference."""
+"""``fabric scenario``: list and check files, print one with everything filled in, the JSON Schema, the reference."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fabric import shipped
 from fabric.errors import InputErrors
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.docs import scenario_markdown
@@ -16,8 +17,10 @@ from fabric.topology.quantities import exact_time
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the four jobs and their options."""
+    """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    listing = jobs.add_parser("list", help="the scenarios that come with the package")
+    listing.add_argument("--json", action="store_true", help="print an object")
     check = jobs.add_parser("check", help="read, validate and compile scenarios without running them")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="scenario files")
     show = jobs.add_parser("show", help="print what a scenario means: written values, defaults with sources, computed "
@@ -37,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0, or 2 with every problem of every file."""
-    if args.job == "schema":
+    if args.job == "list":
+        _list(as_json=args.json)
+    elif args.job == "schema":
         print(json.dumps(json_schema(), indent=2))
     elif args.job == "docs":
         args.out.write_text(scenario_markdown(), encoding="utf-8")
@@ -48,6 +53,21 @@ def run(args: argparse.Namespace) -> int:
     else:
         _check(args)
     return 0
+
+
+def _list(*, as_json: bool) -> None:
+    found = [(file.stem, load_scenario(file).description) for file in shipped.scenarios()]
+    if as_json:
+        print(json.dumps({"scenarios": [{"name": name, "description": text} for name, text in found]}, indent=2))
+        return
+    from rich.console import Console  # noqa: PLC0415  for people only
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table("Name", "What it shows", box=None, pad_edge=False)
+    for row in found:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+    print("\nRun one: fabric run NAME     Copy one to change it: fabric init NAME")
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.load import apply_overrides
 from fabric.scenario.yaml_input import read_yaml
@@ -85,6 +86,7 @@ def _load(file: Path | None, kind: str | None, sets: Sequence[str]) -> Fabric:
     raw: dict[str, Any] = {"topology": {"kind": kind}}
     where, base_dir = "--set", Path()
     if file is not None:
+        file = shipped.scenario(file)
         where, base_dir = str(file), file.parent
         raw = _raw(file)
     full = [item if item.startswith("topology.") else f"topology.{item}" for item in sets]

@@ -11,6 +11,8 @@ from html import escape
 from importlib.resources import files as resources
 from typing import Final
 
+from markdown_it import MarkdownIt
+
 from fabric.report.drawing import map_svg
 from fabric.report.model import (
     Block,
@@ -20,6 +22,7 @@ from fabric.report.model import (
     Fact,
     Facts,
     Map,
+    Markdown,
     Prose,
     Section,
     Status,
@@ -74,6 +77,8 @@ def _block(block: Block) -> str:
     match block:
         case Prose(text, status):
             return f'<p class="{status.value}">{escape(text)}</p>'
+        case Markdown(text):
+            return _markdown(text)
         case Facts(facts):
             return f'<dl class="facts">{"".join(_fact(fact) for fact in facts)}</dl>'
         case Table():
@@ -85,6 +90,18 @@ def _block(block: Block) -> str:
             return _chart(block)
         case Map():
             return _map(block)
+
+
+def _markdown(text: str) -> str:
+    """A page of text below the section's own heading; HTML in it is shown as text, and links without a page are words."""
+    parser = MarkdownIt("commonmark", {"html": False})
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1:]) + 2, 6)}"
+        children = token.children or []
+        token.children = [child for child in children if child.type not in {"link_open", "link_close"}] or token.children
+    return f'<div class="prose">{parser.renderer.render(tokens, parser.options, {})}</div>'
 
 
 def _note(note: str) -> str:

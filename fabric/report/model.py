@@ -67,6 +67,13 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
+class Markdown:
+    """A page written for people, such as a runbook: CommonMark, without HTML in it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table."""
 
@@ -195,7 +202,7 @@ class Map:
     note: str = ""
 
 
-Block = Facts | Prose | Table | Tree | Chart | Map
+Block = Facts | Prose | Markdown | Table | Tree | Chart | Map
 
 
 @dataclass(frozen=True, slots=True)

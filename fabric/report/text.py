@@ -9,11 +9,12 @@ from typing import Final, TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.markdown import Markdown as RichMarkdown
 from rich.markup import escape
 from rich.table import Table as RichTable
 from rich.tree import Tree as RichTree
 
-from fabric.report.model import Block, Branch, Document, Facts, Prose, Status, Table, Tree, Unit, show
+from fabric.report.model import Block, Branch, Document, Facts, Markdown, Prose, Status, Table, Tree, Unit, show
 
 STYLES: Final = {Status.GOOD: "green", Status.WARNING: "yellow", Status.BAD: "bold red", Status.NEUTRAL: ""}
 PIPE_WIDTH: Final = 160
@@ -56,6 +57,8 @@ def _render(block: Block, max_rows: int) -> list[RenderableType]:
         case Facts(facts):
             return ["  ".join(f"[dim]{escape(fact.title)}[/] {_styled(show(fact.value, fact.unit), fact.status)}"
                               for fact in facts)]
+        case Markdown(text):
+            return [RichMarkdown(text)]
         case Table():
             return _table(block, max_rows)
         case Tree():
