@@ -12,7 +12,7 @@ _ORDER = (Status.BAD, Status.WARNING, Status.GOOD, Status.NEUTRAL)
 
 
 def explain_run(evidence: Evidence) -> Document:
-    """What held and what was lost: pauses, drops, and the slowest message. Raises: nothing on a run without messages."""
+    """What held and what was lost: pauses, drops, and the slowest message, where there are messages."""
     folder = evidence.run.path
     answers = [("pfc", f"fabric explain pfc {folder}", explain_pfc(evidence)),
                ("drops", f"fabric explain drops {folder}", explain_drops(evidence))]
