@@ -20,7 +20,7 @@ def folder(kind: str) -> Path:
 
 
 def scenarios() -> list[Path]:
-    """Every scenario that comes with the package, sorted; those that serve alerts or fidelity rows only are left out."""
+    """Every scenario that comes with the package, sorted; without those of alerts and of fidelity rows."""
     return sorted(folder("scenarios").glob("*.yml"))
 
 

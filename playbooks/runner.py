@@ -172,6 +172,8 @@ def _document(result: Result, evidence: Evidence, folder: Path) -> Document:
     steps = Section("playbook", "Playbook", (steps_table(result),))
     document = compose(evidence, result.playbook.title, (steps,))
     runbook = folder / RUNBOOK
-    last = (Section("runbook", "Runbook", (Markdown(runbook.read_text(encoding="utf-8")),)),) if runbook.is_file() else ()
+    last = []
+    if runbook.is_file():
+        last.append(Section("runbook", "Runbook", (Markdown(runbook.read_text(encoding="utf-8")),)))
     return replace(document, status=Status.GOOD if result.met else Status.BAD, verdict=result.verdict,
                    sections=(*document.sections, *last))

@@ -174,7 +174,7 @@ def _spelt_out(words: Sequence[str]) -> list[str]:
     rest = [*words[: bare[0]], *words[bare[0] + 1:]]
     if first == "help":
         return [*rest, "--help"]
-    if first == "explain" and len(bare) == 2 and words[bare[1]] not in EXPLAIN_QUESTIONS:  # noqa: PLR2004  the two
+    if first == "explain" and len(bare) == 2 and words[bare[1]] not in EXPLAIN_QUESTIONS:
         return [*words[: bare[1]], EXPLAIN_QUESTIONS[0], *words[bare[1]:]]
     return list(words)
 

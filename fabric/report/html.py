@@ -93,7 +93,7 @@ def _block(block: Block) -> str:
 
 
 def _markdown(text: str) -> str:
-    """CommonMark below the section's own heading. HTML in it is shown as text; links lead nowhere here and are words."""
+    """CommonMark below the section's own heading. HTML in it is shown as text; links, which lead nowhere, as words."""
     parser = MarkdownIt("commonmark", {"html": False})
     tokens = parser.parse(text)
     for token in tokens:

@@ -88,7 +88,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
         siblings += [entry.name for entry in shipped.scenarios()]
         raise _stop(file, f"cannot be read: {error.strerror}",
                     "name one file" if file.is_dir() else nearest(file.name, siblings, "scenarios")
-                    or "give the path of a scenario file; `fabric scenario list` names those that come with the package") from error
+                    or "give the path of a scenario file, or a name of `fabric scenario list`") from error
     return parse_yaml(text, file)
 
 

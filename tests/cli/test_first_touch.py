@@ -22,7 +22,9 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["incast", "incast.yml", "scenarios/incast.yml", "alerts/storm", "scenarios/alerts/storm.yml"])
+@pytest.mark.parametrize(
+    "name", ["incast", "incast.yml", "scenarios/incast.yml", "alerts/storm", "scenarios/alerts/storm.yml"]
+)
 def test_a_shipped_scenario_is_found_from_any_folder(name: str, empty: Path) -> None:
     found = load_scenario(name)
     assert found.file.is_file()
