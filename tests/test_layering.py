@@ -24,7 +24,8 @@ LADDER: Final = (                                     # lowest first; names on o
     ("fabric.validate", "fabric.report", "fabric.lab"),
     ("telemetry",),
     ("playbooks",),
-    ("fabric.cli", "fabric.__main__"),
+    ("fabric.cli",),
+    ("fabric.__main__",),
 )
 ROW: Final = {part: row for row, parts in enumerate(LADDER) for part in parts}
 SANS_IO: Final = ("fabric.wire", "fabric.routing", "fabric.overlay")
