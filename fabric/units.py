@@ -70,6 +70,11 @@ def parse_length_mm(text: object) -> int:
     return _parse(text, _LENGTH_MM, "length", "30m")
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """1, 'fault' -> '1 fault'; 2000, 'switch', 'switches' -> '2,000 switches'."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def _format(value: float, steps: list[tuple[int, str]], digits: int) -> str:
     for factor, unit in steps:
         if abs(value) >= factor:

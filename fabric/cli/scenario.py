@@ -7,13 +7,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from fabric import shipped
 from fabric.errors import InputErrors
-from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.compile import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
+from fabric.scenario.resolved import resolved
 from fabric.scenario.schema import json_schema
 from fabric.topology.quantities import exact_time
+from fabric.units import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         job.add_argument("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
                          help="override one value, such as transport.cc=none; may be repeated")
         job.add_argument("--json", action="store_true", help="print an object")
+    show.add_argument("--resolved", action="store_true",
+                      help="print the scenario itself with every default written out, as YAML (with --json as JSON); "
+                           "it can be run, and gives the same run")
     schema = jobs.add_parser("schema", help="print the JSON Schema of scenario files, for editors")
     schema.add_argument("--json", action="store_true", help="the schema is JSON either way")
     docs = jobs.add_parser("docs", help="write the scenario reference, made from the schema")
@@ -48,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
         args.out.write_text(scenario_markdown(), encoding="utf-8")
         print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
     elif args.job == "show":
-        card = compile_scenario(load_scenario(args.files[0], args.sets)).card
-        print(json.dumps(card, indent=2) if args.json else _card_text(card))
+        _show(args)
     else:
         _check(args)
     return 0
@@ -70,6 +76,17 @@ def _list(*, as_json: bool) -> None:
     print("\nRun one: fabric run NAME     Copy one to change it: fabric init NAME")
 
 
+def _show(args: argparse.Namespace) -> None:
+    scenario = load_scenario(args.files[0], args.sets)
+    if args.resolved:
+        whole = resolved(scenario, place(scenario).fabric)
+        print(json.dumps(whole, indent=2) if args.json
+              else yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120), end="\n" if args.json else "")
+        return
+    card = compile_scenario(scenario).card
+    print(json.dumps(card, indent=2) if args.json else _card_text(card))
+
+
 def _check(args: argparse.Namespace) -> None:
     found = []
     problems = []
@@ -84,9 +101,10 @@ def _check(args: argparse.Namespace) -> None:
         print(json.dumps({"scenarios": found}, indent=2))
     else:
         for item in found:
-            print(f"{item['file']}: ok, {item['hosts']} hosts, {item['switches']} switches, {item['messages']} "
-                  f"messages of "
-                  f"{item['bytes']:,} B, {item['faults']} faults, at most {item['duration']}")
+            parts = [count(item["hosts"], "host"), count(item["switches"], "switch", "switches"),
+                     f"{count(item['messages'], 'message')} of {item['bytes']:,} B", count(item["faults"], "fault"),
+                     f"at most {item['duration']}"]
+            print(f"{item['file']}: ok, {', '.join(parts)}")
 
 
 def _summary(file: Path, compiled: CompiledScenario) -> dict[str, Any]:
