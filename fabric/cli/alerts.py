@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fabric import shipped
+from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
@@ -39,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                          help="what detectors without thresholds notice in the same run (docs/anomaly.md)")
     listing = actions.add_parser("list", help="the alerts and what they mean")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
-    ruling.add_argument("--out", metavar="DIR", type=Path,
-                        help=f"write {RULES_FILE}, {ALERTMANAGER_FILE} runbooks there; else rules are printed")
+    add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and the runbooks there; without it the rules are printed")
     ruling.add_argument("--runbooks", metavar="URL", help="where the runbooks are served (default: by a Prometheus on "
                                                           "this machine with --web.user-assets=DIR/runbooks)")
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     bank = actions.add_parser("bank", help="play the bank of labelled scenarios; precision and recall of every alert")
     bank.add_argument("--bank", metavar="FILE", type=Path, default=DEFAULT_BANK, dest="file",
                       help="the bank (default: the one that comes with the package)")
-    bank.add_argument("--write", metavar="FILE", type=Path, help="write the page about alerts (docs/alerts.md)")
+    add_out(bank, "FILE", "write the page about alerts (docs/alerts.md)", "--write", dest="write")
     for action in (showing, listing, ruling, bank):
         action.add_argument("--json", action="store_true", help="print one JSON value")
 

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from fabric.cli.output import add_out
 from fabric.errors import FabricError, InputErrors, Problem
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -34,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order", choices=("insertion", "source"),
                         help="recorded cases without coins in this order of equal moments only; default both")
     parser.add_argument("--list", action="store_true", help="print the rows and run none")
-    parser.add_argument("--write", metavar="FILE", type=Path,
-                        help="write the page, such as docs/fidelity.md, with its figures beside it in images/")
+    add_out(parser, "FILE", "write the page, such as docs/fidelity.md, with its figures beside it in images/",
+            "--write", dest="write")
     parser.add_argument("--json", action="store_true",
                         help="print an object; with --case it holds every flow's completion time")
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.report import files
 from fabric.units import parse_time_ps
@@ -31,9 +32,7 @@ COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="scenario file (YAML)")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="run directory; default runs/NAME, numbered where that is taken"
-    )
+    add_out(parser, "DIR", "run directory; default runs/NAME, numbered where that is taken")
     parser.add_argument("--seed", metavar="N", type=int, help="instead of the scenario's run.seed")
     parser.add_argument(
         "--until", metavar="TIME", help="end at this simulated time, such as 5ms, instead of run.duration"

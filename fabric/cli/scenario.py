@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from fabric import shipped
+from fabric.cli.output import add_out, write_out
 from fabric.errors import InputErrors
 from fabric.scenario.compile import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
@@ -40,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     schema = jobs.add_parser("schema", help="print the JSON Schema of scenario files, for editors")
     schema.add_argument("--json", action="store_true", help="the schema is JSON either way")
     docs = jobs.add_parser("docs", help="write the scenario reference, made from the schema")
-    docs.add_argument("--out", type=Path, default=Path("docs/scenario.md"), metavar="FILE",
-                      help="default docs/scenario.md")
+    add_out(docs, "FILE", "default docs/scenario.md; '-' for standard output", default=Path("docs/scenario.md"))
     docs.add_argument("--json", action="store_true", help="print an object naming the file")
 
 
@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.job == "schema":
         print(json.dumps(json_schema(), indent=2))
     elif args.job == "docs":
-        args.out.write_text(scenario_markdown(), encoding="utf-8")
-        print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
+        if write_out(args.out, scenario_markdown()):
+            print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
     elif args.job == "show":
         _show(args)
     else:

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fabric import shipped
+from fabric.cli.output import STDOUT, add_out, write_out
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.load import apply_overrides
 from fabric.scenario.yaml_input import read_yaml
@@ -56,7 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                        help="warn above this ratio (default 1: non-blocking)")
     check.add_argument("--strict", action="store_true", help="notes count as findings too")
     export.add_argument("--format", required=True, choices=tuple(WRITERS), help="what to write")
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to; standard output if absent")
+    add_out(export, "FILE", "where to; standard output if absent")
 
 
 def run(args: Namespace) -> int:
@@ -145,15 +146,10 @@ def _count(number: int, noun: str) -> str:
 
 def _export(args: Namespace, fabric: Fabric) -> int:
     text = WRITERS[args.format](fabric)
-    if args.output is None:
-        if args.json:
-            print(json.dumps({"format": args.format, "content": text}))
-        else:
-            sys.stdout.write(text)
-        return 0
-    args.output.write_text(text, encoding="utf-8")
-    if args.json:
-        print(json.dumps({"format": args.format, "file": str(args.output), "bytes": len(text.encode())}))
+    if args.json and args.out in {None, STDOUT}:
+        print(json.dumps({"format": args.format, "content": text}))
+    elif write_out(args.out, text) and args.json:
+        print(json.dumps({"format": args.format, "file": str(args.out), "bytes": len(text.encode())}))
     return 0
 
 
