@@ -32,7 +32,7 @@ def _complete_paths(parser: argparse.ArgumentParser) -> None:
             for inner in action.choices.values():
                 _complete_paths(inner)
         elif action.metavar in _PATHS:
-            action.complete = _PATHS[action.metavar]  # type: ignore[attr-defined]  shtab reads it
+            vars(action)["complete"] = _PATHS[str(action.metavar)]      # shtab reads it
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ JSON or containerlab file, or from the command line alone: --kind leaf-spine --s
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Sequence

@@ -67,8 +67,9 @@ class HostsSpec(HostSettings):
 class Dcqcn(Strict):
     """DCQCN: a preset, and values that replace the preset's."""
 
-    preset: DcqcnName | None = Field(None, description="Named set: `fabric model show dcqcn` prints values and sources; "
-                                                       "the model's own where absent (asic: mlx5, hpcc-ns3: hpcc-dcqcn).")
+    preset: DcqcnName | None = Field(
+        None, description="Named set: `fabric model show dcqcn` prints values and sources; the model's own where "
+                          "absent (asic: mlx5, hpcc-ns3: hpcc-dcqcn).")
     gain: float | None = Field(None, gt=0, lt=1, description="g: weight of a CNP in alpha.")
     initial_alpha: float | None = Field(None, gt=0, le=1, description="alpha at a queue pair's first CNP.")
     alpha_timer: TimePs | None = Field(None, gt=0, description="alpha decays once per this time without CNP.")

@@ -141,7 +141,8 @@ class SwitchSettings(PortSettings):
     pool: AutoSize | None = Field(None, description="Shared ingress pool; auto: what headroom and guarantees leave.")
     shared_headroom: OffSize | None = Field(None, description="Shared headroom pool (BUFFER_POOL.xoff); off: private.")
     lossless: Priorities | None = Field(None, description="Priorities that must not lose packets.")
-    dscp_to_tc: dict[DscpKey, Priority] | None = Field(None, description="Traffic class of a DSCP; dscp / 8 where absent.")
+    dscp_to_tc: dict[DscpKey, Priority] | None = Field(
+        None, description="Traffic class of a DSCP; dscp / 8 where absent.")
     tc_to_pg: dict[PriorityKey, Priority] | None = Field(
         None, description="Priority group of a class; its own number if lossless, else 0.")
     tc_to_queue: dict[PriorityKey, Priority] | None = Field(None,

@@ -31,8 +31,8 @@ SHIPPED = sorted([*(ROOT / "scenarios").glob("**/*.yml"), *(ROOT / "playbooks").
 SHIPPED = [file for file in SHIPPED if "topology:" in file.read_text(encoding="utf-8")]
 SMALL = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
          "fabric_rate": "100G"}
-BASE: dict[str, Any] = {"name": "small", "topology": SMALL, "workload": [{"kind": "permutation", "size": "100KB", "shift": 2}],
-                        "run": {"duration": "10ms"}}
+BASE: dict[str, Any] = {"name": "small", "topology": SMALL, "run": {"duration": "10ms"},
+                        "workload": [{"kind": "permutation", "size": "100KB", "shift": 2}]}
 VARIANTS: dict[str, dict[str, Any]] = {
     "asic": {},
     "no congestion control": {"transport": {"cc": "none"}},
@@ -175,10 +175,7 @@ def defaults_of(spec: BaseModel, path: str = "") -> Iterator[tuple[str, str, Any
 
 def put(tree: Any, path: str, field: str, value: Any) -> None:  # noqa: ANN401  JSON data
     for step in filter(None, path.replace("[", ".[").split(".")):
-        if step.startswith("["):
-            tree = tree[int(step[1:-1])]
-        else:
-            tree = tree.setdefault(step, {})
+        tree = tree[int(step[1:-1])] if step.startswith("[") else tree.setdefault(step, {})
     tree[field] = value
 
 
@@ -241,7 +238,7 @@ def test_a_pause_storm_that_holds_the_link_all_the_time_is_the_one_without_a_pac
 
 @pytest.mark.parametrize(("size", "fits"), [("64B", True), ("1000B", True), ("9000B", True), ("63B", False),
                                             ("9001B", False)])
-def test_any_payload_that_is_a_frame_fits_the_ns3_model(size: str, fits: bool) -> None:  # noqa: FBT001  a parameter
+def test_any_payload_that_is_a_frame_fits_the_ns3_model(size: str, fits: bool) -> None:
     raw = BASE | {"model": "hpcc-ns3", "transport": {"mtu": size}}
     if fits:
         assert place(scenario_of(raw)).params.frames.payload_bytes == int(size[:-1])
