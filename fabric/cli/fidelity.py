@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.output import add_out
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.units import format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.validate.fidelity.table import Finding, Outcome, Row
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         for item in played:
             print(f"{item['case']}, order {item['order']}: {len(item['fct_ns'])} of {item['flows']} flows complete, "
                   f"mean FCT {item['mean_fct_ns']:.1f} ns, {sum(item['pauses'].values())} PAUSE frames, "
-                  f"{item['drops']} drops, {item['packet_hops_per_s'] / 1e6:.1f} M packet-hops/s")
+                  f"{item['drops']} drops, {format_per_s(item['packet_hops_per_s'], 'packet-hops')}")
         _print_verdict(outcomes)
     if args.write is not None:
         _write(args.write, families, args.reference)

@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     else:
-        page.print_summary(manifest, outcome.summary, sys.stdout)
+        page.print_summary(manifest, outcome.summary, sys.stdout, out)
         print(
             f"results in {out}"
             + (
@@ -195,12 +195,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
 
         offer = serve_metrics(args.metrics, args.compat, plan, stack)
 
-    def on_pause(engine: Emulator) -> None:
-        line.first_answer()
-        if offer is not None:
-            offer(engine)
-
-    return Hooks(on_progress=line.update, on_pause=on_pause, check=_broken_laws if args.check else None,
+    return Hooks(on_progress=line.update, on_pause=offer, check=_broken_laws if args.check else None,
                  find_cycle=_cycle, paths=message_paths)
 
 

@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             player.play()
     if args.out is not None and not args.quiet:
         found = RunDir.open(args.out)
-        page.print_summary(found.manifest, found.summary, sys.stderr)
+        page.print_summary(found.manifest, found.summary, sys.stderr, args.out)
         print(f"results in {args.out}", file=sys.stderr)
     return 0
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 
 Value = str | int | float | bool | None
 """One cell. None means that it does not apply or has not happened."""
@@ -248,7 +248,7 @@ def show(value: Value, unit: Unit) -> str:
         case Unit.NS:
             return "0" if value == 0 else format_time_ps(value * PS_PER_NS)
         case Unit.BPS:
-            return format_rate_bps(value)
+            return format_bit_rate(value)
         case Unit.RATIO:
             return f"{100 * value:.3g}%"
         case Unit.TIMES:

@@ -29,8 +29,8 @@ from fabric.report.fitting import fit, note
 from fabric.report.views import View
 from fabric.units import (
     PS_PER_NS,
+    format_bit_rate,
     format_measured_bytes,
-    format_rate_bps,
     format_time_ps,
     parse_rate_bps,
     parse_size_bytes,
@@ -145,7 +145,7 @@ def cell(value: Any, unit: str) -> str:  # noqa: ANN401  whatever a column holds
         "ns": lambda it: format_time_ps(it * PS_PER_NS),
         "delay": lambda it: format_time_ps(it * PS_PER_NS),
         "bytes": format_measured_bytes,
-        "bit/s": lambda it: format_rate_bps(it) + "bit/s",
+        "bit/s": format_bit_rate,
         "ratio": lambda it: f"{it:.1%}",
         "factor": lambda it: f"{it:.2f}x",
         "text": str,

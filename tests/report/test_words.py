@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -73,10 +75,11 @@ def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
     nothing: dict[str, object] = {section: {table: [] for table in ("paused_ports", "ports", "queues", "headroom")}
                for section in ("pfc", "drops", "buffers", "ecn")}
     summary = {**nothing, "stop": {"reason": "duration", "time_ns": 1}, "watchdog": [], "verdict": [],
-               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event]},
-               "metrics": {"goodput.total": 0, "transport.retransmits": 0, "cnp.sent": 0}}
+               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event], "n_events": 1},
+               "headline": "", "row_counts": defaultdict(int),
+               "metrics": {"goodput.total_bps": 0, "transport.retransmits": 0, "cnp.sent": 0}}
     out = io.StringIO()
-    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out)
+    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out, Path("runs/n"))
     assert ("Reaction: BGP's first" in out.getvalue()) == told
 
 
