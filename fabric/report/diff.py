@@ -62,7 +62,7 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
         if pairs:
             grid = _grid(title, ("", *names))
             for name, (before, after) in pairs.items():
-                grid.add_row(name, _short(before), _short(after))
+                grid.add_row(*map(Text, (name, _short(before), _short(after))))     # no markup: '[host1]' is a list
             console.print(grid)
     if not found["same"] and not found["scenario"]:
         console.print("the scenarios are the same")
@@ -155,7 +155,9 @@ def _change(before: float | None, after: float | None) -> float | None:
 
 def _leaves(a: object, b: object, path: str = "") -> Iterator[tuple[str, list[object]]]:
     """Paths at which two resolved scenarios differ."""
-    if isinstance(a, dict | None) and isinstance(b, dict | None):  # a section that only one has: field by field
+    if path.endswith("]") and (a is None or b is None or _kind(a) != _kind(b)):     # an entry more, or another entry
+        yield path, [a, b]
+    elif isinstance(a, dict | None) and isinstance(b, dict | None):  # a section that only one has: field by field
         one, other = a or {}, b or {}
         for key in dict.fromkeys([*one, *other]):
             yield from _leaves(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
@@ -170,8 +172,22 @@ def _of_mappings(entries: list[object]) -> bool:
     return all(isinstance(it, dict) for it in entries)
 
 
+def _kind(value: object) -> object:
+    return value.get("kind") if isinstance(value, dict) else None
+
+
+def _text(value: object) -> str:
+    """A value as a scenario file has it."""
+    if isinstance(value, dict):
+        first = sorted(value, key=lambda name: name != "kind")
+        return "{" + ", ".join(f"{name}: {_text(value[name])}" for name in first) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _short(value: object) -> str:
-    text = "-" if value is None else str(value)
+    text = "-" if value is None else _text(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -141,8 +141,9 @@ def threshold_table(evidence: Evidence, found: list[Group]) -> Table:
     statuses = tuple(Status.BAD if 0 < group.headroom_limit_bytes <= group.headroom_bytes else
                      Status.WARNING if group.xoffs else Status.NEUTRAL for group in found)
     return Table("groups", "", columns, rows,
-                 "Share: highest shared use over the limit of that moment; at 100% XOFF is sent. The limit of a "
-                 "dynamic group is 2^dynamic_th times the pool's free bytes, so it shrinks as others fill the pool. "
+                 "Share: shared use over the limit at the moment when least was missing to XOFF; at 100% XOFF is "
+                 "sent. Peak use may be of another moment, guarantee and headroom included. The limit of a dynamic "
+                 "group is 2^dynamic_th times the pool's free bytes, so it shrinks as others fill the pool. "
                  "The number of senders is extrapolated in a straight line from this run: k = aB / (u + aB - T), with "
                  "a = 2^dynamic_th, B the pool, u the use, T the limit.", statuses)
 
@@ -151,7 +152,7 @@ def _would_pause(group: Group) -> str:
     if group.xoffs:
         return "did"
     if not math.isfinite(group.factor) or not group.limit_bytes:
-        return "no traffic" if not group.use_bytes else "never left its guarantee"
+        return "held nothing then"
     missing = show(max(group.limit_bytes - round(group.share_ratio * group.limit_bytes), 0), Unit.BYTES)
     if not group.senders:
         return f"{missing} more"

@@ -254,7 +254,11 @@ def test_diff_tells_what_was_asked_for_and_not_what_was_left_out(played: Callabl
     capsys.readouterr()
     assert main(["diff", str(plain), str(more), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert {path.partition(".")[0] for path in found["scenario"]} == {"workload[1]"}
+    assert list(found["scenario"]) == ["workload[1]"]
+    assert main(["diff", str(plain), str(more)]) == 1
+    assert "{kind: permutation, name: permutation, start: 0ps" in capsys.readouterr().out
+    main(["diff", str(plain), str(played("switches.pfc_priorities=[3]", "expectations=[messages.done == 7]"))])
+    assert "[messages.done == 7]" in capsys.readouterr().out     # and no markup of the terminal's
 
 
 def test_tables_of_the_report_say_what_they_leave_out(played: Callable[..., Path]) -> None:
