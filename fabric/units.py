@@ -8,6 +8,7 @@ another. Everything becomes an integer in the base unit named by the function.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import Final
@@ -75,6 +76,12 @@ def parse_length_mm(text: object) -> int:
 def count(number: int, noun: str, plural: str = "") -> str:
     """1, 'fault' -> '1 fault'; 2000, 'switch', 'switches' -> '2,000 switches'."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """['a', 'b', 'c'], 2 -> 'a, b and 1 more': a list that ends says how much is left."""
+    rest = len(names) - most
+    return between.join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _format(value: float, steps: list[tuple[int, str]], digits: int) -> str:

@@ -119,7 +119,7 @@ def _facts(evidence: Evidence) -> Facts:
         Fact("goodput_bps", "goodput", metrics["goodput.total_bps"], Unit.BPS),
         Fact("fct_p99_ns", "completion time, p99", time_ns("fct.p99"), Unit.NS),
         Fact("slowdown_p99", "slowdown, p99", metrics["slowdown.p99"], Unit.TIMES),
-        Fact("lossless_lost", "lost in lossless classes, for any reason", lost, Unit.COUNT,
+        Fact("lossless_lost", "lossless-class packets lost", lost, Unit.COUNT,
              Status.BAD if starved else Status.WARNING if lost else Status.GOOD if lost == 0 else Status.NEUTRAL),
         Fact("lossless_drops", "of them for want of buffer", starved, Unit.COUNT,
              Status.BAD if starved else Status.NEUTRAL),
@@ -177,7 +177,12 @@ def _marks(evidence: Evidence) -> tuple[Mark, ...]:
         if names[kind] not in seen:
             seen.add(names[kind])
             found.append((time_ps / PS_PER_NS, names[kind]))
-    return tuple(Mark(at, text) for at, text in sorted(found)[:MAX_MARKS])
+    ordered = sorted(found)
+    shown = [Mark(at, text) for at, text in ordered[:MAX_MARKS]]
+    if len(ordered) > MAX_MARKS:
+        at, text = ordered[MAX_MARKS - 1]
+        shown[-1] = Mark(at, f"{text}, and {len(ordered) - MAX_MARKS} more later")
+    return tuple(shown)
 
 
 def _curves(evidence: Evidence, marks: tuple[Mark, ...]) -> Iterable[Block]:

@@ -3,7 +3,8 @@
 A run ends at its duration or, unless it is to last all of it, when every message is done, whichever comes first. So two
 quantities are followed: simulated time, of which the end is known, and payload delivered, of which the sum is known.
 The rate of each is measured over the last part of the run, long enough not to follow every burst; the smaller remaining
-time is the estimate. Nothing is estimated before enough of the run has been seen.
+time is the estimate. Towards the end a few slow messages decide, so there the receiver that will be last counts as much
+as the sum. Nothing is estimated before enough of the run has been seen.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 WINDOW_S: Final = 10.0
 WINDOW_RATIO: Final = 0.3
@@ -24,6 +28,12 @@ SEEN_S: Final = 10.0
 """An estimate is given once this share of it has gone by, or this much wall time."""
 
 
+LOOKS: Final = 64
+"""Looks kept of a window, so that a long run with many hosts costs no memory."""
+TAIL_RATIO: Final = 0.2
+"""With less than this share of the payload left, the slowest receiver counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """Where a run was at one moment."""
@@ -31,7 +41,8 @@ class Look:
     wall_s: float
     now_ps: int
     packet_hops: int
-    delivered_bytes: int
+    delivered_bytes: NDArray[np.int64]
+    """(n_hosts,) payload that each has received."""
 
 
 class Pace:
@@ -39,12 +50,12 @@ class Pace:
 
     Parameters
     ----------
-    end_ps : int                 the run's duration
-    total_bytes : int, optional  payload of all messages, of a run that ends when they are done; None: it lasts
+    end_ps : int                     the run's duration
+    expected : (n_hosts,) int64      payload for each host, of a run that ends when it has arrived; None: it lasts
     """
 
-    def __init__(self, end_ps: int, total_bytes: int | None) -> None:
-        self._end_ps, self._total_bytes = end_ps, total_bytes
+    def __init__(self, end_ps: int, expected: NDArray[np.int64] | None) -> None:
+        self._end_ps, self._expected = end_ps, expected
         self._looks: deque[Look] = deque()
         self._first: Look | None = None
 
@@ -52,8 +63,10 @@ class Pace:
         """Take note. The first look is where measuring begins, so that compiling does not count."""
         if self._first is None:
             self._first = at
-        self._looks.append(at)
         window_s = max(WINDOW_S, WINDOW_RATIO * (at.wall_s - self._first.wall_s))
+        if len(self._looks) > 2 and at.wall_s - self._looks[-2].wall_s < window_s / LOOKS:
+            self._looks.pop()           # the latest is kept always, those before it at this distance
+        self._looks.append(at)
         while len(self._looks) > 2 and at.wall_s - self._looks[1].wall_s >= window_s:
             self._looks.popleft()
 
@@ -76,14 +89,26 @@ class Pace:
         gone_s, took_s = last.wall_s - self._first.wall_s, last.wall_s - first.wall_s
         if gone_s < FIRST_S or took_s <= 0:
             return None
-        left = [_left_s(self._end_ps - last.now_ps, last.now_ps - first.now_ps, took_s)]
-        if self._total_bytes is not None:
-            left.append(_left_s(self._total_bytes - last.delivered_bytes, last.delivered_bytes - first.delivered_bytes,
-                                took_s))
-        known = [it for it in left if it is not None]
+        known = [it for it in (_left_s(self._end_ps - last.now_ps, last.now_ps - first.now_ps, took_s),
+                               self._payload_s(first, last, took_s)) if it is not None]
         if not known or (gone_s < SEEN_S and gone_s < SEEN_RATIO * min(known)):
             return None
         return min(known)
+
+    def _payload_s(self, first: Look, last: Look, took_s: float) -> float | None:
+        """Wall time until all payload has arrived."""
+        if self._expected is None:
+            return None
+        left, moved = self._expected - last.delivered_bytes, last.delivered_bytes - first.delivered_bytes
+        least_s = _left_s(int(left.sum()), int(moved.sum()), took_s)
+        if least_s is None or left.sum() >= TAIL_RATIO * self._expected.sum():
+            return least_s
+        waiting = left > 0
+        if (moved[waiting] <= 0).any():     # a receiver that got nothing lately: nobody knows when it will
+            return None
+        # The sum falls no faster than now, but the last receiver gains speed when others are done: between the two.
+        most_s = float((left[waiting] * took_s / moved[waiting]).max(initial=0.0))
+        return float(np.sqrt(least_s * most_s))
 
 
 def _left_s(left: int, moved: int, took_s: float) -> float | None:

@@ -374,10 +374,13 @@ class Session:
         if self._hooks.on_progress is None:
             return
         engine, end_ps, latest = self._engine, self._plan.duration_ps, self._latest
+        if latest is None:
+            return
         if self._pace is None:
-            payload = int(latest.messages["size_bytes"].sum()) if latest is not None else 0
-            self._pace = Pace(end_ps, payload if self._plan.stop_when_done and payload else None)
-        delivered = int(latest.hosts["goodput_bytes"].sum()) if latest is not None else 0
+            expected = np.zeros(len(latest.hosts), np.int64)
+            np.add.at(expected, latest.qps["dst"][latest.messages["qp"]], latest.messages["size_bytes"])
+            self._pace = Pace(end_ps, expected if self._plan.stop_when_done and expected.any() else None)
+        delivered = latest.hosts["goodput_bytes"].astype(np.int64)
         self._pace.look(Look(time.monotonic(), engine.now_ps, engine.packet_hops, delivered))
         self._hooks.on_progress(Progress(engine.now_ps, end_ps, engine.packet_hops, self._pace.hops_per_s,
                                          self._pace.eta_s, latest))

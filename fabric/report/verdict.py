@@ -19,6 +19,7 @@ from fabric.report.measures import BUFFER_REASONS, Number, count_by_reason, paus
 from fabric.state.codes import DropReason
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.units import count as _count
+from fabric.units import listed as _some
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
@@ -121,7 +122,7 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
         yield "good", f"{which} done, goodput {rate} over the run"
     worst = metrics["slowdown.p99"]
     if worst is not None and worst >= 10:
-        yield "note", f"the slowest 1 % of messages took {worst:.1f} times their ideal time or more"
+        yield "note", f"the slowest 1 % of messages took {worst:,.1f} times their ideal time or more"
 
 
 def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -212,7 +213,7 @@ def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterato
         yield "note", f"{_count(count, 'host')} paused by {switch}"
     if len(pausers) > 3:
         rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(3))
-        yield "note", f"{_count(rest, 'host')} paused by {len(pausers) - 3} more switches"
+        yield "note", f"{_count(rest, 'host')} paused by {_count(len(pausers) - 3, 'more switch', 'more switches')}"
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
         how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
@@ -278,10 +279,6 @@ def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:
     if missing:
         listed = ", ".join(f"{count} {name}" for name, count in missing.items())
         yield "note", f"events beyond the cap were counted but not recorded: {listed}"
-
-
-def _some(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def ended(stop: Mapping[str, Any]) -> str:

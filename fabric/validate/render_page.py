@@ -75,7 +75,9 @@ def _index(groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]]) 
 def _section(severity: Severity, found: list[tuple[Finding, list[str]]]) -> str:
     check = found[0][0].check
     rows = [f"<tr><td><b>{escape(item.device)}</b></td><td>{escape(names(objects, 12))}</td><td>{escape(item.text)}"
-            + "".join(f"<br><code>{escape(str(one))}</code>" for one in item.evidence[:_EVIDENCE]) + "</td></tr>"
+            + "".join(f"<br><code>{escape(str(one))}</code>" for one in item.evidence[:_EVIDENCE])
+            + (f"<br>and {len(item.evidence) - _EVIDENCE:,} more: --json" if len(item.evidence) > _EVIDENCE else "")
+            + "</td></tr>"
             for item, objects in found]
     head = "<tr><th>switch</th><th>where</th><th>finding and evidence</th></tr>"
     return (f'<section class="{severity.word}" id="{check.id}-{severity.word}">'

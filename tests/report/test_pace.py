@@ -6,6 +6,7 @@ import io
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fabric.cli import progress
@@ -16,6 +17,7 @@ from fabric.units import format_bit_rate, format_duration_s, format_per_s
 
 PS = 10**12
 TICK_S = 0.25
+NONE = np.zeros(2, np.int64)
 
 
 def followed(total_s: float, gone_s: float, *, end_ps: int = PS, busy_ratio: float = 1.0, hops_per_s: float = 1e6,
@@ -24,12 +26,13 @@ def followed(total_s: float, gone_s: float, *, end_ps: int = PS, busy_ratio: flo
 
     busy_ratio: share of its duration in which its messages are done.
     """
-    pace = Pace(end_ps, total_bytes)
+    pace = Pace(end_ps, None if total_bytes is None else np.array([total_bytes, 0]))
     tick_s = min(TICK_S, gone_s / 40) if gone_s < 10 else gone_s / 400
     for tick in range(int(gone_s / tick_s) + 1):
         done = tick * tick_s / total_s
         sent = 0 if total_bytes is None else min(int(total_bytes * done), total_bytes)
-        pace.look(Look(1000 + tick * tick_s, int(end_ps * done * busy_ratio), int(hops_per_s * tick * tick_s), sent))
+        pace.look(Look(1000 + tick * tick_s, int(end_ps * done * busy_ratio), int(hops_per_s * tick * tick_s),
+                       np.array([sent, 0])))
     return pace
 
 
@@ -56,17 +59,33 @@ def test_a_slow_beginning_is_forgotten() -> None:
     pace = Pace(PS, None)
     for tick in range(400):     # 20 s at a hundredth of the pace of the next 80 s
         at_s = tick / 4
-        pace.look(Look(at_s, int(PS * (at_s * 1e-5 if at_s < 20 else 2e-4 + (at_s - 20) * 1e-3)), 0, 0))
+        pace.look(Look(at_s, int(PS * (at_s * 1e-5 if at_s < 20 else 2e-4 + (at_s - 20) * 1e-3)), 0, NONE))
     assert pace.eta_s == pytest.approx((1 - 0.08) / 1e-3, rel=0.05)
+
+
+def test_towards_the_end_the_slowest_receiver_counts() -> None:
+    """Ten receivers are done after 10 s; the eleventh gets a twentieth of their rate."""
+    expected = np.full(11, 10**9)
+    pace = Pace(PS, expected)
+    for tick in range(480):
+        at_s = tick / 4
+        got = np.minimum(expected, np.array([10**8 * at_s] * 10 + [5 * 10**6 * at_s], np.int64).astype(np.int64))
+        pace.look(Look(at_s, int(PS * at_s * 1e-6), 0, got))
+    assert pace.eta_s == pytest.approx(200 - 119.75, rel=0.05)
+
+
+def test_a_long_run_with_many_hosts_keeps_few_looks() -> None:
+    pace = followed(10**5, 5 * 10**4, total_bytes=10**9)
+    assert len(pace._looks) < 200
 
 
 def test_nothing_is_said_before_anything_is_known() -> None:
     pace = Pace(PS, None)
     assert (pace.eta_s, pace.hops_per_s) == (None, None)
-    pace.look(Look(0.0, 0, 0, 0))
+    pace.look(Look(0.0, 0, 0, NONE))
     assert (pace.eta_s, pace.hops_per_s) == (None, None)
     for tick in range(1, 100):
-        pace.look(Look(tick * 0.25, 0, 0, 0))       # time stands still
+        pace.look(Look(tick * 0.25, 0, 0, NONE))       # time stands still
     assert (pace.eta_s, pace.hops_per_s) == (None, 0.0)
 
 
