@@ -34,7 +34,7 @@ def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine returns after few windows, so that there is much to interrupt."""
     monkeypatch.setattr(session._Budget, "adapt", lambda _self, **_: None)
-    monkeypatch.setattr(session, "_Pace", functools.partial(session._Budget, budget=4))
+    monkeypatch.setattr(session, "_Budget", functools.partial(session._Budget, budget=4))
 
 
 def stopping(after: int) -> Callable[[object], None]:
