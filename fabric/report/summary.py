@@ -65,7 +65,7 @@ def summarise(
     metrics = measures.measure(now, ideal_ps, deadlocks, routing)
     summary: dict[str, Any] = {
         "stop": {
-            "reason": ending.reason,
+            "reason": _reason(ending, now),
             "time_ns": now.time_ps // PS_PER_NS,
             "stalled_since_ns": None if ending.stalled_since_ps is None else ending.stalled_since_ps // PS_PER_NS,
         },
@@ -91,6 +91,16 @@ def summarise(
     sentences = verdict.sentences(now, metrics, summary, truth)
     return {"headline": sentences[0].text,
             "verdict": [{"level": it.level, "text": it.text} for it in sentences], **summary}
+
+
+def _reason(ending: Ending, now: Snapshot) -> str:
+    """The reason in true words: messages that failed are not done, and a run of ARP alone has none."""
+    if ending.reason != "all messages done":
+        return ending.reason
+    state = messages.states(now)
+    if not state.size:
+        return "nothing left to do"
+    return "all messages done or failed" if (state == messages.FAILED).any() else ending.reason
 
 
 def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
 def _drops(metrics: Metrics, summary: Mapping[str, Any],
            truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
     hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
-    for reason, count in count_by_reason(metrics).items():
+    for reason, count in sorted(count_by_reason(metrics).items(), key=lambda it: -it[1]):
         classes: dict[str, list[str]] = {}
         for it in summary["drops"]["ports"]:
             if reason.name.lower() in it["reasons"]:

@@ -267,3 +267,22 @@ def test_tables_of_the_report_say_what_they_leave_out(played: Callable[..., Path
     tables = {block.key: block for section in document.sections for block in section.blocks if isinstance(block, Table)}
     assert tables["slowest"].title == "The 15 slowest of 56 messages"
     assert f"All of them: fabric show {run} messages" in tables["slowest"].note
+
+
+def test_a_run_whose_messages_failed_does_not_say_that_all_are_done(played: Callable[..., Path],
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    run = played("faults=[{kind: drop-every, port: 'host1:*', every: 1, at: 1us}]", "transport.retransmit_timeout=20us",
+                 "transport.retries=1")
+    assert RunDir.open(run).summary["stop"]["reason"] == "all messages done or failed"
+    capsys.readouterr()
+    main(["show", str(run)])
+    assert "small  done: all messages done or failed at " in capsys.readouterr().out
+    plain = RunDir.open(played()).summary
+    assert plain["stop"]["reason"] == "all messages done"
+
+
+def test_the_reason_that_cost_most_packets_is_told_first(still: Callable[..., Snapshot]) -> None:
+    now = still(1_000)
+    now.drops["pkts"][3, 0, DropReason.INGRESS_THRESHOLD] = 5
+    now.drops["pkts"][3, 0, DropReason.EGRESS_THRESHOLD] = 50
+    assert summarised(now)["headline"].startswith("50 packets dropped")
