@@ -57,7 +57,7 @@ class ProgressLine:
     def update(self, at: Standing) -> None:
         """Show where the run stands."""
         if self._quiet or self._first:  # the first call may have compiled; its pace says nothing
-            self._first = False
+            self._first, self._said = False, time.monotonic()
             return
         text = standing_text(at)
         if self._console.is_terminal:
@@ -95,7 +95,7 @@ class ProgressLine:
 def standing_text(at: Standing) -> str:
     """'3.2ms of 10ms, 4.1 M packet-hops/s, about 20 s left'; what is not known is left out."""
     parts = [f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}"]
-    if at.hops_per_s is not None:
+    if at.hops_per_s:       # none move where time passes between two bursts
         parts.append(format_per_s(at.hops_per_s, "packet-hops"))
     if at.eta_s is not None:
         parts.append(f"about {format_duration_s(at.eta_s)} left")

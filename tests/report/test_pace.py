@@ -135,6 +135,7 @@ def test_the_progress_line_says_what_is_known_and_nothing_else() -> None:
     assert standing_text(standing(eta_s=0.3)) == "3.2ms of 10ms, 4.1 M packet-hops/s, less than 1 s left"
     assert standing_text(standing(eta_s=None, hops_per_s=51_000.0)) == "3.2ms of 10ms, 51 k packet-hops/s"
     assert standing_text(standing(eta_s=None, hops_per_s=None)) == "3.2ms of 10ms"
+    assert standing_text(standing(eta_s=None, hops_per_s=0.0)) == "3.2ms of 10ms"
 
 
 @pytest.fixture
