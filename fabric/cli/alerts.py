@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                          help="what detectors without thresholds notice in the same run (docs/anomaly.md)")
     listing = actions.add_parser("list", help="the alerts and what they mean")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
-    add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and the runbooks there; without it the rules are printed")
+    add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and runbooks there; without it rules are printed")
     ruling.add_argument("--runbooks", metavar="URL", help="where the runbooks are served (default: by a Prometheus on "
                                                           "this machine with --web.user-assets=DIR/runbooks)")
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from fabric import shipped
+from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem
 
 EXAMPLE = "validate-example"
@@ -19,8 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="WHAT", nargs="?", default=_DEFAULT,
                         help=f"a starter with comments ({', '.join(starters())}; default: {_DEFAULT}), a scenario of "
                         f"`fabric scenario list`, or {EXAMPLE}: switch configurations for `fabric validate`")
-    parser.add_argument("-o", "--out", metavar="PATH", type=Path,
-                        help="file to write, or folder of the example (default: named after WHAT, in this folder)")
+    add_out(parser, "PATH", "file to write, or folder of the example (default: named after WHAT, in this folder)")
     parser.add_argument("--force", action="store_true", help="replace what is there")
     parser.add_argument("--json", action="store_true", help="print an object naming what was written")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fabric.report.cause import cause
 from fabric.report.evidence import Evidence
 from fabric.report.explain_drops import explain_drops
 from fabric.report.explain_message import explain_message, known_or_error
@@ -25,6 +26,5 @@ def explain_run(evidence: Evidence) -> Document:
         Section(key, titles[key], (Prose(document.verdict, document.status), *document.reasons,
                                    Prose(f"Details: {command}")))
         for key, command, document in answers)
-    _, _, first = answers[0]
-    return Document("Run", folder.name, worst([document.status for _, _, document in answers]), first.verdict, (),
-                    sections)
+    headline = cause(evidence) or evidence.run.summary["headline"]
+    return Document("Run", folder.name, worst([document.status for _, _, document in answers]), headline, (), sections)

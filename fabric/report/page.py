@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fabric.report.convergence import CLOCKS
+from fabric.report.fitting import fit, note
 from fabric.report.tables import cell, make_console
 from fabric.scenario.expectations import METRICS
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
@@ -110,21 +112,21 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
         mark, style = _MARKS[it["level"]]
         console.print(Text.assemble(("  " + mark + " ", style), it["text"]))
     console.print()
-    _expectations(console.print, summary["expectations"])
-    _sizes(console.print, summary["messages"]["by_size"])
+    _expectations(console, summary["expectations"])
+    _sizes(console, summary["messages"]["by_size"])
     if summary.get("routing"):
         events = summary["routing"]["events"][:_ROWS]
-        _worst(console.print, "Routing", events, _ROUTING)
-        _more(console.print, summary["routing"]["n_events"] - len(events), f"fabric report {directory} --text")
+        _worst(console, "Routing", events, _ROUTING)
+        _more(console, summary["routing"]["n_events"] - len(events), f"fabric report {directory} --text")
         if any((row["reaction_ns"] or 0) > (row["convergence_ns"] or 0) for row in events):
             console.print(Text(CLOCKS, style="dim"))
     for title, keys, units, view in _WORST:
         rows: Any = summary
         for key in keys:
             rows = rows[key]
-        _worst(console.print, title, rows[:_ROWS], units)
+        _worst(console, title, rows[:_ROWS], units)
         left = summary["row_counts"][".".join(keys)] - len(rows[:_ROWS])
-        _more(console.print, left, f"fabric show {directory} {view}")
+        _more(console, left, f"fabric show {directory} {view}")
     console.print(
         Text(
             f"goodput {measured('goodput.total', metrics['goodput.total_bps'])}, "
@@ -134,13 +136,21 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
     )
 
 
-def _more(show: Any, left: int, command: str) -> None:  # noqa: ANN401  Console.print
+def _more(console: Console, left: int, command: str) -> None:
     """Say below a table how many rows it leaves out, and what prints them."""
     if left > 0:
-        show(Text(f"{left:,} more: {command}", style="dim", overflow="fold"))
+        console.print(Text(f"{left:,} more: {command}", style="dim", overflow="fold"))
 
 
-def _expectations(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+def _print(console: Console, grid: Table) -> None:
+    """Print a table; in a narrow terminal without the columns that have no room, which are named."""
+    left_out = fit(grid, console.width)
+    console.print(grid)
+    if left_out:
+        console.print(note(left_out, "widen the terminal, or --json"))
+
+
+def _expectations(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     grid = Table(title="Expectations", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -150,10 +160,10 @@ def _expectations(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa
     for row in rows:
         verdict = Text("met", style="green") if row["met"] else Text("NOT MET", style="bold red")
         grid.add_row(row["expectation"], measured(row["metric"], row["actual"]), verdict)
-    show(grid)
+    _print(console, grid)
 
 
-def _sizes(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+def _sizes(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     grid = Table(title="Messages by size", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -163,10 +173,10 @@ def _sizes(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN40
         times = [cell(row["fct_ns"][name], "ns") for name in ("mean", "p50", "p99", "max")]
         factors = [cell(row["slowdown"][name], "factor") for name in ("mean", "p50", "p99", "max")]
         grid.add_row(row["size"], f"{row['done']:,} of {row['messages']:,}", *times, *factors)
-    show(grid)
+    _print(console, grid)
 
 
-def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> None:  # noqa: ANN401  Console.print
+def _worst(console: Console, title: str, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> None:
     if not rows:
         return
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -179,4 +189,4 @@ def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapp
             for name, unit in units.items()
         ]
         grid.add_row(*values)
-    show(grid)
+    _print(console, grid)

@@ -177,7 +177,7 @@ class Top(App[None]):
     """
 
     TITLE = "fabric top"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (136, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (136, "-wide")]  # noqa: RUF012  textual reads it from the class
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     #status { height: 2; padding: 0 1; }

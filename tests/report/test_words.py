@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from fabric.report.page import _ROUTING, _worst, print_summary
 from fabric.report.tables import cell
@@ -21,9 +22,11 @@ def test_a_delay_of_nothing_is_at_once_and_no_delay_is_a_dash() -> None:
 
 
 def test_the_routing_table_of_the_page_says_when_the_first_reaction_came() -> None:
+    console = Console(file=io.StringIO(), width=200)
     shown: list[object] = []
+    console.print = lambda *objects: shown.extend(objects)        # type: ignore[assignment,misc]
     row = dict.fromkeys(_ROUTING) | {"event": "leaf1 lost power", "reaction_ns": 0}
-    _worst(shown.append, "Routing", [row], _ROUTING)
+    _worst(console, "Routing", [row], _ROUTING)
     [grid] = shown
     columns = {str(column.header): list(column.cells) for column in grid.columns}     # type: ignore[attr-defined]
     assert columns["reaction"] == ["at once"]
