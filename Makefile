@@ -4,6 +4,7 @@
 #   make test      the tests, without the slow ones
 #   make test-all  all tests
 #   make bench     packets a second on this machine
+#   make goldens   run the golden runs again, print what changed, and keep the results
 #   make check     ruff, mypy --strict, import ladder
 #   make clean     remove .venv and caches; runs/ stays
 
@@ -13,7 +14,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all bench check clean
+.PHONY: demo test test-all bench goldens check clean
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -27,6 +28,9 @@ test-all: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+goldens: $(READY)
+	$(BIN)/python -m tests.goldens
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -8,7 +8,9 @@ another. Everything becomes an integer in the base unit named by the function.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Final
 
 from fabric.errors import UnitError
@@ -25,6 +27,7 @@ _RATE_BPS: Final = {"bps": 1, "K": 10**3, "Kbps": 10**3, "M": 10**6, "Mbps": 10*
 _SIZE_BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _LENGTH_MM: Final = {"mm": 1, "cm": 10, "m": 1000, "km": 1_000_000}
 
+_CLOCK: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _QUANTITY: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*([A-Za-zµ]*)\s*")
 _LIMIT: Final = 2**62
 
@@ -70,6 +73,17 @@ def parse_length_mm(text: object) -> int:
     return _parse(text, _LENGTH_MM, "length", "30m")
 
 
+def count(number: int, noun: str, plural: str = "") -> str:
+    """1, 'fault' -> '1 fault'; 2000, 'switch', 'switches' -> '2,000 switches'."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """['a', 'b', 'c'], 2 -> 'a, b and 1 more': a list that ends says how much is left."""
+    rest = len(names) - most
+    return between.join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
 def _format(value: float, steps: list[tuple[int, str]], digits: int) -> str:
     for factor, unit in steps:
         if abs(value) >= factor:
@@ -87,6 +101,31 @@ def format_time_ps(value_ps: float, digits: int = 4) -> str:
 def format_rate_bps(value_bps: float, digits: int = 4) -> str:
     """400e9 -> '400G'."""
     return _format(value_bps, [(10**12, "T"), (10**9, "G"), (10**6, "M"), (10**3, "K"), (1, "bps")], digits)
+
+
+def format_bit_rate(value_bps: float, digits: int = 4) -> str:
+    """41.3e9 -> '41.3Gbit/s': a rate that stands alone, with its whole unit."""
+    return format_rate_bps(value_bps, digits).removesuffix("bps") + "bit/s"
+
+
+def format_per_s(value: float, what: str) -> str:
+    """60_400, 'packet-hops' -> '60.4 k packet-hops/s'."""
+    for factor, prefix in ((1, ""), (10**3, "k "), (10**6, "M ")):
+        if float(f"{value / factor:.3g}") < 1000:
+            return f"{value / factor:.3g} {prefix}{what}/s"
+    return f"{value / 10**9:,.3g} G {what}/s"
+
+
+def format_duration_s(seconds: float) -> str:
+    """Wall time in the two largest units that say something: '20 s', '1 h 41 min', '3 d 4 h'."""
+    whole = round(seconds)
+    if whole < 1:
+        return "less than 1 s"
+    for (size, unit), (part, small) in pairwise(_CLOCK):
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size:,} {unit}" + (f" {rest} {small}" if rest else "")
+    return f"{whole} s"
 
 
 def format_size_bytes(value_bytes: float, digits: int = 4) -> str:

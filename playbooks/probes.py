@@ -18,10 +18,10 @@ from fabric.errors import UnitError
 from fabric.report.evidence import Evidence
 from fabric.report.page import measured
 from fabric.report.pause_tree import Episode, PauseSpan
-from fabric.scenario.expectations import METRICS, OPERATORS
+from fabric.scenario.expectations import METRICS, OPERATORS, from_summary, summary_key, to_summary
 from fabric.scenario.expectations import parse as parse_expectation
 from fabric.topology.select import nearest
-from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps, format_time_ps, parse_rate_bps, parse_time_ps
+from fabric.units import PS_PER_NS, PS_PER_S, format_bit_rate, format_time_ps, parse_rate_bps, parse_time_ps
 
 Kind = Literal["count", "time", "rate", "text", "ratio"]
 Value = int | float | str | None
@@ -167,8 +167,8 @@ def read(name: str, evidence: Evidence, window: Window) -> Value:
     """A probe's or a metric's value."""
     if name in PROBES:
         return PROBES[name].read(evidence, window)
-    value: float | None = evidence.run.summary["metrics"][name]
-    return value
+    value: float | None = evidence.run.summary["metrics"][summary_key(name)]
+    return from_summary(name, value)
 
 
 def show(name: str, value: Value) -> str:
@@ -178,12 +178,12 @@ def show(name: str, value: Value) -> str:
     if isinstance(value, str):
         return value
     if name not in PROBES:
-        return measured(name, value)
+        return measured(name, to_summary(name, value))
     match PROBES[name].kind:
         case "time":
             return "0" if value == 0 else format_time_ps(value)
         case "rate":
-            return f"{format_rate_bps(value)}bit/s" if value else "0"
+            return format_bit_rate(value) if value else "0"
         case "ratio":
             return f"{value:.2f}"
         case _:

@@ -19,7 +19,7 @@ from fabric.report.compose import compose
 from fabric.report.evidence import Evidence
 from fabric.report.files import write_text
 from fabric.report.html import to_html
-from fabric.report.model import Column, Document, Section, Status, Table, Unit
+from fabric.report.model import Column, Document, Markdown, Section, Status, Table, Unit
 from fabric.report.paths import message_paths
 from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks, Outcome, Plan
@@ -30,6 +30,7 @@ from fabric.units import PS_PER_NS
 from fabric.validate.deadlock import find_cycle
 from playbooks import probes
 from playbooks.acts import edits_of
+from playbooks.catalogue import RUNBOOK
 from playbooks.schema import FILE_NAME, ActStep, ObserveStep, Playbook, Step, load_playbook
 
 PAGE: Final = "playbook.html"
@@ -116,7 +117,7 @@ def run(prepared: Prepared, options: play.Options, hooks: Hooks | None = None) -
     steps = tuple(judge(step, evidence, prepared.compiled.duration_ps) for step in prepared.playbook.steps)
     page = options.out / PAGE
     result = Result(prepared.playbook, outcome, steps, options.out, page, _verdict(prepared.playbook, steps, outcome))
-    write_text(page, to_html(_document(result, evidence)))
+    write_text(page, to_html(_document(result, evidence, prepared.folder)))
     return result
 
 
@@ -167,7 +168,12 @@ def steps_table(result: Result) -> Table:
     return Table("steps", "", columns, tuple(rows), "Times are simulated.", tuple(statuses))
 
 
-def _document(result: Result, evidence: Evidence) -> Document:
+def _document(result: Result, evidence: Evidence, folder: Path) -> Document:
     steps = Section("playbook", "Playbook", (steps_table(result),))
     document = compose(evidence, result.playbook.title, (steps,))
-    return replace(document, status=Status.GOOD if result.met else Status.BAD, verdict=result.verdict)
+    runbook = folder / RUNBOOK
+    last = []
+    if runbook.is_file():
+        last.append(Section("runbook", "Runbook", (Markdown(runbook.read_text(encoding="utf-8")),)))
+    return replace(document, status=Status.GOOD if result.met else Status.BAD, verdict=result.verdict,
+                   sections=(*document.sections, *last))

@@ -9,7 +9,10 @@ from typing import Final
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.recordings import VENDOR_FILES
+
 ROOT: Final = Path(__file__).resolve().parent.parent
+LEFT_OUT: Final = pytest.StashKey[int]()
 
 # No deadline: the first example of a property may pay for a compilation. The same examples every time, so that a
 # failure in a check is the failure on a desk; HYPOTHESIS_PROFILE=search looks for new ones.
@@ -26,9 +29,28 @@ def repo_root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def reference_dir() -> Path:
-    """Recorded outputs of other implementations, beside the repository; skips where they are not at hand."""
-    folder = ROOT.parent / "shared" / "reference"
-    if not folder.is_dir():
-        pytest.skip(f"reference data is not at {folder}")
-    return folder
+def vendor_files() -> Path:
+    """Configurations and tables that vendors publish; only for tests marked `vendor_files`."""
+    return VENDOR_FILES
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that read vendors' files where those files are absent.
+
+    The licence lets nobody copy the files into this repository, so their absence is normal: neither a skip nor a
+    failure. tests/validate/test_stock_like.py restates what they check with configurations written for this project,
+    and tests/configs/test_headroom.py holds single rows of the tables.
+    """
+    if VENDOR_FILES.is_dir():
+        return
+    left_out = [item for item in items if item.get_closest_marker("vendor_files")]
+    items[:] = [item for item in items if not item.get_closest_marker("vendor_files")]
+    config.hook.pytest_deselected(items=left_out)
+    config.stash[LEFT_OUT] = len(left_out)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say in one line how many tests of vendors' files were left out."""
+    count = config.stash.get(LEFT_OUT, 0)
+    if count:
+        terminalreporter.write_line(f"{count} tests of files that vendors publish were left out: no {VENDOR_FILES}")

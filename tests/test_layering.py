@@ -13,7 +13,7 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LADDER: Final = (                                     # lowest first; names on one row never import each other
-    ("fabric", "fabric.errors", "fabric.units", "fabric.ids"),
+    ("fabric", "fabric.errors", "fabric.units", "fabric.ids", "fabric.shipped"),
     ("fabric.topology", "fabric.wire"),
     ("fabric.state", "fabric.routing"),
     ("fabric.port", "fabric.transport", "fabric.overlay"),
@@ -25,6 +25,7 @@ LADDER: Final = (                                     # lowest first; names on o
     ("telemetry",),
     ("playbooks",),
     ("fabric.cli",),
+    ("fabric.__main__",),
 )
 ROW: Final = {part: row for row, parts in enumerate(LADDER) for part in parts}
 SANS_IO: Final = ("fabric.wire", "fabric.routing", "fabric.overlay")

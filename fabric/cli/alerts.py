@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from fabric import shipped
+from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
@@ -21,9 +24,10 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
     from telemetry.incidents import Incident
 
 DEFAULT_DILATION = 15_000.0
-DEFAULT_BANK = Path("scenarios/alerts/bank.yml")
+DEFAULT_BANK = shipped.folder("scenarios") / "alerts" / "bank.yml"
 RULES_FILE = "rules.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
+RUNBOOKS_FOLDER = "runbooks"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                          help="what detectors without thresholds notice in the same run (docs/anomaly.md)")
     listing = actions.add_parser("list", help="the alerts and what they mean")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
-    ruling.add_argument("--out", metavar="DIR", type=Path,
-                        help=f"write {RULES_FILE} and {ALERTMANAGER_FILE} there; without it the rules are printed")
-    ruling.add_argument("--runbooks", metavar="URL", help="where docs/runbooks is served (default: by a Prometheus on "
-                                                          "this machine with --web.user-assets=docs/runbooks)")
+    add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and runbooks there; without it rules are printed")
+    ruling.add_argument("--runbooks", metavar="URL", help="where the runbooks are served (default: by a Prometheus on "
+                                                          "this machine with --web.user-assets=DIR/runbooks)")
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
     ruling.add_argument("--pager", metavar="URL", help="webhook for critical alerts; needs --out")
     ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")
@@ -49,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                  "`for` and scrapes scale with it (default 15000: 1 ms is seen as 15 s)")
     bank = actions.add_parser("bank", help="play the bank of labelled scenarios; precision and recall of every alert")
     bank.add_argument("--bank", metavar="FILE", type=Path, default=DEFAULT_BANK, dest="file",
-                      help=f"the bank (default {DEFAULT_BANK})")
-    bank.add_argument("--write", metavar="FILE", type=Path, help="write the page about alerts (docs/alerts.md)")
+                      help="the bank (default: the one that comes with the package)")
+    add_out(bank, "FILE", "write the page about alerts (docs/alerts.md)", "--write", dest="write")
     for action in (showing, listing, ruling, bank):
         action.add_argument("--json", action="store_true", help="print one JSON value")
 
@@ -192,7 +195,8 @@ def _rules(args: argparse.Namespace) -> int:
     config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, args.tickets or TICKETS_URL)
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config)):
         (args.out / name).write_text(text, encoding="utf-8")
-    paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE)]
+    shutil.copytree(shipped.folder("runbooks"), args.out / RUNBOOKS_FOLDER, dirs_exist_ok=True)
+    paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, RUNBOOKS_FOLDER)]
     print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
     return 0
 

@@ -6,13 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
+from fabric.cli.output import add_out
 from fabric.errors import FabricError, InputErrors, Problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("source", metavar="SOURCE", type=Path, help="scenario file with routing: bgp, or a run of one")
-    parser.add_argument("-o", "--out", metavar="FILE", type=Path, required=True, help="pcapng file to write")
+    add_out(parser, "FILE", "pcapng file to write", required=True)
     parser.add_argument("--node", metavar="NODE", help="sessions of this switch only (default: all)")
     parser.add_argument("--until", metavar="TIME", help="up to this simulated time, such as 20ms (default: the start, "
                                                         "when all has converged)")

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from fabric.cli.output import STDOUT, add_out
 from fabric.cli.report import EXPORTERS
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
 from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (metrics, pushed, events, table):
         action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     for action in (metrics, events):
-        action.add_argument("--out", metavar="FILE", type=Path, help="where to write (default: standard output)")
+        add_out(action, "FILE", "where to write (default: standard output)")
     for action in (metrics, pushed, events):
         action.add_argument("--time-scale", metavar="RATIO", type=float, default=DEFAULT_TIME_SCALE,
                             help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
@@ -69,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
                             help="what the polls of a real exporter would have had of it, at --time-scale (default "
                                  "ideal); the instance is then NAME:EXPORTER")
-    table.add_argument("--out", metavar="FILE", type=Path, required=True, help="where to write")
-    boards.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder for one JSON file a dashboard")
+    add_out(table, "FILE", "where to write", required=True)
+    add_out(boards, "DIR", "folder for one JSON file a dashboard", required=True)
     boards.add_argument("--runbooks", metavar="URL",
                         help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)")
     for action in (metrics, pushed, events, table, boards):
@@ -205,7 +206,7 @@ def _clock_problems(args: argparse.Namespace) -> list[Problem]:
             if named.tzinfo is None:
                 problems.append(Problem("--start", f"{args.start} has no time zone",
                                         f"write {named.isoformat()}Z for UTC"))
-    if args.action != "remote-write" and args.out is None and args.json:
+    if args.action != "remote-write" and args.out in {None, STDOUT} and args.json:
         problems.append(Problem("--json", "needs --out: standard output is the export itself", "name a file"))
     return problems
 
@@ -246,7 +247,7 @@ def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
     """A text file that is there only when it is whole, or standard output."""
-    if path is None:
+    if path is None or path == STDOUT:
         yield sys.stdout
         return
     with _whole(path) as part, part.open("w", encoding="utf-8") as out:
@@ -269,7 +270,7 @@ def _whole(path: Path) -> Iterator[Path]:
 
 def _say(args: argparse.Namespace, told: dict[str, object], text: str) -> None:
     """What was written: on standard output, unless that is the export itself."""
-    if args.out is None:
+    if args.out in {None, STDOUT}:
         print(text, file=sys.stderr)
     elif args.json:
         print(json.dumps({"written": str(args.out)} | told))

@@ -11,7 +11,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from fabric.cli.output import add_out
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.units import format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.validate.fidelity.table import Finding, Outcome, Row
@@ -34,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--order", choices=("insertion", "source"),
                         help="recorded cases without coins in this order of equal moments only; default both")
     parser.add_argument("--list", action="store_true", help="print the rows and run none")
-    parser.add_argument("--write", metavar="FILE", type=Path,
-                        help="write the page, such as docs/fidelity.md, with its figures beside it in images/")
+    add_out(parser, "FILE", "write the page, such as docs/fidelity.md, with its figures beside it in images/",
+            "--write", dest="write")
     parser.add_argument("--json", action="store_true",
                         help="print an object; with --case it holds every flow's completion time")
 
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         for item in played:
             print(f"{item['case']}, order {item['order']}: {len(item['fct_ns'])} of {item['flows']} flows complete, "
                   f"mean FCT {item['mean_fct_ns']:.1f} ns, {sum(item['pauses'].values())} PAUSE frames, "
-                  f"{item['drops']} drops, {item['packet_hops_per_s'] / 1e6:.1f} M packet-hops/s")
+                  f"{item['drops']} drops, {format_per_s(item['packet_hops_per_s'], 'packet-hops')}")
         _print_verdict(outcomes)
     if args.write is not None:
         _write(args.write, families, args.reference)

@@ -48,7 +48,8 @@ class Verb(NamedTuple):
 
 VERBS: Final = (
     Verb("run", "build", "play a scenario and write a run directory"),
-    Verb("scenario", "build", "check a scenario file, or print it with every default filled in"),
+    Verb("init", "build", "write a scenario or an example into this folder, to change it"),
+    Verb("scenario", "build", "list or check scenarios, or print one with every default filled in"),
     Verb("validate", "build", "judge switch configurations: PFC, ECN, buffers, headroom, paths"),
     Verb("headroom", "build", "how much a port must still take after it asked for a pause, term by term"),
     Verb("topology", "build", "show, check, draw and export a fabric"),
@@ -73,6 +74,10 @@ VERBS: Final = (
 )
 
 
+EXPLAIN_QUESTIONS: Final = ("run", "pfc", "drops", "message")
+"""Of `fabric explain`; the first where none is asked."""
+
+
 class VerbModule(Protocol):
     """What a verb's module offers."""
 
@@ -88,6 +93,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401  argparse's own signature, passed through
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:  # noqa: ANN401  argparse's own signature
+        """As argparse, and with the nearest spelling."""
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            text = f"'{value}' is none of {', '.join(choices)}{_did_you_mean(str(value), choices)}"
+            raise argparse.ArgumentError(action, text)
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Exit 2, naming every argument that nothing reads and the nearest spelling of each."""
@@ -108,7 +120,7 @@ class Root(Parser):
         formatter.start_section("options")
         formatter.add_arguments([action for action in self._actions if action.option_strings])
         formatter.end_section()
-        formatter.add_text("`fabric VERB --help` explains one of them.")
+        formatter.add_text("`fabric VERB --help` or `fabric help VERB` explains one of them. Begin with `fabric init`.")
         return formatter.format_help()
 
 
@@ -153,9 +165,23 @@ def _with_signs(words: Sequence[str]) -> list[str]:
     return joined
 
 
+def _spelt_out(words: Sequence[str]) -> list[str]:
+    """'help run' as 'run --help', 'explain DIR' as 'explain run DIR'."""
+    bare = [number for number, word in enumerate(words) if not word.startswith("-")]
+    if not bare:
+        return list(words)
+    first = words[bare[0]]
+    rest = [*words[: bare[0]], *words[bare[0] + 1:]]
+    if first == "help":
+        return [*rest, "--help"]
+    if first == "explain" and len(bare) == 2 and words[bare[1]] not in EXPLAIN_QUESTIONS:
+        return [*words[: bare[1]], EXPLAIN_QUESTIONS[0], *words[bare[1]:]]
+    return list(words)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Raises nothing but what a debugger wants to see."""
-    words = _with_signs(sys.argv[1:] if argv is None else argv)
+    words = _with_signs(_spelt_out(sys.argv[1:] if argv is None else argv))
     try:
         args = _parse(words)
     except SystemExit as stop:  # argparse has spoken already

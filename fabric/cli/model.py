@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from fabric.cli.output import add_out, write_out
 from fabric.errors import FabricError
 from fabric.scenario.card import dcqcn_card, ecn_card, model_card
 from fabric.scenario.docs import model_markdown
@@ -25,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = jobs.add_parser("show", help="one model card, or one table of presets")
     show.add_argument("name", metavar="NAME", help=f"{', '.join([*MODELS, *_PRESETS])}")
     docs = jobs.add_parser("docs", help="write the model cards as a document")
-    docs.add_argument("--out", type=Path, default=Path("docs/model-card.md"), metavar="FILE",
-                      help="default docs/model-card.md")
+    add_out(docs, "FILE", "default docs/model-card.md; '-' for standard output", default=Path("docs/model-card.md"))
     for job in (listing, show, docs):
         job.add_argument("--json", action="store_true", help="print an object")
 
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; an unknown name is bad input."""
     if args.job == "docs":
-        args.out.write_text(model_markdown(), encoding="utf-8")
-        print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
+        if write_out(args.out, model_markdown()):
+            print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
     elif args.job == "list":
         rows = {**{name: model.purpose for name, model in MODELS.items()},
                 "asics": "switch chips: memory, cell, lossless profile",

@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from fabric.cli.output import add_out
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the three actions."""
@@ -18,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (showing, running):
         action.add_argument("playbook", metavar="NAME|DIR", help="a name of `fabric playbook list`, or your own folder")
         action.add_argument("--json", action="store_true", help="print one JSON object")
-    running.add_argument("--out", metavar="DIR", type=Path, help="run directory (default: runs/playbook-NAME)")
+    add_out(running, "DIR", "run directory (default: runs/playbook-NAME)")
     running.add_argument("--force", action="store_true", help="replace what an earlier run left in DIR")
     running.add_argument("--threads", metavar="N", type=int, default=1, help="threads; never changes the result")
     running.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -11,12 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from fabric.report.session import Progress as Standing
-from fabric.units import format_time_ps
+from fabric.state.jit import CompilerWatch, watching
+from fabric.units import format_duration_s, format_per_s, format_time_ps
 
 LINE_EVERY_S: Final = 10.0
 """Wall time between lines where standard error is no terminal."""
 COMPILE_NOTE_S: Final = 1.0
-"""Silence after which the wait for the compiler is explained."""
+"""How long the compiler has been at work when the wait is explained."""
 
 
 class ProgressLine:
@@ -30,33 +32,34 @@ class ProgressLine:
         self._task: TaskID | None = None
         self._said = time.monotonic()
         self._first = True
-        self._note = threading.Timer(COMPILE_NOTE_S, self._explain_wait)
+        self._note: threading.Timer | None = None
+        self._explained = False
+        self._watching = ExitStack()
 
     def __enter__(self) -> Self:
         if not self._quiet:
-            self._note.daemon = True
-            self._note.start()
+            self._watching.enter_context(watching(CompilerWatch(self._compiler_begins, self._compiler_ends)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._note.cancel()
+        self._watching.close()
+        self._compiler_ends()
         if self._bar is not None:
             self._bar.stop()
 
     def first_answer(self) -> None:
-        """The engine has returned for the first time: nothing is being compiled any more."""
-        self._note.cancel()
+        """The engine has returned for the first time: what may be compiled later is not waited for."""
+        self._watching.close()
+        self._compiler_ends()
 
     def update(self, at: Standing) -> None:
         """Show where the run stands."""
         if self._quiet or self._first:  # the first call may have compiled; its pace says nothing
-            self._first = False
+            self._first, self._said = False, time.monotonic()
             return
-        eta = "" if at.eta_s is None else f", at most {_clock(at.eta_s)} left"
-        where = f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}"
-        text = f"{where}, {at.hops_per_s / 1e6:.1f} M packet-hops/s{eta}"
+        text = standing_text(at)
         if self._console.is_terminal:
             if self._bar is None:
                 self._bar = Progress(
@@ -73,16 +76,27 @@ class ProgressLine:
             self._said = time.monotonic()
             print(text, file=self._out, flush=True)
 
+    def _compiler_begins(self) -> None:
+        if not self._explained:
+            self._note = threading.Timer(COMPILE_NOTE_S, self._explain_wait)
+            self._note.daemon = True
+            self._note.start()
+
+    def _compiler_ends(self) -> None:
+        if self._note is not None:
+            self._note.cancel()
+            self._note = None
+
     def _explain_wait(self) -> None:
+        self._explained = True
         print("compiling the engine; this happens once per version", file=self._out, flush=True)
 
 
-def _clock(seconds: float) -> str:
-    whole = round(seconds)
-    return (
-        f"{whole} s"
-        if whole < 60
-        else f"{whole // 60} min {whole % 60} s"
-        if whole < 3600
-        else f"{whole // 3600} h {whole % 3600 // 60} min"
-    )
+def standing_text(at: Standing) -> str:
+    """'3.2ms of 10ms, 4.1 M packet-hops/s, about 20 s left'; what is not known is left out."""
+    parts = [f"{format_time_ps(at.now_ps)} of {format_time_ps(at.end_ps)}"]
+    if at.hops_per_s:       # none move where time passes between two bursts
+        parts.append(format_per_s(at.hops_per_s, "packet-hops"))
+    if at.eta_s is not None:
+        parts.append(f"about {format_duration_s(at.eta_s)} left")
+    return ", ".join(parts).replace("about less", "less")

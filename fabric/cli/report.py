@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
+
+from fabric.cli.output import STDOUT, add_out
 
 EXPORTERS = ("ideal", "sonic", "sonic-10s", "hft")
 """Names in telemetry/seen_by/profiles.py, which --help must not load."""
@@ -14,8 +15,7 @@ EXPORTERS = ("ideal", "sonic", "sonic-10s", "hft")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the run directory and the three renderings."""
     parser.add_argument("dir", metavar="DIR", help="run directory written by `fabric run`")
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path,
-                        help="where to write the page (default: DIR/report.html); '-' for standard output")
+    add_out(parser, "FILE", "where to write the page (default: DIR/report.html); '-' for standard output")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="print it instead: tables and trees, no curves")
     form.add_argument("--json", action="store_true", help="print one JSON object instead, numbers in base units")
@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from fabric.report.rundir import RunDir  # noqa: PLC0415
     from fabric.report.text import console_for, print_document  # noqa: PLC0415
 
-    if args.output is not None and (args.text or args.json):
-        raise FabricError("--output has no effect with --text or --json", "redirect standard output instead")
+    if args.out is not None and (args.text or args.json):
+        raise FabricError("--out has no effect with --text or --json", "redirect standard output instead")
     if args.dilation is not None and args.as_seen_by is None:
         raise FabricError("--dilation has no effect without --as-seen-by", f"name one of {', '.join(EXPORTERS)}")
     run_dir = RunDir.open(args.dir)
@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
         print_document(document, console_for(sys.stdout))
     elif args.json:
         print(json.dumps(to_json(document), indent=2))
-    elif args.output == Path("-"):
+    elif args.out == STDOUT:
         print(to_html(document), end="")
     else:
-        page = args.output or run_dir.path / "report.html"
+        page = args.out or run_dir.path / "report.html"
         write_text(page, to_html(document))
         print(page)
     return 0 if all(it["met"] for it in run_dir.summary["expectations"]) else 1

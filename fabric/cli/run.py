@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.report import files
 from fabric.units import parse_time_ps
@@ -31,9 +32,7 @@ COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="scenario file (YAML)")
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="run directory; default runs/NAME, numbered where that is taken"
-    )
+    add_out(parser, "DIR", "run directory; default runs/NAME, numbered where that is taken")
     parser.add_argument("--seed", metavar="N", type=int, help="instead of the scenario's run.seed")
     parser.add_argument(
         "--until", metavar="TIME", help="end at this simulated time, such as 5ms, instead of run.duration"
@@ -125,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     else:
-        page.print_summary(manifest, outcome.summary, sys.stdout)
+        page.print_summary(manifest, outcome.summary, sys.stdout, out)
         print(
             f"results in {out}"
             + (
@@ -196,12 +195,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
 
         offer = serve_metrics(args.metrics, args.compat, plan, stack)
 
-    def on_pause(engine: Emulator) -> None:
-        line.first_answer()
-        if offer is not None:
-            offer(engine)
-
-    return Hooks(on_progress=line.update, on_pause=on_pause, check=_broken_laws if args.check else None,
+    return Hooks(on_progress=line.update, on_pause=offer, check=_broken_laws if args.check else None,
                  find_cycle=_cycle, paths=message_paths)
 
 

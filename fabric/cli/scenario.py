@@ -1,4 +1,4 @@
-"""``fabric scenario``: check files, print one with everything filled in, the JSON Schema, the reference."""
+"""``fabric scenario``: list and check files, print one with everything filled in, the JSON Schema, the reference."""
 
 from __future__ import annotations
 
@@ -7,17 +7,25 @@ import json
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from fabric import shipped
+from fabric.cli.output import add_out, write_out
 from fabric.errors import InputErrors
-from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.compile import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
+from fabric.scenario.resolved import resolved
 from fabric.scenario.schema import json_schema
 from fabric.topology.quantities import exact_time
+from fabric.units import count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the four jobs and their options."""
+    """Declare the jobs and their options."""
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
+    listing = jobs.add_parser("list", help="the scenarios that come with the package")
+    listing.add_argument("--json", action="store_true", help="print an object")
     check = jobs.add_parser("check", help="read, validate and compile scenarios without running them")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="scenario files")
     show = jobs.add_parser("show", help="print what a scenario means: written values, defaults with sources, computed "
@@ -27,27 +35,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         job.add_argument("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
                          help="override one value, such as transport.cc=none; may be repeated")
         job.add_argument("--json", action="store_true", help="print an object")
+    show.add_argument("--resolved", action="store_true",
+                      help="print the scenario itself with every default written out, as YAML (with --json as JSON); "
+                           "it can be run, and gives the same run")
     schema = jobs.add_parser("schema", help="print the JSON Schema of scenario files, for editors")
     schema.add_argument("--json", action="store_true", help="the schema is JSON either way")
     docs = jobs.add_parser("docs", help="write the scenario reference, made from the schema")
-    docs.add_argument("--out", type=Path, default=Path("docs/scenario.md"), metavar="FILE",
-                      help="default docs/scenario.md")
+    add_out(docs, "FILE", "default docs/scenario.md; '-' for standard output", default=Path("docs/scenario.md"))
     docs.add_argument("--json", action="store_true", help="print an object naming the file")
 
 
 def run(args: argparse.Namespace) -> int:
     """0, or 2 with every problem of every file."""
-    if args.job == "schema":
+    if args.job == "list":
+        _list(as_json=args.json)
+    elif args.job == "schema":
         print(json.dumps(json_schema(), indent=2))
     elif args.job == "docs":
-        args.out.write_text(scenario_markdown(), encoding="utf-8")
-        print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
+        if write_out(args.out, scenario_markdown()):
+            print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
     elif args.job == "show":
-        card = compile_scenario(load_scenario(args.files[0], args.sets)).card
-        print(json.dumps(card, indent=2) if args.json else _card_text(card))
+        _show(args)
     else:
         _check(args)
     return 0
+
+
+def _list(*, as_json: bool) -> None:
+    found = [(file.stem, load_scenario(file).description) for file in shipped.scenarios()]
+    if as_json:
+        print(json.dumps({"scenarios": [{"name": name, "description": text} for name, text in found]}, indent=2))
+        return
+    from rich.console import Console  # noqa: PLC0415  for people only
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table("Name", "What it shows", box=None, pad_edge=False)
+    for row in found:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
+    print("\nRun one: fabric run NAME     Copy one to change it: fabric init NAME")
+
+
+def _show(args: argparse.Namespace) -> None:
+    scenario = load_scenario(args.files[0], args.sets)
+    if args.resolved:
+        whole = resolved(scenario, place(scenario).fabric)
+        print(json.dumps(whole, indent=2) if args.json
+              else yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120), end="\n" if args.json else "")
+        return
+    card = compile_scenario(scenario).card
+    print(json.dumps(card, indent=2) if args.json else _card_text(card))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -64,9 +101,10 @@ def _check(args: argparse.Namespace) -> None:
         print(json.dumps({"scenarios": found}, indent=2))
     else:
         for item in found:
-            print(f"{item['file']}: ok, {item['hosts']} hosts, {item['switches']} switches, {item['messages']} "
-                  f"messages of "
-                  f"{item['bytes']:,} B, {item['faults']} faults, at most {item['duration']}")
+            parts = [count(item["hosts"], "host"), count(item["switches"], "switch", "switches"),
+                     f"{count(item['messages'], 'message')} of {item['bytes']:,} B", count(item["faults"], "fault"),
+                     f"at most {item['duration']}"]
+            print(f"{item['file']}: ok, {', '.join(parts)}")
 
 
 def _summary(file: Path, compiled: CompiledScenario) -> dict[str, Any]:

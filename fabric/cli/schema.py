@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from fabric.cli.output import add_out, write_out
 from fabric.errors import InputErrors, Problem
 
 
@@ -15,29 +16,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scenario", action="store_true", help="the JSON Schema of the scenario file instead, for editors"
     )
-    parser.add_argument(
-        "--markdown", metavar="FILE", type=Path, help="write the dictionary to FILE, as docs/results.md is made"
-    )
+    add_out(parser, "FILE", "write it there instead of standard output")
+    parser.add_argument("--markdown", metavar="FILE", type=Path,
+                        help="write the dictionary as Markdown, as docs/results.md is made; the same as --out FILE")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print or write."""
-    if args.scenario and args.markdown is not None:
-        raise InputErrors(
-            "options",
-            [Problem("--scenario", "contradicts --markdown", "`fabric scenario docs` describes the scenario file")],
-        )
+    problems = []
+    if args.markdown is not None:
+        if args.scenario:
+            problems.append(
+                Problem("--scenario", "contradicts --markdown", "`fabric scenario docs` describes the scenario file"))
+        if args.json:
+            problems.append(Problem("--json", "contradicts --markdown", "use --out FILE"))
+        if args.out is not None:
+            problems.append(Problem("--out", "contradicts --markdown", "give one of them"))
+    if problems:
+        raise InputErrors("options", problems)
+    out = args.markdown or args.out
     if args.scenario:
         from fabric.scenario.schema import json_schema  # noqa: PLC0415  pydantic takes its time to load
 
-        print(json.dumps(json_schema(), indent=2))
+        write_out(out, json.dumps(json_schema(), indent=2) + "\n")
         return 0
     from fabric.report import dictionary  # noqa: PLC0415
 
-    if args.markdown is not None:
-        args.markdown.write_text(dictionary.markdown(), encoding="utf-8")
-    elif args.json:
-        print(json.dumps(dictionary.dictionary(), indent=2))
-    else:
-        print(dictionary.markdown(), end="")
+    text = json.dumps(dictionary.dictionary(), indent=2) + "\n" if args.json else dictionary.markdown()
+    write_out(out, text)
     return 0

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cli.output import add_out
 from fabric.cli.report import EXPORTERS
 from fabric.cli.run import COMPAT
 from fabric.errors import InputErrors, Problem, UnitError
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
                         help="show what the polls of a real exporter would have caught of it by now, instead of every "
                              "counter as it is (default ideal)")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="write a run directory, as `fabric run` does")
+    add_out(parser, "DIR", "write a run directory, as `fabric run` does")
     parser.add_argument("--force", action="store_true", help="replace the run in --out")
     parser.add_argument("--log", metavar="FILE", help="append events as JSON lines to FILE; '-' is standard output")
     parser.add_argument("--log-level", choices=_LEVELS, default="info",
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             player.play()
     if args.out is not None and not args.quiet:
         found = RunDir.open(args.out)
-        page.print_summary(found.manifest, found.summary, sys.stderr)
+        page.print_summary(found.manifest, found.summary, sys.stderr, args.out)
         print(f"results in {args.out}", file=sys.stderr)
     return 0
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         if style == "json":
             print(json.dumps(found.summary, indent=2))
         else:
-            page.print_summary(found.manifest, found.summary, sys.stdout)
+            page.print_summary(found.manifest, found.summary, sys.stdout, found.path)
         return 0
     view = tables.select(views.VIEWS[args.table](found), filters=args.filters, sort=args.sort, ascending=args.ascending)
     if style == "json":

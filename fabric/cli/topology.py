@@ -7,7 +7,6 @@ JSON or containerlab file, or from the command line alone: --kind leaf-spine --s
 from __future__ import annotations
 
 import json
-import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +17,8 @@ from typing import Any, Final
 from rich.console import Console
 from rich.table import Table
 
+from fabric import shipped
+from fabric.cli.output import STDOUT, add_out, write_out
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.load import apply_overrides
 from fabric.scenario.yaml_input import read_yaml
@@ -55,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
                        help="warn above this ratio (default 1: non-blocking)")
     check.add_argument("--strict", action="store_true", help="notes count as findings too")
     export.add_argument("--format", required=True, choices=tuple(WRITERS), help="what to write")
-    export.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to; standard output if absent")
+    add_out(export, "FILE", "where to; standard output if absent")
 
 
 def run(args: Namespace) -> int:
@@ -85,6 +86,7 @@ def _load(file: Path | None, kind: str | None, sets: Sequence[str]) -> Fabric:
     raw: dict[str, Any] = {"topology": {"kind": kind}}
     where, base_dir = "--set", Path()
     if file is not None:
+        file = shipped.scenario(file)
         where, base_dir = str(file), file.parent
         raw = _raw(file)
     full = [item if item.startswith("topology.") else f"topology.{item}" for item in sets]
@@ -143,15 +145,10 @@ def _count(number: int, noun: str) -> str:
 
 def _export(args: Namespace, fabric: Fabric) -> int:
     text = WRITERS[args.format](fabric)
-    if args.output is None:
-        if args.json:
-            print(json.dumps({"format": args.format, "content": text}))
-        else:
-            sys.stdout.write(text)
-        return 0
-    args.output.write_text(text, encoding="utf-8")
-    if args.json:
-        print(json.dumps({"format": args.format, "file": str(args.output), "bytes": len(text.encode())}))
+    if args.json and args.out in {None, STDOUT}:
+        print(json.dumps({"format": args.format, "content": text}))
+    elif write_out(args.out, text) and args.json:
+        print(json.dumps({"format": args.format, "file": str(args.out), "bytes": len(text.encode())}))
     return 0
 
 

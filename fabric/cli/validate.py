@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric.cli.output import STDOUT, add_out
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("--all", action="store_true",
                         help="text: notes, suppressed findings and everything not understood, too")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there instead of standard output")
+    add_out(parser, "FILE", "write there instead of standard output")
     parser.add_argument("--explain", metavar="ID", help="what one check tests, why, and where the rule is from")
     parser.add_argument("--list", action="store_true", help="every check; --format markdown with all its words")
 
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain, list, or judge."""
     style = _checked(args)
     if args.explain or args.list:
-        _write(args.output, _catalogue(args.explain, style), style)
+        _write(args.out, _catalogue(args.explain, style), style)
         return 0
     from fabric.configs.pgtable import HeadroomTables  # noqa: PLC0415  --list needs no parser
 
@@ -91,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         old.fibs = {name: table for name, table in network.fibs.items() if name in old.devices}
         verdict = compare(validate(old, suppressions=rules, only=only), verdict, changes(old, network))
     limit = _limit(args.fail_on)
-    _write(args.output, _rendered(verdict, style, limit, everything=args.all), style)
+    _write(args.out, _rendered(verdict, style, limit, everything=args.all), style)
     return EXIT_FINDING if limit is not None and verdict.reaches(limit) else 0
 
 
@@ -208,7 +209,7 @@ def _rendered(verdict: Verdict, style: str, limit: Severity | None, *, everythin
 
 def _write(path: Path | None, text: str, style: str) -> None:
     """Text in the terminal's encoding, other formats in UTF-8; what has no form there (arrows, odd names) escaped."""
-    if path is not None:
+    if path is not None and path != STDOUT:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
     if isinstance(sys.stdout, TextIOWrapper):

@@ -73,7 +73,7 @@ class PolicyRule(Strict):
 
     @model_validator(mode="after")
     def _has_effect(self) -> Self:
-        if not self.accept and self.set.model_fields_set:
+        if not self.accept and self.set != PolicySet():
             raise ValueError("set has no effect with accept: false; remove one of them")
         return self
 

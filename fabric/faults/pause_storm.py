@@ -16,7 +16,7 @@ QUANTUM_BITS: Final = 512
 
 
 def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injected:
-    """XOFF frames at the given pace; with `duty` each frame's pause runs out before the next one comes."""
+    """XOFF frames at the given pace; with a `duty` below 1 each frame's pause runs out before the next one comes."""
     fabric = context.fabric
     hosts = match_hosts(fabric, spec.hosts, f"{path}.hosts", context.problems)
     edits = []
@@ -29,7 +29,7 @@ def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injec
                                             f"of these priorities from '{host.name}'",
                                             "name a priority that has PFC there"))
         pause_ps = spec.quanta * QUANTUM_BITS * PS_PER_S // fabric.links[fabric.ports[host.first_port].link].rate_bps
-        if spec.duty is not None:
+        if spec.duty is not None and spec.duty < 1:
             gap = round(pause_ps / spec.duty)
         elif spec.frames_per_second is not None:
             gap = PS_PER_S // spec.frames_per_second

@@ -67,7 +67,9 @@ class PauseStormSpec(FaultBase):
     priorities: _Priorities | None = Field(None, description="Priorities it pauses; the lossless ones where absent.")
     duration: TimePs = Field(gt=0, description="How long.")
     frames_per_second: int | None = Field(None, ge=1, le=10**8, description="Pause frames per second.")
-    duty: float | None = Field(None, gt=0, lt=1, description="Instead: share of time the link is held paused.")
+    duty: float | None = Field(None, gt=0, le=1, description="Share of time the link is held paused, instead of "
+                                                             "frames_per_second; 1.0: without a gap, as where both are "
+                                                             "absent.")
     quanta: int = Field(65_535, ge=1, le=65_535, description="Timer value of its frames.")
 
     @model_validator(mode="after")

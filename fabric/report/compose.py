@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import pauses
+from fabric.report.cause import cause
 from fabric.report.convergence import CLOCKS
-from fabric.report.evidence import Evidence
+from fabric.report.evidence import Evidence, advice
 from fabric.report.explain_drops import explain_drops
 from fabric.report.explain_pfc import groups, threshold_table
 from fabric.report.messages import SIZE_CLASSES
@@ -32,7 +33,7 @@ from fabric.report.model import (
 )
 from fabric.report.page import measured
 from fabric.state.codes import EventKind
-from fabric.units import PS_PER_NS, PS_PER_S, format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, PS_PER_S, count, format_rate_bps, format_time_ps
 
 TOP: Final = 6
 """Lines of a chart."""
@@ -55,6 +56,7 @@ def compose(evidence: Evidence, title: str = "", before: Sequence[Section] = ())
     """
     run = evidence.run
     sentences = tuple(Prose(it["text"], _LEVELS[it["level"]]) for it in run.summary["verdict"])
+    headline = cause(evidence) or run.summary["headline"]
     expectations = run.summary["expectations"]
     failed = [it for it in expectations if not it["met"]]
     status = worst([sentence.status for sentence in sentences] + [Status.BAD] * bool(failed))
@@ -72,40 +74,55 @@ def compose(evidence: Evidence, title: str = "", before: Sequence[Section] = ())
         Section("about", "About this run", (_about(evidence),)),
     )
     name = str(run.manifest.get("name") or run.path.name)
-    return Document(title or name, _subtitle(evidence), status, _verdict(status, sentences, failed, expectations),
-                    sentences, sections)
+    return Document(title or name, _subtitle(evidence), status, _verdict(headline, failed, expectations), sentences,
+                    sections)
 
 
 def _subtitle(evidence: Evidence) -> str:
     fabric = evidence.fabric
     rates = sorted({link.rate_bps for link in fabric.links})
-    speed = " and ".join(format_rate_bps(rate) for rate in rates[:3])
+    speed = " and ".join(format_rate_bps(rate) for rate in rates[:3]) + (f" and {len(rates) - 3} more speeds"
+                                                                         if len(rates) > 3 else "")
     return f"{fabric.name}: {len(fabric.hosts):,} hosts, {len(fabric.switches):,} switches, links of {speed}"
 
 
-def _verdict(status: Status, sentences: Sequence[Prose], failed: Sequence[Any], expectations: Sequence[Any]) -> str:
-    met = f" All {len(expectations)} expectations were met." if expectations and not failed else ""
+def _verdict(headline: str, failed: Sequence[Any], expectations: Sequence[Any]) -> str:
+    """The headline, and what became of the expectations."""
+    first = headline.split(maxsplit=1)[0]
+    begun = f"{headline[0].upper()}{headline[1:]}." if first.isalpha() else f"{headline}."    # a name stays as it is
+    if not expectations:
+        return begun
+    number = len(expectations)
     if failed:
-        return f"{len(failed)} of {len(expectations)} expectations were not met: {failed[0]['expectation']}."
-    first = next((sentence.text for sentence in sentences if sentence.status is status), "The run has ended.")
-    return f"{first[0].upper()}{first[1:]}.{met}"
+        named = ", ".join(it["expectation"] for it in failed[:3])
+        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+        which = "The expectation was" if number == 1 else f"{len(failed)} of {number} expectations were"
+        return f"{begun} {which} not met: {named}{more}."
+    return f"{begun} {'The expectation was' if number == 1 else f'All {number} expectations were'} met."
 
 
 def _facts(evidence: Evidence) -> Facts:
-    metrics = evidence.run.summary["metrics"]
+    run = evidence.run
+    metrics = run.summary["metrics"]
 
     def time_ns(name: str) -> int | None:
-        return None if metrics[name] is None else int(metrics[name]) // PS_PER_NS
+        value = metrics[f"{name}_ns"]
+        return None if value is None else int(value)
 
     done, total = metrics["messages.done"], metrics["messages.total"]
-    lossless = metrics["drops.lossless"]
+    starved, lost = metrics["drops.lossless"], metrics["drops.lossless_any"]
+    if not run.summary["drops"]["lossless_classes"]:
+        starved = lost = None
     return Facts((
         Fact("messages_done", f"messages done of {total:,}", done, Unit.COUNT,
              Status.GOOD if done == total else Status.WARNING),
-        Fact("goodput_bps", "goodput", metrics["goodput.total"], Unit.BPS),
+        Fact("goodput_bps", "goodput", metrics["goodput.total_bps"], Unit.BPS),
         Fact("fct_p99_ns", "completion time, p99", time_ns("fct.p99"), Unit.NS),
         Fact("slowdown_p99", "slowdown, p99", metrics["slowdown.p99"], Unit.TIMES),
-        Fact("lossless_drops", "lossless drops", lossless, Unit.COUNT, Status.BAD if lossless else Status.GOOD),
+        Fact("lossless_lost", "lossless-class packets lost", lost, Unit.COUNT,
+             Status.BAD if starved else Status.WARNING if lost else Status.GOOD if lost == 0 else Status.NEUTRAL),
+        Fact("lossless_drops", "of them for want of buffer", starved, Unit.COUNT,
+             Status.BAD if starved else Status.NEUTRAL),
         Fact("drops", "all drops", metrics["drops.total"], Unit.COUNT),
         Fact("pauses", "pauses", metrics["pfc.pauses"], Unit.COUNT),
         Fact("longest_pause_ns", "longest pause", time_ns("pfc.longest_pause"), Unit.NS),
@@ -134,12 +151,18 @@ def _pauses(evidence: Evidence) -> Iterable[Block]:
             yield pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
         if len(evidence.episodes) > 1:
             yield pauses.episode_table(evidence)
-    else:
+    elif evidence.records("pause") or not evidence.run.summary["metrics"]["pfc.pauses"]:
         yield Prose("Nothing was paused.")
+    else:
+        yield Prose(f"Ports were paused, but the run recorded no pause events, so no tree can be drawn: "
+                    f"{advice('pause')}.", Status.WARNING)
     yield pauses.pause_map(evidence, replay=False)
     if found:
         table = threshold_table(evidence, found[:TOP_GROUPS])
-        yield Table(table.key, "Ingress use against XOFF", table.columns, table.rows, table.note, table.statuses)
+        left = len(found) - len(table.rows)
+        more = (f"{count(left, 'more group')}, further from XOFF: fabric explain pfc {evidence.run.path}. "
+                if left else "")
+        yield Table(table.key, "Ingress use against XOFF", table.columns, table.rows, more + table.note, table.statuses)
 
 
 def _marks(evidence: Evidence) -> tuple[Mark, ...]:
@@ -154,12 +177,19 @@ def _marks(evidence: Evidence) -> tuple[Mark, ...]:
         if names[kind] not in seen:
             seen.add(names[kind])
             found.append((time_ps / PS_PER_NS, names[kind]))
-    return tuple(Mark(at, text) for at, text in sorted(found)[:MAX_MARKS])
+    ordered = sorted(found)
+    shown = [Mark(at, text) for at, text in ordered[:MAX_MARKS]]
+    if len(ordered) > MAX_MARKS:
+        at, text = ordered[MAX_MARKS - 1]
+        shown[-1] = Mark(at, f"{text}, and {len(ordered) - MAX_MARKS} more later")
+    return tuple(shown)
 
 
 def _curves(evidence: Evidence, marks: tuple[Mark, ...]) -> Iterable[Block]:
+    lines, number = _deepest(evidence)
+    more = f" The deepest {len(lines)} of {number:,} queues that held anything." if number > len(lines) else ""
     yield Chart("queues", "Deepest egress queues", "simulated time", Unit.NS, "bytes waiting", Unit.BYTES,
-                _deepest(evidence), marks, "Highest depth since the last sample.")
+                lines, marks, "Highest depth since the last sample." + more)
     standing = _standing(evidence)
     if standing:
         yield Chart("paused", "Ports standing still", "simulated time", Unit.NS, "ports", Unit.COUNT, standing, marks,
@@ -178,11 +208,12 @@ def _line(evidence: Evidence, label: str, times: NDArray[Any], values: NDArray[A
     return Series(label, (*head, *times.tolist(), evidence.end_ns), (*map(float, [*head, *values, values[-1]]),))
 
 
-def _deepest(evidence: Evidence) -> tuple[Series, ...]:
+def _deepest(evidence: Evidence) -> tuple[tuple[Series, ...], int]:
+    """Lines of the deepest queues, and how many queues there are."""
     found = evidence.series("queue_watermark_bytes")
     ordered = sorted(found, key=lambda place: (-float(found[place][1].max()), place))[:TOP]
     return tuple(_line(evidence, f"{evidence.fabric.port_name(place[0])} class {place[1]}", *found[place])
-                 for place in ordered)
+                 for place in ordered), len(found)
 
 
 def _goodput(evidence: Evidence) -> tuple[Series, ...]:
@@ -276,8 +307,9 @@ def _messages(evidence: Evidence) -> Iterable[Block]:
                Column("start_ns", "Posted", Unit.NS), Column("fct_ns", "Completion time", Unit.NS),
                Column("ideal_ns", "Ideal", Unit.NS), Column("slowdown", "Slowdown", Unit.TIMES),
                Column("retransmits", "Sent again", Unit.COUNT))
-    yield Table("slowest", f"Slowest of {len(slowdown):,} messages", columns, rows,
-                f"Ask about one with: fabric explain message {evidence.run.path} ID",
+    more = f"All of them: fabric show {evidence.run.path} messages. " if len(slowdown) > len(rows) else ""
+    yield Table("slowest", f"The {len(rows):,} slowest of {len(slowdown):,} messages", columns, rows,
+                f"{more}Ask about one with: fabric explain message {evidence.run.path} ID",
                 tuple(Status.NEUTRAL if row[4] == "done" else Status.BAD for row in rows))
 
 
@@ -308,7 +340,7 @@ def _routing(evidence: Evidence) -> Iterable[Block]:
     left = section["n_events"] - len(section["events"])
     yield Table("routing", "", tuple(Column(key, title, unit) for key, title, unit in units),
                 tuple(tuple(row[key] for key, _, _ in units) for row in section["events"]),
-                CLOCKS + (f" {left:,} more events." if left else ""))
+                CLOCKS + (f" {count(left, 'more event')}, counted in the numbers above." if left else ""))
 
 
 def _words(value: object) -> str:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fabric.control.describe import describe, touched
 from fabric.report import files, messages
 from fabric.state.codes import DropReason
-from fabric.units import PS_PER_NS, format_time_ps
+from fabric.units import PS_PER_NS, count, format_time_ps
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler, nor speakers
     from fabric.control.record import Convergence
@@ -94,13 +94,16 @@ def routing_section(control: ControlRun, now: Snapshot, ideal_ps: NDArray[np.int
     costs = blame(losses, records, scopes, sampling_ns)
     rows = [_row(control, record, lost, end_ns, now, ideal_ps)
             for record, lost in zip(records[:MAX_EVENTS], costs, strict=False)]
+    alarms = [{"time_ns": it.time_ns, "switch": control.plan.routers[it.router].name, "vni": it.vni,
+               "mac": it.mac, "text": it.text} for it in control.alarms if it.time_ns < end_ns]
     return {
         "design": str(control.config.design), "routers": len(control.plan.routers),
         "sessions": len(control.plan.cables), "converged_ns": control.converged_ns,
         "start_messages": control.start_messages, "updates": sum(record.updates for record in records),
         "sessions_lost": sum(record.sessions_lost for record in records), "n_events": len(records), "events": rows,
-        "alarms": [{"time_ns": it.time_ns, "switch": control.plan.routers[it.router].name, "vni": it.vni,
-                    "mac": it.mac, "text": it.text} for it in control.alarms if it.time_ns < end_ns][:MAX_EVENTS]}
+        "slowest_ns": max((it.convergence_ns for it in records if it.convergence_ns is not None), default=None),
+        "packets_lost_converging": sum(it.converging for it in costs), "n_alarms": len(alarms),
+        "alarms": alarms[:MAX_EVENTS]}
 
 
 def _row(control: ControlRun, record: Convergence, lost: Lost, end_ns: int, now: Snapshot,
@@ -144,9 +147,9 @@ def routing_metrics(section: Mapping[str, Any] | None) -> dict[str, int | None]:
     if section is None:
         return dict.fromkeys(("convergence.max", "convergence.lost", "convergence.events", "bgp.updates",
                               "bgp.sessions_lost"))
-    times = [row["convergence_ns"] for row in section["events"] if row["convergence_ns"] is not None]
-    return {"convergence.max": max(times) * PS_PER_NS if times else None,
-            "convergence.lost": sum(row["packets_lost_converging"] for row in section["events"]),
+    slowest_ns = section["slowest_ns"]
+    return {"convergence.max": None if slowest_ns is None else slowest_ns * PS_PER_NS,
+            "convergence.lost": section["packets_lost_converging"],
             "convergence.events": section["n_events"], "bgp.updates": section["updates"],
             "bgp.sessions_lost": section["sessions_lost"]}
 
@@ -158,6 +161,8 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
     for alarm in section["alarms"][:3]:
         where = f"duplicate MAC {alarm['mac']} (VNI {alarm['vni']}) at {alarm['switch']}"
         yield "warning", f"{where}: {alarm['text']}; look for a loop, or for two hosts with one address"
+    if section["n_alarms"] > 3:
+        yield "warning", f"{section['n_alarms'] - 3:,} more alarms about duplicate MACs; summary.json lists them"
     rows: Sequence[Mapping[str, Any]] = section["events"]
     told = sorted(rows, key=lambda row: (-row["packets_lost"], -(row["convergence_ns"] or 0)))[:3]
     for row in sorted(told, key=lambda row: row["time_ns"]):
@@ -179,3 +184,5 @@ def sentences(section: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
                    f" (worst {row['slowdown_max']:.1f})")
         yield ("warning" if row["packets_lost"] else "note",
                f"{row['event']} at {at}: {spoke}, {cost}{hit}")
+    if section["n_events"] > len(told):
+        yield "note", f"{count(section['n_events'] - len(told), 'more routing event')} in the table below"

@@ -13,14 +13,14 @@ from fabric.report import eventlog, files, schemas
 from fabric.report.eventlog import KINDS, REASON_NAMES
 from fabric.report.observables import DROP_HELP, OBSERVABLES
 from fabric.report.rundir import FORMAT
-from fabric.scenario.expectations import METRICS
+from fabric.scenario.expectations import METRICS, UNITS, summary_key
 
 FILES: Final = {
     files.MANIFEST: "What was run, with what, on what, and how it ended: version, scenario verbatim and resolved, "
                     "seed, digest, model card, machine, status (running, done, interrupted, stopped-no-progress, "
                     "broken-invariant), timings. The only file that depends on the machine.",
-    files.SUMMARY: "The run on one page: verdict, metrics, expectations, worst places. Times in sections are ns; "
-                   "metrics are in base units (ps, bytes, bit/s).",
+    files.SUMMARY: "The run on one page: headline, verdict, metrics, expectations, worst places (`row_counts` says how "
+                   "many rows each list has in full). Times are nanoseconds; names say their unit.",
     files.TOPOLOGY: "Nodes, ports and links in id order.",
     files.MESSAGES: "One row per message.",
     files.COUNTERS: "Every observable at the end of the run; zeros are left out. tx_utilisation_ratio is over the "
@@ -41,7 +41,6 @@ _TABLES: Final = {
     files.TIMESERIES: schemas.TIMESERIES,
     files.EVENTS: schemas.EVENTS,
 }
-_BASE_UNIT: Final = {"time": "ps", "size": "bytes", "rate": "bit/s", "count": "count", "ratio": "ratio"}
 
 
 def dictionary() -> dict[str, Any]:
@@ -69,7 +68,8 @@ def dictionary() -> dict[str, Any]:
             {"reason": name, "meaning": meaning} for name, meaning in zip(REASON_NAMES, DROP_HELP.values(), strict=True)
         ],
         "metrics": [
-            {"metric": name, "unit": _BASE_UNIT[kind], "meaning": meaning} for name, (kind, meaning) in METRICS.items()
+            {"metric": name, "in_summary": summary_key(name), "unit": UNITS[kind], "meaning": meaning}
+            for name, (kind, meaning) in METRICS.items()
         ],
     }
 
@@ -86,7 +86,9 @@ _OBSERVABLES_NOTE: Final = (
     "A counter counts from the start of the run; a watermark is the highest value since the last sample, a peak since "
     "the start. The port of a drop is where it happened; its class is the frame's traffic class.")
 _METRICS_NOTE: Final = (
-    "Under `metrics` in summary.json, and what expectations may name. null where a run has no such value.")
+    "What expectations may name, and the name under `metrics` in summary.json, which says the unit. null where a run "
+    "has no such value. Expectations are compared to the picosecond; in summary.json a time that is no whole number of "
+    "nanoseconds has a fraction.")
 
 
 def markdown() -> str:
@@ -103,7 +105,8 @@ def markdown() -> str:
               *_section(found["observables"], ("name", "scope", "kind", "unit", "meaning")),
               "", "## Events", "", *_section(found["events"], ("kind", "category", "meaning", *"abcd")),
               "", "## Drop reasons", "", *_section(found["drop_reasons"], ("reason", "meaning")),
-              "", "## Metrics", "", _METRICS_NOTE, "", *_section(found["metrics"], ("metric", "unit", "meaning"))]
+              "", "## Metrics", "", _METRICS_NOTE, "",
+              *_section(found["metrics"], ("metric", "in_summary", "unit", "meaning"))]
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -15,9 +16,11 @@ from fabric.report import page
 from fabric.report.messages import distribution
 from fabric.report.rundir import RunDir
 from fabric.report.tables import cell, make_console
-from fabric.scenario.expectations import METRICS
+from fabric.scenario.expectations import METRICS, UNITS, summary_key
+from fabric.units import format_time_ps
 
-_MADE: Final = ("name", "version", "status", "model", "seed", "duration_ps", "sampling_ps", "digest")
+_MADE: Final = ("version", "status", "duration_ps", "digest")
+"""What the manifest knows beyond the scenario; duration_ps is shorter than run.duration where --until was given."""
 WORST: Final = 5
 """Messages listed on each side: most slowed down, most sped up."""
 
@@ -25,19 +28,22 @@ WORST: Final = 5
 def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
     """Everything that differs, as data.
 
-    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]}, `metrics` rows {metric, a,
-    b, change (b / a - 1, None where a is 0 or has no value)} and `messages` (see below; None without a common id).
+    Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios,
+    so a default that only one of them states is no difference), `metrics` rows {metric, unit, a, b, change (b / a - 1,
+    None where a is 0 or has no value)} and `messages` (see below; None without a common id).
     """
+    scenario = dict(_leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"]))
+    said = {"duration_ps"} if "run.duration" in scenario else set()
     return {
         "same": a.manifest.get("digest") == b.manifest.get("digest"),
         "manifest": {
             name: [a.manifest.get(name), b.manifest.get(name)]
             for name in _MADE
-            if a.manifest.get(name) != b.manifest.get(name)
+            if name not in said and a.manifest.get(name) != b.manifest.get(name)
         },
-        "scenario": dict(_leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"])),
+        "scenario": scenario,
         "metrics": [
-            {"metric": name, "a": before, "b": after, "change": _change(before, after)}
+            {"metric": name, "unit": UNITS[METRICS[name][0]], "a": before, "b": after, "change": _change(before, after)}
             for name, (before, after) in _pairs(a.summary["metrics"], b.summary["metrics"]).items()
             if before != after
         ],
@@ -50,12 +56,16 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
     console = make_console(out)
     if found["same"]:
         console.print("the same result: the digests are equal")
-    for title, pairs in (("How they were made", found["manifest"]), ("Scenario", found["scenario"])):
+    made = {name.removesuffix("_ps"): [format_time_ps(value) if name.endswith("_ps") else value for value in pair]
+            for name, pair in found["manifest"].items()}
+    for title, pairs in (("How they were made", made), ("Scenario", found["scenario"])):
         if pairs:
             grid = _grid(title, ("", *names))
             for name, (before, after) in pairs.items():
-                grid.add_row(name, _short(before), _short(after))
+                grid.add_row(*map(Text, (name, _short(before), _short(after))))     # no markup: '[host1]' is a list
             console.print(grid)
+    if not found["same"] and not found["scenario"]:
+        console.print("the scenarios are the same")
     if found["metrics"]:
         grid = _grid("Metrics", ("metric", *names, "change"))
         for row in found["metrics"]:
@@ -120,7 +130,9 @@ def _print_messages(found: Mapping[str, Any], names: tuple[str, str], show: Any)
         left = f"{found['only_a']:,} of {names[0]}, {found['only_b']:,} of {names[1]}"
         show(Text(f"not done, or absent, in the other: {left}", style="dim"))
     if found["most_changed"]:
-        grid = _grid("Most changed", ("message", *names, "b / a"))
+        left = found["in_both"] - found["unchanged"] - len(found["most_changed"])
+        more = f" ({left:,} more: --json has the distribution, messages.parquet every message)" if left else ""
+        grid = _grid(f"Most changed{more}", ("message", *names, "b / a"))
         for row in found["most_changed"]:
             grid.add_row(row["id"], cell(row["a_ns"], "ns"), cell(row["b_ns"], "ns"), cell(row["factor"], "factor"))
         show(grid)
@@ -134,7 +146,7 @@ def _grid(title: str, heads: tuple[str, ...]) -> Table:
 
 
 def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    return {name: (a.get(name), b.get(name)) for name in METRICS}
+    return {name: (a.get(summary_key(name)), b.get(summary_key(name))) for name in METRICS}
 
 
 def _change(before: float | None, after: float | None) -> float | None:
@@ -143,19 +155,39 @@ def _change(before: float | None, after: float | None) -> float | None:
 
 def _leaves(a: object, b: object, path: str = "") -> Iterator[tuple[str, list[object]]]:
     """Paths at which two resolved scenarios differ."""
-    if isinstance(a, dict | None) and isinstance(b, dict | None):  # a section that only one has: field by field
+    if path.endswith("]") and (a is None or b is None or _kind(a) != _kind(b)):     # an entry more, or another entry
+        yield path, [a, b]
+    elif isinstance(a, dict | None) and isinstance(b, dict | None):  # a section that only one has: field by field
         one, other = a or {}, b or {}
         for key in dict.fromkeys([*one, *other]):
             yield from _leaves(one.get(key), other.get(key), f"{path}.{key}" if path else str(key))
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for place, (it, its) in enumerate(zip(a, b, strict=True)):
+    elif isinstance(a, list) and isinstance(b, list) and _of_mappings(a) and _of_mappings(b):
+        for place, (it, its) in enumerate(zip_longest(a, b)):
             yield from _leaves(it, its, f"{path}[{place}]")
     elif a != b:
         yield path, [a, b]
 
 
+def _of_mappings(entries: list[object]) -> bool:
+    return all(isinstance(it, dict) for it in entries)
+
+
+def _kind(value: object) -> object:
+    return value.get("kind") if isinstance(value, dict) else None
+
+
+def _text(value: object) -> str:
+    """A value as a scenario file has it."""
+    if isinstance(value, dict):
+        first = sorted(value, key=lambda name: name != "kind")
+        return "{" + ", ".join(f"{name}: {_text(value[name])}" for name in first) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _short(value: object) -> str:
-    text = "-" if value is None else str(value)
+    text = "-" if value is None else _text(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

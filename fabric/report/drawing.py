@@ -8,7 +8,7 @@ are what assets/replay.js lights up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
@@ -16,7 +16,12 @@ from typing import Final
 from fabric.report.model import Map, Unit, show
 
 WIDTH: Final = 1120
+"""Least width of a drawing, pixels; a long row of switches makes it wider."""
+LEAST_SHARE: Final = 15.0
+"""Of the width, for one switch: room for its name, written upwards."""
 ROW_HEIGHT: Final = 128
+CHARACTER: Final = 6.7
+"""Width of a character of a host's or switch's name, pixels."""
 LEVELS: Final = (0.0, 0.01, 0.05, 0.2, 0.5)
 """Shares of paused time at which the colour grows a step: classes p0 (never) to p5."""
 NAMED_HOSTS: Final = 40
@@ -40,7 +45,12 @@ class Layout:
     """Centre of every node."""
     half_width: tuple[float, ...]
     """Of every switch; of a host its radius."""
+    half_height: tuple[float, ...]
+    """Of every switch: more than its half width where its name does not fit across and is written upwards."""
+    width: float
     height: float
+    named_hosts: bool
+    """Whether hosts' names are written; else they are tooltips only."""
 
 
 def place(drawing: Map) -> Layout:
@@ -50,15 +60,35 @@ def place(drawing: Map) -> Layout:
     as that switch's share of the row; every host has a cable.
     """
     rows = sorted({node.row for node in drawing.nodes if node.role != "host"}, reverse=True)
+    members = [[number for number, node in enumerate(drawing.nodes) if node.row == row and node.role != "host"]
+               for row in rows]
+    n_hosts = sum(node.role == "host" for node in drawing.nodes)
+    label = CHARACTER * max((len(node.name) for node in drawing.nodes if node.role == "host"), default=0)
+    named = n_hosts <= NAMED_HOSTS
+    width = max(WIDTH, max(LEAST_SHARE, (1.09 * label + 14) * named) * max(map(len, members), default=0))
     at: list[tuple[float, float]] = [(0.0, 0.0)] * len(drawing.nodes)
     half: list[float] = [0.0] * len(drawing.nodes)
+    half_height: list[float] = [0.0] * len(drawing.nodes)
     share: dict[int, float] = {}
-    for depth, row in enumerate(rows):
-        members = [number for number, node in enumerate(drawing.nodes) if node.row == row and node.role != "host"]
-        for position, number in enumerate(members):
-            share[number] = WIDTH / len(members)
-            at[number] = (share[number] * (position + 0.5), 50 + depth * ROW_HEIGHT)
-            half[number] = min(15 + 4.2 * len(drawing.nodes[number].name), 0.43 * share[number])
+    y = 50.0
+    for numbers in members:
+        room = width / max(len(numbers), 1)
+        longest = max((len(drawing.nodes[number].name) for number in numbers), default=0)
+        turned = CHARACTER * longest > 0.86 * room
+        tall = SWITCH_HALF if not turned else 6 + CHARACTER / 2 * longest
+        y += tall - SWITCH_HALF
+        for position, number in enumerate(numbers):
+            share[number], half_height[number] = room, tall
+            at[number] = (room * (position + 0.5), y)
+            half[number] = min(8.0, 0.43 * room) if turned else min(15 + 4.2 * longest, 0.43 * room)
+        y += ROW_HEIGHT + tall - SWITCH_HALF
+    deepest = _place_hosts(drawing, share, half_height, at, half, label if named else 0)
+    return Layout(tuple(at), tuple(half), tuple(half_height), width, max(deepest, y - ROW_HEIGHT) + 40, named)
+
+
+def _place_hosts(drawing: Map, share: Mapping[int, float], half_height: Sequence[float], at: list[tuple[float, float]],
+                 half: list[float], label: float) -> float:
+    """Write the places of all hosts, whose names take `label` pixels (0: none is written). Returns: the lowest."""
     first_switch: dict[int, int] = {}
     for link in drawing.links:
         for end, other in ((link.a, link.b), (link.b, link.a)):
@@ -68,27 +98,32 @@ def place(drawing: Map) -> Layout:
     for host, switch in first_switch.items():
         under.setdefault(switch, []).append(host)
     roomy = len(first_switch) <= ROOMY_HOSTS
-    spacing, pitch, radius = (30.0, 44.0, 7.0) if roomy else (9.0, 9.0, 3.0)
-    deepest = 50.0 + (len(rows) - 1) * ROW_HEIGHT
+    spacing, pitch, radius = (max(30.0, label), 44.0, 7.0) if roomy else (9.0, 9.0, 3.0)
+    deepest = 0.0
     for switch, hosts in under.items():
         room = 0.92 * share[switch]
         columns = max(1, min(len(hosts), int(room / spacing)))
         columns = math.ceil(len(hosts) / math.ceil(len(hosts) / columns))  # the same number of lines, evenly filled
-        width = min(room / columns, 64.0 if roomy else 12.0)
+        width = min(room / columns, max(64.0, label) if roomy else 12.0)
         x, y = at[switch]
+        y += (104 if roomy else 84) + half_height[switch] - SWITCH_HALF
         for position, host in enumerate(sorted(hosts)):
             line, column = divmod(position, columns)
             in_line = min(columns, len(hosts) - line * columns)
-            at[host] = (x + (column - (in_line - 1) / 2) * width, y + (104 if roomy else 84) + line * pitch)
+            # One below the other, hosts step aside a little, so that no cable runs through another host.
+            aside = 0.0 if columns > 1 else (line - (len(hosts) - 1) / 2) * min(12.0, room / len(hosts) / 2)
+            at[host] = (x + (column - (in_line - 1) / 2) * width + aside, y + line * pitch)
             half[host] = radius
             deepest = max(deepest, at[host][1])
-    return Layout(tuple(at), tuple(half), deepest + 40)
+    return deepest
 
 
 def map_svg(drawing: Map, *, prefix: str = "") -> str:
     """The drawing as an <svg> element; `prefix` keeps the ids of two drawings on one page apart."""
     layout = place(drawing)
-    head = f'<svg class="map" id="{prefix}map" viewBox="0 0 {WIDTH} {layout.height:.0f}" role="img"'
+    head = f'<svg class="map" id="{prefix}map" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" role="img"'
+    if layout.width > 1.5 * WIDTH:  # below that, a scaled drawing is still read
+        head += f' style="min-width:{layout.width:.0f}px"'
     return "".join([f'{head} aria-label="{escape(drawing.title)}">', *_cables(drawing, layout, prefix),
                     *_devices(drawing, layout, prefix), "</svg>"])
 
@@ -108,7 +143,6 @@ def _cables(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
 
 
 def _devices(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
-    named = sum(node.role == "host" for node in drawing.nodes) <= NAMED_HOSTS
     for number, node in enumerate(drawing.nodes):
         (x, y), half = layout.at[number], layout.half_width[number]
         origin = number in drawing.origins
@@ -119,13 +153,14 @@ def _devices(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
             if origin:
                 yield f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{half + 5}"/>'
             yield f'<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{half}"/>'
-            text = f'<text x="{x:.1f}" y="{y + 21:.1f}">{escape(node.name)}</text>' if named else ""
+            text = f'<text x="{x:.1f}" y="{y + 21:.1f}">{escape(node.name)}</text>' if layout.named_hosts else ""
         else:
+            tall = layout.half_height[number]
             if origin:
-                yield (f'<rect class="ring" x="{x - half - 5:.1f}" y="{y - SWITCH_HALF - 5:.1f}" '
-                       f'width="{2 * half + 10:.1f}" height="{2 * SWITCH_HALF + 10}" rx="12"/>')
-            yield (f'<rect class="body" x="{x - half:.1f}" y="{y - SWITCH_HALF:.1f}" width="{2 * half:.1f}" '
-                   f'height="{2 * SWITCH_HALF}" rx="{min(8.0, half / 2):.1f}"/>')
-            fits = half >= 3.4 * len(node.name)
-            text = f'<text x="{x:.1f}" y="{y + 5:.1f}">{escape(node.name)}</text>' if fits else ""
+                yield (f'<rect class="ring" x="{x - half - 5:.1f}" y="{y - tall - 5:.1f}" '
+                       f'width="{2 * half + 10:.1f}" height="{2 * tall + 10:.1f}" rx="12"/>')
+            yield (f'<rect class="body" x="{x - half:.1f}" y="{y - tall:.1f}" width="{2 * half:.1f}" '
+                   f'height="{2 * tall:.1f}" rx="{min(8.0, half / 2):.1f}"/>')
+            turned = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if tall > SWITCH_HALF else ""
+            text = f'<text x="{x:.1f}" y="{y + 4 + (not turned):.1f}"{turned}>{escape(node.name)}</text>'
         yield f"{text}</g>"

@@ -30,6 +30,12 @@ _PAUSE_KINDS: Final = ("pause_sent", "resume_sent", "paused", "resumed")
 _EMPTY: Final = np.empty(0, np.int64)
 
 
+def advice(*categories: str) -> str:
+    """What a user does about events that a scenario did not record."""
+    named = " and ".join(f"'{it}'" for it in categories)
+    return f"add {named} to telemetry.events of the scenario and run it again"
+
+
 class Evidence:
     """One run, ready to be explained. Everything is read when first asked for."""
 
@@ -207,6 +213,10 @@ class Evidence:
     def spreads(self) -> bool:
         """Whether a switch sprays packets or moves flowlets, so that a queue pair has no one path."""
         return bool((endstate.read(self.run.path, self.fabric).switches["load_balance"] != LoadBalance.ECMP).any())
+
+    def records(self, category: str) -> bool:
+        """Whether the scenario recorded events of a category (telemetry.events)."""
+        return category in self.run.manifest["scenario"]["resolved"]["telemetry"]["events"]
 
     def unrecorded(self, category: str) -> int:
         """Events of a category that were beyond the log's cap."""

@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from fabric.ids import PortId
-from fabric.report.evidence import Evidence
-from fabric.report.model import Column, Document, Prose, Section, Status, Table, Unit, show
+from fabric.report.evidence import Evidence, advice
+from fabric.report.model import Block, Column, Document, Prose, Section, Status, Table, Unit, show
 from fabric.report.pause_tree import PauseSpan
 from fabric.state.codes import DropReason
-from fabric.units import PS_PER_NS, PS_PER_S
+from fabric.units import PS_PER_NS, PS_PER_S, count
 
 WHY: Final = {
     DropReason.HEADROOM: "the group's headroom was full",
@@ -88,6 +88,8 @@ def _stopping(evidence: Evidence, port: PortId, prio: int) -> str:
     """Whether the headroom was too small for the peer's stopping time, or the peer did not stop."""
     spans = [span for span in evidence.pauses if span.port == port and span.prio == prio]
     peer = evidence.fabric.port_name(evidence.fabric.ports[port].peer)
+    if not evidence.records("pause"):
+        return f"whether {peer} stopped is not known: {advice('pause')}"
     if not spans:
         return f"no XOFF was recorded towards {peer}: is PFC enabled for class {prio} at this port?"
     stopped = [span for span in spans if span.held]
@@ -120,15 +122,23 @@ def explain_drops(evidence: Evidence) -> Document:
     table = Table("drops", "", columns, rows, "One row per port, class and reason, as counted; the numbers in brackets "
                   "belong to the first one in the event log.", statuses)
     total = sum(loss.pkts for loss in found)
-    lossless = sum(loss.pkts for loss in found if loss.reason in _LOSSLESS)
+    metrics = evidence.run.summary["metrics"]
+    starved, lossless = metrics["drops.lossless"], metrics["drops.lossless_any"]
+    told = f"{count(total, 'packet')} {'was' if total == 1 else 'were'} dropped"
     if not found:
         status, verdict = Status.GOOD, "Nothing was dropped."
+    elif starved:
+        status, verdict = Status.BAD, f"{told}, {starved:,} of lossless classes for want of buffer."
     elif lossless:
-        status, verdict = Status.BAD, f"{lossless:,} lossless packets were lost for want of headroom, {total:,} in all."
+        status, verdict = Status.WARNING, f"{told}, {lossless:,} of lossless classes, none of these for want of buffer."
     else:
-        status, verdict = Status.WARNING, f"{total:,} packets were dropped, none of them for want of headroom."
+        status, verdict = Status.WARNING, f"{told}, none of a lossless class."
     lost = evidence.unrecorded("drop")
-    notes = (Prose(f"{lost:,} drop events were beyond the log's cap; the counts include them.", Status.WARNING),)
-    blocks = (table, *(notes if lost else ())) if found else ()
+    notes = [Prose(f"{lost:,} drop events were beyond the log's cap; the counts include them.",
+                   Status.WARNING)] if lost else []
+    if not evidence.records("drop"):
+        notes.append(Prose(f"The run recorded no drop events, so moments and limits are not known: {advice('drop')}.",
+                           Status.WARNING))
+    blocks: tuple[Block, ...] = (table, *notes) if found else ()
     return Document("Drops", f"run {evidence.run.path.name}", status, verdict, (),
                     (Section("drops", "Where and why", blocks),))

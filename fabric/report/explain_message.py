@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from fabric.errors import RunDirError
-from fabric.report.evidence import Evidence
+from fabric.report.evidence import Evidence, advice
 from fabric.report.message_losses import Lost, dark_ports, losses_table, losses_text, lost_packets
 from fabric.report.model import (
     Chart,
@@ -54,11 +54,8 @@ def explain_message(evidence: Evidence, name: str) -> Document:
     start_ns: int = message["start_ns"]
     end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
     lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
-    harm = "; ".join(filter(None, [
-        losses_text(evidence, lost), _overtaken(evidence, message, start_ns, end_ns, lost), *(
-        dark_ports(evidence, message, end_ns) if message["state"] != "done" else ())]))
-    waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
-    parts = _account(evidence, message, start_ns, end_ns, harm if waited else "")
+    harm = _harm(evidence, message, lost, end_ns)
+    parts = _parts(evidence, message, start_ns, end_ns, harm)
     total = max(end_ns - start_ns, 1)
     columns = (Column("what", "What held"), Column("time_ns", "Time", Unit.NS),
                Column("share_ratio", "Share", Unit.RATIO), Column("cause", "Cause"))
@@ -73,8 +70,36 @@ def explain_message(evidence: Evidence, name: str) -> Document:
     rate = _rate_chart(evidence, message, start_ns, end_ns)
     if rate is not None:
         sections.append(Section("rate", "Sending rate of its queue pair", (rate,)))
-    return Document(f"Message {name}", _route(message), status, verdict, (Prose(f"path {_path(evidence, message)}"),),
-                    tuple(sections))
+    missing = [it for it in ("pause", "drop", "rate", "transport") if not evidence.records(it)]
+    unknown = (Prose(f"Not recorded, so not in this account: events of {' and '.join(missing)}; {advice(*missing)}.",
+                     Status.WARNING),) if missing else ()
+    return Document(f"Message {name}", _route(message), status, verdict,
+                    (Prose(f"path {_path(evidence, message)}"), *unknown), tuple(sections))
+
+
+def held_up_by(evidence: Evidence, row: int) -> tuple[str, str]:
+    """(cause, how) of most of a message's time, such as ('DCQCN: congestion notifications', 'rate below line rate for
+    98% of its time'); cause is '' where nothing held it. `row`: a message that was posted and is not done.
+    """
+    message: dict[str, Any] = evidence.run.messages().slice(row, 1).to_pylist()[0]
+    start_ns, end_ns = message["start_ns"], evidence.end_ns
+    lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
+    harm = _harm(evidence, message, lost, end_ns)
+    what, time, why = max(_parts(evidence, message, start_ns, end_ns, harm), key=lambda part: part[1])
+    return harm or why, f"{what} for {show(time / max(end_ns - start_ns, 1), Unit.RATIO)} of its time"
+
+
+def _harm(evidence: Evidence, message: dict[str, Any], lost: list[Lost], end_ns: int) -> str:
+    """Packets that were lost or taken for lost, and ports without light where it is not done, in words."""
+    dark = dark_ports(evidence, message, end_ns) if message["state"] != "done" else ()
+    overtaken = _overtaken(evidence, message, message["start_ns"], end_ns, lost)
+    return "; ".join(filter(None, [losses_text(evidence, lost), overtaken, *dark]))
+
+
+def _parts(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int,
+           harm: str) -> list[tuple[str, int, str]]:
+    waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
+    return _account(evidence, message, start_ns, end_ns, harm if waited else "")
 
 
 def _path(evidence: Evidence, message: dict[str, Any]) -> str:
@@ -100,7 +125,8 @@ def _facts(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: i
         Fact("slowdown", "slowdown", message["slowdown"], Unit.TIMES),
         Fact("retransmits", "packets sent again", message["retransmits"], Unit.COUNT),
         Fact("declared_lost", "held for lost", _declared_lost(evidence, message["qp"], start_ns, end_ns), Unit.COUNT),
-        Fact("timeouts", "timeouts", timeouts, Unit.COUNT), Fact("rate_cuts", "rate cuts", cuts, Unit.COUNT)))
+        Fact("timeouts", "timeouts", timeouts if evidence.records("transport") else None, Unit.COUNT),
+        Fact("rate_cuts", "rate cuts", cuts if evidence.records("rate") else None, Unit.COUNT)))
 
 
 def _declared_lost(evidence: Evidence, qp: int, start_ns: int, end_ns: int) -> int:
@@ -143,7 +169,9 @@ def _account(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns:
                   if any(start < end_ns * PS_PER_NS and stop > start_ns * PS_PER_NS for start, stop in span.held)}
         peer = evidence.fabric.node_of(sender).name
         what = f"own port paused by {peer}" if number == 0 else f"{port_name} paused by {peer}"
-        found.append((what, taken, "; ".join(list(causes)[:2])))
+        named = list(causes)
+        more = [f"{len(named) - 2} more causes"] if len(named) > 2 else []
+        found.append((what, taken, "; ".join([*named[:2], *more])))
     throttled = _throttled(evidence, message)
     left, taken = subtract(left, throttled)
     found.append(("rate below line rate", taken, "DCQCN: congestion notifications" if taken else ""))

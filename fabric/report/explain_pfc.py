@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 
 from fabric.ids import PortId
 from fabric.report import pauses
-from fabric.report.evidence import Evidence, Place
+from fabric.report.evidence import Evidence, Place, advice
 from fabric.report.model import Block, Column, Document, Prose, Section, Status, Table, Unit, show
+from fabric.units import count
 
 _OBSERVABLES: Final = (
     "pg_peak_bytes", "pg_peak_limit_bytes", "pg_peak_share_ratio", "pg_headroom_peak_bytes", "pg_headroom_limit_bytes",
@@ -108,6 +109,9 @@ def explain_pfc(evidence: Evidence) -> Document:
                       Status.BAD),) if ring else ()
     reasons = deadlock + tuple(Prose(pauses.sentence(evidence.fabric, episode, evidence.blast(episode)), Status.WARNING)
                     for episode in episodes[:pauses.MAX_TREES])
+    more = len(episodes) - pauses.MAX_TREES
+    reasons += (Prose(f"{count(more, 'more pause tree')}, with less paused time: the table below lists all.",
+                      Status.NEUTRAL),) if more > 0 else ()
     trees: list[Block] = [pauses.episode_tree(evidence.fabric, episode, evidence.blast(episode), number)
                           for number, episode in enumerate(episodes[:pauses.MAX_TREES], 1)]
     if len(episodes) > 1:
@@ -137,8 +141,9 @@ def threshold_table(evidence: Evidence, found: list[Group]) -> Table:
     statuses = tuple(Status.BAD if 0 < group.headroom_limit_bytes <= group.headroom_bytes else
                      Status.WARNING if group.xoffs else Status.NEUTRAL for group in found)
     return Table("groups", "", columns, rows,
-                 "Share: highest shared use over the limit of that moment; at 100% XOFF is sent. The limit of a "
-                 "dynamic group is 2^dynamic_th times the pool's free bytes, so it shrinks as others fill the pool. "
+                 "Share: shared use over the limit at the moment when least was missing to XOFF; at 100% XOFF is "
+                 "sent. Peak use may be of another moment, guarantee and headroom included. The limit of a dynamic "
+                 "group is 2^dynamic_th times the pool's free bytes, so it shrinks as others fill the pool. "
                  "The number of senders is extrapolated in a straight line from this run: k = aB / (u + aB - T), with "
                  "a = 2^dynamic_th, B the pool, u the use, T the limit.", statuses)
 
@@ -147,7 +152,7 @@ def _would_pause(group: Group) -> str:
     if group.xoffs:
         return "did"
     if not math.isfinite(group.factor) or not group.limit_bytes:
-        return "no traffic"
+        return "held nothing then"
     missing = show(max(group.limit_bytes - round(group.share_ratio * group.limit_bytes), 0), Unit.BYTES)
     if not group.senders:
         return f"{missing} more"
@@ -164,11 +169,15 @@ def _verdict(evidence: Evidence, found: list[Group]) -> tuple[Status, str]:
     frames = sum(evidence.counter("pfc_tx_xoff_pkts").values())
     if frames:
         paused_ns = sum(evidence.counter("pfc_rx_paused_ns").values())
-        return Status.WARNING, (f"{int(frames):,} XOFF frames, {show(paused_ns, Unit.NS)} of port time paused, but the "
-                                "run recorded no pause events, so no tree can be drawn. Record them (TraceBit PAUSE).")
+        why = "no recorded pause took effect, so there is no tree" if evidence.records("pause") else (
+            f"the run recorded no pause events, so no tree can be drawn: {advice('pause')}")
+        return Status.WARNING, (f"{count(int(frames), 'XOFF frame')}, {show(paused_ns, Unit.NS)} of port time paused, "
+                                f"but {why}.")
     if not found:
         return Status.NEUTRAL, "PFC could not act: no lossless priority group carried a packet."
     nearest = found[0]
     share = show(nearest.share_ratio, Unit.RATIO)
+    known = math.isfinite(nearest.factor) and nearest.limit_bytes and nearest.senders
+    more = f"; it would pause {_would_pause(nearest)}" if known else ""
     return Status.GOOD, (f"Nobody paused. Nearest: {fabric.port_name(nearest.port)} class {nearest.prio} with {share} "
-                         f"of its XOFF limit; it would pause {_would_pause(nearest)}.")
+                         f"of its XOFF limit{more}.")

@@ -11,6 +11,8 @@ from html import escape
 from importlib.resources import files as resources
 from typing import Final
 
+from markdown_it import MarkdownIt
+
 from fabric.report.drawing import map_svg
 from fabric.report.model import (
     Block,
@@ -20,6 +22,7 @@ from fabric.report.model import (
     Fact,
     Facts,
     Map,
+    Markdown,
     Prose,
     Section,
     Status,
@@ -74,6 +77,8 @@ def _block(block: Block) -> str:
     match block:
         case Prose(text, status):
             return f'<p class="{status.value}">{escape(text)}</p>'
+        case Markdown(text):
+            return _markdown(text)
         case Facts(facts):
             return f'<dl class="facts">{"".join(_fact(fact) for fact in facts)}</dl>'
         case Table():
@@ -85,6 +90,23 @@ def _block(block: Block) -> str:
             return _chart(block)
         case Map():
             return _map(block)
+
+
+def _markdown(text: str) -> str:
+    """CommonMark below the section's own heading. HTML in it is shown as text; links, which lead nowhere, as words."""
+    parser = MarkdownIt("commonmark", {"html": False})
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1:]) + 2, 6)}"
+        if token.children:
+            token.children = [child for child in token.children if child.type not in {"link_open", "link_close"}]
+    return f'<div class="prose">{parser.renderer.render(tokens, parser.options, {})}</div>'
+
+
+def _scroll(title: str) -> str:
+    """The opening of a part that may be wider than the page: focusable, so that arrow keys reach all of it."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(title)}">'
 
 
 def _note(note: str) -> str:
@@ -108,9 +130,9 @@ def _table(table: Table) -> str:
         rows.append(f'<tr class="{status}">{cells}</tr>')
     rest = len(table.rows) - MAX_ROWS
     more = f"{rest:,} more rows are in the run directory. " if rest > 0 else ""
-    return (f'<figure class="tablebox"><figcaption>{escape(table.title)}</figcaption><div class="scroll"><table>'
-            f"<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{_note(more + table.note)}"
-            "</figure>")
+    return (f'<figure class="tablebox"><figcaption>{escape(table.title)}</figcaption>'
+            f"{_scroll(table.title or table.key.replace('_', ' '))}<table><thead><tr>{heads}</tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table></div>{_note(more + table.note)}</figure>")
 
 
 def _align(unit: Unit) -> str:
@@ -147,7 +169,8 @@ def _branch(branch: Branch) -> str:
 def _chart(chart: Chart) -> str:
     legend = "".join(f'<span><i class="s{number % N_COLOURS}"></i>{escape(line.label)}</span>'
                      for number, line in enumerate(chart.series) if line.label)
-    return (f'<figure class="chartbox"><figcaption>{escape(chart.title)}</figcaption>{chart_svg(chart)}'
+    return (f'<figure class="chartbox"><figcaption>{escape(chart.title)}</figcaption>'
+            f"{_scroll(chart.title)}{chart_svg(chart)}</div>"
             f'<div class="legend">{legend}</div>{_note(chart.note)}</figure>')
 
 
@@ -174,7 +197,7 @@ def _map(drawing: Map) -> str:
         legend = ('<div class="legend"><span><i class="lit"></i>standing still at this moment</span>'
                   "<span>dashed ring: where a pause tree began</span></div>")
     return (f'<figure class="mapbox"><figcaption>{escape(drawing.title)}</figcaption>{controls}'
-            f"{map_svg(drawing, prefix=prefix)}{legend}{_note(drawing.note)}</figure>")
+            f"{_scroll(drawing.title)}{map_svg(drawing, prefix=prefix)}</div>{legend}{_note(drawing.note)}</figure>")
 
 
 def _warp(drawing: Map) -> list[int]:

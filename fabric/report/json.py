@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fabric.report.model import Block, Branch, Document, Fact, Facts, Prose, Table, Tree
+from fabric.report.model import Block, Branch, Document, Fact, Facts, Markdown, Prose, Table, Tree
 
 
 def to_json(document: Document) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def _section(blocks: tuple[Block, ...]) -> dict[str, Any]:
         match block:
             case Facts(facts):
                 found |= _facts(facts)
-            case Prose(text, _):
+            case Prose(text, _) | Markdown(text):
                 found.setdefault("text", []).append(text)
             case Table():
                 keys = [column.key for column in block.columns]

@@ -53,6 +53,12 @@ def buffer_drops(now: Snapshot) -> tuple[int, int]:
     return int(lost[lossless].sum()), int(lost[~lossless].sum())
 
 
+def lossless_losses(now: Snapshot) -> dict[DropReason, int]:
+    """Packets of lossless classes lost, by reason; reasons that did not occur are left out."""
+    counts = now.drops["pkts"][lossless_rows(now)].sum(axis=0)
+    return {reason: int(counts[reason]) for reason in DropReason if counts[reason]}
+
+
 def jain(now: Snapshot) -> float | None:
     """Jain's fairness index of the sending hosts' goodput: bytes of completed messages over the time from a host's
     first posting to its last completion. Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
@@ -117,6 +123,7 @@ def measure(now: Snapshot, ideal_ps: NDArray[np.int64], deadlocks: int,
         "goodput.jain": jain(now),
         "drops.total": int(now.ports["dropped_pkts"].sum()),
         "drops.lossless": lossless,
+        "drops.lossless_any": sum(lossless_losses(now).values()),
         "drops.lossy": lossy,
         **{f"drops.{reason.name.lower()}": int(now.drops["pkts"][:, :, int(reason)].sum()) for reason in DropReason},
         "pfc.pause_frames": int(prios["tx_xoff_pkts"].sum()),

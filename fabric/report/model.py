@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 
 Value = str | int | float | bool | None
 """One cell. None means that it does not apply or has not happened."""
@@ -64,6 +64,13 @@ class Prose:
 
     text: str
     status: Status = Status.NEUTRAL
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """A page written for people, such as a runbook: CommonMark, without HTML in it."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,7 @@ class Map:
     note: str = ""
 
 
-Block = Facts | Prose | Table | Tree | Chart | Map
+Block = Facts | Prose | Markdown | Table | Tree | Chart | Map
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +248,7 @@ def show(value: Value, unit: Unit) -> str:
         case Unit.NS:
             return "0" if value == 0 else format_time_ps(value * PS_PER_NS)
         case Unit.BPS:
-            return format_rate_bps(value)
+            return format_bit_rate(value)
         case Unit.RATIO:
             return f"{100 * value:.3g}%"
         case Unit.TIMES:

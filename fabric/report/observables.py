@@ -254,7 +254,7 @@ OBSERVABLES: Final[tuple[Observable, ...]] = (
     _pg("pg_headroom_peak_bytes", P, "bytes", "headroom_peak_bytes", "Highest headroom use since the start."),
     _pg("pg_headroom_limit_bytes", G, "bytes", "xoff_bytes", "Headroom of the group (the profile's xoff)."),
     Observable("pg_peak_share_ratio", Scope.PG, P, "ratio",
-               "Highest shared use over the limit of that moment; 1 sends XOFF.",
+               "Shared use over the limit when the least was missing to it; 1 sends XOFF.",
                Ratio("pgs", "peak_share_ratio")),
     _pg("pg_peak_limit_bytes", G, "bytes", "peak_limit_bytes", "The limit at the moment of pg_peak_share_ratio."),
     _pg("pg_dynamic_th", G, "power of 2", "shift",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fabric.report.convergence import CLOCKS
+from fabric.report.fitting import fit, note
 from fabric.report.tables import cell, make_console
 from fabric.scenario.expectations import METRICS
-from fabric.units import PS_PER_NS, format_measured_bytes, format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 
 _MARKS: Final = {
     "problem": ("✗", "bold red"),
@@ -34,61 +37,73 @@ _WORST: Final = (
             "pauses": "times",
             "longest_ns": "ns",
         },
+        "pfc",
     ),
     (
         "Losses",
         ("drops", "ports"),
         {"port": "text", "class": "text", "pkts": "packets", "bytes": "bytes", "reasons": "text"},
+        "drops",
     ),
     (
         "Deepest queues",
         ("buffers", "queues"),
         {"port": "text", "class": "text", "peak_bytes": "bytes", "now_bytes": "bytes"},
+        "queues",
     ),
     (
         "Headroom",
         ("buffers", "headroom"),
         {"port": "text", "class": "text", "peak_bytes": "bytes", "limit_bytes": "bytes"},
+        "queues",
     ),
     (
         "Marking",
         ("ecn", "queues"),
         {"port": "text", "class": "text", "marked_pkts": "packets", "ecn_capable_pkts": "packets"},
+        "ecn",
     ),
     (
         "PFC watchdog",
         ("watchdog",),
         {"port": "text", "class": "text", "storms": "storms", "restored": "storms", "dropped_pkts": "packets"},
+        "queues",
     ),
 )
 _ROUTING: Final = {"event": "text", "time_ns": "ns", "reaction_ns": "delay", "convergence_ns": "delay",
                    "updates": "updates", "sessions_lost": "ends", "packets_lost": "packets",
                    "messages_under_way": "messages", "slowdown_p50": "factor", "slowdown_max": "factor"}
 _ROWS: Final = 5
+_HEADINGS: Final = {"paused_ratio": "of the run", "pkts": "packets", "marked_pkts": "packets marked",
+                    "ecn_capable_pkts": "ECN-capable", "dropped_pkts": "packets dropped", "now_bytes": "at the end",
+                    "slowdown_p50": "median slowdown", "slowdown_max": "worst slowdown"}
+"""Where a column's name does not say what it holds."""
+_ENDS: Final = {"duration": "run.duration was over"}
+"""Reasons of the end that need more words."""
 
 
 def measured(metric: str, value: float | None) -> str:
-    """A metric's value with its unit, for people."""
+    """A metric's value, as summary.json has it, with its unit, for people."""
     if value is None:
         return "no value"
     kind = METRICS[metric][0]
     if kind == "time":
-        return format_time_ps(value)
+        return format_time_ps(value * PS_PER_NS)
     if kind == "size":
         return format_measured_bytes(value)
     if kind == "rate":
-        return format_rate_bps(value) + "bit/s"
+        return format_bit_rate(value)
     return f"{value:.4g}" if kind == "ratio" else f"{value:,.0f}"
 
 
-def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO) -> None:
-    """Print a run on one page."""
+def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO, directory: Path) -> None:
+    """Print a run on one page. `directory` is named where a table has more rows than are shown."""
     console = make_console(out)
     stop, metrics = summary["stop"], summary["metrics"]
     console.print(
         Text.assemble(
             (manifest["name"], "bold"),
-            f"  {manifest['status']}: {stop['reason']} at ",
+            f"  {manifest['status']}: {_ENDS.get(stop['reason'], stop['reason'])} at ",
             format_time_ps(stop["time_ns"] * PS_PER_NS),
             f", seed {manifest['seed']}",
         )
@@ -97,28 +112,45 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
         mark, style = _MARKS[it["level"]]
         console.print(Text.assemble(("  " + mark + " ", style), it["text"]))
     console.print()
-    _expectations(console.print, summary["expectations"])
-    _sizes(console.print, summary["messages"]["by_size"])
+    _expectations(console, summary["expectations"])
+    _sizes(console, summary["messages"]["by_size"])
     if summary.get("routing"):
         events = summary["routing"]["events"][:_ROWS]
-        _worst(console.print, "Routing", events, _ROUTING)
+        _worst(console, "Routing", events, _ROUTING)
+        _more(console, summary["routing"]["n_events"] - len(events), f"fabric report {directory} --text")
         if any((row["reaction_ns"] or 0) > (row["convergence_ns"] or 0) for row in events):
             console.print(Text(CLOCKS, style="dim"))
-    for title, keys, units in _WORST:
+    for title, keys, units, view in _WORST:
         rows: Any = summary
         for key in keys:
             rows = rows[key]
-        _worst(console.print, title, rows[:_ROWS], units)
+        _worst(console, title, rows[:_ROWS], units)
+        left = summary["row_counts"][".".join(keys)] - len(rows[:_ROWS])
+        _more(console, left, f"fabric show {directory} {view}")
     console.print(
         Text(
-            f"goodput {measured('goodput.total', metrics['goodput.total'])}, "
+            f"goodput {measured('goodput.total', metrics['goodput.total_bps'])}, "
             f"{metrics['transport.retransmits']:,} packets sent again, {metrics['cnp.sent']:,} CNPs",
             style="dim",
         )
     )
 
 
-def _expectations(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+def _more(console: Console, left: int, command: str) -> None:
+    """Say below a table how many rows it leaves out, and what prints them."""
+    if left > 0:
+        console.print(Text(f"{left:,} more: {command}", style="dim", overflow="fold"))
+
+
+def _print(console: Console, grid: Table) -> None:
+    """Print a table; in a narrow terminal without the columns that have no room, which are named."""
+    left_out = fit(grid, console.width)
+    console.print(grid)
+    if left_out:
+        console.print(note(left_out, "widen the terminal, or --json"))
+
+
+def _expectations(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     grid = Table(title="Expectations", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -128,10 +160,10 @@ def _expectations(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa
     for row in rows:
         verdict = Text("met", style="green") if row["met"] else Text("NOT MET", style="bold red")
         grid.add_row(row["expectation"], measured(row["metric"], row["actual"]), verdict)
-    show(grid)
+    _print(console, grid)
 
 
-def _sizes(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN401  Console.print
+def _sizes(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     if not rows:
         return
     grid = Table(title="Messages by size", box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
@@ -141,15 +173,15 @@ def _sizes(show: Any, rows: Sequence[Mapping[str, Any]]) -> None:  # noqa: ANN40
         times = [cell(row["fct_ns"][name], "ns") for name in ("mean", "p50", "p99", "max")]
         factors = [cell(row["slowdown"][name], "factor") for name in ("mean", "p50", "p99", "max")]
         grid.add_row(row["size"], f"{row['done']:,} of {row['messages']:,}", *times, *factors)
-    show(grid)
+    _print(console, grid)
 
 
-def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> None:  # noqa: ANN401  Console.print
+def _worst(console: Console, title: str, rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> None:
     if not rows:
         return
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     for name, unit in units.items():
-        heading = name.removesuffix("_ns" if unit == "delay" else f"_{unit}").replace("_", " ")
+        heading = _HEADINGS.get(name) or name.removesuffix("_ns" if unit == "delay" else f"_{unit}").replace("_", " ")
         grid.add_column(heading, justify="left" if unit == "text" else "right", no_wrap=True)
     for row in rows:
         values = [
@@ -157,4 +189,4 @@ def _worst(show: Any, title: str, rows: Sequence[Mapping[str, Any]], units: Mapp
             for name, unit in units.items()
         ]
         grid.add_row(*values)
-    show(grid)
+    _print(console, grid)

@@ -16,6 +16,7 @@ from fabric.report.folder import ENDED, claimed
 from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks, Outcome, Plan, Session
 from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.resolved import resolved
 from fabric.scenario.schema import Scenario
 from fabric.units import format_time_ps
 
@@ -63,7 +64,7 @@ def prepare(
             ],
         )
     duration_ps = compiled.duration_ps if until_ps is None else until_ps
-    resolved = scenario.model_dump(mode="json")
+    complete = resolved(scenario, compiled.fabric)
     about = {
         "seed": compiled.seed,
         "duration_ps": duration_ps,
@@ -72,7 +73,7 @@ def prepare(
             "file": str(scenario.file),
             "text": scenario.file.read_text(encoding="utf-8"),
             "set": list(sets),
-            "resolved": resolved,
+            "resolved": complete,
         },
         "model": compiled.model,
         "vnis": [] if compiled.params.vxlan is None else list(compiled.params.vxlan.vnis),
@@ -91,7 +92,7 @@ def prepare(
         expectations=compiled.expectations,
         about=about,
         control=compiled.control,
-        identity=_identity(compiled, resolved, duration_ps),
+        identity=_identity(compiled, complete, duration_ps),
     )
 
 
@@ -129,9 +130,9 @@ def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks 
         ).run()
 
 
-def _identity(compiled: CompiledScenario, resolved: Mapping[str, Any], duration_ps: int) -> str:
+def _identity(compiled: CompiledScenario, complete: Mapping[str, Any], duration_ps: int) -> str:
     """SHA-256 over what decides the result: the resolved scenario, its messages (also those from files), the end."""
-    found = hashlib.sha256(json.dumps([resolved, duration_ps], sort_keys=True).encode())
+    found = hashlib.sha256(json.dumps([complete, duration_ps], sort_keys=True).encode())
     messages = compiled.params.messages
     for column in (
         messages.src,

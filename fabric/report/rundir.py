@@ -21,8 +21,9 @@ from fabric.report import files, parts, schemas
 from fabric.report.topology_file import fabric_from_json
 from fabric.topology.model import Fabric
 
-FORMAT: Final = 1
-"""Version of the directory's layout; manifest.json carries it as "format"."""
+FORMAT: Final = 2
+"""Version of the directory's layout; manifest.json carries it as "format". 2: summary.json has units in its names and
+no picoseconds, manifest.json the whole resolved scenario."""
 
 
 class RunDir:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from fabric.errors import InvariantError
 from fabric.report import checkpoint, eventlog, folder, messages
 from fabric.report.checkpoint import Checkpoint
+from fabric.report.pace import Look, Pace
 from fabric.report.recorder import Recorder
 from fabric.report.summary import Ending
 from fabric.scenario.expectations import Expectation
@@ -106,10 +107,10 @@ class Progress:
     now_ps: int
     end_ps: int
     packet_hops: int
-    hops_per_s: float
-    """Over the last tick."""
+    hops_per_s: float | None
+    """Over the last seconds; None where that is not known yet."""
     eta_s: float | None
-    """Wall time to the duration at the present pace; a run that stops when done may end earlier."""
+    """Wall time to the end (pace.py); None where nothing can be said yet."""
     latest: Snapshot | None
     """The last sample."""
 
@@ -165,19 +166,18 @@ class _Position:
 
 
 @dataclass
-class _Pace:
+class _Budget:
     """How much to ask of the engine so that it returns about every TICK_S."""
 
     budget: int = 8
     since: float = field(default_factory=time.monotonic)
 
-    def adapt(self, *, used_up: bool) -> float:
-        """Learn from the call that has just returned; returns its wall time."""
+    def adapt(self, *, used_up: bool) -> None:
+        """Learn from the call that has just returned."""
         now = time.monotonic()
         took, self.since = now - self.since, now
         if used_up:
             self.budget = max(1, min(int(self.budget * min(TICK_S / max(took, 1e-6), 4.0)), 1 << 40))
-        return took
 
 
 class Session:
@@ -218,6 +218,7 @@ class Session:
         self._stop_asked = threading.Event()
         self._latest: Snapshot | None = None
         self._started = time.monotonic() - self._at.wall_s
+        self._pace: Pace | None = None
 
     def run(self) -> Outcome:
         """Play to the end, write every result, and say how it went.
@@ -240,14 +241,14 @@ class Session:
         plan, engine = self._plan, self._engine
         if self._at.samples == 0:
             self._sample()  # at time 0: gauges that never change are known from the start
-        pace = _Pace()
+        budget = _Budget()
         saved_at = time.monotonic()
         while True:
             bound_ps = min(self._at.next_sample_ps, plan.duration_ps)
-            before_ps, before_hops = engine.now_ps, engine.packet_hops
-            stop = engine.advance(bound_ps, budget=pace.budget)
+            stop = engine.advance(bound_ps, budget=budget.budget)
             self._recorder.take_events(engine.drain_events(), engine.now_ps)
-            self._tell(pace.adapt(used_up=stop is Stop.BUDGET), before_ps, before_hops)
+            budget.adapt(used_up=stop is Stop.BUDGET)
+            self._tell()
             ending = None
             if stop is not Stop.BUDGET:
                 now = self._sample()
@@ -259,7 +260,7 @@ class Session:
                 return Ending("interrupted"), self._last_look()
             if self._every_s and time.monotonic() - saved_at >= self._every_s:
                 self._save()
-                saved_at = pace.since = time.monotonic()
+                saved_at = budget.since = time.monotonic()
 
     def _sample(self) -> Snapshot:
         now = self._engine.snapshot(reset_watermarks=True)
@@ -374,16 +375,22 @@ class Session:
             "checkpoints": self._at.checkpoints,
         }
 
-    def _tell(self, took_s: float, before_ps: int, before_hops: int) -> None:
+    def _tell(self) -> None:
         if self._hooks.on_pause is not None:
             self._hooks.on_pause(self._engine)
         if self._hooks.on_progress is None:
             return
-        engine, end_ps = self._engine, self._plan.duration_ps
-        moved_ps = engine.now_ps - before_ps
-        eta_s = (end_ps - engine.now_ps) * took_s / moved_ps if moved_ps > 0 else None
-        rate = (engine.packet_hops - before_hops) / took_s if took_s > 0 else 0.0
-        self._hooks.on_progress(Progress(engine.now_ps, end_ps, engine.packet_hops, rate, eta_s, self._latest))
+        engine, end_ps, latest = self._engine, self._plan.duration_ps, self._latest
+        if latest is None:
+            return
+        if self._pace is None:
+            expected = np.zeros(len(latest.hosts), np.int64)
+            np.add.at(expected, latest.qps["dst"][latest.messages["qp"]], latest.messages["size_bytes"])
+            self._pace = Pace(end_ps, expected if self._plan.stop_when_done and expected.any() else None)
+        delivered = latest.hosts["goodput_bytes"].astype(np.int64)
+        self._pace.look(Look(time.monotonic(), engine.now_ps, engine.packet_hops, delivered))
+        self._hooks.on_progress(Progress(engine.now_ps, end_ps, engine.packet_hops, self._pace.hops_per_s,
+                                         self._pace.eta_s, latest))
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:

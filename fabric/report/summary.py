@@ -1,8 +1,9 @@
 """summary.json: a run on one page, made from the last snapshot. The same run gives the same bytes, on any machine and
 at any pace; what depends on the machine (wall time, versions) is in manifest.json.
 
-Sections: verdict (sentences), stop, metrics (measures.py), expectations, messages, drops, pfc, ecn, buffers, hosts,
-watchdog, routing, deadlock, events. Times in sections are nanoseconds, as in the tables; metrics are in base units.
+Sections: headline (the cause, or how it went), verdict (sentences), stop, metrics (measures.py), expectations,
+messages, drops, pfc, ecn, buffers, hosts, watchdog, row_counts, routing, deadlock, events. Every time is in
+nanoseconds, and every name says its unit.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.report import measures, messages, verdict
-from fabric.scenario.expectations import Expectation
+from fabric.scenario.expectations import UNITS, Expectation, summary_key, to_summary
 from fabric.state.codes import N_CLASSES, DropReason
 from fabric.units import PS_PER_NS
 
@@ -64,11 +65,11 @@ def summarise(
     metrics = measures.measure(now, ideal_ps, deadlocks, routing)
     summary: dict[str, Any] = {
         "stop": {
-            "reason": ending.reason,
+            "reason": _reason(ending, now),
             "time_ns": now.time_ps // PS_PER_NS,
             "stalled_since_ns": None if ending.stalled_since_ps is None else ending.stalled_since_ps // PS_PER_NS,
         },
-        "metrics": metrics,
+        "metrics": {summary_key(name): to_summary(name, value) for name, value in metrics.items()},
         "expectations": [judge(expectation, metrics[expectation.metric]) for expectation in expectations],
         "messages": {
             "by_state": dict(
@@ -82,21 +83,38 @@ def summarise(
         "buffers": {"queues": _queues(now), "pools": _pools(now), "headroom": _headroom(now)},
         "hosts": _hosts(now),
         "watchdog": _watchdog(now),
+        "row_counts": _row_counts(now),
         "routing": routing,
         "deadlock": [_port_class(now, port, c) for port, c in ending.cycle],
         "events": {"recorded": dict(recorded), "unrecorded": dict(unrecorded)},
     }
-    return {"verdict": verdict.sentences(now, metrics, summary, truth), **summary}
+    sentences = verdict.sentences(now, metrics, summary, truth)
+    return {"headline": sentences[0].text,
+            "verdict": [{"level": it.level, "text": it.text} for it in sentences], **summary}
+
+
+def _reason(ending: Ending, now: Snapshot) -> str:
+    """The reason in true words: messages that failed are not done, and a run of ARP alone has none."""
+    if ending.reason != "all messages done":
+        return ending.reason
+    state = messages.states(now)
+    if not state.size:
+        return "nothing left to do"
+    return "all messages done or failed" if (state == messages.FAILED).any() else ending.reason
 
 
 def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:
-    """One row of the expectations table; a metric without a value meets nothing."""
+    """One row of the expectations table; a metric without a value meets nothing.
+
+    Compared in base units, so to the picosecond; written in the units of summary.json.
+    """
     return {
         "expectation": str(expectation),
         "metric": expectation.metric,
+        "unit": UNITS[expectation.kind],
         "op": expectation.op,
-        "value": expectation.value,
-        "actual": actual,
+        "value": to_summary(expectation.metric, expectation.value),
+        "actual": to_summary(expectation.metric, actual),
         "met": actual is not None and expectation.holds(actual),
     }
 
@@ -132,7 +150,30 @@ def _drops(now: Snapshot) -> dict[str, Any]:
                 "reasons": [reason.name.lower() for reason in DropReason if pkts[port, c, int(reason)]],
             }
         )
-    return {"by_reason": reasons, "ports": worst}
+    lossless = measures.lossless_rows(now)
+    return {
+        "lossless_classes": np.flatnonzero(lossless.any(axis=0)).tolist(),
+        "by_reason": reasons,
+        "lossless_by_reason": {reason.name.lower(): {"pkts": count}
+                               for reason, count in measures.lossless_losses(now).items()},
+        "ports": worst,
+    }
+
+
+def _row_counts(now: Snapshot) -> dict[str, int]:
+    """How many rows each 'worst' list would have if it did not end after TOP."""
+    prios, queues, pools = now.prios, now.queues, now.pools
+    return {
+        "drops.ports": int((now.drops["pkts"].sum(axis=2) > 0).sum()),
+        "pfc.paused_ports": int((prios["rx_paused_ps"] > 0).sum()),
+        "pfc.pausing_ports": int((prios["tx_xoff_pkts"] > 0).sum()),
+        "ecn.queues": int((queues["marked_pkts"] > 0).sum()),
+        "buffers.queues": int((queues["peak_bytes"] > 0).sum()),
+        "buffers.pools": int((pools["peak_bytes"] > 0).sum()),
+        "buffers.headroom": int((now.pgs["headroom_peak_bytes"] > 0).sum()),
+        "hosts": int(((now.hosts["retransmitted_pkts"] > 0) | (now.hosts["cnp_handled"] > 0)).sum()),
+        "watchdog": int((queues["wd_detected"] > 0).sum()),
+    }
 
 
 def _paused(now: Snapshot) -> list[dict[str, Any]]:

@@ -25,11 +25,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fabric.errors import InputErrors, Problem, UnitError
+from fabric.report.fitting import fit, note
 from fabric.report.views import View
 from fabric.units import (
     PS_PER_NS,
+    format_bit_rate,
     format_measured_bytes,
-    format_rate_bps,
     format_time_ps,
     parse_rate_bps,
     parse_size_bytes,
@@ -111,7 +112,12 @@ def print_view(view: View, out: TextIO, top: int | None = TERMINAL_ROWS) -> None
     for row in zip(*values, strict=True):
         grid.add_row(*row)
     console = make_console(out)
+    for column in grid.columns:
+        column.no_wrap = False              # headings may take two lines; cells keep to one where they fit
+    left_out = fit(grid, console.width, {heading(view.sort, view.units[view.sort])} if view.sort else ())
     console.print(grid)
+    if left_out:
+        console.print(note(left_out, "widen the terminal, or --format csv"))
     left = view.table.num_rows - shown.num_rows
     if left > 0:
         console.print(Text(f"{left} more; --top N shows N of them, --format csv all", style="dim"))
@@ -139,7 +145,7 @@ def cell(value: Any, unit: str) -> str:  # noqa: ANN401  whatever a column holds
         "ns": lambda it: format_time_ps(it * PS_PER_NS),
         "delay": lambda it: format_time_ps(it * PS_PER_NS),
         "bytes": format_measured_bytes,
-        "bit/s": lambda it: format_rate_bps(it) + "bit/s",
+        "bit/s": format_bit_rate,
         "ratio": lambda it: f"{it:.1%}",
         "factor": lambda it: f"{it:.2f}x",
         "text": str,

@@ -9,11 +9,13 @@ from typing import Final, TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.markdown import Markdown as RichMarkdown
 from rich.markup import escape
 from rich.table import Table as RichTable
 from rich.tree import Tree as RichTree
 
-from fabric.report.model import Block, Branch, Document, Facts, Prose, Status, Table, Tree, Unit, show
+from fabric.report.fitting import fit, note
+from fabric.report.model import Block, Branch, Document, Facts, Markdown, Prose, Status, Table, Tree, Unit, show
 
 STYLES: Final = {Status.GOOD: "green", Status.WARNING: "yellow", Status.BAD: "bold red", Status.NEUTRAL: ""}
 PIPE_WIDTH: Final = 160
@@ -36,7 +38,7 @@ def print_document(document: Document, console: Console, max_rows: int = MAX_ROW
     for reason in document.reasons:
         console.print(f"  {_styled(f'- {reason.text}', reason.status)}")
     for section in document.sections:
-        rendered = [part for block in section.blocks for part in _render(block, max_rows)]
+        rendered = [part for block in section.blocks for part in _render(block, max_rows, console.width)]
         if rendered:
             console.print()
             console.print(f"[bold]{escape(section.title)}[/]")
@@ -49,15 +51,17 @@ def _styled(text: str, status: Status) -> str:
     return f"[{style}]{escape(text)}[/]" if style else escape(text)
 
 
-def _render(block: Block, max_rows: int) -> list[RenderableType]:
+def _render(block: Block, max_rows: int, width: int) -> list[RenderableType]:
     match block:
         case Prose(text, status):
             return [_styled(text, status)]
         case Facts(facts):
             return ["  ".join(f"[dim]{escape(fact.title)}[/] {_styled(show(fact.value, fact.unit), fact.status)}"
                               for fact in facts)]
+        case Markdown(text):
+            return [RichMarkdown(text)]
         case Table():
-            return _table(block, max_rows)
+            return _table(block, max_rows, width)
         case Tree():
             return [*([f"[dim]{escape(block.title)}[/]"] if block.title else []), _tree(block.root),
                     *([f"[dim]{escape(block.note)}[/]"] if block.note else [])]
@@ -65,7 +69,7 @@ def _render(block: Block, max_rows: int) -> list[RenderableType]:
             return []
 
 
-def _table(block: Table, max_rows: int) -> list[RenderableType]:
+def _table(block: Table, max_rows: int, width: int) -> list[RenderableType]:
     if not block.rows:
         return []
     table = RichTable(box=box.SIMPLE_HEAD, title=escape(block.title) or None, title_justify="left",
@@ -76,9 +80,11 @@ def _table(block: Table, max_rows: int) -> list[RenderableType]:
         status = block.statuses[number] if block.statuses else Status.NEUTRAL
         cells = (escape(show(value, column.unit)) for value, column in zip(row, block.columns, strict=True))
         table.add_row(*cells, style=STYLES[status] or None)
+    left_out = fit(table, width)
     rest = len(block.rows) - max_rows
     notes = [*([f"{rest:,} more rows: --json"] if rest > 0 else []), *([block.note] if block.note else [])]
-    return [table, *(f"[dim]{escape(note)}[/]" for note in notes)]
+    narrow = [note(left_out, "widen the terminal, or --json")] if left_out else []
+    return [table, *narrow, *(f"[dim]{escape(text)}[/]" for text in notes)]
 
 
 def _label(branch: Branch) -> str:

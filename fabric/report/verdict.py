@@ -1,21 +1,25 @@
 """What an operator should know of a run, as sentences: problems first, then what deserves a look, then what is well.
 
 Each sentence has a level (problem, warning, note, good) and says what happened, where, and, where one thing helps, the
-remedy. It judges what was measured; who caused a pause is for `fabric explain`.
+remedy. Within a level causes stand before what they led to, and the first cause is the headline: an operator wants to
+know which NIC is broken before how many messages it delayed. Judged is what was measured; which pause led to which is
+for `fabric explain`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from fabric.report import convergence, messages
-from fabric.report.measures import Number, count_by_reason, paused_hosts
+from fabric.report.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
 from fabric.state.codes import DropReason, LoadBalance
-from fabric.units import format_rate_bps, format_time_ps
+from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
+from fabric.units import count as _count
+from fabric.units import listed as _some
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
     from fabric.engine.counters import Snapshot
@@ -23,6 +27,16 @@ if TYPE_CHECKING:  # annotations only: reading results must not load the compile
 Sentence = tuple[str, str]
 """(level, text)."""
 Metrics = Mapping[str, Number]
+
+
+class Told(NamedTuple):
+    """One sentence of a verdict."""
+
+    level: str
+    text: str
+    is_cause: bool
+    """What led to others of the same run, as far as one sentence can tell."""
+
 
 LEVELS: Final = ("problem", "warning", "note", "good")
 
@@ -34,8 +48,8 @@ _WHY: Final = {
     DropReason.EGRESS_THRESHOLD: "over the limit of their egress queue",
     DropReason.WRED: "dropped early by WRED: they were not ECN-capable",
     DropReason.MTU: "larger than the egress port's MTU (encapsulation such as VXLAN adds bytes); raise the MTU",
-    DropReason.NO_ROUTE: "there was no route: a black hole",
-    DropReason.LINK_DOWN: "they met a link that was down",
+    DropReason.NO_ROUTE: "a black hole",
+    DropReason.LINK_DOWN: "sent to, or on their way over, a link that went down",
     DropReason.FCS: "bit errors on a cable (wrong FCS)",
     DropReason.WATCHDOG: "the PFC watchdog emptied a stormed queue",
     DropReason.TTL: "their time to live ran out: a forwarding loop",
@@ -53,23 +67,43 @@ LIVELOCK_PKTS: Final = 100
 
 
 def sentences(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any],
-              truth: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, str]]:
-    """[{level, text}], worst level first; within a level in the order of the rules below. truth: records of faults."""
-    found = [
-        *_messages(metrics, summary),
+              truth: Sequence[Mapping[str, Any]] = ()) -> list[Told]:
+    """The headline, then the worst level first; within a level causes before the rest, each in the order of the rules
+    below. truth: records of faults.
+    """
+    routing = list(convergence.sentences(summary["routing"]))
+    causes = [
         *_deadlock(summary),
+        *_pausing_hosts(now),
+        *(it for it in routing if it[0] == "warning"),
         *_drops(metrics, summary, truth),
+        *_links(now),
+        *_unmarked(metrics),
+    ]
+    others = [
+        *_messages(metrics, summary),
+        *_lossless(metrics, summary),
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
         *_congestion(metrics),
         *_recovery(now, metrics),
         *_arp(metrics),
-        *convergence.sentences(summary["routing"]),
-        *_links(now),
+        *(it for it in routing if it[0] != "warning"),
         *_never_reached(truth, summary["stop"]["time_ns"]),
         *_events(summary),
     ]
-    return [{"level": level, "text": text} for level, text in sorted(found, key=lambda it: LEVELS.index(it[0]))]
+    found = [*(Told(level, text, is_cause=True) for level, text in causes),
+             *(Told(level, text, is_cause=False) for level, text in others)]
+    found.sort(key=lambda it: LEVELS.index(it.level))
+    first = _headline(found)
+    return [first, *(it for it in found if it is not first)]
+
+
+def _headline(told: Sequence[Told]) -> Told:
+    """The sentence to read first: the first cause where something is wrong, else how the run went."""
+    if LEVELS.index(told[0].level) > LEVELS.index("warning"):
+        return next((it for it in told if it.level == "good"), told[0])
+    return next((it for it in told if it.is_cause), told[0])
 
 
 def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -80,16 +114,18 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
         yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
     stalled = stop["stalled_since_ns"] is not None
     if stalled:
-        since = format_time_ps(stop["stalled_since_ns"] * 1000)
+        since = format_time_ps(stop["stalled_since_ns"] * PS_PER_NS)
         yield "problem", f"nothing was delivered after {since} although {_count(left, 'message')} waited"
     if left and not (stalled and stop["reason"] == "no progress"):
-        yield "warning", f"{left:,} of {_count(total, 'message')} were not done when the run stopped ({stop['reason']})"
-    if done == total:
-        rate = format_rate_bps(float(metrics["goodput.total"] or 0))
-        yield "good", f"all {_count(total, 'message')} done, goodput {rate}bit/s over the run"
+        were = "was" if left == 1 else "were"
+        yield "warning", f"{left:,} of {_count(total, 'message')} {were} not done {ended(stop)}"
+    if total and done == total:
+        rate = format_bit_rate(float(metrics["goodput.total"] or 0))
+        which = "the only message is" if total == 1 else f"all {total:,} messages"
+        yield "good", f"{which} done, goodput {rate} over the run"
     worst = metrics["slowdown.p99"]
     if worst is not None and worst >= 10:
-        yield "note", f"the slowest 1 % of messages took {worst:.1f} times their ideal time or more"
+        yield "note", f"the slowest 1 % of messages took {worst:,.1f} times their ideal time or more"
 
 
 def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -101,12 +137,7 @@ def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
 def _drops(metrics: Metrics, summary: Mapping[str, Any],
            truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
     hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
-    lossless = int(metrics["drops.lossless"] or 0)
-    if lossless:
-        yield "problem", f"{_count(lossless, 'packet')} of lossless classes lost for want of buffer"
-    else:
-        yield "good", "no lossless drop"
-    for reason, count in count_by_reason(metrics).items():
+    for reason, count in sorted(count_by_reason(metrics).items(), key=lambda it: -it[1]):
         classes: dict[str, list[str]] = {}
         for it in summary["drops"]["ports"]:
             if reason.name.lower() in it["reasons"]:
@@ -114,11 +145,62 @@ def _drops(metrics: Metrics, summary: Mapping[str, Any],
         ports = [f"{port} (classes {' and '.join(sorted(own))})" if len(own) > 1 else port
                  for port, own in classes.items()]
         where = f" at {_some(ports, 3)}" if ports else ""
-        name = "MTU" if reason is DropReason.MTU else reason.name.lower().replace("_", " ")
+        name = reason_text(reason)
         level = "note" if reason in _EXPECTED else "warning"
         stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
         there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
         yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{there}"
+
+
+def reason_text(reason: DropReason) -> str:
+    """'no route', 'MTU': a drop reason in words."""
+    upper = {DropReason.MTU, DropReason.FCS, DropReason.TTL, DropReason.WRED}
+    return reason.name if reason in upper else reason.name.lower().replace("_", " ")
+
+
+def _lossless(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """What became of lossless classes: congestion, which PFC is there to hold, apart from every other way to lose."""
+    held, lost = int(metrics["drops.lossless"] or 0), int(metrics["drops.lossless_any"] or 0)
+    if not summary["drops"]["lossless_classes"]:
+        yield "note", "no class is lossless: PFC is off everywhere"
+        return
+    if held:
+        yield "problem", f"{_count(held, 'packet')} of lossless classes dropped for want of buffer"
+    if lost > held:
+        listed = [f"{it['pkts']:,} {reason_text(DropReason[name.upper()])}"
+                  for name, it in summary["drops"]["lossless_by_reason"].items()
+                  if DropReason[name.upper()] not in BUFFER_REASONS]
+        first = f"{_count(lost - held, 'packet')} of lossless classes lost for other reasons" if held else (
+            f"{_count(lost, 'packet')} of lossless classes lost, none of them for want of buffer")
+        yield "warning", f"{first}: {', '.join(listed)}"
+    if not lost:
+        yield "good", "no packet of a lossless class was lost"
+
+
+def _pausing_hosts(now: Snapshot) -> Iterator[Sentence]:
+    """Hosts that sent XOFF: slow receivers where the receive buffer was ever used, else broken NICs (pause_tree.py)."""
+    frames = now.prios["tx_xoff_pkts"].sum(axis=1)
+    senders = np.unique(now.ports["node"][np.flatnonzero(frames > 0)]).astype(np.int64)
+    hosts = [int(node) for node in senders if node < len(now.hosts)]
+    slow = [host for host in hosts if now.hosts["rx_peak_bytes"][host] > 0]
+    for group, what in ((slow, "slow receiver"), ([host for host in hosts if host not in slow], "broken NIC")):
+        if not group:
+            continue
+        names = [now.fabric.nodes[host].name for host in group]
+        sent = int(frames[np.isin(now.ports["node"], group)].sum())
+        use = int(now.hosts["rx_peak_bytes"][group].max())
+        whose = "its receive buffer" if len(group) == 1 else "their receive buffers"
+        why = (f"as {whose} filled up to {format_measured_bytes(use)}" if group is slow
+               else "without holding anything back")
+        many = "s" if len(group) > 1 else ""
+        yield "warning", f"{what}{many}: {_some(names, 5)} sent {_count(sent, 'pause frame')} {why}"
+
+
+def _unmarked(metrics: Metrics) -> Iterator[Sentence]:
+    if metrics["pfc.pause_frames"] and not metrics["ecn.marked"]:
+        why = ("no packet was ECN-capable, as without congestion control" if metrics["ecn.marked_ratio"] is None
+               else "no queue reached its Kmin, or marking is off")
+        yield "warning", f"PFC paused and ECN marked nothing: {why}"
 
 
 def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -132,17 +214,14 @@ def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterato
         pausers.update({fabric.peer_of(port).name for port in ports})
     for switch, count in pausers.most_common(3):
         yield "note", f"{_count(count, 'host')} paused by {switch}"
-    senders = np.unique(now.ports["node"][np.flatnonzero(now.prios["tx_xoff_pkts"].sum(axis=1) > 0)])
-    hosts = [fabric.nodes[int(node)].name for node in senders if node < len(now.hosts)]
-    if hosts:
-        yield "warning", f"{_some(hosts, 5)} sent pause frames into the fabric: a slow receiver or a broken NIC"
+    if len(pausers) > 3:
+        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(3))
+        yield "note", f"{_count(rest, 'host')} paused by {_count(len(pausers) - 3, 'more switch', 'more switches')}"
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
         how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
         share = f"{worst['paused_ratio']:.0%} of the run"
         yield "note", f"{worst['port']} was paused longest: {how}, {share}, by {worst['by']}"
-    if not metrics["ecn.marked"]:
-        yield "warning", "PFC paused before ECN marked anything: Kmin is above the level of XOFF, or marking is off"
     headroom = metrics["headroom.peak_ratio"] or 0
     if headroom >= 0.8:
         yield "warning", f"headroom was used up to {headroom:.0%}"
@@ -157,7 +236,8 @@ def _watchdog(metrics: Metrics) -> Iterator[Sentence]:
 def _congestion(metrics: Metrics) -> Iterator[Sentence]:
     marked, sent, cuts = (int(metrics[name] or 0) for name in ("ecn.marked", "cnp.sent", "transport.rate_cuts"))
     if marked:
-        reaction = f"{_count(sent, 'CNP')} sent, {_count(cuts, 'rate cut')}"
+        told = "notified in ACKs" if cuts and not sent else f"{_count(sent, 'CNP')} sent"
+        reaction = f"{told}, {_count(cuts, 'rate cut')}"
         yield "note", f"ECN marked {_count(marked, 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); {reaction}"
 
 
@@ -226,9 +306,9 @@ def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:
         yield "note", f"events beyond the cap were counted but not recorded: {listed}"
 
 
-def _some(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _count(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def ended(stop: Mapping[str, Any]) -> str:
+    """'when run.duration was over (at 20ms)': how a run ended, for the middle of a sentence."""
+    at = format_time_ps(stop["time_ns"] * PS_PER_NS)
+    words = {"duration": f"when run.duration was over (at {at})",
+             "interrupted": f"when the run was interrupted (at {at})"}
+    return words.get(stop["reason"], f"when the run stopped ({stop['reason']} at {at})")

@@ -7,21 +7,29 @@ compile.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import cache
+from typing import Final
+
+from pydantic import BaseModel
 
 from fabric.errors import Problem
 from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
+from fabric.scenario.dcqcn import DEFAULT_DCQCN
+from fabric.scenario.endpoints import HostSettings, TransportSpec
 from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
 from fabric.scenario.layers import all_given, given
-from fabric.scenario.models import default_tree
+from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
 from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.schema import Scenario
-from fabric.scenario.switches import EcnCurve
+from fabric.scenario.switches import EcnCurve, SwitchSettings
+from fabric.scenario.transport import RDMA_MTUS
 from fabric.topology.quantities import exact_time
 from fabric.units import parse_time_ps
 from fabric.workload.spec import ArpSpec, PoissonSpec
 
 _PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
+_REROUTE_PS: Final = parse_time_ps(DEFAULT_REROUTE_DELAY)
 _PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_offset")
 
 
@@ -39,6 +47,37 @@ def check(scenario: Scenario) -> list[Problem]:
 _Found = Iterable[tuple[str, str, str]]
 
 
+@cache
+def _defaults(path: str) -> BaseModel:
+    """A section of the asic model's defaults, as the schema reads it."""
+    sections: dict[str, type[BaseModel]] = {"switches": SwitchSettings, "hosts": HostSettings,
+                                            "transport": TransportSpec}
+    name, _, part = path.partition(".")
+    section = sections[name].model_validate(default_tree("asic")[name])
+    found: BaseModel = getattr(section, part) if part else section
+    return found
+
+
+def changed(settings: BaseModel, path: str) -> set[str]:
+    """Fields a user wrote with another value than the model's default.
+
+    A default that is written out asks for nothing, so it is never called an option without effect.
+    """
+    if path == "run":
+        own = given(settings)
+        return own - {"reroute_delay"} if getattr(settings, "reroute_delay", None) == _REROUTE_PS else own
+    defaults = _defaults(path)
+    return {name for name in given(settings)
+            if not _asks_nothing(getattr(settings, name), getattr(defaults, name, None))}
+
+
+def _asks_nothing(value: object, default: object) -> bool:
+    """Whether a written value is the default, or a part of it such as `hash: {algorithm: crc32}`."""
+    if isinstance(value, BaseModel) and type(value) is type(default):
+        return all(getattr(value, name) == getattr(default, name) for name in given(value))
+    return value == default
+
+
 def _pfc_off(scenario: Scenario) -> _Found:
     if scenario.pfc == "on":
         return
@@ -46,11 +85,11 @@ def _pfc_off(scenario: Scenario) -> _Found:
     for section, name in ((scenario.switches, "switches"), (scenario.hosts, "hosts")):
         for path, settings in all_given(section, name):
             for field in _PAUSE_FIELDS:
-                if field in given(settings) and getattr(settings, field) != "off":
+                if field in changed(settings, name) and getattr(settings, field) != "off":
                     yield f"{path}.{field}", "has no effect with pfc: off", remedy
             buffer = getattr(settings, "buffer", None)
             for field in _PAUSE_BUFFER:
-                if buffer is not None and field in given(buffer):
+                if buffer is not None and field in changed(buffer, "switches.buffer"):
                     yield f"{path}.buffer.{field}", "has no effect with pfc: off, which makes every class lossy", remedy
     for number, fault in enumerate(scenario.faults):
         if fault.kind == "pause-storm":
@@ -64,7 +103,7 @@ def _switches(scenario: Scenario) -> _Found:
     every = all_given(scenario.switches, "switches")
     if not any(getattr(settings, "load_balancing", None) == "flowlet" for _, settings in every):
         for path, settings in every:
-            if getattr(settings, "flowlet_gap", None) is not None:
+            if "flowlet_gap" in changed(settings, "switches"):
                 yield (f"{path}.flowlet_gap", "has no effect without load_balancing: flowlet",
                        "set it, or remove flowlet_gap")
     if scenario.pfc == "on" and scenario.switches.lossless == () and not any(
@@ -78,7 +117,8 @@ def _switches(scenario: Scenario) -> _Found:
         if isinstance(curve, EcnCurve) and curve.drop_non_ect and not outer_not_ect:
             yield (f"{path}.ecn.drop_non_ect", "has no effect: every packet is ECN-capable",
                    "remove it, or use vxlan: {ecn: compatibility}")
-    if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and scenario.switches.hash:
+    if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and (
+            "hash" in changed(scenario.switches, "switches")):
         yield "switches.hash", "has no effect with load_balancing: spray", "remove one of them"
 
 
@@ -89,32 +129,44 @@ def _hosts(scenario: Scenario) -> _Found:
         return
     for path, settings in all_given(scenario.hosts, "hosts"):
         for field in ("rx_buffer", "rx_xoff", "rx_xon"):
-            if field in given(settings):
+            if field in changed(settings, "hosts"):
                 yield (f"{path}.{field}", "has no effect: every host drains at line rate, no fault slows it",
                        "give drain, a slow-receiver fault, or remove it")
 
 
 def _transport(scenario: Scenario) -> _Found:
     transport = scenario.transport
-    if transport.cc == "none" and transport.cnp_dscp is not None:
+    own = changed(transport, "transport")
+    if transport.mtu is not None and transport.mtu not in RDMA_MTUS:
+        sizes = [f"{size}B" for size in RDMA_MTUS]
+        yield ("transport.mtu", f"{transport.mtu} B is no RDMA path MTU", f"use {', '.join(sizes[:-1])} or {sizes[-1]}")
+    if transport.cc == "none" and transport.dcqcn not in {None, DEFAULT_DCQCN}:
+        yield "transport.dcqcn", "has no effect with cc: none", "remove one of them"
+    if transport.variable_window and transport.window in {None, "off"}:
+        yield "transport.variable_window", "has no effect without window", "give a size such as '1MB'"
+    if transport.recovery == "selective" and transport.window in {None, "off"}:
+        yield ("transport.recovery", "selective keeps a bitmap of the window", "give window a size such as '1MB'")
+    if transport.retransmit_timeout == "off" and "retries" in own:
+        yield "transport.retries", "has no effect with retransmit_timeout: off", "remove one of them"
+    if transport.cc == "none" and "cnp_dscp" in own:
         yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
-    yield from _recovery(scenario)
+    yield from _recovery(scenario, own)
     takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
-    if scenario.run.reroute_delay is not None and not takes_down:
+    if "reroute_delay" in changed(scenario.run, "run") and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
 
 
-def _recovery(scenario: Scenario) -> _Found:
+def _recovery(scenario: Scenario, own: Collection[str]) -> _Found:
     transport, recovery = scenario.transport, recovery_of(scenario)
     chosen = f"recovery: {recovery}" + (", the default where a switch sprays"
                                         if transport.recovery is None and recovery == OUT_OF_ORDER else "")
-    if recovery in {"selective", OUT_OF_ORDER} and transport.nak_interval is not None:
+    if recovery in {"selective", OUT_OF_ORDER} and "nak_interval" in own:
         yield "transport.nak_interval", f"has no effect with {chosen}", "remove it"
     if recovery != OUT_OF_ORDER:
         for field in ("reorder_window", "receive_bitmap"):
-            if getattr(transport, field) is not None:
+            if field in own:
                 yield (f"transport.{field}", f"has no effect with {chosen}",
                        "use recovery: out-of-order, or remove it")
         return
@@ -128,7 +180,7 @@ def _recovery(scenario: Scenario) -> _Found:
 
 def _routing(scenario: Scenario) -> _Found:
     if scenario.routing == "bgp":
-        if scenario.run.reroute_delay is not None:
+        if "reroute_delay" in changed(scenario.run, "run"):
             yield ("run.reroute_delay", "has no effect with routing: bgp, which reroutes by itself",
                    "remove it; bgp.update_delay and bgp.fib_delay say how fast")
         if scenario.vxlan is None:

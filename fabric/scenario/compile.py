@@ -228,7 +228,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         problems.append(Problem(f"{path}vxlan", "has no effect: no message leaves its leaf",
                                 "remove it, or send between leaves"))
     multihomed = any(host.n_ports > 1 for host in fabric.hosts)
-    if scenario.transport.nic_port is not None and not multihomed:
+    if scenario.transport.nic_port not in {None, defaults["transport"]["nic_port"]} and not multihomed:
         problems.append(Problem(f"{path}transport.nic_port", "has no effect: every host has one port", "remove it"))
     routes = equal_cost_ports(fabric)
     problems += check_reachable(fabric, routes, queue_pairs, path)

@@ -18,7 +18,7 @@ from fabric.errors import UnitError
 from fabric.state.codes import DropReason
 from fabric.topology.quantities import exact_rate, exact_size, exact_time
 from fabric.topology.select import nearest
-from fabric.units import parse_rate_bps, parse_size_bytes, parse_time_ps
+from fabric.units import PS_PER_NS, parse_rate_bps, parse_size_bytes, parse_time_ps
 
 Kind = Literal["count", "time", "size", "rate", "ratio"]
 
@@ -34,7 +34,8 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "goodput.total": ("rate", "acknowledged payload over the run's time"),
     "goodput.jain": ("ratio", "Jain fairness of the sending hosts' goodput"),
     "drops.total": ("count", "packets discarded anywhere"),
-    "drops.lossless": ("count", "packets of lossless classes discarded for want of buffer"),
+    "drops.lossless": ("count", "packets of lossless classes discarded for want of buffer, which PFC is to prevent"),
+    "drops.lossless_any": ("count", "packets of lossless classes lost for any reason: buffer, watchdog, dead link..."),
     "drops.lossy": ("count", "packets of other classes discarded for want of buffer"),
     **{f"drops.{reason.name.lower()}": ("count", f"packets discarded: {reason.name.lower()}") for reason in DropReason},
     "pfc.pause_frames": ("count", "XOFF frames sent"),
@@ -71,8 +72,31 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "bgp.sessions_lost": ("count", "ends of BGP sessions that went down"),
     "simulated.time": ("time", "simulated time at the end"),
 }
-"""Metric path -> kind and meaning. summary.json carries every one of them at this path, in base units (ps, bytes,
-bit/s)."""
+"""Metric path -> kind and meaning. Measured and compared in base units (ps, bytes, bit/s); summary.json carries every
+one of them under summary_key(metric), with times in nanoseconds."""
+
+UNITS: Final[Mapping[Kind, str]] = {"time": "ns", "size": "bytes", "rate": "bit/s", "count": "count", "ratio": "ratio"}
+"""Units of summary.json by kind."""
+_SUFFIX: Final[Mapping[Kind, str]] = {"time": "_ns", "size": "_bytes", "rate": "_bps"}
+
+
+def summary_key(metric: str) -> str:
+    """'fct.p99' -> 'fct.p99_ns': the name in summary.json says the unit; counts and ratios have none."""
+    return metric + _SUFFIX.get(METRICS[metric][0], "")
+
+
+def to_summary(metric: str, value: float | None) -> float | None:
+    """A value in base units as summary.json has it: picoseconds become nanoseconds, with the fraction that is left."""
+    if value is None or METRICS[metric][0] != "time":
+        return value
+    return value // PS_PER_NS if value % PS_PER_NS == 0 and isinstance(value, int) else value / PS_PER_NS
+
+
+def from_summary(metric: str, value: float | None) -> float | None:
+    """The inverse of to_summary()."""
+    if value is None or METRICS[metric][0] != "time":
+        return value
+    return round(value * PS_PER_NS) if isinstance(value, float) else value * PS_PER_NS
 
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

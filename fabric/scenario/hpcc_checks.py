@@ -17,6 +17,9 @@ from fabric.workload.spec import ArpSpec
 HPCC_PRESETS: Final = tuple(name for name, preset in DCQCN_PRESETS.items() if not preset.params.byte_counter_bytes)
 """DCQCN sets without a byte counter, which the simulator lacks."""
 DEFAULT_PRESET: Final = "hpcc-dcqcn"
+DEFAULT_CURVE: Final = "hpcc"
+MIN_PAYLOAD, MAX_PAYLOAD = 64, 9000
+"""Bounds of ours: PACKET_PAYLOAD_SIZE is any number there; with 48 bytes of header these are Ethernet frames."""
 
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "switches": frozenset({"memory", "ecn", "buffer"}),
@@ -37,7 +40,7 @@ def chosen_preset(scenario: Scenario) -> str:
     """Name of the DCQCN set; a mapping without `preset` starts from this model's default."""
     dcqcn = scenario.transport.dcqcn
     if isinstance(dcqcn, Dcqcn):
-        return dcqcn.preset if "preset" in dcqcn.model_fields_set else DEFAULT_PRESET
+        return dcqcn.preset or DEFAULT_PRESET
     return dcqcn or DEFAULT_PRESET
 
 
@@ -76,11 +79,19 @@ def outside_hpcc(scenario: Scenario) -> _Found:
         elif load.priority not in {None, 3}:
             yield (f"workload[{number}].priority", f"{load.priority}: every flow of this model has priority 3",
                    "remove it")
+    mtu = scenario.transport.mtu
+    if mtu is not None and not MIN_PAYLOAD <= mtu <= MAX_PAYLOAD:
+        yield ("transport.mtu", f"{mtu} B is no payload of a packet of this model",
+               f"write {MIN_PAYLOAD}B to {MAX_PAYLOAD}B")
+    if scenario.transport.variable_window and not _has_window(scenario):
+        yield "transport.variable_window", "has no effect without window", "give a size such as '1MB'"
     if scenario.transport.cc == "none":
-        if scenario.switches.ecn not in {None, "off"}:
+        if scenario.switches.ecn not in {None, "off", DEFAULT_CURVE}:
             yield "switches.ecn", "has no effect with cc: none, under which no switch marks", "remove one of them"
         if scenario.transport.variable_window:
             yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
+        if dcqcn not in {None, DEFAULT_PRESET}:
+            yield "transport.dcqcn", "has no effect with cc: none", "remove one of them"
     elif scenario.switches.ecn == "off":
         yield "switches.ecn", "without marks DCQCN never acts", "use transport.cc: none"
     preset = chosen_preset(scenario)
@@ -94,6 +105,13 @@ def outside_hpcc(scenario: Scenario) -> _Found:
             if value is not None and (value % PS_PER_US or not value):
                 yield (f"transport.dcqcn.{field}", "is no whole number of microseconds, as this model's timers are",
                        "such as '4us'")
+
+
+def _has_window(scenario: Scenario) -> bool:
+    """Whether queue pairs have a window: one that was given, or that of a preset that has one."""
+    if scenario.transport.window is not None:
+        return scenario.transport.window != "off"
+    return DCQCN_PRESETS[chosen_preset(scenario)].variable_window
 
 
 def _unknown(section: BaseModel, path: str) -> _Found:

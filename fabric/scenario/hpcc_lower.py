@@ -23,7 +23,7 @@ from fabric.scenario.hpcc import (
     nic_rate_bps,
     window_bytes,
 )
-from fabric.scenario.hpcc_checks import chosen_preset
+from fabric.scenario.hpcc_checks import DEFAULT_CURVE, chosen_preset
 from fabric.scenario.lower import whole_number
 from fabric.scenario.models import ecn_curve
 from fabric.scenario.schema import Scenario
@@ -36,7 +36,6 @@ from fabric.topology.select import such
 from fabric.units import format_size_bytes
 from fabric.workload.qps import QpRules
 
-_DEFAULT_CURVE: Final = "hpcc"
 PRESET_MARKING: Final[Mapping[str, Mapping[int, EcnParams]]] = {
     "simai": {100 * 10**9: EcnParams(400_000, 1_600_000, 0.2), 200 * 10**9: EcnParams(300_000, 1_200_000, 0.8),
               400 * 10**9: EcnParams(800_000, 3_200_000, 0.2)},
@@ -93,7 +92,7 @@ def _curve(scenario: Scenario, rate_bps: int) -> EcnParams | None:
         return None
     if ecn is None:
         own = PRESET_MARKING.get(chosen_preset(scenario))
-        return ecn_curve(_DEFAULT_CURVE, rate_bps) if own is None else own[rate_bps]
+        return ecn_curve(DEFAULT_CURVE, rate_bps) if own is None else own[rate_bps]
     if isinstance(ecn, EcnCurve):
         return EcnParams(ecn.kmin, ecn.kmax, ecn.pmax)
     return ecn_curve(ecn, rate_bps)

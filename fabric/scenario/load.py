@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.checks import check
 from fabric.scenario.problems import explain
@@ -21,11 +22,11 @@ _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 
 
 def load_scenario(path: Path | str, sets: Sequence[str] = ()) -> Scenario:
-    """A scenario from a file, with `--set` overrides applied.
+    """A scenario from a file, or one that comes with the package, with `--set` overrides applied.
 
     Raises: InputErrors, with every problem of the first stage that finds any.
     """
-    file = Path(path)
+    file = shipped.scenario(Path(path))
     return build_scenario(apply_overrides(read_yaml(file), sets), file)
 
 

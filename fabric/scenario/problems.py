@@ -121,8 +121,10 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]
-        return f"{_short(value)} is out of range: it must be {words_} {_bound(value, context[key])}", (
-            f"change it: {_about(steps, raw, example=not isinstance(value, str))}")     # a unit was given already
+        bound = f"{words_} {_bound(value, context[key])}"
+        wanted = bound if isinstance(value, str) else _range(_schema_at(steps, raw)) or bound
+        return f"{_short(value)} is out of range: it must be {bound}", (
+            f"write {wanted}: {_about(steps, raw, example=not isinstance(value, str))}")     # a unit was given already
     if kind in _TYPES:
         what = _TYPES[kind]
         return f"{_short(value)} is not {what}", f"write {_FORMS.get(what, what)}: {_about(steps, raw)}"
@@ -132,6 +134,21 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
     if kind in {"too_short", "string_too_short"}:
         return "is empty", f"fill it, or leave it out: {_about(steps, raw)}"
     return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    """'a number above 0 and at most 1', 'a whole number from 0 to 7', from a field's limits; '' where it has none."""
+    if schema.get("type") == "integer" and "minimum" in schema:
+        most = schema.get("maximum", schema.get("exclusiveMaximum", 0) - 1)
+        return f"a whole number from {schema['minimum']} {f'to {most}' if most >= schema['minimum'] else 'up'}"
+    limits = (("exclusiveMinimum", "above"), ("minimum", "at least"), ("exclusiveMaximum", "below"),
+              ("maximum", "at most"))
+    found = [f"{word} {_plain(schema[key])}" for key, word in limits if key in schema]
+    return f"a number {' and '.join(found)}" if found else ""
+
+
+def _plain(bound: float) -> str:
+    return f"{bound:g}" if bound % 1 else f"{int(bound)}"
 
 
 def _bound(value: object, bound: float) -> str:
@@ -145,7 +162,7 @@ def _bound(value: object, bound: float) -> str:
         except UnitError:
             continue
         return write(int(bound))
-    return f"{bound:g}" if bound % 1 else f"{int(bound)}"
+    return _plain(bound)
 
 
 def _short(value: object) -> str:

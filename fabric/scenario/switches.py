@@ -14,11 +14,12 @@ from fabric.scenario.values import (
     MAP_TAG,
     WORD_TAG,
     AutoSize,
-    Dscp,
+    DscpKey,
     NeverTime,
     OffSize,
     Priorities,
     Priority,
+    PriorityKey,
     ResponseTime,
     word_or_map,
 )
@@ -121,7 +122,7 @@ class PortSettings(Strict):
     ecn_queues: Priorities | None = Field(None, description="Queues that mark; those of the lossless priorities where "
                                                             "absent.")
     buffer: Buffer | None = Field(None, description="Priority-group profile.")
-    scheduler: dict[Priority, Weight | Literal["strict"]] | None = Field(
+    scheduler: dict[PriorityKey, Weight | Literal["strict"]] | None = Field(
         None, description="Queue: strict, or DWRR weight 1 to 100.")
     pfc_priorities: Priorities | None = Field(None, description="Priorities with PFC; the lossless ones where absent.")
     pause_quanta: int | None = Field(None, ge=1, le=65_535, description="Timer of XOFF frames, in 512 bit times.")
@@ -140,10 +141,11 @@ class SwitchSettings(PortSettings):
     pool: AutoSize | None = Field(None, description="Shared ingress pool; auto: what headroom and guarantees leave.")
     shared_headroom: OffSize | None = Field(None, description="Shared headroom pool (BUFFER_POOL.xoff); off: private.")
     lossless: Priorities | None = Field(None, description="Priorities that must not lose packets.")
-    dscp_to_tc: dict[Dscp, Priority] | None = Field(None, description="Traffic class of a DSCP; dscp / 8 where absent.")
-    tc_to_pg: dict[Priority, Priority] | None = Field(
+    dscp_to_tc: dict[DscpKey, Priority] | None = Field(
+        None, description="Traffic class of a DSCP; dscp / 8 where absent.")
+    tc_to_pg: dict[PriorityKey, Priority] | None = Field(
         None, description="Priority group of a class; its own number if lossless, else 0.")
-    tc_to_queue: dict[Priority, Priority] | None = Field(None,
+    tc_to_queue: dict[PriorityKey, Priority] | None = Field(None,
                                                          description="Queue of a class; its own number where absent.")
     mark: Literal["enqueue", "dequeue"] | None = Field(None, description="When ECN looks at the queue.")
     hash: Hash | None = Field(None, description="ECMP hash.")

@@ -98,7 +98,7 @@ class TenantSpec(Strict):
         if listed and (self.vni is not None or self.hosts is not None):
             problems.append("vni and hosts are those of a tenant with one segment; with segments or routed, "
                             "make them a segment")
-        if listed and "arp_suppression" in self.model_fields_set:
+        if listed and self.arp_suppression != "on":
             problems.append("arp_suppression has no effect beside segments or routed; each segment has its own")
         if not listed and (self.vni is None or self.hosts is None):
             problems.append("has no hosts; give vni and hosts, or segments")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from fabric.scenario.dcqcn import DCQCN_PRESETS, scaled
+from fabric.scenario.dcqcn import DCQCN_PRESETS, DEFAULT_DCQCN, scaled
 from fabric.scenario.endpoints import Dcqcn, TransportSpec, VxlanSpec
 from fabric.scenario.lower import needed, whole_number
 from fabric.scenario.tenancy import Tenancy
@@ -19,6 +19,8 @@ UDP: Final = 8
 BTH, RETH, AETH, ICRC, FCS = 12, 16, 4, 4, 4
 """IB specification vol. 1, chapter 9 and annex A17 (RoCEv2)."""
 CNP_PAYLOAD: Final = 16
+RDMA_MTUS: Final = (256, 512, 1024, 2048, 4096)
+"""Path MTUs in bytes (IB specification vol. 1, section 9.7)."""
 MIN_FRAME: Final = 64
 SELECTIVE_ACK: Final = 8
 """What an ACK of recovery out-of-order adds to the AETH: the PSN that it answers and a bitmap of 16, padded to words
@@ -68,7 +70,7 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
 def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = None) -> DcqcnParams:
     """The preset (None: the one in `spec`), scaled to the slowest NIC, with the user's values on top."""
     chosen = spec.dcqcn if isinstance(spec.dcqcn, Dcqcn) else None
-    name = preset or (chosen.preset if chosen is not None else str(spec.dcqcn))
+    name = preset or (chosen.preset or DEFAULT_DCQCN if chosen is not None else str(spec.dcqcn))
     base = scaled(DCQCN_PRESETS[name], slowest_bps)
     values: dict[str, Any] = {column: getattr(base, column) for column in base.__slots__}
     for field, column in _FIELDS.items():

@@ -70,6 +70,16 @@ Priority = Annotated[int, Ge(0), Le(7)]
 """IEEE 802.1Q priority, traffic class, queue or priority group."""
 Dscp = Annotated[int, Ge(0), Le(63)]
 """RFC 2474 code point."""
+
+
+def _key(value: object) -> object:
+    """A key of a mapping as JSON has to write it: '6' is 6."""
+    return int(value) if isinstance(value, str) and value.isdecimal() and value.isascii() else value
+
+
+PriorityKey = Annotated[Priority, BeforeValidator(_key)]
+DscpKey = Annotated[Dscp, BeforeValidator(_key)]
+"""As keys of a mapping, which are text in JSON: a scenario that was dumped as JSON can be read back."""
 Priorities = Annotated[tuple[Priority, ...], Field(strict=False, max_length=8)]
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)]
 """Names or shell patterns."""

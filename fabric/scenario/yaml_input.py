@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 
@@ -84,9 +85,10 @@ def read_yaml(file: Path) -> dict[str, Any]:
                     "save it as UTF-8") from error
     except OSError as error:
         siblings = sorted(entry.name for entry in file.parent.glob("*.y*ml")) if file.parent.is_dir() else []
+        siblings += [entry.name for entry in shipped.scenarios()]
         raise _stop(file, f"cannot be read: {error.strerror}",
-                    "name one file" if file.is_dir() else nearest(file.name, siblings, "scenarios there")
-                    or "give the path of a scenario file") from error
+                    "name one file" if file.is_dir() else nearest(file.name, siblings, "scenarios")
+                    or "give the path of a scenario file, or a name of `fabric scenario list`") from error
     return parse_yaml(text, file)
 
 

@@ -16,12 +16,14 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.event import Listener, install_listener
 
 from fabric.state.parts import as_part
 
@@ -63,6 +65,35 @@ def cache_folder() -> Path:
     """Where compiled kernels are kept: below XDG_CACHE_HOME or ~/.cache."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "fabric-emulator" / source_digest()
+
+
+class CompilerWatch(Listener):  # type: ignore[misc]
+    """Calls back when the compiler begins with a kernel that the disk cache lacks, and when it has finished.
+
+    Register it with watching(); loading from the cache calls nobody.
+    """
+
+    def __init__(self, begins: Callable[[], None], ends: Callable[[], None]) -> None:
+        self._begins, self._ends = begins, ends
+        self._depth = 0
+
+    def on_start(self, _event: Any) -> None:
+        """A kernel; those that it calls are compiled within its own compilation."""
+        self._depth += 1
+        if self._depth == 1:
+            self._begins()
+
+    def on_end(self, _event: Any) -> None:
+        """See on_start."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._ends()
+
+
+def watching(watch: CompilerWatch) -> AbstractContextManager[None]:
+    """For as long as the context lasts, `watch` hears of the compiler."""
+    context: AbstractContextManager[None] = install_listener("numba:compile", watch)
+    return context
 
 
 def is_compiled() -> bool:

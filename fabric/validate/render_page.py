@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Final
 
@@ -33,7 +34,7 @@ def as_html(verdict: Verdict) -> str:
              "<h1>fabric validate</h1>", f"<p>{escape(summary(verdict))}</p>"]
     parts += [f"<p>Paths: {escape(verdict.paths)}</p>"] if verdict.paths else []
     if verdict.changes:
-        parts.append("<h2>Changes</h2><pre>" + escape("\n".join(verdict.changes)) + "</pre>")
+        parts.append("<h2>Changes</h2>" + _pre("Changes", verdict.changes))
     groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]] = {}
     for finding, objects in grouped(verdict.findings):
         groups.setdefault((finding.severity, finding.check.id), []).append((finding, objects))
@@ -52,9 +53,15 @@ def as_html(verdict: Verdict) -> str:
                 f"(until {rule.expires})</li>" for item, rule in verdict.suppressed]
         parts.append(f"<details><summary>{len(rows)} suppressed</summary><ul>{''.join(rows)}</ul></details>")
     if verdict.unread:
-        parts.append(f"<details><summary>{many(len(verdict.unread), 'place')} not understood</summary><pre>" + escape(
-            "\n".join(f"{item.place}: {item.what}" for item in verdict.unread)) + "</pre></details>")
+        lines = [f"{item.place}: {item.what}" for item in verdict.unread]
+        parts.append(f"<details><summary>{many(len(lines), 'place')} not understood</summary>"
+                     f"{_pre('Not understood', lines)}</details>")
     return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _pre(title: str, lines: Sequence[str]) -> str:
+    """Lines as they are; focusable, so that arrow keys reach what is beyond the edge."""
+    return f'<pre tabindex="0" role="region" aria-label="{title}">{escape(chr(10).join(lines))}</pre>'
 
 
 def _index(groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]]) -> list[str]:
@@ -68,7 +75,9 @@ def _index(groups: dict[tuple[Severity, str], list[tuple[Finding, list[str]]]]) 
 def _section(severity: Severity, found: list[tuple[Finding, list[str]]]) -> str:
     check = found[0][0].check
     rows = [f"<tr><td><b>{escape(item.device)}</b></td><td>{escape(names(objects, 12))}</td><td>{escape(item.text)}"
-            + "".join(f"<br><code>{escape(str(one))}</code>" for one in item.evidence[:_EVIDENCE]) + "</td></tr>"
+            + "".join(f"<br><code>{escape(str(one))}</code>" for one in item.evidence[:_EVIDENCE])
+            + (f"<br>and {len(item.evidence) - _EVIDENCE:,} more: --json" if len(item.evidence) > _EVIDENCE else "")
+            + "</td></tr>"
             for item, objects in found]
     head = "<tr><th>switch</th><th>where</th><th>finding and evidence</th></tr>"
     return (f'<section class="{severity.word}" id="{check.id}-{severity.word}">'

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fabric.units import count
 from fabric.validate.checks.base import Check, Finding, Severity
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.runner import Verdict
 
 _OBJECTS: Final = 6
 _UNREAD: Final = 10
+_EVIDENCE: Final = 4
+"""Lines of evidence of one finding."""
 
 
 def grouped(findings: Sequence[Finding]) -> Iterator[tuple[Finding, list[str]]]:
@@ -54,7 +57,9 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
             continue
         lines.append(f"{finding.severity.word:5} {finding.check.id:4} {finding.device}  {names(objects)}")
         lines.append(f"      {finding.check.title}: {finding.text}")
-        lines += [f"        {item}" for item in finding.evidence[:4]]
+        lines += [f"        {item}" for item in finding.evidence[:_EVIDENCE]]
+        left = len(finding.evidence) - _EVIDENCE
+        lines += [f"        and {count(left, 'more line')} of evidence: --json"] if left > 0 else []
         lines += [f"      so: {finding.check.consequence}", f"      do: {finding.check.remedy}", ""]
     for finding, objects in grouped([it for it in verdict.fixed if everything or it.severity > Severity.INFO]):
         lines.append(f"fixed {finding.check.id:4} {finding.device}  {names(objects)}: {finding.text}")

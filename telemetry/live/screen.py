@@ -46,6 +46,12 @@ q       quit; the run goes on
 """
 
 
+def _no_trees(ports: Sequence[Row]) -> str:
+    if any(row["paused_seconds"] for row in ports):
+        return "no trees: this run records no pauses; add 'pause' to telemetry.events of the scenario"
+    return "no port has been paused in this pass"
+
+
 class Server(Protocol):
     """What is asked of telemetry/live/client.py."""
 
@@ -171,12 +177,16 @@ class Top(App[None]):
     """
 
     TITLE = "fabric top"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (136, "-wide")]  # noqa: RUF012  textual reads it from the class
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     #status { height: 2; padding: 0 1; }
     #tables { height: 2fr; }
     #ports { width: 3fr; border: round $primary; }
     #queues { width: 2fr; border: round $primary; }
+    .-narrow #tables { layout: vertical; height: 3fr; }
+    .-narrow #ports, .-narrow #queues { width: 100%; height: 1fr; }
+    RowTable { scrollbar-size: 1 1; }
     #incidents { height: 1fr; border: round $warning; padding: 0 1; }
     #filter { display: none; height: 3; }
     .box { border: thick $primary; background: $surface; width: 90%; max-width: 110; height: auto; max-height: 90%;
@@ -249,7 +259,7 @@ class Top(App[None]):
             lines.append(f"{'●' if incident['open'] else '○'} {incident_text(incident)}")
             if self._whole_trees:
                 lines += [f"    {line}" for line in tree_lines(incident)]
-        self.query_one("#trees", Static).update("\n".join(lines) or "no port has been paused in this pass")
+        self.query_one("#trees", Static).update("\n".join(lines) or _no_trees(view["ports"]))
 
     # ===== steering =====
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -166,3 +167,48 @@ def test_the_bash_completion_script_is_valid_bash(capsys: pytest.CaptureFixture[
     main(["completion", "bash"])
     done = subprocess.run(["bash", "-n"], input=capsys.readouterr().out, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def options_of_all_verbs() -> list[tuple[str, argparse.Action]]:
+    """(command, option) of every verb and action."""
+    def walk(name: str, parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Action]]:
+        found = [(name, action) for action in parser._actions]
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found += [it for word, inner in action.choices.items() for it in walk(f"{name} {word}", inner)]
+        return found
+    return [it for name, parser in build_parser()[1].items() for it in walk(name, parser)]
+
+
+def test_an_output_path_is_called_out_by_every_verb() -> None:
+    shown = {name: set(action.option_strings) for name, action in options_of_all_verbs()
+             if {"-o", "--out", "--output", "--write"} & set(action.option_strings)
+             and action.help is not argparse.SUPPRESS}
+    assert len(shown) > 12
+    assert {name: words for name, words in shown.items() if not {"-o", "--out"} <= words} == {}
+    hidden = {name for name, action in options_of_all_verbs() if "--output" in action.option_strings}
+    assert hidden == set(shown)         # taken by every verb as well, and shown by none
+
+
+@pytest.mark.parametrize("option", ["-o", "--out", "--output"])
+def test_every_spelling_of_the_output_path_does_the_same(option: str, tmp_path: Path,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "it"
+    assert main(["schema", option, str(file)]) == 0
+    assert file.read_text(encoding="utf-8").startswith("# What a run leaves behind")
+    assert capsys.readouterr().out == ""
+    scenario = str(Path(__file__).parents[2] / "scenarios" / "incast.yml")
+    assert main(["topology", "export", scenario, "--format", "containerlab", option, str(file)]) == 0
+    assert "leaf1" in file.read_text(encoding="utf-8")
+    assert main(["model", "docs", option, "-"]) == 0
+    assert capsys.readouterr().out.startswith("# Model cards")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])      # shtab completes no options of verbs in tcsh
+def test_completion_offers_the_output_path(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "--out" in script
+    assert "--output" not in script
+    for option in ("_o", "__out"):
+        assert shell == "zsh" or f"_shtab_fabric_run_{option}_COMPGEN=_shtab_compgen_dirs" in script

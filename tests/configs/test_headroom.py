@@ -15,15 +15,16 @@ from fabric.configs.platforms import PLATFORMS, dynamic_chip, find_platform
 from fabric.errors import InputErrors
 
 
-def _rows(reference_dir: Path, hwsku: str) -> list[dict[str, str]]:
-    with (reference_dir / "sonic/pg_profile_lookup/ALL_ROWS.csv").open(encoding="utf-8") as file:
+def _rows(vendor_files: Path, hwsku: str) -> list[dict[str, str]]:
+    with (vendor_files / "pg_profile_lookup/ALL_ROWS.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["path"].split("/")[-2] == hwsku]
     return [row for row in rows if row["path"] == rows[0]["path"]]
 
 
+@pytest.mark.vendor_files
 @pytest.mark.parametrize("hwsku", PLATFORMS)
-def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, reference_dir: Path) -> None:
-    rows = _rows(reference_dir, hwsku)
+def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, vendor_files: Path) -> None:
+    rows = _rows(vendor_files, hwsku)
     assert rows
     platform = PLATFORMS[hwsku]
     for row in rows:
@@ -33,6 +34,38 @@ def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, refer
         assert (ours.size_bytes, ours.xon_bytes, ours.xoff_bytes) == (
             int(row["size"]), int(row["xon"]), int(row["xoff"])), (speed, cable)
     assert len(rows) == len(platform.keys)
+
+
+SHIPPED_ROWS = [  # hwsku, speed in Mb/s, cable in m, then size, xon and xoff in bytes; fmt: off
+    ("ACS-MSN2700", 10_000, 5, 49_152, 19_456, 29_696),
+    ("ACS-MSN2700", 100_000, 300, 123_904, 19_456, 104_448),
+    ("ACS-MSN3700", 50_000, 5, 53_248, 19_456, 33_792),
+    ("ACS-MSN3700", 200_000, 300, 223_232, 19_456, 203_776),
+    ("ACS-MSN4700", 50_000, 40, 58_368, 19_456, 38_912),
+    ("ACS-MSN4700", 400_000, 300, 420_864, 37_888, 373_760),
+    ("Mellanox-SN4600C-D24C52", 40_000, 40, 19_456, 19_456, 23_552),
+    ("Mellanox-SN4600C-D24C52", 100_000, 2000, 19_456, 19_456, 331_776),
+    ("ACS-SN5600", 100_000, 5, 133_120, 19_456, 113_664),
+    ("ACS-SN5600", 800_000, 300, 1_198_080, 38_912, 1_150_976),
+    ("Mellanox-SN5640-C512X2", 100_000, 5, 19_456, 19_456, 44_032),
+    ("Mellanox-SN5640-C512X2", 400_000, 1000, 19_456, 19_456, 619_520),
+    ("Mellanox-SN5640-C448O16", 10_000, 5, 19_456, 19_456, 20_480),
+    ("Mellanox-SN5640-C512S2", 400_000, 1000, 19_456, 19_456, 619_520),
+    ("ACS-SN6600", 200_000, 300, 173_056, 43_008, 130_048),
+    ("ACS-SN6600_LD", 10_000, 5, 63_488, 43_008, 20_480),
+    ("ACS-SN6810_LD", 800_000, 300, 516_096, 43_008, 473_088),
+]
+
+
+@pytest.mark.parametrize(("hwsku", "speed", "cable", "size", "xon", "xoff"), SHIPPED_ROWS)
+def test_the_formula_gives_shipped_numbers_of_every_platform(hwsku: str, speed: int, cable: int, size: int, xon: int,
+                                                             xoff: int) -> None:
+    row = PLATFORMS[hwsku].row(speed, cable)
+    assert (row.size_bytes, row.xon_bytes, row.xoff_bytes) == (size, xon, xoff)
+
+
+def test_no_platform_is_left_without_a_shipped_number() -> None:
+    assert {row[0] for row in SHIPPED_ROWS} == set(PLATFORMS)
 
 
 def test_at_least_169_shipped_rows_are_reproduced() -> None:

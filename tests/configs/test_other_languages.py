@@ -11,6 +11,7 @@ from fabric.configs.model import Curve, Device
 from fabric.errors import InputErrors
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
+from tests.recordings import SONIC
 
 EOS = """hostname leaf1
 qos map dscp 26 to traffic-class 3
@@ -72,9 +73,9 @@ def test_an_eos_service_profile_that_is_not_there_is_a_dangling_reference() -> N
     ("eos_leaf.cfg", "eos", Curve(400_000, 1_600_000, 20), 6),
     ("nxos_leaf.cfg", "nxos", Curve(950_000, 3_000_000, 7), 7),
     ("nvue_startup.yaml", "nvue", Curve(150_000, 1_500_000, 100), 6)])
-def test_samples_of_three_languages_mean_the_same_things(reference_dir: Path, file: str, language: str, curve: Curve,
+def test_samples_of_three_languages_mean_the_same_things(file: str, language: str, curve: Curve,
                                                          cnp_queue: int) -> None:
-    device = read((reference_dir / "sonic/other_nos" / file).read_text(encoding="utf-8"), file)
+    device = read((SONIC / "other_nos" / file).read_text(encoding="utf-8"), file)
     assert device.language == language
     assert not device.defects
     assert not device.unread

@@ -167,8 +167,9 @@ def test_a_file_that_is_no_config_db_is_one_clear_error(text: str) -> None:
     assert caught.value.problems[0].hint
 
 
-def test_every_stock_configuration_is_read_without_a_defect_but_old_references(reference_dir: Path) -> None:
-    for path in sorted([*reference_dir.glob("sonic/rendered/*.json"), *reference_dir.glob("sonic/full_config_db/*")]):
+@pytest.mark.vendor_files
+def test_every_stock_configuration_is_read_without_a_defect_but_old_references(vendor_files: Path) -> None:
+    for path in sorted([*vendor_files.glob("rendered/*.json"), *vendor_files.glob("full_config_db/*")]):
         if "dutQosConfig" in path.name:            # a test's dump, not a CONFIG_DB
             continue
         device = parse_sonic(JsonText(path.read_text(encoding="utf-8"), path.name), path.name)

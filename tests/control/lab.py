@@ -15,14 +15,14 @@ from fabric.control.plan import Cable, ControlPlan, Endpoint, Interface, Router,
 from fabric.lab.observed import arranged
 from fabric.lab.tables import Json, Tables
 from fabric.overlay.config import VniConfig
+from tests.recordings import FRR
 
-FRR = Path(__file__).resolve().parents[3] / "shared" / "reference" / "frr"
 S = 1_000_000_000
 
 
 def labs() -> list[Path]:
     """Recorded labs with a comparison view."""
-    return sorted(path.parent for path in FRR.glob("*/distilled.json")) if FRR.is_dir() else []
+    return sorted(path.parent for path in FRR.glob("*/distilled.json"))
 
 
 def number(address: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +16,13 @@ from fabric.overlay.evpn_nlri import EVPN, key_of
 from fabric.overlay.views import arp_cache, evpn_mac
 from fabric.routing.bgp.policy import DENY_ALL
 from tests.control.worlds import MS, World, world
+from tests.recordings import FRR
 
-FRR = Path(__file__).resolve().parents[3] / "shared" / "reference" / "frr"
 S = 1000 * MS
 
 
 def recorded(name: str, case: str) -> dict[str, Any]:
     file = FRR / f"conv-2x2-{name}.json"
-    if not file.is_file():
-        pytest.skip("no recorded convergence is here")
     return dict(json.loads(file.read_text())["cases"][case])
 
 

@@ -175,7 +175,7 @@ def test_without_a_control_plane_the_summary_has_no_routing(tmp_path: Path) -> N
     play.play(result, plan, play.Options(tmp_path / "run"))
     summary = RunDir.open(tmp_path / "run").summary
     assert summary["routing"] is None
-    assert summary["metrics"]["convergence.max"] is None
+    assert summary["metrics"]["convergence.max_ns"] is None
 
 
 def test_a_second_wrong_route_is_no_repair_of_the_first() -> None:

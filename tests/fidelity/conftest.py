@@ -8,26 +8,22 @@ from types import ModuleType
 
 import pytest
 
+from tests.recordings import NS3
+
 # importmode=importlib puts no test folder on the path; cases.py is shared by the tests of this folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")
-def ns3_dir(reference_dir: Path) -> Path:
+def ns3_dir() -> Path:
     """Recorded runs of the public HPCC simulator."""
-    folder = reference_dir / "ns3"
-    if not (folder / "cases").is_dir():
-        pytest.skip(f"recorded runs are not at {folder}")
-    return folder
+    return NS3
 
 
 @pytest.fixture(scope="session")
 def oracle_source(ns3_dir: Path) -> str:
     """The simulator's rules as a plain Python program."""
-    path = ns3_dir / "oracle.py"
-    if not path.is_file():
-        pytest.skip(f"the executable rules are not at {path}")
-    return path.read_text(encoding="utf-8")
+    return (ns3_dir / "oracle.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

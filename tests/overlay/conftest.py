@@ -13,15 +13,13 @@ from fabric.overlay.vtep import Vtep
 from fabric.routing.bgp.actions import Change
 from fabric.routing.bgp.rib import Path as BgpPath
 from fabric.routing.bgp.rib import Selection, Source
+from tests.recordings import FRR
 
-FRR = Path(__file__).resolve().parents[3] / "shared" / "reference" / "frr"
 S = 1_000_000_000
 
 
 @pytest.fixture(scope="session")
 def frr() -> Path:
-    if not FRR.is_dir():
-        pytest.skip("the recorded FRR output is not here")
     return FRR
 
 

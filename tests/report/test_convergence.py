@@ -51,37 +51,50 @@ def row(**values: object) -> dict[str, Any]:
             "slowdown_max": 2.0, **values}
 
 
+def section(*events: dict[str, Any], **values: object) -> dict[str, Any]:
+    return {"events": list(events), "n_events": len(events), "alarms": [], "n_alarms": 0, **values}
+
+
 def test_the_costliest_events_are_told_in_order_of_time() -> None:
     rows = [row(event=f"event {number}", time_ns=number * 10**6, packets_lost=lost, packets_lost_converging=lost)
             for number, lost in enumerate((5, 0, 7, 9, 1))]
-    told = list(convergence.sentences({"events": rows, "alarms": []}))
-    assert [text.partition(" at ")[0] for _, text in told] == ["event 0", "event 2", "event 3"]
-    assert {level for level, _ in told} == {"warning"}
+    told = list(convergence.sentences(section(*rows)))
+    assert [text.partition(" at ")[0] for _, text in told[:3]] == ["event 0", "event 2", "event 3"]
+    assert {level for level, _ in told[:3]} == {"warning"}
+    assert told[3:] == [("note", "2 more routing events in the table below")]
+
+
+def test_alarms_that_are_not_told_one_by_one_are_counted() -> None:
+    alarm = {"time_ns": 1, "switch": "leaf1", "vni": 100, "mac": "02:00:00:00:00:01", "text": "moved 5 times"}
+    told = list(convergence.sentences(section(alarms=[alarm] * 9, n_alarms=9)))
+    assert len(told) == 4
+    assert told[3] == ("warning", "6 more alarms about duplicate MACs; summary.json lists them")
 
 
 def test_an_event_that_cost_nothing_is_a_note_and_a_black_hole_is_named() -> None:
-    [(level, text)] = convergence.sentences({"events": [row()], "alarms": []})
+    [(level, text)] = convergence.sentences(section(row()))
     assert (level, "converged in 2ms" in text, "no packet lost" in text) == ("note", True, True)
-    [(level, text)] = convergence.sentences({"events": [row(packets_lost=9, packets_lost_converging=2)], "alarms": []})
+    [(level, text)] = convergence.sentences(section(row(packets_lost=9, packets_lost_converging=2)))
     assert level == "warning"
     assert "9 packets lost, 7 of them after routes had settled on a black hole" in text
-    [(level, text)] = convergence.sentences({"events": [row(convergence_ns=None)], "alarms": []})
+    [(level, text)] = convergence.sentences(section(row(convergence_ns=None)))
     assert level == "note"
     assert "no route changed" in text
 
 
 def test_forwarding_that_changed_without_bgp_is_not_said_to_have_converged() -> None:
-    [(_, text)] = convergence.sentences({"events": [row(convergence_ns=0)], "alarms": []})
+    [(_, text)] = convergence.sentences(section(row(convergence_ns=0)))
     assert "converged at once, 12 BGP updates" in text
-    [(_, text)] = convergence.sentences({"events": [row(convergence_ns=0, updates=0, packets_lost=9)], "alarms": []})
+    [(_, text)] = convergence.sentences(section(row(convergence_ns=0, updates=0, packets_lost=9)))
     assert "forwarding changed at once, no BGP update by the end, 9 packets lost" in text
     assert "converged" not in text
 
 
 def test_metrics_speak_of_the_whole_run_and_are_absent_without_a_control_plane() -> None:
-    section = {"events": [row(), row(convergence_ns=None, packets_lost_converging=4)], "n_events": 2, "updates": 24,
-               "sessions_lost": 8}
-    assert convergence.routing_metrics(section) == {
-        "convergence.max": 2 * 10**9, "convergence.lost": 4, "convergence.events": 2, "bgp.updates": 24,
+    # More events than are listed: what the list leaves out counts as well.
+    found = section(row(), row(convergence_ns=None), n_events=500, slowest_ns=3 * 10**6, packets_lost_converging=4,
+                    updates=24, sessions_lost=8)
+    assert convergence.routing_metrics(found) == {
+        "convergence.max": 3 * 10**9, "convergence.lost": 4, "convergence.events": 500, "bgp.updates": 24,
         "bgp.sessions_lost": 8}
     assert set(convergence.routing_metrics(None).values()) == {None}

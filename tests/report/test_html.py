@@ -193,7 +193,7 @@ def test_a_chart_without_points_says_so() -> None:
 @pytest.mark.parametrize(("value", "unit", "text"), [
     (None, Unit.NS, "-"), (True, Unit.COUNT, "yes"), (0, Unit.NS, "0"), (1_500, Unit.NS, "1.5us"),
     (1_048_576, Unit.BYTES, "1.049MB"), (0.256, Unit.RATIO, "25.6%"), (1234567, Unit.COUNT, "1,234,567"),
-    (14.06, Unit.TIMES, "14.1x"), (1764.1, Unit.TIMES, "1,764x"), (10**11, Unit.BPS, "100G"),
+    (14.06, Unit.TIMES, "14.1x"), (1764.1, Unit.TIMES, "1,764x"), (10**11, Unit.BPS, "100Gbit/s"),
 ])
 def test_raw_numbers_read_well(value: float | None, unit: Unit, text: str) -> None:
     assert show(value, unit) == text

@@ -62,7 +62,7 @@ def test_failed_messages_are_not_done_and_have_no_completion_time(still: Callabl
     now.messages["start_ps"][1], now.messages["failed"][1] = 0, 1
     found = summary.summarise(now, IDEAL, [], Ending("duration"), {}, {})
     assert found["messages"]["by_state"] == {"waiting": 0, "outstanding": 0, "done": 1, "failed": 1}
-    assert found["metrics"]["fct.max"] == 2_000_000
+    assert found["metrics"]["fct.max_ns"] == 2_000
     assert found["metrics"]["slowdown.max"] == 2.0
     assert found["verdict"][0]["level"] == "problem"
     assert found["verdict"][0]["text"] == "1 message failed: the queue pair reached its retry limit"

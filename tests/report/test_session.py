@@ -33,8 +33,8 @@ def run(scenario: Path, out: Path, sets: Sequence[str] = (), hooks: Hooks | None
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine returns after few windows, so that there is much to interrupt."""
-    monkeypatch.setattr(session._Pace, "adapt", lambda _self, **_: 0.1)
-    monkeypatch.setattr(session, "_Pace", functools.partial(session._Pace, budget=4))
+    monkeypatch.setattr(session._Budget, "adapt", lambda _self, **_: None)
+    monkeypatch.setattr(session, "_Budget", functools.partial(session._Budget, budget=4))
 
 
 def stopping(after: int) -> Callable[[object], None]:

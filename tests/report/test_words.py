@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import re
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from fabric.report.page import _ROUTING, _worst, print_summary
 from fabric.report.tables import cell
@@ -19,9 +22,11 @@ def test_a_delay_of_nothing_is_at_once_and_no_delay_is_a_dash() -> None:
 
 
 def test_the_routing_table_of_the_page_says_when_the_first_reaction_came() -> None:
+    console = Console(file=io.StringIO(), width=200)
     shown: list[object] = []
+    console.print = lambda *objects: shown.extend(objects)        # type: ignore[assignment,misc]
     row = dict.fromkeys(_ROUTING) | {"event": "leaf1 lost power", "reaction_ns": 0}
-    _worst(shown.append, "Routing", [row], _ROUTING)
+    _worst(console, "Routing", [row], _ROUTING)
     [grid] = shown
     columns = {str(column.header): list(column.cells) for column in grid.columns}     # type: ignore[attr-defined]
     assert columns["reaction"] == ["at once"]
@@ -73,10 +78,11 @@ def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
     nothing: dict[str, object] = {section: {table: [] for table in ("paused_ports", "ports", "queues", "headroom")}
                for section in ("pfc", "drops", "buffers", "ecn")}
     summary = {**nothing, "stop": {"reason": "duration", "time_ns": 1}, "watchdog": [], "verdict": [],
-               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event]},
-               "metrics": {"goodput.total": 0, "transport.retransmits": 0, "cnp.sent": 0}}
+               "expectations": [], "messages": {"by_size": []}, "routing": {"events": [event], "n_events": 1},
+               "headline": "", "row_counts": defaultdict(int),
+               "metrics": {"goodput.total_bps": 0, "transport.retransmits": 0, "cnp.sent": 0}}
     out = io.StringIO()
-    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out)
+    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out, Path("runs/n"))
     assert ("Reaction: BGP's first" in out.getvalue()) == told
 
 

@@ -9,13 +9,11 @@ import pytest
 from scapy.layers.inet import TCP
 from scapy.utils import rdpcap
 
-FRR = Path(__file__).resolve().parents[3] / "shared" / "reference" / "frr"
+from tests.recordings import FRR
 
 
 @pytest.fixture(scope="session")
 def frr() -> Path:
-    if not FRR.is_dir():
-        pytest.skip("the recorded FRR output is not here")
     return FRR
 
 

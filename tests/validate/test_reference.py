@@ -13,6 +13,7 @@ from fabric.configs.pgtable import HeadroomTables
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.facts import Facts, threshold
 from fabric.validate.runner import validate
+from tests.recordings import SONIC
 
 LEAF1_LOSSLESS = [f"Ethernet{n}" for n in (0, 8, 16, 24, 192, 200, 208, 216)]
 LINK = "leaf1:Ethernet192↔spine1:Ethernet0"
@@ -44,17 +45,16 @@ def key(finding: Finding) -> tuple[str, str, str, str]:
     return finding.check.id, finding.severity.word, finding.device, finding.object
 
 
-def test_the_clean_fabric_has_no_error_and_no_warning(reference_dir: Path) -> None:
-    verdict = validate(load_network([reference_dir / "sonic/fabric_ok"]))
+def test_the_clean_fabric_has_no_error_and_no_warning() -> None:
+    verdict = validate(load_network([SONIC / "fabric_ok"]))
     assert [key(it) for it in verdict.findings if it.severity > Severity.INFO] == []
     assert (verdict.devices, verdict.links) == (4, 16)
 
 
 @pytest.mark.parametrize("variant", EXPECTED)
-def test_a_broken_variant_has_its_findings_and_no_other_error(variant: str, reference_dir: Path,
-                                                              tmp_path: Path) -> None:
+def test_a_broken_variant_has_its_findings_and_no_other_error(variant: str, tmp_path: Path) -> None:
     for folder in ("fabric_ok", f"broken/{variant}"):
-        for path in (reference_dir / "sonic" / folder).glob("*.json"):
+        for path in (SONIC / folder).glob("*.json"):
             if path.name != "patch.json":
                 (tmp_path / path.name).unlink(missing_ok=True)
                 shutil.copyfile(path, tmp_path / path.name)
@@ -64,10 +64,9 @@ def test_a_broken_variant_has_its_findings_and_no_other_error(variant: str, refe
     assert errors == {it for it in EXPECTED[variant] if it[1] == "error"}
 
 
-def test_halved_headroom_is_above_the_bounds_that_would_make_it_an_error_by_itself(reference_dir: Path,
-                                                                                tmp_path: Path) -> None:
-    for path in [*(reference_dir / "sonic/fabric_ok").glob("*.json"),
-                 reference_dir / "sonic/broken/B02_xoff_halved/leaf1.json"]:
+def test_halved_headroom_is_above_the_bounds_that_would_make_it_an_error_by_itself(tmp_path: Path) -> None:
+    for path in [*(SONIC / "fabric_ok").glob("*.json"),
+                 SONIC / "broken/B02_xoff_halved/leaf1.json"]:
         (tmp_path / path.name).unlink(missing_ok=True)
         shutil.copyfile(path, tmp_path / path.name)
     found = validate(load_network([tmp_path])).findings
@@ -84,9 +83,10 @@ STOCK_ERRORS = {"M1"}
 """DSCP 26 is lossy in every template: true, and important."""
 
 
+@pytest.mark.vendor_files
 @pytest.mark.parametrize("folder", ["rendered", "full_config_db"])
-def test_stock_configurations_have_only_the_true_errors(folder: str, reference_dir: Path) -> None:
-    for path in sorted((reference_dir / "sonic" / folder).glob("*.json")):
+def test_stock_configurations_have_only_the_true_errors(folder: str, vendor_files: Path) -> None:
+    for path in sorted((vendor_files / folder).glob("*.json")):
         if "dutQosConfig" in path.name:
             continue
         verdict = validate(load_network([path]))
@@ -97,13 +97,15 @@ def test_stock_configurations_have_only_the_true_errors(folder: str, reference_d
             assert "M1" in ids, path.name
 
 
-def test_a_stock_configuration_with_its_dscp_has_no_error_at_all(reference_dir: Path) -> None:
-    for path in sorted((reference_dir / "sonic/rendered").glob("*.json")):
+@pytest.mark.vendor_files
+def test_a_stock_configuration_with_its_dscp_has_no_error_at_all(vendor_files: Path) -> None:
+    for path in sorted((vendor_files / "rendered").glob("*.json")):
         network = load_network([path])
         network.roce_dscps = (3, 4)
         assert not [key(it) for it in validate(network).findings if it.severity is Severity.ERROR], path.name
 
 
+@pytest.mark.vendor_files
 @pytest.mark.parametrize(("render", "table", "t1", "t4"), [
     ("arista_7060x6_64pe_b_t1", "arista_7060X6-64PE-B-P32O64_th5", 73613010, 29445204),
     ("arista_7260cx3_c64_t0", "broadcom_th2_7260_balanced", 16664544, 6665817),
@@ -111,9 +113,9 @@ def test_a_stock_configuration_with_its_dscp_has_no_error_at_all(reference_dir: 
     ("dell_z9332f_t0", "dell_Z9332f_O32_th3", 13278815, 8299259),
     ("nexthop_4210_t1", "nexthop_4210_O256", 129017700, 51607080)])
 def test_thresholds_of_stock_switches_with_their_own_tables(render: str, table: str, t1: int, t4: int,
-                                                            reference_dir: Path) -> None:
-    tables = HeadroomTables.load([str(reference_dir / f"sonic/pg_profile_lookup/{table}.ini")])
-    network = load_network([reference_dir / f"sonic/rendered/{render}.json"], tables=tables)
+                                                            vendor_files: Path) -> None:
+    tables = HeadroomTables.load([str(vendor_files / f"pg_profile_lookup/{table}.ini")])
+    network = load_network([vendor_files / f"rendered/{render}.json"], tables=tables)
     least = Facts(network).smallest_threshold(next(iter(network.devices.values())))
     assert least is not None
     assert int(least[0]) == t1

@@ -17,6 +17,7 @@ import pytest
 from fabric.configs.load import load_network
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
+from tests.recordings import SONIC
 
 Files = dict[str, Any]
 Change = Callable[[Files], object]
@@ -228,9 +229,9 @@ VARIANTS: list[tuple[str, Change, str, tuple[str, str, str, str]]] = [
 
 @pytest.mark.parametrize(("change", "errors", "must"), [row[1:] for row in VARIANTS], ids=[row[0] for row in VARIANTS])
 def test_a_variant_has_its_finding_and_no_other_error(change: Change, errors: str, must: tuple[str, str, str, str],
-                                                      reference_dir: Path, tmp_path: Path) -> None:
+                                                      tmp_path: Path) -> None:
     files: Files = {path.stem: json.loads(path.read_text(encoding="utf-8"))
-                    for path in (reference_dir / "sonic/fabric_ok").glob("*.json")}
+                    for path in (SONIC / "fabric_ok").glob("*.json")}
     before = copy.deepcopy(files)
     change(files)
     assert files != before

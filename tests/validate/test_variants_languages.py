@@ -9,6 +9,7 @@ import pytest
 from fabric.configs.load import load_network
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
+from tests.recordings import SONIC
 
 FILES = {"eos": ("eos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"), "nxos": ("nxos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"),
          "nvue": ("nvue_startup.yaml", "leaf1.yaml", "swp1")}
@@ -62,9 +63,9 @@ VARIANTS = [
 @pytest.mark.parametrize(("language", "old", "new", "errors"), [(row[0], *row[2:]) for row in VARIANTS],
                          ids=[f"{row[0]}: {row[1]}" for row in VARIANTS])
 def test_a_variant_of_another_language_has_its_errors_and_no_other(language: str, old: str, new: str, errors: str,
-                                                                   reference_dir: Path, tmp_path: Path) -> None:
+                                                                   tmp_path: Path) -> None:
     source, name, port = FILES[language]
-    text = (reference_dir / "sonic/other_nos" / source).read_text(encoding="utf-8")
+    text = (SONIC / "other_nos" / source).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
     (tmp_path / "hosts.yml").write_text(HOSTS, encoding="utf-8")

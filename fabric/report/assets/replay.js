@@ -40,6 +40,7 @@ document.querySelectorAll(".replay").forEach((panel) => {
     const hosts = [...victims].filter((victim) => data.hosts[victim]).length;
     clock.textContent = (now / 1e6).toFixed(4) + " ms";
     count.textContent = wanted.size + " ports and " + hosts + " hosts stand still";
+    slider.setAttribute("aria-valuetext", clock.textContent + ", " + count.textContent);
   };
 
   const stop = () => { clearInterval(timer); timer = 0; button.textContent = "▶"; button.ariaLabel = "Play"; };

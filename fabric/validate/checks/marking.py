@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Binding, Curve, Wred
+from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
 from fabric.validate.checks.buffers import egress_cap
 from fabric.validate.facts import Facts, Line
@@ -215,7 +216,7 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
         if count == len(devices):
             continue
         if 2 * count <= len(devices):                     # no curve is the usual one: say it once
-            shown = "; ".join(f"{name} {_shown(c)}" for name, (_, _, c) in list(devices.items())[:4])
+            shown = listed([f"{name} {_shown(c)}" for name, (_, _, c) in devices.items()], 4, "; ")
             yield Found(next(iter(devices)), f"{role or 'switches'} at {speed // 1000}G", f"curves differ: {shown}",
                         tuple(
                 shows(line.device, wred.where, "", "") for line, wred, _ in list(devices.values())[:4]))
@@ -267,7 +268,7 @@ def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     without = [host.name for host in hosts if host.cc == "none"]
     for device, wred, _, line in _profiles(facts) if without else ():
         if "green" in wred.drops:
-            yield Found(device, f"WRED_PROFILE|{wred.name}", f"drops green; without ECN: {', '.join(without[:5])}",
+            yield Found(device, f"WRED_PROFILE|{wred.name}", f"drops green; without ECN: {listed(without, 5)}",
                         (shows(line.device, wred.where, "wred_green_enable", "true"),))
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 import networkx as nx
 
+from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.cycles import cycles
 from fabric.validate.facts import Facts, Line, threshold
@@ -29,7 +30,7 @@ def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """One finding per strongly connected part, with one cycle."""
     for cycle in cycles(facts.routes.buffer_graph()):
         lines = [line for line in map(facts.line, cycle) if line is not None]
-        yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + " → ".join(":".join(end) for end in cycle[:12]),
+        yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + listed([":".join(end) for end in cycle], 12, " → "),
                     tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]))
 
 
@@ -173,7 +174,7 @@ def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 
 def _chain(names: list[str]) -> str:
-    return " → ".join(names[:12])
+    return listed(names, 12, " → ")
 
 
 @check("D9", E, "packets go round in a circle", condition="no prefix's next hops lead back to a switch they came from",
@@ -196,7 +197,7 @@ def _routes(facts: Facts, tree: Tree, names: list[str]) -> tuple[Evidence, ...]:
     """What each switch says about the destination."""
     found = []
     for name in names[:6]:
-        hops = ", ".join(f"{hop.out[1]} to {hop.into[0]}" for hop in tree.next_hops.get(name, ())[:4])
+        hops = listed([f"{hop.out[1]} to {hop.into[0]}" for hop in tree.next_hops.get(name, ())], 4)
         line = next((facts.line(hop.out) for hop in tree.next_hops.get(name, ())), None)
         device = facts.network.devices[name]
         place = facts.routes.place(name, tree.destination) or device.place(line.port.where if line else ())
@@ -218,7 +219,7 @@ def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for name in tree.reach(starts):
             if name not in tree.ends and not tree.next_hops.get(name) and name in facts.routes.hops:
                 yield Found(name, tree.destination, "no next hop leads to a known switch; "
-                            f"{', '.join(sorted(tree.ends)[:4])} would deliver it", _routes(facts, tree, [name]))
+                            f"{listed(sorted(tree.ends), 4)} would deliver it", _routes(facts, tree, [name]))
 
 
 @check("D11", W, "a way goes down and up again",

@@ -1,0 +1,40 @@
+"""Files that come with the package: scenarios, runbooks of alerts, and examples.
+
+In a checkout they are where people edit them. The wheel carries copies below fabric/shipped_files (pyproject.toml).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_PACKAGE: Final = Path(__file__).resolve().parent
+_INSTALLED: Final = _PACKAGE / "shipped_files"
+_IN_CHECKOUT: Final = {"scenarios": "scenarios", "runbooks": "docs/runbooks", "examples": "docs/howto"}
+
+
+def folder(kind: str) -> Path:
+    """The folder of `scenarios`, `runbooks` or `examples`; in a checkout, its own folder."""
+    installed = _INSTALLED / kind
+    return installed if installed.is_dir() else _PACKAGE.parent / _IN_CHECKOUT[kind]
+
+
+def scenarios() -> list[Path]:
+    """Every scenario that comes with the package, sorted; without those of alerts and of fidelity rows."""
+    return sorted(folder("scenarios").glob("*.yml"))
+
+
+def scenario(path: Path) -> Path:
+    """The file that a user means by `path`: an existing one, else a scenario that comes with the package.
+
+    'incast', 'incast.yml' and 'scenarios/incast.yml' name the same one, so that the commands of the documentation work
+    in any folder. Where there is neither, `path` itself, so that reading it says what is wrong.
+    """
+    if path.exists() or path.is_absolute():
+        return path
+    inside = Path(*path.parts[1:]) if path.parts[:1] == ("scenarios",) else path
+    if ".." in inside.parts:
+        return path
+    found = folder("scenarios") / inside
+    named = found if found.suffix in {".yml", ".yaml"} else found.with_name(found.name + ".yml")
+    return named if named.is_file() else path

@@ -1,0 +1,126 @@
+"""What a new user types first: shipped scenarios by name, `fabric init`, `fabric help`, `fabric explain DIR`, -m."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabric import shipped
+from fabric.cli.init import starters
+from fabric.cli.main import main
+from fabric.scenario.compile import compile_scenario
+from fabric.scenario.load import load_scenario
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["incast", "incast.yml", "scenarios/incast.yml", "alerts/storm", "scenarios/alerts/storm.yml"]
+)
+def test_a_shipped_scenario_is_found_from_any_folder(name: str, empty: Path) -> None:
+    found = load_scenario(name)
+    assert found.file.is_file()
+    assert found.name in {"incast", "storm"}
+    assert list(empty.iterdir()) == []
+
+
+def test_a_file_of_the_user_comes_before_a_shipped_one(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "permutation", "--out", "incast.yml"]) == 0
+    capsys.readouterr()
+    assert load_scenario("incast.yml").name == "permutation"
+    assert load_scenario("incast").name == "incast"
+
+
+@pytest.mark.parametrize("name", ["../incast.yml", "scenarios/../../x.yml", "/nowhere/incast.yml", "starters", "."])
+def test_only_scenarios_below_the_shipped_folder_are_found(name: str, empty: Path) -> None:
+    assert shipped.scenario(Path(name)) == Path(name)
+
+
+def test_a_mistyped_scenario_is_told_the_nearest_shipped_one(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "check", "incsat.yml"]) == 2
+    assert "did you mean 'incast.yml'?" in capsys.readouterr().err
+
+
+def test_the_list_names_every_shipped_scenario(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["scenarios"]
+    assert [it["name"] for it in found] == [file.stem for file in shipped.scenarios()]
+    assert all(it["description"] for it in found)
+
+
+@pytest.mark.parametrize("name", starters())
+def test_a_starter_compiles_and_explains_itself(name: str, empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", name]) == 0
+    file = empty / f"{name}.yml"
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("#")
+    assert text.count("#") >= 6
+    assert f"fabric run {name}.yml" in capsys.readouterr().out
+    compiled = compile_scenario(load_scenario(file))
+    assert compiled.name == name
+    assert compiled.expectations
+
+
+def test_init_overwrites_nothing_unless_forced(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (empty / "leaf-spine.yml").write_text("mine", encoding="utf-8")
+    assert main(["init"]) == 2
+    assert (empty / "leaf-spine.yml").read_text(encoding="utf-8") == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["init", "--force"]) == 0
+    assert (empty / "leaf-spine.yml").read_text(encoding="utf-8") != "mine"
+
+
+def test_the_validate_example_finds_what_its_change_broke(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "validate-example"]) == 0
+    assert main(["validate", "validate-example/after", "--baseline", "validate-example/before"]) == 1
+    assert "leaf1" in capsys.readouterr().out
+
+
+def test_an_unknown_starter_is_told_the_nearest(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "leafspine"]) == 2
+    assert "did you mean 'leaf-spine'?" in capsys.readouterr().err
+
+
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    general = capsys.readouterr().out
+    assert main(["--help"]) == 0
+    assert general == capsys.readouterr().out
+    assert main(["help", "init"]) == 0
+    assert "usage: fabric init" in capsys.readouterr().out
+    assert main(["help", "ruin"]) == 2
+    assert "did you mean 'run'?" in capsys.readouterr().err
+
+
+def test_explain_of_a_run_answers_everything_in_short(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "pause-storm", "--out", "storm", "--quiet"]) in {0, 1}
+    capsys.readouterr()
+    assert main(["explain", "storm"]) == 0
+    short = capsys.readouterr().out
+    assert main(["explain", "run", "storm"]) == 0
+    assert short == capsys.readouterr().out
+    assert "broken NIC host4:eth0" in short.splitlines()[1]
+    for question in ("pfc storm", "drops storm", "message storm"):
+        assert f"fabric explain {question}" in short
+    assert main(["explain", "storm", "--json"]) == 0
+    assert {"pfc", "drops", "message"} <= set(json.loads(capsys.readouterr().out))
+
+
+def test_explain_of_no_run_says_what_to_give(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "nowhere"]) == 2
+    assert "--out" in capsys.readouterr().err
+    assert main(["explain", "pcf", "nowhere"]) == 2
+    assert "did you mean 'pfc'?" in capsys.readouterr().err
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "fabric", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("fabric-emulator ")

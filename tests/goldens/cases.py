@@ -1,0 +1,279 @@
+"""Short runs, one mechanism each, whose results are kept in goldens.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+Tree = dict[str, Any]
+
+BASE: Final[Tree] = {
+    "topology": {
+        "kind": "leaf-spine",
+        "leaves": 2,
+        "spines": 2,
+        "hosts_per_leaf": 3,
+        "host_rate": "100G",
+        "fabric_rate": "100G",
+        "host_cable": "3m",
+        "fabric_cable": "30m",
+    },
+    "switches": {"asic": "trident3", "memory": "6MB", "ecn": {"kmin": "40KB", "kmax": "160KB", "pmax": 0.2}},
+    "workload": [
+        {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "150KB"},
+        {"kind": "permutation", "size": "60KB", "start": "5us"},
+    ],
+    "run": {"duration": "3ms", "seed": 11},
+    "telemetry": {"events": []},
+}
+"""Five senders to one receiver across two spines, and a permutation beside them: ECN marks, DCQCN cuts."""
+
+SMALL_BUFFER: Final[Tree] = {"switches": {"memory": "1MB", "ecn": "off"}, "transport": {"cc": "none"}}
+LOSSY: Final[Tree] = {
+    "switches": {"memory": "300KB", "ecn": "off"},
+    "pfc": "off",
+    "transport": {"cc": "none", "retransmit_timeout": "200us"},
+}
+CLOS: Final[Tree] = {
+    "topology": {
+        "kind": "clos3",
+        "pods": 2,
+        "leaves_per_pod": 2,
+        "spines_per_pod": 2,
+        "super_spines": 2,
+        "hosts_per_leaf": 2,
+        "host_rate": "100G",
+        "fabric_rate": "100G",
+        "core_rate": "100G",
+    },
+    "workload": [{"kind": "all-to-all", "size": "20KB"}],
+}
+QUICK_BGP: Final[Tree] = {
+    "routing": "bgp",
+    "bgp": {"update_delay": "20us", "fib_delay": "10us", "carrier_delay": "10us", "prune_delay": "5us"},
+    "transport": {"retransmit_timeout": "200us"},
+    "workload": [{"kind": "permutation", "size": "1MB", "shift": 3}],
+}
+TENANTS: Final = [
+    {
+        "name": "red",
+        "l3_vni": 50010,
+        "segments": [
+            {"name": "a", "vni": 10010, "hosts": ["host1", "host4"]},
+            {"name": "b", "vni": 10020, "hosts": ["host2", "host5"]},
+        ],
+    },
+    {"name": "blue", "vni": 10030, "hosts": ["host3", "host6"]},
+]
+LONG: Final = [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "1MB"}]
+LONGER: Final = [{**LONG[0], "size": "2MB"}]
+HPCC_NS3: Final[Tree] = {
+    "model": "hpcc-ns3",
+    "topology": {
+        "kind": "leaf-spine",
+        "leaves": 2,
+        "spines": 2,
+        "hosts_per_leaf": 3,
+        "host_rate": "100G",
+        "fabric_rate": "100G",
+        "host_cable": "200m",
+        "fabric_cable": "200m",
+    },
+    "switches": None,
+    "transport": {"dcqcn": "hpcc-dcqcn", "acks": "strict"},
+    "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "400KB"}],
+}
+
+
+def fault(kind: str, at: str = "20us", until: str | None = "120us", **fields: object) -> Tree:
+    return {"faults": [{"kind": kind, "at": at, **({} if until is None else {"until": until}), **fields}]}
+
+
+CASES: Final[Mapping[str, Tree]] = {
+    "base": {},
+    "threads": {"topology": {"leaves": 4, "hosts_per_leaf": 4}},
+    "pfc": SMALL_BUFFER,
+    "pfc-static-threshold": {
+        **SMALL_BUFFER,
+        "switches": {"memory": "2MB", "ecn": "off", "buffer": {"static_th": "60KB"}},
+    },
+    "pfc-short-quanta": {**SMALL_BUFFER, "switches": {"memory": "1MB", "ecn": "off", "pause_quanta": 200}},
+    "pfc-two-classes": {
+        **SMALL_BUFFER,
+        "switches": {"memory": "2MB", "ecn": "off", "lossless": [3, 4], "dscp_to_tc": {26: 3, 34: 4}},
+        "workload": [
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "150KB", "priority": 3},
+            {"kind": "incast", "name": "other", "receiver": "host1", "senders": ["*"], "size": "90KB", "priority": 4},
+        ],
+    },
+    "shared-headroom": {**SMALL_BUFFER, "switches": {"memory": "900KB", "ecn": "off", "shared_headroom": "200KB"}},
+    "lossy-go-back-n": LOSSY,
+    "lossy-selective": {**LOSSY, "transport": {**LOSSY["transport"], "recovery": "selective", "window": "200KB"}},
+    "lossy-go-back-0": {**LOSSY, "transport": {**LOSSY["transport"], "recovery": "go-back-0"}},
+    "window": {"transport": {"window": "80KB"}},
+    "window-variable": {"transport": {"window": "80KB", "variable_window": True}},
+    "ack-every-8": {"transport": {"ack_every": 8, "ack_dscp": 48}},
+    "ecn-dequeue": {"switches": {"mark": "dequeue"}},
+    "ecn-hpcc-curve": {"switches": {"ecn": "hpcc"}, "workload": LONG},
+    "ecn-paper-curve": {"switches": {"ecn": "paper-2015"}, "workload": LONG},
+    "ecn-sonic-curve": {"switches": {"ecn": "sonic"}, "workload": LONGER},
+    "ecn-drops-non-ect": {
+        "vxlan": {"ecn": "compatibility"},
+        "switches": {"ecn": {"kmin": "20KB", "kmax": "60KB", "pmax": 0.5, "drop_non_ect": True}},
+        "transport": {"retransmit_timeout": "100us"},
+    },
+    **{
+        f"dcqcn-{name}": {"transport": {"dcqcn": name}, "workload": LONG}
+        for name in ("mlx5", "paper-2015", "ns3-rdma", "hpcc-dcqcn", "hpcc-dcqcn-paper", "hpcc-dcqcn-vwin", "simai")
+    },
+    "scheduler-dwrr": {
+        **SMALL_BUFFER,
+        "switches": {
+            "memory": "2MB",
+            "ecn": "off",
+            "lossless": [3, 4],
+            "dscp_to_tc": {26: 3, 34: 4},
+            "scheduler": {3: 10, 4: 30, 6: "strict"},
+        },
+        "workload": [
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "150KB", "priority": 3},
+            {"kind": "incast", "name": "other", "receiver": "host1", "senders": ["*"], "size": "150KB", "priority": 4},
+        ],
+    },
+    "scheduler-strict": {
+        **SMALL_BUFFER,
+        "switches": {
+            "memory": "2MB",
+            "ecn": "off",
+            "lossless": [3, 4],
+            "dscp_to_tc": {26: 3, 34: 4},
+            "scheduler": {4: "strict"},
+        },
+        "workload": [
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "100KB", "priority": 3},
+            {"kind": "incast", "name": "other", "receiver": "host1", "senders": ["*"], "size": "100KB", "priority": 4},
+        ],
+    },
+    **{
+        f"hash-{name}": {**CLOS, "switches": {"hash": {"algorithm": name, "seed": "per-switch"}}}
+        for name in ("crc32", "xor", "toeplitz", "murmur3")
+    },
+    **{
+        f"hash-{name}-same-seed": {**CLOS, "switches": {"hash": {"algorithm": name, "seed": 0xDEADBEEF}}}
+        for name in ("crc32", "xor", "toeplitz", "murmur3")
+    },
+    "spray": {
+        **CLOS,
+        "switches": {"load_balancing": "spray"},
+        "transport": {"recovery": "selective", "window": "200KB"},
+    },
+    "flowlets": {**CLOS, "switches": {"load_balancing": "flowlet", "flowlet_gap": "2us"}},
+    "watchdog-drop": {
+        **SMALL_BUFFER,
+        "switches": {
+            "memory": "2MB",
+            "ecn": "off",
+            "watchdog": {"poll": "20us", "detection": "40us", "restoration": "40us"},
+        },
+        **fault("pause-storm", until=None, hosts=["host1"], duration="300us", frames_per_second=1_000_000),
+    },
+    "watchdog-forward": {
+        **SMALL_BUFFER,
+        "switches": {
+            "memory": "2MB",
+            "ecn": "off",
+            "watchdog": {"poll": "20us", "detection": "40us", "restoration": "40us", "action": "forward"},
+        },
+        **fault("pause-storm", until=None, hosts=["host1"], duration="300us", frames_per_second=1_000_000),
+    },
+    "pause-storm": {**SMALL_BUFFER, **fault("pause-storm", until=None, hosts=["host1"], duration="300us", duty=0.5)},
+    "slow-receiver": {**SMALL_BUFFER, **fault("slow-receiver", hosts=["host1"], drain="20G")},
+    "link-down": {
+        **fault("link-down", link="leaf1--spine1"),
+        "run": {"reroute_delay": "50us"},
+        "transport": {"retransmit_timeout": "100us"},
+    },
+    "link-rate": fault("link-rate", link="leaf1--spine1", rate="25G"),
+    "bit-errors": {
+        **fault("bit-errors", link="leaf1--spine1", ratio=1e-5),
+        "transport": {"retransmit_timeout": "100us"},
+    },
+    "drop-every": {**fault("drop-every", port="leaf1:*", every=10), "transport": {"retransmit_timeout": "100us"}},
+    "config-drift": fault("config-drift", ports="leaf1", ecn="off", dynamic_th=-3),
+    "vxlan": {"vxlan": {}},
+    "vxlan-pipe": {"vxlan": {"dscp": 26, "ecn": "compatibility"}},
+    "tenant-routing": {
+        "vxlan": {"tenants": TENANTS},
+        "workload": [
+            {
+                "kind": "messages",
+                "messages": [
+                    {"src": "host1", "dst": "host5", "size": "200KB"},
+                    {"src": "host2", "dst": "host4", "size": "200KB"},
+                    {"src": "host3", "dst": "host6", "size": "200KB"},
+                    {"src": "host1", "dst": "host2", "size": "80KB"},
+                ],
+            }
+        ],
+    },
+    "arp-flooded": {
+        "vxlan": {"arp_suppression": "off"},
+        "workload": [
+            {"kind": "arp", "interval": "5us", "stop": "100us"},
+            {"kind": "permutation", "size": "60KB", "priority": 0},
+        ],
+    },
+    "arp-suppressed": {
+        "vxlan": {"arp_suppression": "on"},
+        "workload": [
+            {"kind": "arp", "interval": "5us", "stop": "100us"},
+            {"kind": "permutation", "size": "60KB", "priority": 0},
+        ],
+    },
+    "bgp-link-down": {**QUICK_BGP, **fault("link-down", link="leaf1--spine1")},
+    "bgp-spine-crash": {**QUICK_BGP, "vxlan": {}, **fault("switch-crash", until=None, switch="spine1")},
+    "poisson": {"workload": [{"kind": "poisson", "sizes": "fb-hadoop", "load": 0.5, "stop": "300us"}]},
+    "dependencies": {"workload": [{"kind": "all-to-all", "size": "30KB", "order": "rounds"}]},
+    "qp-per-pair": {
+        "transport": {"qp": {"per": "pair", "count": 2}},
+        "workload": [
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "40KB", "repeat": 3, "interval": "10us"}
+        ],
+    },
+    "dual-tor": {
+        "topology": {
+            "kind": "dual-tor",
+            "racks": 2,
+            "hosts_per_rack": 3,
+            "spines": 2,
+            "host_rate": "100G",
+            "fabric_rate": "100G",
+        }
+    },
+    "hpcc-ns3-windows": HPCC_NS3,
+    "hpcc-ns3-insertion": {**HPCC_NS3, "order": "insertion"},
+    "hpcc-ns3-stock-acks": {
+        **HPCC_NS3,
+        "transport": {"dcqcn": "hpcc-dcqcn-vwin", "acks": "stock"},
+        "order": "insertion",
+    },
+}
+
+
+def tree_of(name: str) -> tuple[Tree, str]:
+    """The whole scenario of a case as a tree, and its order of events at one instant."""
+    case = dict(CASES[name])
+    order = case.pop("order", "source")
+    return {"name": name, **_merged(BASE, case)}, order
+
+
+def _merged(base: Tree, changes: Tree) -> Tree:
+    found = dict(base)
+    for key, value in changes.items():
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(value, dict) and isinstance(found.get(key), dict) and value.get("kind") is None:
+            found[key] = _merged(found[key], value)
+        else:
+            found[key] = value
+    return found

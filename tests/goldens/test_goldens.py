@@ -1,0 +1,49 @@
+"""Results of short runs are those that were committed, compiled or not. To renew them: python -m tests.goldens."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.goldens.__main__ import FILE
+from tests.goldens.cases import CASES
+from tests.goldens.digests import golden
+
+KEPT: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_run_has_the_committed_result(name: str) -> None:
+    assert golden(name) == KEPT[name]
+
+
+def test_every_committed_result_has_its_case_and_its_mechanism_acts() -> None:
+    assert list(KEPT) == list(CASES)
+    numbers = {name: {key: value for key, value in row.items() if key != "digest"} for name, row in KEPT.items()}
+    assert all(row["messages_done"] for row in numbers.values())
+    same = {
+        name: [other for other in KEPT if other != name and KEPT[other]["digest"] == KEPT[name]["digest"]]
+        for name in KEPT
+    }
+    assert not {name: others for name, others in same.items() if others}, "these cases do not differ in anything"
+
+
+@pytest.mark.slow
+def test_uncompiled_kernels_give_the_same_results(repo_root: Path) -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.goldens", "--json"],
+        cwd=repo_root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == KEPT

@@ -1,0 +1,258 @@
+"""Every default may be written out, and a scenario that was dumped with all of them is the same scenario."""
+
+from __future__ import annotations
+
+import json
+import typing
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from fabric.cli.main import main
+from fabric.errors import InputErrors
+from fabric.scenario.compile import place
+from fabric.scenario.dcqcn import DCQCN_PRESETS
+from fabric.scenario.load import build_scenario, load_scenario
+from fabric.scenario.models import DEFAULT_REROUTE_DELAY, MODELS
+from fabric.scenario.resolved import resolved
+from fabric.scenario.schema import Scenario
+from fabric.scenario.yaml_input import parse_yaml
+from fabric.units import parse_time_ps
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+SHIPPED = sorted([*(ROOT / "scenarios").glob("**/*.yml"), *(ROOT / "playbooks").glob("*/scenario.yml")])
+SHIPPED = [file for file in SHIPPED if "topology:" in file.read_text(encoding="utf-8")]
+SMALL = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
+         "fabric_rate": "100G"}
+BASE: dict[str, Any] = {"name": "small", "topology": SMALL, "run": {"duration": "10ms"},
+                        "workload": [{"kind": "permutation", "size": "100KB", "shift": 2}]}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "asic": {},
+    "no congestion control": {"transport": {"cc": "none"}},
+    "no pfc": {"pfc": "off"},
+    "selective": {"transport": {"recovery": "selective", "window": "1MB"}},
+    "no timeout": {"transport": {"retransmit_timeout": "off"}},
+    "spray": {"switches": {"load_balancing": "spray"}},
+    "flowlets": {"switches": {"load_balancing": "flowlet"}},
+    "shared queue pairs": {"transport": {"qp": {"per": "pair", "count": 4}}},
+    "static limit": {"switches": {"buffer": {"static_th": "1MB"}, "scheduler": {"1": 3}, "dscp_to_tc": {"26": 3}}},
+    "another chip for some": {"switches": {"overrides": [{"role": "spine", "asic": "tomahawk4"}]}},
+    "watched": {"switches": {"watchdog": {"poll": "1ms", "detection": "2ms", "restoration": "never"}}},
+    "own curve": {"switches": {"ecn": {"kmin": "10KB", "kmax": "20KB", "pmax": 1.0}}},
+    "slow host": {"hosts": {"overrides": [{"host": "host1", "drain": "10G"}]}},
+    "own numbers": {"transport": {"dcqcn": {"gain": 0.1}}},
+    "bgp": {"routing": "bgp"},
+    "bgp with bfd": {"routing": "bgp", "bgp": {"bfd": {}, "policies": [
+        {"switch": "leaf1", "direction": "import", "rules": [{"accept": False}]}]}},
+    "evpn": {"routing": "bgp", "vxlan": {"tenants": [
+        {"name": "a", "l3_vni": 900, "segments": [{"name": "x", "vni": 100, "hosts": ["host1", "host3"]},
+                                                  {"name": "y", "vni": 101, "hosts": ["host2", "host4"]}]}]}},
+    "one segment": {"vxlan": {"tenants": [{"name": "a", "vni": 100, "hosts": ["*"]}]}},
+    "three tiers": {"topology": {"kind": "clos3", "pods": 2, "leaves_per_pod": 1, "spines_per_pod": 1,
+                                 "super_spines": 1, "hosts_per_leaf": 2, "host_rate": "100G", "fabric_rate": "200G",
+                                 "fabric_delay": "1us"}},
+    "rails": {"topology": {"kind": "rail", "nodes_per_pod": 2, "rails": 2, "spines": 1, "host_rate": "100G",
+                           "fabric_rate": "100G", "link_overrides": [{"a": "*", "b": "spine1", "rate": "50G"}]}},
+    "two tors": {"topology": {"kind": "dual-tor", "racks": 2, "hosts_per_rack": 2, "spines": 1, "host_rate": "100G",
+                              "fabric_rate": "100G"}},
+    "own hash": {"switches": {"hash": {"seed": 5}}},
+    "custom": {"workload": [{"kind": "permutation", "size": "100KB"}], "topology": {"kind": "custom", "nodes": [
+        {"name": "a", "role": "host"}, {"name": "b", "role": "host"}, {"name": "s", "role": "switch"}],
+        "links": [{"a": "a", "b": "s", "rate": "100G", "cable": "3m"}, {"a": "b", "b": "s", "rate": "100G",
+                                                                          "delay": "1us"}]}},
+    "messages": {"workload": [{"kind": "messages", "messages": [
+        {"src": "host1", "dst": "host2", "size": "1KB", "id": "m"},
+        {"src": "host2", "dst": "host1", "size": "1KB", "after": ["m"]}]}]},
+    "every other load": {"workload": [
+        {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "1KB"},
+        {"kind": "all-to-all", "size": "1KB"},
+        {"kind": "poisson", "sizes": "fixed", "size": "1KB", "load": 0.1, "stop": "1ms"}]},
+    "arp": {"vxlan": {}, "workload": [{"kind": "permutation", "size": "100KB", "shift": 2},
+                                      {"kind": "arp", "interval": "100us", "stop": "1ms"}]},
+    "faults": {"hosts": {"rx_buffer": "256KiB"}, "faults": [
+        {"kind": "link-down", "link": "leaf1--spine1", "at": "1us"},
+        {"kind": "link-flap", "link": "leaf2--spine1", "at": "1us", "down": "1us", "up": "1us", "count": 2},
+        {"kind": "link-rate", "link": "leaf1--spine2", "rate": "10G", "at": "1us"},
+        {"kind": "bit-errors", "link": "leaf1--spine2", "ratio": 1e-6, "at": "1us"},
+        {"kind": "pause-storm", "hosts": ["host1"], "at": "1us", "duration": "1us"},
+        {"kind": "slow-receiver", "hosts": ["host1"], "drain": "1G", "at": "1us"},
+        {"kind": "config-drift", "ports": "leaf1", "ecn_curve": {"kmin": "1KB", "kmax": "2KB", "pmax": 0.5},
+         "at": "1us"},
+        {"kind": "drop-every", "port": "leaf1:Ethernet0", "every": 9, "at": "1us"},
+        {"kind": "route", "switches": ["leaf1"], "hosts": ["host4"], "via": ["spine1"], "at": "1us"},
+        {"kind": "switch-crash", "switch": "spine2", "at": "1ms"},
+        {"kind": "link-silent", "link": "leaf2--spine2", "at": "1us"}]},
+    "faults of routing": {"routing": "bgp", "vxlan": {}, "faults": [
+        {"kind": "bgp-crash", "switch": "spine2", "at": "1ms"}, {"kind": "drain", "switch": "spine1", "at": "1ms"},
+        {"kind": "wrong-asn", "switch": "leaf2", "asn": 65000, "at": "1ms"},
+        {"kind": "route-policy", "switch": "leaf1", "direction": "export", "at": "1ms", "rules": [
+            {"match": {"prefix": "10.0.0.0/8"}, "set": {"med": 5}}]},
+        {"kind": "mac-move", "host": "host1", "to": "leaf2", "at": "1ms"},
+        {"kind": "host-leave", "hosts": ["host4"], "at": "1ms"},
+        {"kind": "endpoint-churn", "per_minute": 600, "at": "1ms", "until": "2ms"}]},
+    **{f"hpcc-ns3, {name}": {"model": "hpcc-ns3", "transport": {"dcqcn": name}}
+       for name, preset in DCQCN_PRESETS.items() if not preset.params.byte_counter_bytes},
+    "hpcc-ns3": {"model": "hpcc-ns3"},
+    "hpcc-ns3, no congestion control": {"model": "hpcc-ns3", "transport": {"cc": "none"}},
+    "hpcc-ns3, own numbers": {"model": "hpcc-ns3", "transport": {"dcqcn": {"gain": 0.01}, "window": "64KB"}},
+}
+
+
+def scenario_of(tree: dict[str, Any]) -> Scenario:
+    return build_scenario(tree, HERE / "small.yml")
+
+
+def same(a: Any, b: Any) -> bool:  # noqa: ANN401  whatever parameters hold
+    if isinstance(a, np.ndarray):
+        return bool(np.array_equal(a, b))
+    if is_dataclass(a):
+        return type(a) is type(b) and all(same(getattr(a, it.name), getattr(b, it.name)) for it in fields(a))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(same(one, other) for one, other in zip(a, b, strict=True))
+    return bool(a == b)
+
+
+def alike(one: Scenario, other: Scenario) -> bool:
+    """Whether both give the same run: the same parameters, fabric and edits."""
+    ours, theirs = place(one), place(other)
+    written = {one.run.reroute_delay, other.run.reroute_delay}      # compile_scenario() fills this one in
+    return (same(ours.params, theirs.params) and repr(ours.fabric) == repr(theirs.fabric)
+            and repr(ours.faults) == repr(theirs.faults)
+            and (len(written) == 1 or written == {None, parse_time_ps(DEFAULT_REROUTE_DELAY)}))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_shipped_scenario_with_every_default_written_out_is_the_same_scenario(file: Path) -> None:
+    scenario = load_scenario(file)
+    whole = resolved(scenario, place(scenario).fabric)
+    again = build_scenario(parse_yaml(yaml.safe_dump(whole), file), file)
+    assert resolved(again, place(again).fabric) == whole
+    assert alike(scenario, again)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_scenario_with_every_default_written_out_is_the_same_scenario(name: str) -> None:
+    scenario = scenario_of(BASE | VARIANTS[name])
+    whole = resolved(scenario, place(scenario).fabric)
+    again = scenario_of(json.loads(json.dumps(whole)))
+    assert resolved(again, place(again).fabric) == whole
+    assert alike(scenario, again)
+
+
+@pytest.mark.parametrize(("model", "path"), [
+    (model.name, default.path) for model in MODELS.values() for default in model.defaults])
+def test_a_default_of_a_model_is_accepted_where_it_is_written_out(model: str, path: str) -> None:
+    plain = scenario_of(BASE | {"model": model})
+    section, field = path.split(".")
+    value = resolved(plain, place(plain).fabric)[section][field]
+    written = scenario_of(BASE | {"model": model, section: {**BASE.get(section, {}), field: value}})
+    assert alike(plain, written)
+
+
+def defaults_of(spec: BaseModel, path: str = "") -> Iterator[tuple[str, str, Any]]:
+    """(path of a section, field, default as JSON) of every field with a default, of every part of a scenario."""
+    whole = spec.model_dump(mode="json")
+    for name, field in type(spec).model_fields.items():
+        if not field.is_required():
+            default = field.get_default(call_default_factory=True)
+            if field.annotation is not None and default == getattr(spec, name):
+                yield path, name, whole[name]
+        value = getattr(spec, name)
+        for number, part in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(part, BaseModel):
+                here = f"{path}.{name}" if path else name
+                yield from defaults_of(part, f"{here}[{number}]" if isinstance(value, tuple) else here)
+
+
+def put(tree: Any, path: str, field: str, value: Any) -> None:  # noqa: ANN401  JSON data
+    for step in filter(None, path.replace("[", ".[").split(".")):
+        tree = tree[int(step[1:-1])] if step.startswith("[") else tree.setdefault(step, {})
+    tree[field] = value
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_default_of_the_schema_is_accepted_where_it_is_written_out(name: str) -> None:
+    """One field at a time, null included: it says 'as if it were not here'."""
+    raw = json.loads(json.dumps(BASE | VARIANTS[name]))
+    plain = scenario_of(raw)
+    refused = []
+    for path, field, value in defaults_of(plain):
+        tree = json.loads(json.dumps(raw))
+        put(tree, path, field, value)
+        try:
+            written = scenario_of(tree)
+        except InputErrors as error:
+            refused.append(f"{path}.{field} = {value}: {error}")
+            continue
+        assert written.model_dump() == plain.model_dump(), f"{path}.{field}"
+    assert refused == []
+
+
+def test_the_variants_have_every_part_that_a_scenario_can_have() -> None:
+    """Else a default that is refused could hide in a kind that no variant uses."""
+    seen: set[type[BaseModel]] = set()
+
+    def walk(value: object) -> None:
+        if isinstance(value, BaseModel):
+            seen.add(type(value))
+            for name in type(value).model_fields:
+                walk(getattr(value, name))
+        elif isinstance(value, tuple):
+            for part in value:
+                walk(part)
+
+    for tree in VARIANTS.values():
+        walk(scenario_of(BASE | tree))
+
+    def models(annotation: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401  any type expression
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield annotation
+            for field in annotation.model_fields.values():
+                yield from models(field.annotation)
+        for part in typing.get_args(annotation):
+            yield from models(part)
+
+    assert {model.__name__ for model in models(Scenario)} - {model.__name__ for model in seen} == set()
+
+
+def test_a_pause_storm_that_holds_the_link_all_the_time_is_the_one_without_a_pace() -> None:
+    def storm(**pace: Any) -> Scenario:  # noqa: ANN401  fields of the fault
+        return scenario_of(BASE | {"faults": [{"kind": "pause-storm", "hosts": ["host1"], "at": "1us",
+                                               "duration": "100us", **pace}]})
+    assert repr(place(storm(duty=1.0)).faults.edits) == repr(place(storm()).faults.edits)
+    assert repr(place(storm(duty=0.5)).faults.edits) != repr(place(storm()).faults.edits)
+    with pytest.raises(InputErrors) as caught:
+        storm(duty=1.5)
+    [problem] = caught.value.problems
+    assert problem.hint.startswith("write a number above 0 and at most 1: Share of time the link is held paused")
+
+
+@pytest.mark.parametrize(("size", "fits"), [("64B", True), ("1000B", True), ("9000B", True), ("63B", False),
+                                            ("9001B", False)])
+def test_any_payload_that_is_a_frame_fits_the_ns3_model(size: str, fits: bool) -> None:
+    raw = BASE | {"model": "hpcc-ns3", "transport": {"mtu": size}}
+    if fits:
+        assert place(scenario_of(raw)).params.frames.payload_bytes == int(size[:-1])
+    else:
+        with pytest.raises(InputErrors, match="no payload of a packet of this model"):
+            scenario_of(raw)
+
+
+def test_the_resolved_scenario_is_printed_as_a_file_that_can_be_run(tmp_path: Path,
+                                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "show", str(ROOT / "scenarios" / "incast.yml"), "--resolved"]) == 0
+    file = tmp_path / "whole.yml"
+    file.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["scenario", "check", str(file)]) == 0
+    capsys.readouterr()
+    assert main(["scenario", "show", str(file), "--resolved"]) == 0
+    assert capsys.readouterr().out == file.read_text(encoding="utf-8")

@@ -1,0 +1,118 @@
+"""The built wheel in an empty environment and an empty folder: the first commands of the documentation work."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ENDINGS = {"fabric diff runs/incast runs/incast-no-cc": 1}
+"""Commands of first-run.md that end with another exit code than 0: these two runs differ."""
+
+
+def commands(page: Path) -> list[str]:
+    """Every line of the code blocks of a page, without its comment."""
+    blocks = re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [
+        line.partition(" #")[0].strip() for block in blocks for line in block.splitlines() if line.startswith("fabric ")
+    ]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of an environment that holds the wheel and what it needs, and nothing of this checkout."""
+    home = tmp_path_factory.mktemp("wheel")
+    build = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(home), str(ROOT)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert build.returncode == 0, build.stderr
+    venv.create(home / "venv", with_pip=True)
+    (wheel,) = home.glob("fabric_emulator-*.whl")
+    install = subprocess.run(
+        [str(home / "venv/bin/python"), "-m", "pip", "install", "-q", str(wheel)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert install.returncode == 0, install.stderr
+    return home / "venv/bin"
+
+
+def spoken(installed: Path, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(command)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [str(installed / words[0]), *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+
+
+@pytest.mark.slow
+def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    first = commands(ROOT / "docs/howto/first-run.md")
+    assert len(first) >= 9
+    extra = [
+        "python -m fabric --version",
+        "fabric init",
+        "fabric scenario check leaf-spine.yml",
+        "fabric init rail",
+        "fabric scenario list",
+        "fabric help run",
+        "fabric explain runs/incast",
+        "fabric playbook show pfc-storm",
+        "fabric topology show scenarios/clos-1024.yml",
+        "fabric alerts rules --out rules",
+        "fabric init validate-example",
+    ]
+    for command in [*first, *extra]:
+        done = spoken(installed, command, tmp_path)
+        assert done.returncode == ENDINGS.get(command, 0), (command, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr, command
+    done = spoken(installed, "fabric validate validate-example/after --baseline validate-example/before", tmp_path)
+    assert done.returncode == 1
+    assert (tmp_path / "runs/incast/report.html").is_file()
+    assert {path.name for path in (tmp_path / "rules").iterdir()} >= {"alertmanager.yml", "runbooks"}
+    where = spoken(installed, "python -c 'import fabric; print(fabric.__file__)'", tmp_path)
+    assert str(installed.parent) in where.stdout
+
+
+@pytest.mark.slow
+def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path) -> None:
+    import zipfile
+
+    made = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    (archive,) = tmp_path.glob("*.tar.gz")
+    held = []
+    for number, source in enumerate((archive, ROOT)):
+        out = tmp_path / str(number)
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(out), str(source)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (wheel,) = out.glob("*.whl")
+        held.append(sorted(zipfile.ZipFile(wheel).namelist()))
+    assert held[0] == held[1]
