@@ -19,6 +19,7 @@ from fabric.scenario.endpoints import HostSettings, TransportSpec
 from fabric.scenario.hpcc_checks import DEFAULT_CURVE, chosen_preset
 from fabric.scenario.hpcc_lower import PRESET_MARKING, hpcc_settings
 from fabric.scenario.models import default_tree
+from fabric.scenario.recovery import recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import SwitchSettings
 from fabric.topology.model import Fabric
@@ -56,6 +57,7 @@ def _asic(scenario: Scenario) -> dict[str, Any]:
     tree = default_tree(scenario.model)
     found = {name: model.model_validate(tree[name]).model_dump(mode="json", exclude_none=True)
              for name, model in _SECTIONS.items()}
+    found["transport"]["recovery"] = recovery_of(scenario)
     if scenario.routing == "shortest-path":
         found["run"] = tree["run"]
     return found
