@@ -20,11 +20,13 @@ from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState, Recovery
+from fabric.state.codes import INFINITY_PS, Aux, CongestionControl, DropReason, Law, QpState, Recovery
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
+from fabric.transport import dcqcn
 
 _HPCC, _SELECTIVE = int(Law.HPCC), int(Recovery.SELECTIVE)
+_DCQCN = int(CongestionControl.DCQCN)
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
@@ -199,8 +201,11 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
     if state.config[0]["law"] == _HPCC:
         kick(state, device, i64(row["port"]), now_ps)
         return
-    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state,
-                                                                                   qp) or sender.is_blocked(state, qp):
+    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp):
+        return
+    if state.config[0]["variable_window"] != 0 and state.config[0]["cc"] == _DCQCN:
+        dcqcn.advance(state, qp, now_ps)    # the window is as wide as the rate is high
+    if sender.is_blocked(state, qp):
         return
     if row["available_ps"] <= now_ps:
         _enlist(state, qp)
@@ -224,6 +229,24 @@ def on_wake(state: State, device: int, now_ps: int) -> None:
         kick(state, device, port, now_ps)
     if asic and state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
         _schedule_wake(state, device, now_ps)
+
+
+@kernel
+def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int) -> None:
+    """A port has another speed (lanes lost or back): what waits for a departure leaves by the new rates."""
+    host = state.hosts[device]
+    first = i64(host["first_qp_list"])
+    for index in range(first, first + i64(host["n_qps"])):
+        qp = i64(state.qp_list[index])
+        if state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["line_bps"] > 0:
+            dcqcn.change_line(state, qp, now_ps, line_bps)
+    count, base = i64(host["n_waits"]), i64(host["waits"])
+    if state.config[0]["law"] == _HPCC or count == 0:
+        return
+    for place in range(count):      # departures may have come nearer: the heap is built again
+        qp = i64(state.waits[base + place]["item"])
+        heap_push(state.waits, base, place, i64(state.qps[u(qp)]["available_ps"]), qp, qp)
+    _schedule_wake(state, device, now_ps)
 
 
 @kernel
