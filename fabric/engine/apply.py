@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import singledispatch
 
-import numpy as np
-
 from fabric.engine import edits as e
-from fabric.engine.kernels import kick_port, lose_link, release_class
+from fabric.engine.kernels import change_drain, change_line, change_speed, kick_port, lose_link, release_class
 from fabric.errors import FabricError
 from fabric.state.codes import N_CLASSES, Aux, EventKind
 from fabric.state.fill_overlay import name_vteps, segment_row
@@ -96,14 +94,10 @@ def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rate
         log_row(state, edit.time_ps, int(row["node"]), EventKind.RATE_CHANGED, port, int(row["rate_bps"]),
                 edit.rate_bps)
         row["rate_row"], row["rate_bps"] = rates.row(state, edit.rate_bps), edit.rate_bps
-        row["quantum_ps"] = quantum_ps(edit.rate_bps)
-        mine = (state.qps["port"] == port) & (state.qps["line_bps"] > 0)
-        line = state.qps["line_bps"][mine]
-        for name in ("rate_bps", "target_bps"):
-            # What is at line rate stays there, up or down: without congestion control nothing else would raise it.
-            value = state.qps[name][mine]
-            state.qps[name][mine] = np.where(value == line, edit.rate_bps, np.minimum(value, edit.rate_bps))
-        state.qps["line_bps"][mine] = edit.rate_bps
+        device = int(row["node"])
+        change_speed(state, device, port, edit.time_ps, quantum_ps(edit.rate_bps))
+        if fabric.nodes[device].is_host:
+            change_line(state, device, port, edit.time_ps, edit.rate_bps)
 
 
 @apply.register
@@ -119,13 +113,7 @@ def _(edit: e.DropEvery, state: State, fabric: Fabric, params: EngineParams, rat
 
 @apply.register
 def _(edit: e.HostDrain, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    row = state.hosts[edit.host]
-    row["drain_bps"] = edit.drain_bps
-    if row["rx_head"] != 0:
-        # What waits is consumed at the new rate from now on; at line rate the buffer empties at once.
-        size_bits = int(state.packets[row["rx_head"]]["size"]) * 8
-        wait_ps = size_bits * 10**12 // edit.drain_bps if edit.drain_bps else 0
-        schedule_from_outside(state, edit.host, Aux.DRAIN, edit.time_ps + wait_ps)
+    change_drain(state, edit.host, edit.time_ps, edit.drain_bps)
 
 
 @apply.register

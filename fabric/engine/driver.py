@@ -19,12 +19,12 @@ from fabric.engine.apply import Rates, apply, log_row
 from fabric.engine.crew import Crew
 from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState, TenantRoutes, VtepRoutes
 from fabric.engine.fib import FibWriter
-from fabric.engine.kernels import level_packets
+from fabric.engine.kernels import catch_up_rates, level_packets
 from fabric.engine.ordering import in_order, joined
 from fabric.engine.sequential import play_sequential
 from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
-from fabric.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
+from fabric.state.codes import INFINITY_PS, CongestionControl, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.digest import digest
 from fabric.state.fill_overlay import set_flood_list
 from fabric.state.fill_tenants import set_way
@@ -69,6 +69,8 @@ class Emulator:
         self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential,
                                   trace_mask=int(record),
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)
+        self._read: tuple[State | None, State] = None, self.state
+        """A state, and the same with a table of queue pairs for readers: made once a state."""
         self._reroute()
 
     # ===== playing =====
@@ -230,10 +232,24 @@ class Emulator:
 
     def snapshot(self, *, reset_watermarks: bool = False) -> counters.Snapshot:
         """Counters as they are now; reset_watermarks starts a new sampling interval."""
-        taken = counters.snapshot(self.state, self.fabric, self.now_ps)
+        taken = counters.snapshot(self._with_rates_now(), self.fabric, self.now_ps)
         if reset_watermarks:
             counters.reset_watermarks(self.state)
         return taken
+
+    def _with_rates_now(self) -> State:
+        """The state for a reader: the engine applies rate timers when a queue pair acts, a reader sees them applied.
+
+        Only DCQCN of the asic model, and only queue pairs with work left: of others rates are as old as the last act.
+        """
+        if self.state.config[0]["cc"] != CongestionControl.DCQCN:
+            return self.state
+        if self._read[0] is not self.state:
+            self._read = self.state, self.state._replace(qps=rows(len(self.state.qps), self.state.qps.dtype))
+        seen = self._read[1]
+        seen.qps[:] = self.state.qps
+        catch_up_rates(seen, self.now_ps)
+        return seen
 
     def _recorded(self) -> list[slice]:
         """Rows of State.trace that kernels have written and nobody has taken, by player."""

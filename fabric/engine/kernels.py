@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.engine.dispatch import kick
+from fabric.host import faults, nic
 from fabric.port import pause, wire
 from fabric.port.drop import count
 from fabric.state import calendar, pool, trace
-from fabric.state.codes import INFINITY_PS, DropReason, EventKind, TraceBit
+from fabric.state.codes import INFINITY_PS, DropReason, EventKind, QpState, TraceBit
 from fabric.state.jit import entry, i64
 from fabric.state.types import State
 from fabric.switch import egress, watchdog
+from fabric.transport import dcqcn
 
+_FAILED = int(QpState.FAILED)
 _LINK_DOWN = int(DropReason.LINK_DOWN)
 _TRACE, _DROP = int(TraceBit.DROP), int(EventKind.DROP)
 u = np.uint32
@@ -25,6 +28,29 @@ def kick_port(state: State, device: int, port: int, now_ps: int) -> None:
     kick(state, device, port, now_ps)
     calendar.note_first(state, device)
     wire.settle(state)
+
+
+@entry
+def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int) -> None:
+    """A host's port has another speed: its queue pairs follow."""
+    nic.change_line(state, device, port, now_ps, line_bps)
+    calendar.note_first(state, device)
+
+
+@entry
+def change_drain(state: State, device: int, now_ps: int, drain_bps: int) -> None:
+    """A host consumes received bytes at another rate; 0: at line rate."""
+    faults.change_drain(state, device, now_ps, drain_bps)
+    calendar.note_first(state, device)
+
+
+@entry
+def catch_up_rates(state: State, now_ps: int) -> None:
+    """Set the rates of queue pairs with work left as they are now; for copies of the table that are only read."""
+    for qp in range(state.qps.shape[0]):
+        row = state.qps[qp]
+        if row["acked_psn"] < row["posted_psn"] and row["state"] != _FAILED:
+            dcqcn.look(state, qp, now_ps)
 
 
 @entry
@@ -78,6 +104,15 @@ def lose_link(state: State, device: int, port: int, now_ps: int) -> None:
             egress.flush_queue(state, device, port, c, _LINK_DOWN, now_ps)
     calendar.note_first(state, device)
     wire.settle(state)
+
+
+@entry
+def change_speed(state: State, device: int, port: int, now_ps: int, quantum_ps: int) -> None:
+    """A port has another speed: pause timers that run count quanta of the new one."""
+    if state.devices[device]["is_host"] != 0:
+        faults.change_speed(state, device, port, now_ps, quantum_ps)
+    pause.change_speed(state, device, port, now_ps, quantum_ps)
+    calendar.note_first(state, device)
 
 
 @entry

@@ -102,6 +102,37 @@ def on_drain(state: State, device: int, now_ps: int) -> None:
 
 
 @kernel
+def change_drain(state: State, device: int, now_ps: int, drain_bps: int) -> None:
+    """The host consumes at another rate from now on; what has been consumed of the oldest frame is not consumed again.
+
+    0 is line rate: the buffer empties at once.
+    """
+    host, source = state.hosts[device], aux_source(state, device, _DRAIN)
+    before_bps, end_ps = i64(host["drain_bps"]), calendar.pending_ps(state, device, source)
+    host["drain_bps"] = drain_bps
+    if host["rx_head"] == 0:
+        return
+    wait_ps = 0
+    if drain_bps > 0 and before_bps > 0:
+        wait_ps = ((end_ps - now_ps) * before_bps + drain_bps - 1) // drain_bps
+    calendar.schedule(state, device, source, now_ps + wait_ps, calendar.NEW_ORDER)
+
+
+@kernel
+def change_speed(state: State, device: int, port: int, now_ps: int, quantum_ps: int) -> None:
+    """A broken NIC's port will run at another speed: where its gap is half of what it asks for, it stays half of it."""
+    host, source = state.hosts[device], aux_source(state, device, _STORM)
+    before_ps = i64(state.ports[port]["quantum_ps"])
+    if host["storm_classes"] == 0 or host["storm_port"] != port or (
+            host["storm_gap_ps"] != i64(host["storm_quanta"]) * before_ps // 2):
+        return
+    host["storm_gap_ps"] = max(i64(host["storm_quanta"]) * quantum_ps // 2, 1)
+    left_ps = calendar.pending_ps(state, device, source) - now_ps
+    calendar.schedule(state, device, source, now_ps + pause.in_new_quanta(left_ps, quantum_ps, before_ps),
+                      calendar.NEW_ORDER)
+
+
+@kernel
 def on_storm(state: State, device: int, now_ps: int) -> None:
     """Send the broken NIC's next XOFF; after its end the class is simply left to time out."""
     host = state.hosts[device]

@@ -2,7 +2,8 @@
 
 Rules
 1. A queue pair with work is READY (in its port's round robin for its class), WAITING (paced: in the host's heap until
-   its next departure) or BLOCKED (window).
+   its next departure) or BLOCKED (window). A cut moves a departure later: the heap holds the moment at which to look
+   again, which is never too late, and a READY queue pair that may not send yet is put back to WAITING.
 2. Classes share the port by its scheduler; within a class, frames already made (ACK, NAK, CNP) go before new data.
 3. PAUSE stops the class's data and frames alike; other classes go on.
 4. WAKE is scheduled only when the port has nothing to send before the heap's first departure (always on hosts with
@@ -19,11 +20,13 @@ from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
 from fabric.port.pause import aux_source
 from fabric.state import calendar
-from fabric.state.codes import INFINITY_PS, Aux, DropReason, Law, QpState
+from fabric.state.codes import INFINITY_PS, Aux, CongestionControl, DropReason, Law, QpState
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
+from fabric.transport import dcqcn
 
 _HPCC = int(Law.HPCC)
+_DCQCN = int(CongestionControl.DCQCN)
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
 _BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
@@ -55,15 +58,22 @@ def _park(state: State, device: int, qp: int) -> None:
 
 
 @kernel
-def _wake_due(state: State, device: int, now_ps: int) -> None:
-    host = state.hosts[device]
+def _wake_due(state: State, device: int, now_ps: int) -> bool:
+    """Enlist the queue pairs whose departure has come; whether there was one."""
+    host, found = state.hosts[device], False
     base = i64(host["waits"])
     while host["n_waits"] > 0 and state.waits[base]["time_ps"] <= now_ps:
         qp = i64(state.waits[base]["item"])
         heap_pop(state.waits, base, i64(host["n_waits"]))
         host["n_waits"] -= 1
-        if state.qps[u(qp)]["state"] != _FAILED:
+        if state.qps[u(qp)]["state"] == _FAILED:
+            continue
+        if state.qps[u(qp)]["available_ps"] > now_ps:
+            _park(state, device, qp)
+        else:
             _enlist(state, qp)
+            found = True
+    return found
 
 
 @hot
@@ -153,6 +163,9 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         if i64(config["recovery"]) & 1 and sender.is_blocked(state, qp):
             state.qps[u(qp)]["state"] = _BLOCKED    # it was enlisted for a hole that has been filled meanwhile
             continue
+        if state.qps[u(qp)]["available_ps"] > now_ps:
+            _park(state, device, qp)    # its rate was cut while the port was busy
+            continue
         packet = sender.make_packet(state, device, qp, now_ps)
         size_bytes = i64(state.packets[packet]["size"])
         queue["sent_pkts"] += 1
@@ -188,8 +201,11 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
     if state.config[0]["law"] == _HPCC:
         kick(state, device, i64(row["port"]), now_ps)
         return
-    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state,
-                                                                                   qp) or sender.is_blocked(state, qp):
+    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp):
+        return
+    if state.config[0]["variable_window"] != 0 and state.config[0]["cc"] == _DCQCN:
+        dcqcn.advance(state, qp, now_ps)    # the window is as wide as the rate is high
+    if sender.is_blocked(state, qp):
         return
     if row["available_ps"] <= now_ps:
         _enlist(state, qp)
@@ -204,13 +220,33 @@ def on_wake(state: State, device: int, now_ps: int) -> None:
     """The heap's first departure has come."""
     calendar.schedule(state, device, aux_source(state, device, _WAKE), INFINITY_PS, 0)
     asic = state.config[0]["law"] != _HPCC
-    if asic:
-        _wake_due(state, device, now_ps)
+    if asic and not _wake_due(state, device, now_ps):
+        if state.hosts[device]["n_waits"] > 0:
+            _schedule_wake(state, device, now_ps)
+        return
     first = i64(state.devices[device]["first_port"])
     for port in range(first, first + i64(state.devices[device]["n_ports"])):
         kick(state, device, port, now_ps)
     if asic and state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
         _schedule_wake(state, device, now_ps)
+
+
+@kernel
+def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int) -> None:
+    """A port has another speed (lanes lost or back): what waits for a departure leaves by the new rates."""
+    host = state.hosts[device]
+    first = i64(host["first_qp_list"])
+    for index in range(first, first + i64(host["n_qps"])):
+        qp = i64(state.qp_list[index])
+        if state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["line_bps"] > 0:
+            dcqcn.change_line(state, qp, now_ps, line_bps)
+    count, base = i64(host["n_waits"]), i64(host["waits"])
+    if state.config[0]["law"] == _HPCC or count == 0:
+        return
+    for place in range(count):      # departures may have come nearer: the heap is built again
+        qp = i64(state.waits[base + place]["item"])
+        heap_push(state.waits, base, place, i64(state.qps[u(qp)]["available_ps"]), qp, qp)
+    _schedule_wake(state, device, now_ps)
 
 
 @kernel

@@ -204,13 +204,17 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
 
 @hot
 def pace(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> None:
-    """After a departure at now_ps: the earliest next one, at the present rate."""
+    """After a departure at now_ps: the earliest next one, at the present rate and those that its timers will set."""
+    row = state.qps[u(qp)]
     if state.config[0]["cc"] == _DCQCN:
         dcqcn.advance(state, qp, now_ps)
         dcqcn.sent(state, qp, size_bytes)
     elif state.config[0]["cc"] == _HPCC_DCQCN:
         hpcc_dcqcn.advance(state, device, qp, now_ps)
-    state.qps[u(qp)]["available_ps"] = now_ps + pacing.gap_ps(state, qp, size_bytes, serialisation_ps)
+    available_ps = now_ps + pacing.gap_ps(state, qp, size_bytes, serialisation_ps)
+    if available_ps > row["increase_at_ps"] and state.config[0]["cc"] == _DCQCN and row["rate_bps"] < row["line_bps"]:
+        available_ps = dcqcn.departure_ps(state, qp, now_ps, pacing.cost(state, size_bytes))
+    row["available_ps"] = available_ps
 
 
 @kernel

@@ -156,6 +156,33 @@ def expire(state: State, device: int, port: int, now_ps: int) -> bool:
 
 
 @kernel
+def change_speed(state: State, device: int, port: int, now_ps: int, quantum_ps: int) -> None:
+    """The port runs at another speed: what is left of a received pause, and of the time to our own refresh, is so many
+    quanta, and a quantum is 512 bit times of the speed there is now (802.3 annex 31B.2).
+    """
+    row, next_ps = state.ports[port], INFINITY_PS
+    before_ps = i64(row["quantum_ps"])
+    row["quantum_ps"] = quantum_ps
+    for c in range(8):
+        prio = state.prios[port * 8 + c]
+        if i64(row["paused"]) >> c & 1 and prio["until_ps"] < INFINITY_PS:
+            prio["until_ps"] = now_ps + in_new_quanta(i64(prio["until_ps"]) - now_ps, quantum_ps, before_ps)
+            next_ps = min(next_ps, i64(prio["until_ps"]))
+        if prio["refresh_ps"] < INFINITY_PS:
+            prio["refresh_ps"] = now_ps + in_new_quanta(i64(prio["refresh_ps"]) - now_ps, quantum_ps, before_ps)
+            next_ps = min(next_ps, i64(prio["refresh_ps"]))
+    row["pfc_next_ps"] = next_ps
+    rearm(state, device)
+
+
+@kernel
+def in_new_quanta(left_ps: int, quantum_ps: int, before_ps: int) -> int:
+    """As many quanta as left_ps is, of another length. Domain: at most 65535 quanta of at most 2**30 ps each."""
+    quanta, rest_ps = left_ps // before_ps, left_ps % before_ps
+    return quanta * quantum_ps + (rest_ps * quantum_ps + before_ps - 1) // before_ps
+
+
+@kernel
 def rearm(state: State, device: int) -> None:
     """After expire() has looked at every port: the device's next pause moment."""
     row = state.devices[device]

@@ -30,7 +30,7 @@ from fabric.scenario.routing import control_plan
 from fabric.scenario.schema import Scenario
 from fabric.scenario.tenancy import Tenancy, check_tenants, tenancy_of
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
-from fabric.scenario.transport import frames, largest_frame, transport, vxlan
+from fabric.scenario.transport import frames, largest_frame, rate_problems, transport, vxlan
 from fabric.scenario.values import MIN_RATE_BPS
 from fabric.state.codes import INFINITY_PS, TraceBit
 from fabric.state.params import EngineParams
@@ -204,6 +204,8 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
                                 f"{ports[short[0]].mtu_bytes} B, and transport.mtu makes frames of {largest} B"
                                 f"{such(len(short), 'port')}",
                                 "raise hosts.mtu or lower transport.mtu"))
+    slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
+    problems += rate_problems(rdma, slowest, path)
     _stage("checking the settings", problems)
 
     traffic = Traffic(scenario, fabric, problems)
@@ -235,7 +237,6 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     _stage("making the traffic", problems)
 
     addresses = tenancy.addresses(fabric)
-    slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
     params = EngineParams(
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,

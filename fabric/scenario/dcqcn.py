@@ -30,24 +30,29 @@ class DcqcnPreset:
 
 def _set(cnp_us: int, decrease_us: int, alpha_us: int, increase_us: int, byte_counter: int, steps: int,
          gain: float, additive_bps: int, hyper_bps: int, *, min_rate_bps: int = 100 * _M, clamp: bool = False,
-         alpha: float = 1.0, delay_us: int = 0) -> DcqcnParams:
+         alpha: float = 1.0, delay_us: int = 0, least_kept: float = 0.0) -> DcqcnParams:
     return DcqcnParams(
         gain_ratio=gain, alpha_timer_ps=alpha_us * PS_PER_US, decrease_interval_ps=decrease_us * PS_PER_US,
         increase_timer_ps=increase_us * PS_PER_US, byte_counter_bytes=byte_counter, fast_recovery_steps=steps,
         additive_bps=additive_bps, hyper_bps=hyper_bps, min_rate_bps=min_rate_bps, clamp_target=clamp,
-        initial_alpha_ratio=alpha, cnp_interval_ps=cnp_us * PS_PER_US, cnp_delay_ps=delay_us * PS_PER_US)
+        initial_alpha_ratio=alpha, cnp_interval_ps=cnp_us * PS_PER_US, cnp_delay_ps=delay_us * PS_PER_US,
+        least_kept_ratio=least_kept)
 
 
 _G: Final = 1 / 256
 
 DCQCN_PRESETS: Final[Mapping[str, DcqcnPreset]] = {preset.name: preset for preset in (
     DcqcnPreset(
-        "mlx5", _set(4, 4, 1, 300, 32767, 1, 5 / 1024, 5 * _M, 50 * _M, min_rate_bps=_M, alpha=1023 / 1024),
-        "NVIDIA 'DCQCN CC parameters' (ConnectX-4 and later): rpg_time_reset 300 us, rpg_byte_reset 32767, "
-        "rpg_threshold 1, rpg_ai_rate 5, rpg_hai_rate 50, rpg_min_rate 1 Mb/s, rate_reduce_monitor_period 4 us, "
+        "mlx5", _set(4, 4, 1, 300, 32767, 1, 5 / 1024, 5 * _M, 50 * _M, min_rate_bps=_M, alpha=1023 / 1024,
+                     least_kept=0.5),
+        "NVIDIA DOCA 'DCQCN CC Parameters' (ConnectX-4 and later) and the firmware's defaults as mlxconfig prints "
+        "them: rpg_time_reset 300 us, rpg_byte_reset 32767, rpg_threshold 1, rpg_ai_rate 5, rpg_hai_rate 50, "
+        "rpg_min_rate 1 Mb/s, rpg_min_dec_fac 50 %, rpg_gd 11 (alpha / 2), rate_reduce_monitor_period 4 us, "
         "min_time_between_cnps 4 us, "
-        "dce_tcp_rtt 1 us, initial_alpha_value 1023, clamp_tgt_rate off; dce_tcp_g 1019 is the share of alpha that is "
-        "kept (Mellanox DOC-2790), so g = 5/1024"),
+        "dce_tcp_rtt 1 us, initial_alpha_value 1023, rate_to_set_on_first_cnp 0 (off), clamp_tgt_rate off, "
+        "clamp_tgt_rate_after_time_inc on; dce_tcp_g 1019 is the share of alpha that is "
+        "kept (Mellanox DOC-2790), so g = 5/1024; rpg_max_rate 0 is line rate, which the rate nears without end, so "
+        "no limiter is released (decisions/0026)"),
     DcqcnPreset(
         "paper-2015", _set(50, 50, 55, 55, 10**7, 5, _G, 40 * _M, 200 * _M, min_rate_bps=40 * _M),
         "Zhu et al., SIGCOMM 2015, as commonly quoted; timers as in uet-htsim dcqcn.cpp; hyper increase 5 x R_AI",

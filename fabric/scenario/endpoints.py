@@ -81,6 +81,14 @@ class Dcqcn(Strict):
     hyper: RateBps | None = Field(None, description="R_HAI.")
     min_rate: RateBps | None = Field(None, ge=10**5, description="Floor of the rate.")
     clamp_target: bool | None = Field(None, description="The target rate follows every cut (clamp_tgt_rate).")
+    cut_divisor: int | None = Field(None, ge=1, le=32, description="A cut takes alpha / this of the rate; 2 is rpg_gd "
+                                                                   "11.")
+    least_kept: float | None = Field(None, ge=0, lt=1, description="Share of the rate that every cut leaves "
+                                                                   "(rpg_min_dec_fac: 50 is 0.5).")
+    max_rate: OffRate | None = Field(None, description="A queue pair that reaches this rate sends at line rate until "
+                                                       "its next CNP (rpg_max_rate); off: no such release.")
+    first_cnp_rate: OffRate | None = Field(None, description="Rate that the first CNP sets in place of a cut "
+                                                             "(rate_to_set_on_first_cnp); off: it cuts.")
     cnp_interval: TimePs | None = Field(None, description="At most one CNP per queue pair in this time.")
     cnp_delay: TimePs | None = Field(None, description="From a marked packet's arrival to its CNP's departure.")
 

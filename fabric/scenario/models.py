@@ -157,6 +157,8 @@ MODELS: Final[Mapping[str, Model]] = {
          "unknown unicast floods, and hosts that leaves find by ARP only when asked",
          "an inner TTL apart from the outer one: every switch counts (decisions/0019)",
          "routing messages as packets in queues (decisions/0009)",
+         ("of DCQCN in firmware: a cut at the end of a monitor period (here at once), CNPs spaced per port (here per "
+          "queue pair), the limiter's release at line rate, alpha updated on a clock of its own (decisions/0026)"),
          "averaged WRED queues (SONiC programs weight 0)"),
         _ASIC_DEFAULTS),
     "hpcc-ns3": Model(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from fabric.errors import Problem
 from fabric.scenario.dcqcn import DCQCN_PRESETS, DEFAULT_DCQCN, scaled
 from fabric.scenario.endpoints import Dcqcn, TransportSpec, VxlanSpec
 from fabric.scenario.lower import needed, whole_number
 from fabric.scenario.tenancy import Tenancy
 from fabric.state.codes import CongestionControl, Recovery
 from fabric.state.params import DcqcnParams, FrameParams, SegmentParams, TenantParams, TransportParams, VxlanParams
+from fabric.units import format_rate_bps
 
 ETHERNET: Final = 14
 VLAN_TAG: Final = 4
@@ -39,7 +42,9 @@ _FIELDS: Final = {  # schema field -> engine field
                   "byte_counter": "byte_counter_bytes",
     "fast_recovery_steps": "fast_recovery_steps", "additive": "additive_bps", "hyper": "hyper_bps",
                   "min_rate": "min_rate_bps",
-    "clamp_target": "clamp_target", "cnp_interval": "cnp_interval_ps", "cnp_delay": "cnp_delay_ps"}
+    "clamp_target": "clamp_target", "cnp_interval": "cnp_interval_ps", "cnp_delay": "cnp_delay_ps",
+    "cut_divisor": "cut_divisor", "least_kept": "least_kept_ratio", "max_rate": "max_rate_bps",
+    "first_cnp_rate": "first_rate_bps"}
 
 
 def frames(spec: TransportSpec) -> FrameParams:
@@ -78,6 +83,25 @@ def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = Non
         if value is not None:
             values[column] = 0 if value == "off" else value
     return DcqcnParams(**values)
+
+
+def rate_problems(spec: TransportSpec, slowest_bps: int, path: str) -> Iterator[Problem]:
+    """Rates of `transport.dcqcn` that could not act on the slowest NIC, or contradict each other."""
+    chosen = spec.dcqcn
+    if spec.cc != "dcqcn" or not isinstance(chosen, Dcqcn):
+        return
+    values, nic = dcqcn_params(spec, slowest_bps), format_rate_bps(slowest_bps)
+    where, least = f"{path}transport.dcqcn.", format_rate_bps(values.min_rate_bps)
+    if chosen.min_rate is not None and values.min_rate_bps >= slowest_bps:
+        yield Problem(f"{where}min_rate", f"{least} is not below the {nic} of the slowest NIC: no CNP would slow it",
+                      "give a lower rate, or transport.cc: none")
+    for field, rate in (("max_rate", values.max_rate_bps), ("first_cnp_rate", values.first_rate_bps)):
+        if rate >= slowest_bps:
+            yield Problem(f"{where}{field}", f"{format_rate_bps(rate)} is not below the {nic} of the slowest NIC: it "
+                          "would have no effect there", "give a lower rate, or off")
+        elif 0 < rate < values.min_rate_bps:
+            yield Problem(f"{where}{field}", f"{format_rate_bps(rate)} is below min_rate, {least}",
+                          "give a higher rate, or off")
 
 
 def vxlan(spec: VxlanSpec | None, tenancy: Tenancy, *, by_host: bool) -> VxlanParams | None:

@@ -260,6 +260,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
             "byte_counter_bytes": d.byte_counter_bytes, "fast_recovery_steps": d.fast_recovery_steps,
             "additive_bps": d.additive_bps, "hyper_bps": d.hyper_bps, "min_rate_bps": d.min_rate_bps,
             "clamp_target": d.clamp_target, "cnp_interval_ps": d.cnp_interval_ps, "cnp_delay_ps": d.cnp_delay_ps,
+            "cut_divisor": d.cut_divisor, "least_kept": d.least_kept_ratio,
+            "max_rate_bps": d.max_rate_bps, "first_rate_bps": d.first_rate_bps,
         }
     if vxlan is not None:
         values |= {"vxlan": 1, "n_vnis": len(vxlan.vnis), "n_l3": n_l3, "arp_bytes": ARP_BYTES,

@@ -184,6 +184,15 @@ class DcqcnParams:
     """Notification point: at most one CNP per queue pair in this time."""
     cnp_delay_ps: int
     """Notification point: from the marked packet's arrival to the CNP's departure."""
+    cut_divisor: int = 2
+    """A cut takes alpha / this of the rate (2 ** (rpg_gd - 10))."""
+    least_kept_ratio: float = 0.0
+    """The share of the rate that every cut leaves (rpg_min_dec_fac); 0: no such bound."""
+    max_rate_bps: int = 0
+    """A queue pair whose rate reaches it is limited no more until its next CNP (rpg_max_rate); 0: none."""
+    first_rate_bps: int = 0
+    """Rate and target that the CNP which starts the limiting sets, in place of a cut (rate_to_set_on_first_cnp);
+    0: it cuts as every CNP does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,8 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("alpha_timer_ps", I8), ("decrease_interval_ps", I8), ("increase_timer_ps", I8), ("byte_counter_bytes", I8),
     ("fast_recovery_steps", I8), ("additive_bps", I8), ("hyper_bps", I8), ("min_rate_bps", I8),
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
+    ("cut_divisor", I8), ("least_kept", F8),
+    ("max_rate_bps", I8), ("first_rate_bps", I8),    # 0: none
     # overlay
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
     ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read

@@ -1,7 +1,8 @@
 """Per-packet pacing: when may a queue pair send its next packet.
 
 The gap is that of the frame just sent, wire overhead included, at the queue pair's rate; at line rate it is exactly
-the frame's serialisation time, so one queue pair can fill a link.
+the frame's serialisation time, so one queue pair can fill a link. Where the rate changes before the gap is over, the
+frame's cost is paid at the rates that follow (transport/dcqcn, rule 5).
 """
 
 from __future__ import annotations
@@ -23,16 +24,21 @@ def _truncated_ps(size_bytes: int, rate_bps: int) -> int:
 
 
 @hot
-def gap_ps(state: State, qp: int, frame_bytes: int, serialisation_ps: int) -> int:
-    """Time from a departure to the next one of the same queue pair, rounded up so that no rate is exceeded.
+def cost(state: State, frame_bytes: int) -> int:
+    """What a departure owes, in 10**-12 bit: what rate_bps pays in one ps is rate_bps of them.
 
     Domain: frame_bytes < 2**16, so the product stays below 2**63.
     """
+    return (frame_bytes + i64(state.config[0]["min_gap_bytes"])) * 8 * _PS_PER_S
+
+
+@hot
+def gap_ps(state: State, qp: int, frame_bytes: int, serialisation_ps: int) -> int:
+    """Time from a departure to the next one of the same queue pair, rounded up so that no rate is exceeded."""
     row = state.qps[qp]
     rate_bps = i64(row["rate_bps"])
     if state.config[0]["law"] == _HPCC:
         return _truncated_ps(frame_bytes, rate_bps)
     if rate_bps >= row["line_bps"]:
         return serialisation_ps
-    bits = (frame_bytes + i64(state.config[0]["min_gap_bytes"])) * 8
-    return (bits * _PS_PER_S + rate_bps - 1) // rate_bps
+    return (cost(state, frame_bytes) + rate_bps - 1) // rate_bps

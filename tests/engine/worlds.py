@@ -83,6 +83,7 @@ class World:
     cc: int = 1
     byte_counter: int = 32_767
     clamp: bool = False
+    floor_mbps: int = 100
     recovery: int = 0
     window_kb: int = 0
     ack_every: int = 1
@@ -123,8 +124,9 @@ MARKING: Final = {
     "kmin_kb": st.sampled_from([0, 1, 5, 20]), "mark_at_dequeue": st.booleans(), "drop_non_ect": st.booleans()}
 TRANSPORT: Final = {
     "payload": st.sampled_from([256, 1024, 4096]), "cc": st.sampled_from([1, 0]),
-    "byte_counter": st.sampled_from([0, 32_767]), "clamp": st.booleans(), "recovery": st.sampled_from([0, 1, 2, 3]),
-    "reorder_us": st.sampled_from([1, 20, 100]), "bitmap": st.sampled_from([16, 64, 1024]),
+    "byte_counter": st.sampled_from([0, 32_767]), "clamp": st.booleans(), "floor_mbps": st.sampled_from([1, 100]),
+    "recovery": st.sampled_from([0, 1, 2, 3]), "reorder_us": st.sampled_from([1, 20, 100]),
+    "bitmap": st.sampled_from([16, 64, 1024]),
     "window_kb": st.sampled_from([0, 16, 64]), "ack_every": st.sampled_from([1, 4]),
     "timeout_us": st.sampled_from([200, 1000]), "nak_interval_us": st.sampled_from([0, 50])}
 FORWARDING: Final = {
@@ -278,8 +280,8 @@ def _port(world: World, rate_bps: int, *, is_host: bool) -> PortParams:
 
 
 def _transport(world: World) -> TransportParams:
-    dcqcn = DcqcnParams(1 / 256, 55 * US, 4 * US, 55 * US, world.byte_counter, 3, 4 * 10**7, 4 * 10**8, 10**8,
-                        world.clamp, 1.0, 10 * US, 1 * US)
+    dcqcn = DcqcnParams(1 / 256, 55 * US, 4 * US, 55 * US, world.byte_counter, 3, 4 * 10**7, 4 * 10**8,
+                        world.floor_mbps * 10**6, world.clamp, 1.0, 10 * US, 1 * US)
     return TransportParams(CongestionControl(world.cc), dcqcn if world.cc else None, Recovery(world.recovery),
                            world.window_kb * 1000, world.window_kb > 0 and world.recovery in {0, 3}, world.ack_every,
                            world.timeout_us * US, 7,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fabric.validate.fidelity import (
+    v0_presets,
     v01_marking,
     v02_headroom,
     v03_watchdog,
@@ -25,6 +26,7 @@ from fabric.validate.fidelity.table import Row
 def rows(_reference: Path | None) -> Sequence[Row]:
     """All of them; none needs a recording."""
     return (
+        *v0_presets.ROWS,
         *v01_marking.ROWS,
         *v02_headroom.ROWS,
         *v03_watchdog.ROWS,
