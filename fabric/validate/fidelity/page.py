@@ -52,7 +52,8 @@ def _verdict(families: Mapping[str, Sequence[Outcome]]) -> str:
     found = [finding.verdict for outcome in outcomes for finding in outcome.findings]
     known = found.count(Verdict.KNOWN)
     new = sum(verdict in {Verdict.MISSES, Verdict.MOVED} for verdict in found)
-    lines = [f"**{rows} rows agree, {numbers} numbers; {known} are known misses within their bounds, {new} are not.**", "",
+    lines = [f"**{rows} rows agree, {numbers} numbers; {known} are known misses within their bounds, {new} are not.**",
+             "",
              "| compared with | rows that agree | numbers that agree | known misses | new misses |",
              "|---|---|---|---|---|"]
     for heading, family in families.items():

@@ -64,7 +64,7 @@ def _loads(uplinks: int, queue_pairs: int) -> NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
-def _drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
+def drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
     load = _loads(uplinks, queue_pairs)
     ours, theory = balance(load), ecmp_monte_carlo(uplinks, queue_pairs, draws=len(load))
     name = f"{uplinks} uplinks, {queue_pairs} QP"
@@ -77,7 +77,7 @@ def _drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
 
 
 def _hash(uplinks: Sequence[int], queue_pairs: Sequence[int]) -> Sequence[Finding]:
-    return [finding for links in uplinks for pairs in queue_pairs for finding in _drawn(links, pairs)]
+    return [finding for links in uplinks for pairs in queue_pairs for finding in drawn(links, pairs)]
 
 
 def _played() -> Sequence[Finding]:
