@@ -17,8 +17,17 @@ from fabric.engine.driver import Emulator
 from fabric.engine.edits import PauseStorm
 from fabric.state.codes import CongestionControl, Recovery, WatchdogRule
 from fabric.state.params import EngineParams
-from fabric.validate.fidelity import closed_forms, experiment, v02_headroom, v06_fixed_point, v07_stability, v14_cycle
-from fabric.validate.fidelity import v12_recovery, v13_loop, v16_ecmp
+from fabric.validate.fidelity import (
+    closed_forms,
+    experiment,
+    v02_headroom,
+    v06_fixed_point,
+    v07_stability,
+    v12_recovery,
+    v13_loop,
+    v14_cycle,
+    v16_ecmp,
+)
 from fabric.validate.fidelity.table import Finding
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -131,6 +140,11 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "V3/real-time": [Mutant("a poll more", watchdog(restoration_ps=lambda it: it.restoration_ps + it.poll_ps))],
     "V3/blind": [Mutant("a rule that counts what is paused at the poll", watchdog(rule=lambda _: WatchdogRule.CISCO))],
     "V3/no-flap": [Mutant("one priority is not watched", watchdog(priorities=lambda _: 1 << 3))],
+    "V4/shares": [Mutant("one queue weighs twice", ports(lambda it: {"queues": tuple(
+        replace(queue, weight=2 if place == 3 else 1) for place, queue in enumerate(it.queues))})), Mutant("no PFC", NO_PFC)],
+    "V4/storm": [Mutant("PAUSE is not honoured", NO_PFC)],
+    "V4/throttle": [Mutant("a shorter pause time", edits(lambda it: replace(it, quanta=it.quanta * 9 // 10)))],
+    "V4/many-to-one": [Mutant("no PFC", NO_PFC)],
     "V5": [Mutant("a kilobyte more", groups(lambda it: {"static_th_bytes": it.static_th_bytes + 1000}))],
     "V6/quick": [Mutant("R_AI x 4", MORE_INCREASE), Mutant("R_AI / 4", LESS_INCREASE),
                  Mutant("twice the increase timer", SLOW_TIMER)],
