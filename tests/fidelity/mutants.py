@@ -15,6 +15,7 @@ import pytest
 
 from fabric.engine.driver import Emulator
 from fabric.engine.edits import PauseStorm
+from fabric.overlay import evpn_attributes
 from fabric.state.codes import CongestionControl, Recovery, WatchdogRule
 from fabric.state.params import EngineParams
 from fabric.validate.fidelity import (
@@ -27,6 +28,7 @@ from fabric.validate.fidelity import (
     v13_loop,
     v14_cycle,
     v16_ecmp,
+    v18_control,
 )
 from fabric.validate.fidelity.table import Finding
 
@@ -118,6 +120,20 @@ def _without_tags(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(v14_cycle, "buffer_dependency_cycles", lambda paths, _tags=None: real(paths))
 
 
+def scenario(module: Any, *sets: str) -> Patch:  # noqa: ANN401  a module of rows
+    """The whole row sees another scenario: for rows whose expectation does not come from it."""
+
+    def apply(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(module, "compiled", lambda name, *more: experiment.compiled(name, *more, *sets))
+
+    return apply
+
+
+def _moves_do_not_count(patch: pytest.MonkeyPatch) -> None:
+    real = evpn_attributes.mobility
+    patch.setattr(evpn_attributes, "mobility", lambda sequence, *, sticky=False: real(min(sequence, 1), sticky=sticky))
+
+
 NO_PFC: Final = ports(lambda _: {"pfc_classes": 0})
 LESS_INCREASE: Final = dcqcn(lambda it: {"additive_bps": it.additive_bps // 4})
 MORE_INCREASE: Final = dcqcn(lambda it: {"additive_bps": it.additive_bps * 4})
@@ -185,5 +201,12 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "V16/played": [Mutant("longer gaps on the wire", params(lambda it: replace(it, frames=replace(
         it.frames, wire_overhead_bytes=200))))],
     "V16/polarisation": [Mutant("one seed everywhere", switches(lambda _: {"hash_seed": 7}))],
+    "V18/routes": [Mutant("a leaf without hosts of the VNI", scenario(
+        v18_control, "vxlan.tenants=[{name: blue, vni: 10, hosts: ['host[1-6]']}, {name: red, vni: 20, hosts: [host7, host8]}]",
+        "workload[0].targets=[host3]"))],
+    "V18/broadcast": [Mutant("leaves do not answer", params(lambda it: replace(it, vxlan=replace(
+        it.vxlan, segments=tuple(replace(segment, suppress_arp=False) for segment in it.vxlan.segments)))))],
+    "V18/moves": [Mutant("only the first move is counted", _moves_do_not_count)],
+    "V18/convergence": [Mutant("twice the delay of an update", scenario(v18_control, "bgp.update_delay=100ms"))],
 }
 """Row id -> its mutants."""

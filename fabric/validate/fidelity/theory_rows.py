@@ -19,6 +19,7 @@ from fabric.validate.fidelity import (
     v14_cycle,
     v15_storm,
     v16_ecmp,
+    v18_control,
 )
 from fabric.validate.fidelity.table import Row
 
@@ -39,4 +40,5 @@ def rows(_reference: Path | None) -> Sequence[Row]:
         *v14_cycle.ROWS,
         *v15_storm.ROWS,
         *v16_ecmp.ROWS,
+        *v18_control.ROWS,
     )
