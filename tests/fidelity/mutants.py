@@ -24,6 +24,7 @@ from fabric.validate.fidelity import (
     v02_headroom,
     v06_fixed_point,
     v07_stability,
+    v09_victim,
     v12_recovery,
     v13_loop,
     v14_cycle,
@@ -180,6 +181,10 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "V7/waiting": [Mutant("no feedback delay", NO_DELAY)],
     "V8/pfc": [Mutant("no PFC", NO_PFC)],
     "V8/dcqcn": [Mutant("no congestion control", transport(congestion_control=CongestionControl.NONE))],
+    "V9/victim": [Mutant("no PFC", NO_PFC, lambda: v09_victim.without_control(6))],
+    "V9/victim-dcqcn": [Mutant("no congestion control", transport(congestion_control=CongestionControl.NONE),
+                               lambda: v09_victim.with_control(12))],
+    "V9/innocent": [Mutant("no marks", marking(lambda _: {"kmin_bytes": 10**9, "kmax_bytes": 2 * 10**9}))],
     "V12/go-back-n": [Mutant("half as many losses again", edits(lambda it: replace(
         it, bit_error_ratio=1.5 * it.bit_error_ratio)), lambda: [v12_recovery.efficiency(64)])],
     "V12/go-back-0": [Mutant("goes back to the loss", transport(recovery=Recovery.GO_BACK_N))],
