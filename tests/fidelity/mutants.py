@@ -25,6 +25,7 @@ from fabric.validate.fidelity import (
     v06_fixed_point,
     v07_stability,
     v09_victim,
+    v10_hpcc_fabric,
     v12_recovery,
     v13_loop,
     v14_cycle,
@@ -185,6 +186,8 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "V9/victim-dcqcn": [Mutant("no congestion control", transport(congestion_control=CongestionControl.NONE),
                                lambda: v09_victim.with_control(12))],
     "V9/innocent": [Mutant("no marks", marking(lambda _: {"kmin_bytes": 10**9, "kmax_bytes": 2 * 10**9}))],
+    "V10": [Mutant("no window", transport(window_bytes=0), lambda: v10_hpcc_fabric.compare(0.3))],
+    "V11": [Mutant("go-back-N without a window", transport(window_bytes=0, recovery=Recovery.GO_BACK_N))],
     "V12/go-back-n": [Mutant("half as many losses again", edits(lambda it: replace(
         it, bit_error_ratio=1.5 * it.bit_error_ratio)), lambda: [v12_recovery.efficiency(64)])],
     "V12/go-back-0": [Mutant("goes back to the loss", transport(recovery=Recovery.GO_BACK_N))],
