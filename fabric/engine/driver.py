@@ -71,8 +71,8 @@ class Emulator:
         self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential,
                                   trace_mask=int(record),
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)
-        self.state.config[0]["tie_key"] = tie_key
         self._reroute()
+        self.state.config[0]["tie_key"] = tie_key
 
     # ===== playing =====
 

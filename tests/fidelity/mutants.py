@@ -30,6 +30,7 @@ from fabric.validate.fidelity import (
     v13_loop,
     v14_cycle,
     v16_ecmp,
+    v17_bmwg,
     v18_control,
 )
 from fabric.validate.fidelity.table import Finding
@@ -143,6 +144,7 @@ NO_DELAY: Final = dcqcn(lambda _: {"cnp_delay_ps": 0})
 SLOW_TIMER: Final = dcqcn(lambda it: {"increase_timer_ps": 2 * it.increase_timer_ps})
 ONE_PORT: Final = params(lambda it: replace(it, queue_pairs=replace(
     it.queue_pairs, src_udp_port=np.full_like(it.queue_pairs.src_udp_port, 50_000))))
+WIDE_GAPS: Final = params(lambda it: replace(it, frames=replace(it.frames, wire_overhead_bytes=200)))
 HALF_TTL: Final = params(lambda it: replace(it, initial_ttl=it.initial_ttl // 2))
 _STEEP: Final = "40/200 KB, 10 %"
 _PAPER: Final = "5/200 KB, 1 %"
@@ -206,9 +208,14 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
         "dynamic_th": None if it.dynamic_th is None else -4}))],
     "V16/quick": [Mutant("all queue pairs have one source port", ONE_PORT)],
     "V16/hash": [Mutant("all queue pairs have one source port", ONE_PORT, lambda: v16_ecmp.drawn(8, 16))],
-    "V16/played": [Mutant("longer gaps on the wire", params(lambda it: replace(it, frames=replace(
-        it.frames, wire_overhead_bytes=200))))],
+    "V16/played": [Mutant("longer gaps on the wire", WIDE_GAPS)],
     "V16/polarisation": [Mutant("one seed everywhere", switches(lambda _: {"hash_seed": 7}))],
+    "V17/incast": [Mutant("no PFC", NO_PFC), Mutant("longer gaps on the wire", WIDE_GAPS, lambda: v17_bmwg.incast([2]))],
+    "V17/spread": [Mutant("all queue pairs have one source port", ONE_PORT, lambda: v17_bmwg.spread([8]))],
+    "V17/convergence": [Mutant("no additive increase", dcqcn(lambda _: {"additive_bps": 0, "hyper_bps": 0}),
+                               lambda: v17_bmwg.convergence([16]))],
+    "V17/job": [Mutant("longer gaps on the wire", WIDE_GAPS)],
+    "V17/deadlock": [Mutant("no PFC", NO_PFC, lambda: v17_bmwg.deadlock(1))],
     "V18/routes": [Mutant("a leaf without hosts of the VNI", scenario(
         v18_control, "vxlan.tenants=[{name: blue, vni: 10, hosts: ['host[1-6]']}, {name: red, vni: 20, hosts: [host7, host8]}]",
         "workload[0].targets=[host3]"))],

@@ -22,6 +22,7 @@ from fabric.validate.fidelity import (
     v14_cycle,
     v15_storm,
     v16_ecmp,
+    v17_bmwg,
     v18_control,
 )
 from fabric.validate.fidelity.table import Row
@@ -46,5 +47,6 @@ def rows(_reference: Path | None) -> Sequence[Row]:
         *v14_cycle.ROWS,
         *v15_storm.ROWS,
         *v16_ecmp.ROWS,
+        *v17_bmwg.ROWS,
         *v18_control.ROWS,
     )
