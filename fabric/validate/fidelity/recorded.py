@@ -8,8 +8,8 @@ Rules
    measured: TIES runs of ours, one event at a time, in random order of equal moments. Where it is recorded, the mean
    over our random orders must equal the recorded one within LEVEL, which checks the measurement.
 3. Where coins decide: SEEDS runs of ours beside as many of the simulator. Means may differ by Z standard errors of
-   their difference (Welch), and the Anderson-Darling two-sample test of the runs' values may not reject at LEVEL. With one
-   recorded run only, it must lie within the prediction interval of our seeds at LEVEL.
+   their difference (Welch), and the Anderson-Darling two-sample test of the runs' values may not reject at LEVEL. With
+   one recorded run only, it must lie within the prediction interval of our seeds at LEVEL.
 
 LEVEL is 0.001 for each number: with the dozens of numbers here the page raises a false alarm in some percent of all
 changes of random numbers, and with 30 runs on each side the two-sample test finds a shift of one standard deviation

@@ -47,8 +47,9 @@ def _shares(case: CompiledScenario, engine: Emulator, begin_ps: int, end_ps: int
 
 
 def _share(name: str, expected: float, ours: float, slack: float = _OF_LINE) -> Finding:
-    return between(f"{name}, share of the port", expected, ours, expected - slack, expected + slack,
-                   f"{slack:.0%} of the port")
+    return between(
+        f"{name}, share of the port", expected, ours, expected - slack, expected + slack, f"{slack:.0%} of the port"
+    )
 
 
 def _lost(engine: Emulator, *, lossless: bool) -> int:
@@ -59,7 +60,9 @@ def _lost(engine: Emulator, *, lossless: bool) -> int:
 
 def _out_of_sequence(engine: Emulator) -> int:
     """Of lossless streams."""
-    return int(engine.state.rqps["out_of_sequence"][[list(_STREAMS).index(it) for it in ("lossless1", "lossless2")]].sum())
+    return int(
+        engine.state.rqps["out_of_sequence"][[list(_STREAMS).index(it) for it in ("lossless1", "lossless2")]].sum()
+    )
 
 
 def _pauses(engine: Emulator) -> int:
@@ -85,8 +88,11 @@ def _divided() -> Sequence[Finding]:
     return (
         *_oversubscribed("lossless 30 + 30, lossy 25 + 25", even, lossy=False),
         *_oversubscribed("lossless 25 + 30, lossy 25 + 25", {**even, "lossless1": 25}, lossy=False),
-        *_oversubscribed("lossless 25 + 25, lossy 30 + 30",
-                         {"lossy1": 30, "lossy2": 30, "lossless1": 25, "lossless2": 25}, lossy=True),
+        *_oversubscribed(
+            "lossless 25 + 25, lossy 30 + 30",
+            {"lossy1": 30, "lossy2": 30, "lossless1": 25, "lossless2": 25},
+            lossy=True,
+        ),
     )
 
 
@@ -107,8 +113,11 @@ def _stormed() -> Sequence[Finding]:
     after = _shares(case, engine, 15 * _MS, 20 * _MS)
     return (
         exactly("storm on priority 3: its stream, share of the port", 0.0, during["lossless1"]),
-        *(_share(f"storm on priority 3: {stream}", 0.24, share) for stream, share in during.items()
-          if stream != "lossless1"),
+        *(
+            _share(f"storm on priority 3: {stream}", 0.24, share)
+            for stream, share in during.items()
+            if stream != "lossless1"
+        ),
         *(_share(f"after the storm: {stream}", 0.24, share) for stream, share in after.items()),
         exactly("storm: packets lost", 0, _lost(engine, lossless=True) + _lost(engine, lossless=False)),
     )
@@ -124,10 +133,13 @@ def _throttled() -> Sequence[Finding]:
         case = _case({**_IDLE, "lossless1": 25}, _storm("duration: 20ms", f"duty: {1 - left}", "quanta: 2000"))
         engine = emulator(case)
         shares = _shares(case, engine, 10 * _MS, 20 * _MS)
-        findings += [_share(f"throttled {words}: {stream}", left if stream == "lossless1" else 0.01, share)
-                     for stream, share in shares.items()]
-        findings.append(exactly(f"throttled {words}: packets lost", 0,
-                                _lost(engine, lossless=True) + _lost(engine, lossless=False)))
+        findings += [
+            _share(f"throttled {words}: {stream}", left if stream == "lossless1" else 0.01, share)
+            for stream, share in shares.items()
+        ]
+        findings.append(
+            exactly(f"throttled {words}: packets lost", 0, _lost(engine, lossless=True) + _lost(engine, lossless=False))
+        )
     return findings
 
 
@@ -146,14 +158,32 @@ def _many_to_one() -> Sequence[Finding]:
     fair = case.fabric.links[-1].rate_bps / len(rates)
     hosts, pauses = engine.state.hosts, _pauses(engine)
     # DCQCN settles within 200 ms; PFC speaks while it does not.
-    calm = emulator(compiled(_NAME, *_FAST, *_ONE_CLASS, "transport.cc=dcqcn", "transport.dcqcn=paper-2015",
-                             "switches.ecn={kmin: 40KB, kmax: 200KB, pmax: 0.1}", "run.duration=300ms"))
+    calm = emulator(
+        compiled(
+            _NAME,
+            *_FAST,
+            *_ONE_CLASS,
+            "transport.cc=dcqcn",
+            "transport.dcqcn=paper-2015",
+            "switches.ecn={kmin: 40KB, kmax: 200KB, pmax: 0.1}",
+            "run.duration=300ms",
+        )
+    )
     calm.advance(200 * _MS)
     settling = _pauses(calm)
     calm.advance(300 * _MS)
     return (
-        *(between(f"4 to 1, no congestion control: sender {place}, bit/s", fair, float(rate), fair * (1 - _ROCE),
-                  fair * (1 + _ROCE), f"{_ROCE:.0%}") for place, rate in enumerate(rates, start=1)),
+        *(
+            between(
+                f"4 to 1, no congestion control: sender {place}, bit/s",
+                fair,
+                float(rate),
+                fair * (1 - _ROCE),
+                fair * (1 + _ROCE),
+                f"{_ROCE:.0%}",
+            )
+            for place, rate in enumerate(rates, start=1)
+        ),
         exactly("4 to 1: packets lost", 0, _lost(engine, lossless=True)),
         exactly("4 to 1: NAKs", 0, int(hosts["naks_sent"].sum())),
         exactly("4 to 1: PAUSE frames (1: yes)", 1, int(pauses > 0)),
@@ -165,10 +195,22 @@ def _many_to_one() -> Sequence[Finding]:
 _PLAN: Final = "sonic-mgmt PFC_Congestion_Oversubscription_Test_Plan; equal weights of four queues"
 
 ROWS: Final = (
-    Row("V4/shares", "Oversubscription by 5 and 10 %: equal weights, pauses for the lossless, drops for the lossy", "asic",
-        "C", _PLAN, _divided),
+    Row(
+        "V4/shares",
+        "Oversubscription by 5 and 10 %: equal weights, pauses for the lossless, drops for the lossy",
+        "asic",
+        "C",
+        _PLAN,
+        _divided,
+    ),
     Row("V4/storm", "A storm on one priority stops its stream and no other", "asic", "C", _PLAN, _stormed),
     Row("V4/throttle", "A pause of so much of the time leaves the rest of the line", "asic", "C", _PLAN, _throttled),
-    Row("V4/many-to-one", "Lossless senders of line rate share by sender, with pauses; hardly any with DCQCN", "asic", "C",
-        "sonic-mgmt test_rocev2_pfc_congestion_ai.py; equal parts per ingress port", _many_to_one),
+    Row(
+        "V4/many-to-one",
+        "Lossless senders of line rate share by sender, with pauses; hardly any with DCQCN",
+        "asic",
+        "C",
+        "sonic-mgmt test_rocev2_pfc_congestion_ai.py; equal parts per ingress port",
+        _many_to_one,
+    ),
 )

@@ -1,7 +1,7 @@
 """V6: N long DCQCN flows on one link, against three theories: where does the marking probability settle, and the queue?
 
-What settles is the share p of packets that are marked; the queue follows from it by the marking curve. A mean queue is a
-weak witness, for Kmin is most of it: so p is compared, and the queue less Kmin.
+What settles is the share p of packets that are marked; the queue follows from it by the marking curve. A mean queue
+says little, for Kmin is most of it: so p is compared, and the queue less Kmin.
 
 1. The algorithm on one queue without a network (theory/population.py): p and queue agree on all curves.
 2. The algorithm under independent marks (theory/reaction_point.py), on the paper's slope and few flows, where the queue
@@ -43,13 +43,28 @@ _OF_SD: Final = 0.3
 _LEAST_JAIN, _LEAST_UTILISATION = 0.98, 0.97
 
 _KNOWN_MARKS: Final[dict[tuple[str, int], tuple[float, float]]] = {
-    (_PAPER, 2): (1.2, 1.65), (_PAPER, 4): (1.2, 1.7), (_PAPER, 8): (3.0, 9.0), (_PAPER, 10): (6.0, 12.0),
-    (_STEEP[0], 2): (1.55, 2.05), (_STEEP[0], 4): (1.45, 1.7), (_STEEP[0], 8): (1.4, 1.6), (_STEEP[0], 10): (1.4, 1.6),
-    (_STEEP[1], 2): (1.6, 2.05), (_STEEP[1], 4): (1.5, 1.75), (_STEEP[1], 8): (1.43, 1.67), (_STEEP[1], 10): (1.43, 1.67)}
+    (_PAPER, 2): (1.2, 1.65),
+    (_PAPER, 4): (1.2, 1.7),
+    (_PAPER, 8): (3.0, 9.0),
+    (_PAPER, 10): (6.0, 12.0),
+    (_STEEP[0], 2): (1.55, 2.05),
+    (_STEEP[0], 4): (1.45, 1.7),
+    (_STEEP[0], 8): (1.4, 1.6),
+    (_STEEP[0], 10): (1.4, 1.6),
+    (_STEEP[1], 2): (1.6, 2.05),
+    (_STEEP[1], 4): (1.5, 1.75),
+    (_STEEP[1], 8): (1.43, 1.67),
+    (_STEEP[1], 10): (1.43, 1.67),
+}
 """Bounds of p over that of the equations: mean of six seeds and five standard deviations, rounded."""
 _KNOWN_QUEUES: Final[dict[tuple[str, int], tuple[float, float]]] = {
-    (_PAPER, 2): (1.21, 1.75), (_PAPER, 4): (1.21, 1.7),
-    (_STEEP[0], 8): (1.25, 1.75), (_STEEP[0], 10): (1.28, 1.72), (_STEEP[1], 8): (1.21, 1.65), (_STEEP[1], 10): (1.28, 1.65)}
+    (_PAPER, 2): (1.21, 1.75),
+    (_PAPER, 4): (1.21, 1.7),
+    (_STEEP[0], 8): (1.25, 1.75),
+    (_STEEP[0], 10): (1.28, 1.72),
+    (_STEEP[1], 8): (1.21, 1.65),
+    (_STEEP[1], 10): (1.28, 1.65),
+}
 """The same of the queue less Kmin. With fewer flows on steep curves it is no more than its own noise."""
 
 
@@ -63,8 +78,16 @@ def played(curve: str, flows: int, settle_ms: int = 100, tail_ms: int = 100) -> 
 def algorithm_on_a_queue(curve: str, flows: int, settle_s: float = 0.05, tail_s: float = 0.2) -> Theory:
     """The algorithm on one queue."""
     case = case_of(flows, CURVES[curve])
-    return population.course(fluid_of(case), line_of(case), flows, _DELAY_S, waits=True, mark="enqueue",
-                             duration_s=settle_s + tail_s, tail_s=tail_s)
+    return population.course(
+        fluid_of(case),
+        line_of(case),
+        flows,
+        _DELAY_S,
+        waits=True,
+        mark="enqueue",
+        duration_s=settle_s + tail_s,
+        tail_s=tail_s,
+    )
 
 
 def against_a_queue(curve: str, flows: int, ours: Course, theory: Theory) -> Sequence[Finding]:
@@ -75,25 +98,45 @@ def against_a_queue(curve: str, flows: int, ours: Course, theory: Theory) -> Seq
     marks = _SWINGING if theory.high_bytes > line.kmax_bytes and theory.marked_ratio > line.pmax_ratio else _MARKS
     return (
         within(f"{name}: share of packets marked", theory.marked_ratio, ours.marked_ratio, marks),
-        between(f"{name}: mean queue less Kmin, bytes", beyond, ours.mean_bytes - line.kmin_bytes, beyond - slack,
-                beyond + slack, f"{_QUEUE} relative or {_OF_SD} sd of the queue"),
+        between(
+            f"{name}: mean queue less Kmin, bytes",
+            beyond,
+            ours.mean_bytes - line.kmin_bytes,
+            beyond - slack,
+            beyond + slack,
+            f"{_QUEUE} relative or {_OF_SD} sd of the queue",
+        ),
         between(f"{name}: Jain's index", 1.0, ours.jain, _LEAST_JAIN, 1.0, f"at least {_LEAST_JAIN}"),
-        between(f"{name}: utilisation", 1.0, ours.utilisation_ratio, _LEAST_UTILISATION, 1.001,
-                f"at least {_LEAST_UTILISATION}; a frame that is being sent counts whole"),
+        between(
+            f"{name}: utilisation",
+            1.0,
+            ours.utilisation_ratio,
+            _LEAST_UTILISATION,
+            1.001,
+            f"at least {_LEAST_UTILISATION}; a frame that is being sent counts whole",
+        ),
     )
 
 
 def quick(flows: Sequence[int] = (4, 10)) -> Sequence[Finding]:
     """A short run on one steep curve."""
-    return [finding for count in flows
-            for finding in against_a_queue(_STEEP[0], count, played(_STEEP[0], count, 60, 60),
-                                           algorithm_on_a_queue(_STEEP[0], count, 0.03, 0.1))]
+    return [
+        finding
+        for count in flows
+        for finding in against_a_queue(
+            _STEEP[0], count, played(_STEEP[0], count, 60, 60), algorithm_on_a_queue(_STEEP[0], count, 0.03, 0.1)
+        )
+    ]
 
 
 def settled(curves: Sequence[str], flows: Sequence[int] = _COUNTS) -> Sequence[Finding]:
     """Whole curves."""
-    return [finding for curve in curves for count in flows
-            for finding in against_a_queue(curve, count, played(curve, count), algorithm_on_a_queue(curve, count))]
+    return [
+        finding
+        for curve in curves
+        for count in flows
+        for finding in against_a_queue(curve, count, played(curve, count), algorithm_on_a_queue(curve, count))
+    ]
 
 
 def independent_marks(flows: Sequence[int] = (2, 4)) -> Sequence[Finding]:
@@ -104,8 +147,9 @@ def independent_marks(flows: Sequence[int] = (2, 4)) -> Sequence[Finding]:
         line, expected, ours = line_of(case), probability_for(fluid_of(case), count), played(_PAPER, count)
         findings.append(within(f"N = {count}: share of packets marked", expected, ours.marked_ratio, _MARKS))
         beyond = (line.queue_bytes(expected) or line.kmax_bytes) - line.kmin_bytes
-        findings.append(within(f"N = {count}: mean queue less Kmin, bytes", beyond, ours.mean_bytes - line.kmin_bytes,
-                               _QUEUE))
+        findings.append(
+            within(f"N = {count}: mean queue less Kmin, bytes", beyond, ours.mean_bytes - line.kmin_bytes, _QUEUE)
+        )
     return findings
 
 
@@ -118,13 +162,25 @@ def equations(curves: Sequence[str] = tuple(CURVES), flows: Sequence[int] = _COU
             line, expected, ours = line_of(case), fixed_point_probability(fluid_of(case), count), played(curve, count)
             name = f"{curve}, N = {count}"
             low, high = _KNOWN_MARKS[curve, count]
-            findings.append(missing(within(f"{name}: share of packets marked", expected, ours.marked_ratio, _MARKS),
-                                    low * expected, high * expected))
+            findings.append(
+                missing(
+                    within(f"{name}: share of packets marked", expected, ours.marked_ratio, _MARKS),
+                    low * expected,
+                    high * expected,
+                )
+            )
             if (curve, count) in _KNOWN_QUEUES:
                 low, high = _KNOWN_QUEUES[curve, count]
                 beyond = (line.queue_bytes(expected) or line.kmax_bytes) - line.kmin_bytes
-                findings.append(missing(within(f"{name}: mean queue less Kmin, bytes", beyond,
-                                               ours.mean_bytes - line.kmin_bytes, _QUEUE), low * beyond, high * beyond))
+                findings.append(
+                    missing(
+                        within(
+                            f"{name}: mean queue less Kmin, bytes", beyond, ours.mean_bytes - line.kmin_bytes, _QUEUE
+                        ),
+                        low * beyond,
+                        high * beyond,
+                    )
+                )
     return findings
 
 
@@ -133,16 +189,44 @@ _FLUID: Final = "fluid equations: Zhu et al., SIGCOMM 2015, section 5.2; CoNEXT 
 
 ROWS: Final = (
     Row("V6/quick", "DCQCN at rest, 4 and 10 flows, a steep marking curve", "asic", "C", _ALGORITHM, quick),
-    Row("V6/steep", "DCQCN at rest, 2 to 10 flows, two steep curves", "asic", "C", _ALGORITHM, lambda: settled(_STEEP),
-        slow=True),
-    Row("V6/paper", "DCQCN at rest, 2 to 10 flows, the paper's curve", "asic", "C", _ALGORITHM,
-        lambda: settled([_PAPER]), slow=True),
-    Row("V6/algorithm", "DCQCN at rest against one flow under independent marks", "asic", "C",
-        "Zhu et al., SIGCOMM 2015, sections 3 and 5.1, played event by event without a queue", independent_marks,
-        slow=True),
-    Row("V6/equations", "DCQCN at rest against the fluid equations", "asic", "C", _FLUID, equations, slow=True,
+    Row(
+        "V6/steep",
+        "DCQCN at rest, 2 to 10 flows, two steep curves",
+        "asic",
+        "C",
+        _ALGORITHM,
+        lambda: settled(_STEEP),
+        slow=True,
+    ),
+    Row(
+        "V6/paper",
+        "DCQCN at rest, 2 to 10 flows, the paper's curve",
+        "asic",
+        "C",
+        _ALGORITHM,
+        lambda: settled([_PAPER]),
+        slow=True,
+    ),
+    Row(
+        "V6/algorithm",
+        "DCQCN at rest against one flow under independent marks",
+        "asic",
+        "C",
+        "Zhu et al., SIGCOMM 2015, sections 3 and 5.1, played event by event without a queue",
+        independent_marks,
+        slow=True,
+    ),
+    Row(
+        "V6/equations",
+        "DCQCN at rest against the fluid equations",
+        "asic",
+        "C",
+        _FLUID,
+        equations,
+        slow=True,
         known_miss="The equations cut and restart timers at every mark; the notification point sends no CNP for 50 us "
-        "after the last, so the algorithm increases more often and needs about 40 % more marks. On steep curves the queue "
-        "swings around Kmin and marks come in bunches, most of them in the silent time, which takes 10 to 30 % more. At "
-        "8 and 10 flows on the paper's curve the queue swings beyond Kmax, where every packet is marked."),
+        "after the last, so the algorithm increases more often and needs about 40 % more marks. On steep curves the "
+        "queue swings around Kmin and marks come in bunches, many of them in the silent time: 10 to 30 % more. At 8 "
+        "and 10 flows on the paper's curve the queue swings beyond Kmax, where every packet is marked.",
+    ),
 )

@@ -68,6 +68,7 @@ def _run(loop: str, factor: float, end_ps: int) -> Sequence[Finding]:
 
 
 def findings(end_ms: int) -> Sequence[Finding]:
+    """Both loops, below and above the threshold, for so long."""
     end_ps = end_ms * 1000 * _US
     return [finding for loop in _LOOPS for factor in (BELOW, ABOVE) for finding in _run(loop, factor, end_ps)]
 

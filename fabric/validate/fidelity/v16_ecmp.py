@@ -65,6 +65,7 @@ def loads(uplinks: int, queue_pairs: int) -> NDArray[np.float64]:
 
 
 def drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
+    """One size beside uniform draws."""
     load = loads(uplinks, queue_pairs)
     ours, theory = balance(load), ecmp_monte_carlo(uplinks, queue_pairs, draws=len(load))
     name = f"{uplinks} uplinks, {queue_pairs} QP"
