@@ -1,4 +1,4 @@
-"""Figures of DCQCN against theory: the share of marks at rest (V6), and the queue's course under feedback delay (V7)."""
+"""Figures of DCQCN against theory: the share of marks at rest (V6), the queue's course under feedback delay (V7)."""
 
 from __future__ import annotations
 
