@@ -11,6 +11,8 @@ from fabric.validate.fidelity.table import Row
 from fabric.validate.fidelity.theory_rows import rows
 from tests.fidelity.mutants import MUTANTS, Mutant
 
+OWN_TESTS = {"V0/*": "test_presets.py"}
+"""Rows whose mutants have a test of their own."""
 ROWS = [*closed_forms.rows(None), *rows(None)]
 
 
@@ -41,5 +43,6 @@ def test_a_row_fails_where_the_engine_is_wrong(row: Row, mutant: Mutant, monkeyp
 
 
 def test_every_row_has_a_mutant_and_every_mutant_a_row() -> None:
-    assert not [row.id for row in ROWS if not _of(row)], "add a mutant to mutants.py"
+    without = [row.id for row in ROWS if not _of(row) and not any(fnmatchcase(row.id, it) for it in OWN_TESTS)]
+    assert not without, "add a mutant to mutants.py"
     assert not [pattern for pattern in MUTANTS if not any(fnmatchcase(row.id, pattern) for row in ROWS)]
