@@ -1,4 +1,4 @@
-"""The rows that compare the `asic` model with theory and with published set-ups, in the order of their numbers."""
+"""The rows that compare with theory and with published set-ups, in the order of their numbers."""
 
 from __future__ import annotations
 
