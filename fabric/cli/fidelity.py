@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 if every finding agrees, 1 if one does not."""
+    """0 if every finding agrees or is a known miss within its bounds, 1 if one is neither."""
     _check(args)
     chosen = _chosen(args)
     if args.list:
@@ -60,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
     played = [_played(file, order) for file in args.cases for order in _orders(args.order)] if args.cases else []
     if args.json:
         print(json.dumps({"rows": [_as_data(outcome) for outcome in outcomes], "played": played,
-                          "misses": sum(not outcome.agrees for outcome in outcomes)}, indent=2))
+                          "known_misses": sum(it.passes and not it.agrees for outcome in outcomes
+                                              for it in outcome.findings),
+                          "misses": sum(not it.passes for outcome in outcomes for it in outcome.findings)}, indent=2))
     else:
         _print_table(outcomes, sys.stdout)
         for item in played:
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         _print_verdict(outcomes)
     if args.write is not None:
         _write(args.write, families, args.reference)
-    return int(any(not outcome.agrees and not outcome.row.known_miss for outcome in outcomes))
+    return int(any(not outcome.passes for outcome in outcomes))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -139,10 +141,11 @@ def _played(file: Path, order: str) -> dict[str, Any]:
 def _as_data(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
     return {"id": row.id, "title": row.title, "model": row.model, "tag": row.tag, "source": row.source,
-            "agrees": outcome.agrees, "known_miss": row.known_miss,
+            "agrees": outcome.agrees, "passes": outcome.passes, "known_miss": row.known_miss,
             "findings": [{"quantity": it.quantity, "reference": it.reference, "ours": it.ours, "low": it.low,
                           "high": it.high, "tolerance": it.tolerance, "error_ratio": it.error_ratio,
-                          "agrees": it.agrees} for it in outcome.findings]}
+                          "agrees": it.agrees, "known": it.known, "verdict": it.verdict}
+                         for it in outcome.findings]}
 
 
 def _print_rows(chosen: Mapping[str, Sequence[Row]], *, as_json: bool) -> None:
@@ -157,11 +160,12 @@ def _print_rows(chosen: Mapping[str, Sequence[Row]], *, as_json: bool) -> None:
 
 
 def _print_table(outcomes: Sequence[Outcome], stream: Any) -> None:  # noqa: ANN401  a text stream
-    from fabric.validate.fidelity.page import error_text, number  # noqa: PLC0415
+    from fabric.validate.fidelity.page import error_text, number, verdict_text  # noqa: PLC0415
+    from fabric.validate.fidelity.table import Verdict  # noqa: PLC0415
 
     def cells(outcome: Outcome, it: Finding) -> tuple[str, ...]:
         return (outcome.row.id, it.quantity, number(it.reference), number(it.ours), error_text(it), it.tolerance,
-                "agrees" if it.agrees else "MISSES")
+                verdict_text(it) if it.verdict is Verdict.AGREES else verdict_text(it).upper())
 
     lines = [cells(outcome, it) for outcome in outcomes for it in outcome.findings]
     if not lines:
@@ -173,12 +177,19 @@ def _print_table(outcomes: Sequence[Outcome], stream: Any) -> None:  # noqa: ANN
 
 
 def _print_verdict(outcomes: Sequence[Outcome]) -> None:
-    missing = [outcome for outcome in outcomes if not outcome.agrees]
-    for outcome in missing:
-        why = f": {outcome.row.known_miss}" if outcome.row.known_miss else ""
-        print(f"misses: {outcome.row.id}{why}")
+    from fabric.validate.fidelity.table import Verdict  # noqa: PLC0415
+
+    for outcome in outcomes:
+        for verdict in (Verdict.KNOWN, Verdict.MISSES, Verdict.MOVED):
+            count = sum(finding.verdict is verdict for finding in outcome.findings)
+            if count:
+                why = f": {outcome.row.known_miss}" if verdict is not Verdict.MISSES and outcome.row.known_miss else ""
+                print(f"{verdict}: {outcome.row.id}, {count} of {len(outcome.findings)} numbers{why}")
     if outcomes:
-        print(f"{len(outcomes) - len(missing)} of {len(outcomes)} rows agree")
+        found = [finding.verdict for outcome in outcomes for finding in outcome.findings]
+        new = sum(verdict in {Verdict.MISSES, Verdict.MOVED} for verdict in found)
+        print(f"{sum(outcome.agrees for outcome in outcomes)} of {len(outcomes)} rows agree; of {len(found)} numbers "
+              f"{found.count(Verdict.KNOWN)} are known misses within their bounds, {new} are new misses")
 
 
 def _write(file: Path, families: Mapping[str, Sequence[Outcome]], reference: Path) -> None:

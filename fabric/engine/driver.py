@@ -48,12 +48,14 @@ class Emulator:
     def __init__(self, fabric: Fabric, params: EngineParams, edits: Sequence[Edit] = (), *, threads: int = 1,
                  scheduler: Literal["windows", "sequential"] = "windows", order: Literal["source",
                                                                                          "insertion"] = "source",
-                 record: TraceBit = ALL_EVENTS, reroute_delay_ps: int = 0) -> None:
+                 record: TraceBit = ALL_EVENTS, reroute_delay_ps: int = 0, tie_key: int = 0) -> None:
         if threads < 1 or (threads > 1 and scheduler == "sequential"):
             raise FabricError(f"{threads} threads cannot play the {scheduler} scheduler",
                               "use threads 1, or the windows scheduler")
         if order == "insertion" and scheduler != "sequential":
             raise FabricError("order 'insertion' needs the sequential scheduler", "add scheduler 'sequential'")
+        if tie_key and order != "insertion":
+            raise FabricError("random ties need the order 'insertion'", "leave tie_key at 0, or add order 'insertion'")
         self.fabric = fabric
         self.params = params
         self.now_ps = 0
@@ -72,6 +74,7 @@ class Emulator:
         self._read: tuple[State | None, State] = None, self.state
         """A state, and the same with a table of queue pairs for readers: made once a state."""
         self._reroute()
+        self.state.config[0]["tie_key"] = tie_key
 
     # ===== playing =====
 

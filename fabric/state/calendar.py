@@ -5,7 +5,8 @@ has at most one pending moment. Two orders of equal moments exist (codes.Order):
 
 SOURCE     keys `time << KEY_BITS | source` in one winner tree per device; the root is the device's next event.
 INSERTION  one winner tree over all sources of all devices, ordered by (time, sequence number of the scheduling), as a
-           global event list would be. The queue pairs' rate timers are sources of their own here.
+           global event list would be. The queue pairs' rate timers are sources of their own here. With a tie key in
+           the configuration a random number stands in for the sequence number: equal moments run in random order.
 
 A source that has nothing pending holds INFINITY_PS.
 """
@@ -16,12 +17,14 @@ import numpy as np
 
 from fabric.state.codes import INFINITY_PS, Order
 from fabric.state.jit import entry, hot, i64, kernel
+from fabric.state.rng import mix32
 from fabric.state.types import KEY_BITS, State
 
 NEW_ORDER = -1
 """Pass as `order`: take the next sequence number."""
 
 _SOURCE_ORDER = int(Order.SOURCE)
+_WORD = 0xFFFFFFFF
 _SOURCE_MASK = (1 << KEY_BITS) - 1
 _IDLE_KEY = INFINITY_PS
 _END_PS = INFINITY_PS >> KEY_BITS
@@ -29,21 +32,29 @@ u = np.uint32
 
 
 @hot
+def _take(state: State) -> int:
+    config = state.config[0]
+    order = i64(config["next_order"])
+    config["next_order"] = order + 1
+    key = i64(config["tie_key"])
+    if key == 0:
+        return order
+    return mix32((mix32((order ^ key) & _WORD) + (order >> 32)) & _WORD)
+
+
+@hot
 def next_order(state: State) -> int:
     """Take a sequence number (insertion order only; 0 otherwise)."""
     if state.config[0]["order"] == _SOURCE_ORDER:
         return 0
-    order = i64(state.config[0]["next_order"])
-    state.config[0]["next_order"] = order + 1
-    return order
+    return _take(state)
 
 
 @kernel
 def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
     """Insertion order: put (time, order) at a leaf of the global tree and replay its path to the root."""
     if order < 0 and time_ps < INFINITY_PS:
-        order = i64(state.config[0]["next_order"])
-        state.config[0]["next_order"] = order + 1
+        order = _take(state)
     state.global_time[leaf] = time_ps
     state.global_order[leaf] = order
     size = state.global_tree.shape[0] // 2

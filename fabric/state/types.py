@@ -54,6 +54,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("n_nodes", I8), ("n_hosts", I8), ("n_ports", I8), ("n_qps", I8), ("n_threads", I8),
     ("order", I8),               # codes.Order
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
+    ("tie_key", I8),             # insertion order: not 0: equal moments run in random order, drawn from this key
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("law", I8), ("cc", I8), ("recovery", I8),
     ("seed", I8),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fabric.cli.main import main
-from fabric.validate.fidelity import closed_forms, page
+from fabric.validate.fidelity import closed_forms, page, rows
 from fabric.validate.fidelity.rows import FAMILIES, all_rows
-from fabric.validate.fidelity.table import Outcome, Row, exactly
+from fabric.validate.fidelity.table import Outcome, Row, exactly, missing
 
 
 def spoken(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -34,9 +35,9 @@ def wrong_result(folder: Path, ns3_dir: Path) -> Path:
 
 
 def test_ids_are_unique_and_every_row_says_where_its_reference_comes_from() -> None:
-    rows = [row for family in all_rows(None).values() for row in family]
-    assert len({row.id for row in rows}) == len(rows)
-    assert all(len(row.source) > 5 and row.title for row in rows)
+    found = [row for family in all_rows(None).values() for row in family]
+    assert len({row.id for row in found}) == len(found)
+    assert all(len(row.source) > 5 and row.title for row in found)
     assert len(FAMILIES) >= 2
 
 
@@ -64,18 +65,18 @@ def test_a_single_nanosecond_is_a_miss_with_exit_code_1(capsys: pytest.CaptureFi
     folder = wrong_result(tmp_path, ns3_dir)
     code, out, _ = spoken(capsys, "--reference", str(folder), "--row", "ns3/*/insertion", "--json")
     answer = json.loads(out)
-    assert (code, answer["misses"]) == (1, 1)
+    assert (code, answer["misses"], answer["known_misses"]) == (1, 3, 0)
     missed = {it["quantity"]: it["ours"] - it["reference"] for it in answer["rows"][0]["findings"] if not it["agrees"]}
     assert missed == {"flows with equal FCT": -1, "mean FCT, ns": -0.5, "largest FCT difference, ns": 1}
 
 
-@pytest.mark.parametrize(("order", "rows"), [("insertion", 1), ("source", 1), (None, 2)])
+@pytest.mark.parametrize(("order", "count"), [("insertion", 1), ("source", 1), (None, 2)])
 def test_a_case_is_compared_in_the_orders_asked_for(capsys: pytest.CaptureFixture[str], ns3_dir: Path,
-                                                    order: str | None, rows: int) -> None:
+                                                    order: str | None, count: int) -> None:
     words = ["--case", str(ns3_dir / "cases" / "G_B.json"), "--json", *(["--order", order] if order else [])]
     code, out, _ = spoken(capsys, *words)
     answer = json.loads(out)
-    assert (code, len(answer["rows"]), len(answer["played"])) == (0, rows, rows)
+    assert (code, len(answer["rows"]), len(answer["played"])) == (0, count, count)
     assert sorted(answer["played"][0]["fct_ns"].values()) == [1_664_008, 1_664_091]
     assert sum(answer["played"][0]["pauses"].values()) == 134
 
@@ -102,19 +103,44 @@ def test_options_that_contradict_each_other_are_refused(capsys: pytest.CaptureFi
     assert text in err
 
 
-def outcome(agrees: bool, known: str = "") -> Outcome:
-    row = Row("x/1", "a | title", "asic", "C", "a formula", list, known_miss=known)
-    return Outcome(row, [exactly("bytes", 100, 100), exactly("time, ns", 7, 7 if agrees else 8)])
+def outcome(time_ns: float, known: tuple[float, float] | None = None) -> Outcome:
+    why = "The formula leaves it out." if known else ""
+    row = Row("x/1", "a | title", "asic", "C", "a formula", list, known_miss=why)
+    time = exactly("time, ns", 7, time_ns)
+    return Outcome(row, [exactly("bytes", 100, 100), missing(time, *known) if known else time])
 
 
 def test_the_page_publishes_every_miss_with_its_size() -> None:
-    text = page.markdown({"A family": [outcome(agrees=False)]})
-    assert "**0 of 1 rows agree, 1 of 2 numbers.**" in text
-    assert "- `x/1`: time, ns: 8 instead of 7 (+14.286%, allowed 7 to 7). Not explained." in text
-    assert "| A family | 0 of 1 | 1 of 2 |" in text
+    text = page.markdown({"A family": [outcome(8)]})
+    assert "**0 of 1 rows agree, 1 of 2 numbers; 0 are known misses within their bounds, 1 are not.**" in text
+    assert "- `x/1`: time, ns: 8 instead of 7 (+14.286%, allowed 7 to 7; misses). Not explained." in text
+    assert "| A family | 0 of 1 | 1 of 2 | 0 | 1 |" in text
     assert "a \\| title" in text
-    good = page.markdown({"A family": [outcome(agrees=True)]})
+    known = page.markdown({"A family": [outcome(8, (7.5, 8.5))]})
+    assert "1 are known misses within their bounds, 0 are not" in known
+    assert "allowed 7 to 7; known miss (7.5 to 8.5)). The formula leaves it out." in known
+    good = page.markdown({"A family": [outcome(7)]})
     assert good.split("## What misses")[1].strip().startswith("None.")
+
+
+@pytest.mark.parametrize(("time_ns", "known", "code"), [
+    (7, None, 0), (8, None, 1), (8, (7.5, 8.5), 0), (9, (7.5, 8.5), 1), (7, (7.5, 8.5), 1)])
+def test_the_exit_code_is_0_for_agreement_and_known_misses_and_1_for_new_and_moved_ones(
+        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, time_ns: float,
+        known: tuple[float, float] | None, code: int) -> None:
+    made = outcome(time_ns, known)
+    monkeypatch.setattr(rows, "all_rows", lambda _: {"A family": [replace(made.row, run=lambda: made.findings)]})
+    found, out, _ = spoken(capsys, "--row", "x/1")
+    assert found == code
+    text = page.markdown({"A family": [made]})
+    assert ("0 are not.**" in text) == (code == 0)      # the page says what the exit code says
+    assert f"{code} are new misses" in out
+
+
+def test_bounds_of_a_known_miss_lie_apart_from_the_tolerance() -> None:
+    for low, high in ((6, 7), (8, 7.5), (7, 9)):
+        with pytest.raises(ValueError, match="bounds"):
+            missing(exactly("time, ns", 7, 8), low, high)
 
 
 @pytest.mark.slow

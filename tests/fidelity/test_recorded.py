@@ -10,7 +10,7 @@ import pytest
 
 from fabric.errors import FabricError, InputErrors
 from fabric.validate.fidelity import closed_forms, recorded
-from fabric.validate.fidelity.case import make_case, read_case
+from fabric.validate.fidelity.case import make_case, read_case, with_seed
 from fabric.validate.fidelity.playing import play
 from fabric.validate.fidelity.table import Row, between, exactly, within
 
@@ -119,3 +119,37 @@ def test_node_numbers_of_the_simulator_decide_addresses_and_hash_seeds_also_wher
     assert [int(ip) & 0xFFFF for ip in case.params.host_ip] == [0x101, 0x201, 0x001]
     assert case.params.switches[2].hash_seed == 0
     assert play(case).fct_ns == {7: 2 * 83 + 2000 + 2008}
+
+
+@pytest.mark.parametrize(("section", "field", "value"), [
+    ("dcqcn", "RP_TIMER_us", 270), ("switch", "pmax", 0.4), ("switch", "kmin_bytes", 300_000)])
+def test_thirty_seeds_notice_another_rule(ns3_dir: Path, section: str, field: str, value: float) -> None:
+    file = ns3_dir / "cases" / "C.json"
+    raw = json.loads(file.read_text())
+    (raw[section]["ecn"] if section == "switch" else raw[section])[field] = value
+    case = make_case(raw)
+    runs = [play(with_seed(case, seed)) for seed in range(1, recorded.SEEDS + 1)]
+    findings = recorded.compare_spreads(runs, recorded.read_recorded(file))
+    assert [it.quantity for it in findings if not it.agrees]
+
+
+@pytest.mark.parametrize("name", ["C_step_ackq0", "C_step"])
+def test_the_default_order_is_held_to_the_spread_of_ties_recorded_or_measured(ns3_dir: Path, name: str) -> None:
+    found = recorded.read_recorded(ns3_dir / "cases" / f"{name}.json")
+    raw = json.loads(found.file.read_text())
+    drawn = [play(make_case(raw), "insertion", tie_key=key) for key in range(1, 11)]
+    findings = recorded.compare_closely(play(make_case(raw)), drawn, found)
+    assert all(it.agrees for it in findings)
+    assert any("measured" in it.tolerance for it in findings) == (found.ties is None)
+    raw["dcqcn"]["RP_TIMER_us"] = 290
+    findings = recorded.compare_closely(play(make_case(raw)), drawn, found)
+    assert not all(it.agrees for it in findings)
+
+
+def test_equal_moments_run_in_a_random_order_that_its_key_repeats(ns3_dir: Path) -> None:
+    case = read_case(ns3_dir / "cases" / "C_step.json")
+    one, same, other = (play(case, "insertion", tie_key=key) for key in (1, 1, 2))
+    assert one.digest == same.digest
+    assert dict(one.fct_ns) != dict(other.fct_ns)
+    with pytest.raises(FabricError, match="random ties need the order 'insertion'"):
+        play(case, "source", tie_key=1)

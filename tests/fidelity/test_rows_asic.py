@@ -1,4 +1,4 @@
-"""Rows under model asic: every finding within its tolerance, unless its row says why not."""
+"""Rows under model asic: every finding within its tolerance, or within the bounds of a known miss that is explained."""
 
 from __future__ import annotations
 
@@ -19,17 +19,14 @@ def _cases(*, slow: bool) -> list[object]:
 
 
 @pytest.mark.parametrize("row", [*_cases(slow=False), *_cases(slow=True)])
-def test_row_agrees_with_its_reference_or_says_why_not(row: Row) -> None:
+def test_row_agrees_with_its_reference_or_misses_as_it_is_known_to(row: Row) -> None:
     findings = row.run()
     assert findings
     for finding in findings:
         assert math.isfinite(finding.ours), finding
         assert math.isfinite(finding.reference), finding
-    misses = [finding for finding in findings if not finding.agrees]
-    if row.known_miss:
-        assert misses, f"{row.id} agrees now: remove its known_miss"
-    else:
-        assert not misses
+    assert not [finding for finding in findings if not finding.passes]
+    assert bool(row.known_miss) == any(finding.known for finding in findings), "say why a known miss is one"
 
 
 def test_row_ids_are_unique() -> None:
@@ -40,4 +37,5 @@ def test_every_scenario_compiles_as_it_stands() -> None:
     files = sorted(SCENARIOS.glob("v*.yml"))
     assert files
     for file in files:
-        assert compiled(file.stem).params.messages.size_bytes.sum() > 0
+        case = compiled(file.stem)
+        assert case.params.messages.size_bytes.sum() > 0 or (case.params.vxlan is not None and case.params.vxlan.asks)

@@ -39,3 +39,10 @@ def test_a_population_keeps_the_link_busy_and_repeats_itself() -> None:
     one, two = (population.course(PAPER, SLOPE, 10, 4e-6, waits=True, duration_s=0.03, tail_s=0.01) for _ in range(2))
     assert one == two
     assert one.utilisation_ratio > 0.97
+
+
+def test_marks_at_enqueue_are_news_a_queueing_time_later_and_the_share_marked_follows_the_curve() -> None:
+    with pytest.raises(ValueError, match="they need waits"):
+        population.course(PAPER, SLOPE, 4, 4e-6, waits=False, mark="enqueue")
+    course = population.course(PAPER, SLOPE, 4, 4e-6, waits=True, mark="enqueue", duration_s=0.05, tail_s=0.03)
+    assert course.marked_ratio == pytest.approx(SLOPE.probability(course.mean_bytes), rel=0.1)

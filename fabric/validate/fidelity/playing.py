@@ -36,19 +36,20 @@ class Played:
     digest: str
 
 
-def play(case: Case, how: How = "windows") -> Played:
+def play(case: Case, how: How = "windows", *, tie_key: int = 0) -> Played:
     """Run a case to its end: all flows complete and nothing pending, or the simulator's stop time.
 
     Parameters
     ----------
     case : Case
     how : How         scheduler and order of equal moments
+    tie_key : int     not 0, with insertion: equal moments run in a random order instead, drawn from this number
 
     Returns: Played; wall_s leaves building and compilation out.
     """
     engine = Emulator(case.fabric, case.params, record=TraceBit(0),
                       scheduler="windows" if how == "windows" else "sequential",
-                      order="insertion" if how == "insertion" else "source")
+                      order="insertion" if how == "insertion" else "source", tie_key=tie_key)
     engine.advance(int(case.params.messages.start_ps.min()))
     began = time.perf_counter()
     while engine.now_ps < case.stop_ps:

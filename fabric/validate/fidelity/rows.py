@@ -18,7 +18,7 @@ Family = Callable[[Path | None], Sequence[Row]]
 FAMILIES: Final[Mapping[str, Family]] = {
     "Closed forms": closed_forms.rows,
     "The public HPCC simulator, recorded runs": recorded.rows,
-    "Theory and published set-ups, model asic": theory_rows.rows,
+    "Theory and published set-ups": theory_rows.rows,
 }
 """Heading -> family."""
 

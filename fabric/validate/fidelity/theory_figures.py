@@ -1,4 +1,4 @@
-"""Figures of DCQCN against theory: the queue at the fixed point (V6), and its course under feedback delay (V7)."""
+"""Figures of DCQCN against theory: the share of marks at rest (V6), the queue's course under feedback delay (V7)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from fabric.validate.fidelity.dcqcn_link import case_of, course, fluid_of, line_of
-from fabric.validate.fidelity.v06_fixed_point import CURVES, MS
+from fabric.validate.fidelity.dcqcn_link import case_of, fluid_of, line_of
+from fabric.validate.fidelity.v06_fixed_point import CURVES, algorithm_on_a_queue
+from fabric.validate.fidelity.v06_fixed_point import played as at_rest
 from fabric.validate.fidelity.v07_stability import FLOWS, LONG_US, SHORT_US, played
 from fabric.validate.theory.dcqcn import fixed_point_probability, integrate
-from fabric.validate.theory.reaction_point import probability_for
 
 _COUNTS: Final = (2, 4, 8, 10)
 _INK: Final = {"equations": "0.45", "algorithm": "#d98b2b", "engine": "#1f6fb4"}
@@ -33,24 +33,14 @@ def _save(plt: Any, figure: Any, file: Path) -> None:  # noqa: ANN401
 def _fixed_point(plt: Any, file: Path) -> None:  # noqa: ANN401
     figure, panels = plt.subplots(1, len(CURVES), figsize=(11, 3.4), constrained_layout=True)
     for panel, curve in zip(panels, CURVES, strict=True):
-        lines: dict[str, list[float]] = {"equations": [], "algorithm": [], "engine": []}
-        spread = []
-        for flows in _COUNTS:
-            case = case_of(flows, CURVES[curve])
-            fluid, line = fluid_of(case), line_of(case)
-            for name, p in (("equations", fixed_point_probability(fluid, flows)),
-                            ("algorithm", probability_for(fluid, flows))):
-                lines[name].append((line.queue_bytes(p) or line.kmax_bytes) / 1e3)
-            ours = course(case, 100 * MS, 100 * MS)
-            lines["engine"].append(ours.mean_bytes / 1e3)
-            spread.append(ours.sd_bytes / 1e3)
-        panel.plot(_COUNTS, lines["equations"], color=_INK["equations"], label="fluid equations")
-        panel.plot(_COUNTS, lines["algorithm"], color=_INK["algorithm"], linestyle="--",
-                   label="algorithm, independent marks")
-        panel.errorbar(_COUNTS, lines["engine"], yerr=spread, color=_INK["engine"], fmt="o", capsize=3, linewidth=0.8,
-                       label="packets here, mean and sd")
-        panel.set(title=curve, xlabel="flows", ylim=(0, None), xticks=_COUNTS)
-    panels[0].set_ylabel("queue, KB")
+        equations = [fixed_point_probability(fluid_of(case_of(flows, CURVES[curve])), flows) for flows in _COUNTS]
+        algorithm = [algorithm_on_a_queue(curve, flows).marked_ratio for flows in _COUNTS]
+        engine = [at_rest(curve, flows).marked_ratio for flows in _COUNTS]
+        panel.plot(_COUNTS, equations, color=_INK["equations"], label="fluid equations")
+        panel.plot(_COUNTS, algorithm, color=_INK["algorithm"], linestyle="--", label="algorithm on one queue")
+        panel.plot(_COUNTS, engine, "o", color=_INK["engine"], label="packets here")
+        panel.set(title=curve, xlabel="flows", yscale="log", xticks=_COUNTS)
+    panels[0].set_ylabel("share of packets marked")
     panels[1].legend(frameon=False, loc="lower right")
     _save(plt, figure, file)
 

@@ -40,7 +40,7 @@ def _data_pkts(case: CompiledScenario, pkts: NDArray[np.int64], bytes_: NDArray[
     return (bytes_ - frames.ack_bytes * pkts) // (message - frames.ack_bytes)
 
 
-def _loads(uplinks: int, queue_pairs: int) -> NDArray[np.float64]:
+def loads(uplinks: int, queue_pairs: int) -> NDArray[np.float64]:
     """(leaves x seeds, uplinks): each leaf of each run is a draw of its own flows by its own hash seed."""
     rows = []
     for seed in range(1, _SEEDS + 1):
@@ -64,8 +64,9 @@ def _loads(uplinks: int, queue_pairs: int) -> NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
-def _drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
-    load = _loads(uplinks, queue_pairs)
+def drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
+    """One size beside uniform draws."""
+    load = loads(uplinks, queue_pairs)
     ours, theory = balance(load), ecmp_monte_carlo(uplinks, queue_pairs, draws=len(load))
     name = f"{uplinks} uplinks, {queue_pairs} QP"
     return (
@@ -77,7 +78,7 @@ def _drawn(uplinks: int, queue_pairs: int) -> Sequence[Finding]:
 
 
 def _hash(uplinks: Sequence[int], queue_pairs: Sequence[int]) -> Sequence[Finding]:
-    return [finding for links in uplinks for pairs in queue_pairs for finding in _drawn(links, pairs)]
+    return [finding for links in uplinks for pairs in queue_pairs for finding in drawn(links, pairs)]
 
 
 def _played() -> Sequence[Finding]:

@@ -151,6 +151,8 @@ class Course:
     low_bytes: float
     high_bytes: float
     utilisation_ratio: float
+    marked_ratio: float = math.nan
+    """Share of the packets that are marked; nan where it is not counted."""
 
 
 def integrate(

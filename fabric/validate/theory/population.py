@@ -8,6 +8,8 @@ Source: Zhu et al., SIGCOMM 2015, section 3.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from fabric.validate.theory.dcqcn import Course, Fluid, Line
@@ -23,6 +25,7 @@ def course(
     delay_s: float,
     *,
     waits: bool,
+    mark: Literal["enqueue", "dequeue"] = "dequeue",
     duration_s: float = 0.2,
     tail_s: float = 0.1,
     step_s: float = 1e-6,
@@ -33,7 +36,10 @@ def course(
     waits : packets marked on leaving were sent a queueing time before, and the link sends C of them whatever comes in:
     a flow's marks follow its share of the rates at that time (first in, first out, marking at dequeue). False: they
     follow the rate that it has when the mark is made, as in the equations.
+    mark : when a packet meets the queue. enqueue (with waits): the probability, too, is that of a queueing time before.
     """
+    if mark == "enqueue" and not waits:
+        raise ValueError("marks at enqueue reach the receiver a queueing time later: they need waits")
     draw = np.random.default_rng(seed)
     fair = fluid.capacity_pps / flows
     rate, target, alpha = np.full(flows, fair), np.full(flows, fair), np.full(flows, 0.1)
@@ -42,11 +48,12 @@ def course(
     deaf_until, alpha_at = np.zeros(flows), draw.uniform(0.0, fluid.alpha_s, flows)
     increase_at = draw.uniform(0.0, fluid.increase_s, flows)
     lag = max(round(delay_s / step_s), 1)
-    past_p, past_queue = np.zeros(lag), np.zeros(lag)
+    past_queue = np.zeros(lag)
     depth = round(_MEMORY_S / step_s)
+    past_p = np.zeros(depth)
     past_rate = np.tile(rate, (depth, 1))
     steps, tail = round(duration_s / step_s), round(tail_s / step_s)
-    queue, served = 0.0, 0.0
+    queue, served, marked = 0.0, 0.0, 0.0
     sizes = np.empty(tail)
 
     def increase(which: np.ndarray) -> None:
@@ -57,12 +64,13 @@ def course(
 
     for step in range(steps):
         now, slot = step * step_s, step % lag
-        old_p = past_p[slot]
         wait = round(past_queue[slot] / fluid.capacity_pps / step_s) if waits else 0
-        old_rate = past_rate[(step - min(lag + wait, depth - 1)) % depth]
+        sent_at = (step - min(lag + wait, depth - 1)) % depth
+        old_rate = past_rate[sent_at]
+        old_p = past_p[sent_at if mark == "enqueue" else (step - lag) % depth]
         if waits and past_queue[slot] > 0.0:
             old_rate = old_rate * (fluid.capacity_pps / old_rate.sum())
-        past_p[slot], past_queue[slot] = line.probability(queue * fluid.packet_bytes), queue
+        past_p[step % depth], past_queue[slot] = line.probability(queue * fluid.packet_bytes), queue
         past_rate[step % depth] = rate
         cut = (now >= deaf_until) & (draw.random(flows) < -np.expm1(old_rate * step_s * np.log1p(-min(old_p, 0.9999))))
         if cut.any():
@@ -97,10 +105,12 @@ def course(
         if step >= steps - tail:
             sizes[step - steps + tail] = queue * fluid.packet_bytes
             served += passed
+            marked += line.probability(queue * fluid.packet_bytes) * (inflow if mark == "enqueue" else passed)
     return Course(
         float(sizes.mean()),
         float(sizes.std()),
         float(sizes.min()),
         float(sizes.max()),
         served / (tail * fluid.capacity_pps),
+        marked / served if served else 0.0,
     )
