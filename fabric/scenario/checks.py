@@ -24,6 +24,7 @@ from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import EcnCurve, SwitchSettings
 from fabric.scenario.transport import RDMA_MTUS
+from fabric.scenario.window import preset_has_window
 from fabric.topology.quantities import exact_time
 from fabric.units import parse_time_ps
 from fabric.workload.spec import ArpSpec, PoissonSpec
@@ -142,9 +143,10 @@ def _transport(scenario: Scenario) -> _Found:
         yield ("transport.mtu", f"{transport.mtu} B is no RDMA path MTU", f"use {', '.join(sizes[:-1])} or {sizes[-1]}")
     if transport.cc == "none" and transport.dcqcn not in {None, DEFAULT_DCQCN}:
         yield "transport.dcqcn", "has no effect with cc: none", "remove one of them"
-    if transport.variable_window and transport.window in {None, "off"}:
+    unbounded = transport.window in {None, "auto", "off"}
+    if transport.variable_window and unbounded and not preset_has_window(scenario):
         yield "transport.variable_window", "has no effect without window", "give a size such as '1MB'"
-    if transport.recovery == "selective" and transport.window in {None, "off"}:
+    if transport.recovery == "selective" and unbounded and not preset_has_window(scenario):
         yield ("transport.recovery", "selective keeps a bitmap of the window", "give window a size such as '1MB'")
     if transport.retransmit_timeout == "off" and "retries" in own:
         yield "transport.retries", "has no effect with retransmit_timeout: off", "remove one of them"

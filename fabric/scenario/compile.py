@@ -32,6 +32,7 @@ from fabric.scenario.tenancy import Tenancy, check_tenants, tenancy_of
 from fabric.scenario.traffic import Traffic, check_reachable, dscp_by_priority
 from fabric.scenario.transport import frames, largest_frame, rate_problems, transport, vxlan
 from fabric.scenario.values import MIN_RATE_BPS
+from fabric.scenario.window import with_window
 from fabric.state.codes import INFINITY_PS, TraceBit
 from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric
@@ -242,7 +243,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
         messages=messages, queue_pairs=queue_pairs, vxlan=overlay)
-    return params, routes
+    return with_window(scenario, fabric, params, routes), routes
 
 
 def _hpcc(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]) -> tuple[EngineParams, EcmpTable]:

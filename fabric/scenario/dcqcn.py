@@ -24,7 +24,7 @@ class DcqcnPreset:
     scales: bool = False
     """additive_bps and hyper_bps are given for 25G and grow in proportion to the rate of the slowest NIC."""
     variable_window: bool = False
-    """The set is meant to run with a window of one BDP that scales with the rate (a hint; transport.window decides)."""
+    """The set is meant to run with a window of one BDP that scales with the rate (transport.window: auto)."""
     assumed: tuple[str, ...] = ()
 
 

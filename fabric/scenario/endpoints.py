@@ -11,6 +11,7 @@ from fabric.scenario.tenant_spec import TenantSpec
 from fabric.scenario.values import (
     MAP_TAG,
     WORD_TAG,
+    AutoOffSize,
     AutoSize,
     Dscp,
     OffRate,
@@ -128,7 +129,9 @@ class TransportSpec(Strict):
     receive_bitmap: int | None = Field(
         None, ge=16, le=65536, description="recovery: out-of-order: packets that a receiver tracks beyond the first "
                                            "missing one, and so the most in flight per queue pair.")
-    window: OffSize | None = Field(None, description="Bytes in flight per queue pair; off: unbounded.")
+    window: AutoOffSize | None = Field(
+        None, description="Bytes in flight per queue pair; off: unbounded; auto: one bandwidth-delay product for sets "
+        "of DCQCN parameters that come with a window, else off.")
     variable_window: bool | None = Field(None, description="Scale the window by rate / line rate.")
     ack_every: int | None = Field(None, ge=1, le=1024, description="One ACK per this many packets, and at each end.")
     retransmit_timeout: OffTime | None = Field(None, description="IB local ACK timeout; off: a lost tail stalls for "

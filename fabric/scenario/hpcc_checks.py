@@ -109,7 +109,7 @@ def outside_hpcc(scenario: Scenario) -> _Found:
 
 def _has_window(scenario: Scenario) -> bool:
     """Whether queue pairs have a window: one that was given, or that of a preset that has one."""
-    if scenario.transport.window is not None:
+    if scenario.transport.window not in {None, "auto"}:
         return scenario.transport.window != "off"
     return DCQCN_PRESETS[chosen_preset(scenario)].variable_window
 

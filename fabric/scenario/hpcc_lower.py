@@ -80,9 +80,9 @@ def hpcc_settings(scenario: Scenario, fabric: Fabric, path: str, problems: list[
 
 def _window(scenario: Scenario, fabric: Fabric, payload: int, *, preset_has_one: bool) -> int:
     given = scenario.transport.window
-    if given is None:
+    if given in {None, "auto"}:
         return window_bytes(fabric, payload) if preset_has_one and scenario.transport.cc != "none" else 0
-    return 0 if given == "off" else whole_number(given)
+    return 0 if given is None or given == "off" else whole_number(given)
 
 
 def _curve(scenario: Scenario, rate_bps: int) -> EcnParams | None:

@@ -83,7 +83,8 @@ _ASIC_DEFAULTS: Final = (
             "assumed: paths of one fabric differ by less, 1.25 MB of queue at 100G; timers of this size: IRN's RTO_low "
             "(SIGCOMM 2018, section 4.1), uet-htsim's DEFAULT_UEC_RTO_MIN"),
     Default("transport.receive_bitmap", 1024, "assumed: 4 MiB of 4096 B packets, 80 us at 400G"),
-    Default("transport.window", "off", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space"),
+    Default("transport.window", "auto", "RoCEv2 NICs bound bytes in flight by nothing smaller than the PSN space; sets "
+            "of DCQCN parameters that come with a window (hpcc-dcqcn-vwin, simai, hawkeye-deadlock): run.py HAS_WIN"),
     Default("transport.variable_window", False, "a feature of the HPCC simulator"),
     Default("transport.ack_every", 1, "assumed: one ACK per packet, as in the ns-3 simulators; NICs coalesce"),
     Default("transport.retransmit_timeout", "67108864ns",

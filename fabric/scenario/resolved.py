@@ -22,6 +22,7 @@ from fabric.scenario.models import default_tree
 from fabric.scenario.recovery import recovery_of
 from fabric.scenario.schema import Scenario
 from fabric.scenario.switches import SwitchSettings
+from fabric.scenario.window import preset_has_window
 from fabric.topology.model import Fabric
 from fabric.topology.quantities import exact_length, exact_rate, exact_size, exact_time
 from fabric.topology.spec import DEFAULT_FABRIC_MM, DEFAULT_HOST_MM, Clos3Spec, CustomSpec
@@ -58,6 +59,7 @@ def _asic(scenario: Scenario) -> dict[str, Any]:
     found = {name: model.model_validate(tree[name]).model_dump(mode="json", exclude_none=True)
              for name, model in _SECTIONS.items()}
     found["transport"]["recovery"] = recovery_of(scenario)
+    found["transport"]["variable_window"] = preset_has_window(scenario)
     if scenario.routing == "shortest-path":
         found["run"] = tree["run"]
     return found

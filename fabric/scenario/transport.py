@@ -63,7 +63,7 @@ def transport(spec: TransportSpec, slowest_bps: int) -> TransportParams:
     return TransportParams(
         congestion_control=CongestionControl.DCQCN if dcqcn is not None else CongestionControl.NONE, dcqcn=dcqcn,
         recovery=_RECOVERY[needed(spec.recovery)], window_bytes=0
-        if spec.window == "off" else whole_number(spec.window),
+        if spec.window in {"auto", "off"} else whole_number(spec.window),
         variable_window=needed(spec.variable_window), ack_every_packets=needed(spec.ack_every),
         retransmit_timeout_ps=0 if spec.retransmit_timeout == "off" else whole_number(spec.retransmit_timeout),
         retry_limit=needed(spec.retries), nak_interval_ps=needed(spec.nak_interval),

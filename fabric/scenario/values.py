@@ -57,6 +57,8 @@ AutoSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("auto",
 """Bytes, or 'auto': computed."""
 OffSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("off",), "4MiB")]
 """Bytes, or 'off'."""
+AutoOffSize = Annotated[int | str, *_or_word(parse_size_bytes, exact_size, ("auto", "off"), "4MiB")]
+"""Bytes, 'off', or 'auto': what other settings call for."""
 OffTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("off",), "10ms", most=MAX_TIME_PS)]
 """Picoseconds, or 'off'."""
 NeverTime = Annotated[int | str, *_or_word(parse_time_ps, exact_time, ("never",), "400ms", most=MAX_TIME_PS)]

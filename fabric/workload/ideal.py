@@ -58,6 +58,15 @@ def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None 
     return _complete(fabric, params, forward, backward, messages.qp, messages.size_bytes)
 
 
+def base_rtt_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> Ints:
+    """(n_qps,) of every queue pair: from posting one full packet to its ACK on an idle fabric, picoseconds."""
+    pairs = params.queue_pairs
+    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
+    backward = _ways(fabric, params, routes, pairs.src, _arrival_port(fabric, forward, pairs.dst))
+    every = np.arange(len(pairs.src))
+    return _complete(fabric, params, forward, backward, every, np.full(len(every), params.frames.payload_bytes))
+
+
 def _link_columns(fabric: Fabric, params: EngineParams) -> tuple[Ints, Ints, Ints]:
     """Per port: rate, delay including the receiving device's latency, peer node."""
     rate = np.array([fabric.links[port.link].rate_bps for port in fabric.ports], np.int64)

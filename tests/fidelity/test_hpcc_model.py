@@ -137,7 +137,7 @@ def test_no_congestion_control_means_no_marks() -> None:
     ({"transport": {"dcqcn": "mlx5"}}, "transport.dcqcn", "has a byte counter"),
     ({"transport": {"dcqcn": {"cnp_interval": "4us"}}}, "transport.dcqcn.cnp_interval", "is not part of"),
     ({"transport": {"dcqcn": {"alpha_timer": "1500ns"}}}, "transport.dcqcn.alpha_timer", "no whole number of micro"),
-    ({"transport": {"cc": "none"}, "switches": {"ecn": "hpcc"}}, "switches.ecn", "has no effect with cc: none"),
+    ({"transport": {"cc": "none"}, "switches": {"ecn": "paper-2015"}}, "switches.ecn", "has no effect with cc: none"),
     ({"switches": {"ecn": "off"}}, "switches.ecn", "DCQCN never acts"),
     ({"transport": {"dcqcn": "simai"}, "topology": {**SMALL, "host_rate": "25G"}}, "switches.ecn",
      "no thresholds for ports of 25G"),
