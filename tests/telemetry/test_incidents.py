@@ -90,7 +90,8 @@ def test_a_recorded_row_that_is_absent_is_stale_and_not_old() -> None:
 
 
 def firing(name: str, *, begin: int = 0, end: int | None = None, **labels: str) -> Firing:
-    return Firing(BY_NAME[name], labels, begin * MS, (begin + 2) * MS, None if end is None else end * MS, 0.5)
+    end_ns = None if end is None else end * MS
+    return Firing(BY_NAME[name], labels, begin * MS, (begin + 2) * MS, end_ns, end_ns, 0.5)
 
 
 STORM = firing("FabricPfcStorm", begin=2, device="leaf1", port="e0", priority="3", peer_device="host1")
