@@ -128,11 +128,11 @@ _SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _M
 
 
 def _evpn_share() -> Expr:
-    """EVPN routes now over the most of the last ten minutes, at the switch that lost most: one VTEP that is gone is
+    """EVPN routes now over the most of the last hour, at the switch that lost most: one VTEP that is gone is
     missing at all others, and is one page.
     """
     share = Binary(Symbol.DIVIDE, select("fabric_evpn_routes"),
-                   above(Over(Function.MAX, select("fabric_evpn_routes"), 10 * _MINUTE), 0))
+                   above(Over(Function.MAX, select("fabric_evpn_routes"), 60 * _MINUTE), 0))
     return Aggregate(Operator.MIN, share, ("device",))
 
 
@@ -171,7 +171,7 @@ ALERTS: Final = (
         "FabricEvpnRouteLoss",
         lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)), 0.9, 60, Severity.CRITICAL,
         "Switches lost EVPN routes.",
-        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:600}.",
+        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:3600}.",
         "fabric-evpn-bgp", "",
         "Hosts come and go one by one; a tenth at once is a VTEP or a session that is gone."),
     Alert(
