@@ -46,7 +46,7 @@ BUSY_RATIO: Final = 0.1
 """Uplinks below this mean utilisation are idle, and balance means nothing."""
 DRAIN_S: Final = 180
 """How long a fabric may still pause after the cause of its pauses is gone, nominal seconds: 12 ms of packets, in which
-queues and what senders held back meanwhile drain. Measured: 6 ms after a storm of 10 ms, 10 ms after one of 20 ms, with
+queues and what senders held back meanwhile drain. Measured: 6, 10 and 9 ms after storms of 10, 20 and 40 ms, with
 senders that offer half of the stopped port's rate without waiting for it (docs/decisions/0034)."""
 
 
