@@ -238,7 +238,8 @@ ALERTS: Final = (
         "{device} was paused for {value:percent} of the last {last:60} by {peer_device}, which is paused itself: all "
         "its flows of priority {priority} wait, whatever their destination.",
         "fabric-congestion", "",
-        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent", settle_s=DRAIN_S),
+        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent",
+        settle_s=DRAIN_S),
     Alert(
         "FabricEcmpImbalance",
         lambda limit: both(above(recorded(rules.IMBALANCE), limit),
@@ -247,7 +248,8 @@ ALERTS: Final = (
         "Equal-cost uplinks carry very different loads.",
         "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
         "fabric-ecmp", "device",
-        "Many flows of like size stay well below; few large ones, or a polarised hash, do not.", "ratio", settle_s=DRAIN_S),
+        "Many flows of like size stay well below; few large ones, or a polarised hash, do not.", "ratio",
+        settle_s=DRAIN_S),
     Alert(
         "FabricRnicOutOfSequence",
         lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit), 0,
@@ -292,7 +294,8 @@ ALERTS: Final = (
         "A BGP session is not established.",
         "{device} has no BGP session with {peer}.",
         "fabric-evpn-bgp", "peer",
-        "A session that restarts comes back within its hold time; one that is away for longer is down.", settle_s=_MINUTE),
+        "A session that restarts comes back within its hold time; one that is away for longer is down.",
+        settle_s=_MINUTE),
     Alert(
         "FabricArpFloodHigh",
         lambda limit: above(Binary(Symbol.DIVIDE, _FLOODED, above(Binary(Symbol.ADD, _FLOODED, _SUPPRESSED), 0)),
@@ -300,7 +303,8 @@ ALERTS: Final = (
         "A VTEP floods most ARP requests.",
         "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last {last:60}.",
         "fabric-evpn-bgp", "device",
-        "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off.", settle_s=_MINUTE),
+        "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off.",
+        settle_s=_MINUTE),
 
 )
 """In order of severity; docs/runbooks has a page for each."""

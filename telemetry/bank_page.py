@@ -61,8 +61,8 @@ def markdown(cases: Sequence[tuple[str, str, Label]], seeds: tuple[Sequence[int]
     fitted, fresh = (", ".join(map(str, some)) for some in seeds)
     text = _INTRODUCTION.format(dilation=NOMINAL_DILATION, cases=len(cases), fitted=fitted, fresh=fresh)
     rows = [_row(*both) for both in measured]
-    head = ("| alert | severity | for | kept | precision | recall | held out: precision | recall | right | wrong | missed "
-            "| delay | threshold | gap |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+    head = ("| alert | severity | for | kept | precision | recall | held out: precision | recall | right | wrong "
+            "| missed | delay | threshold | gap |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
     why = "\n".join(f"| [{it.alert.name}](runbooks/{it.alert.name}.md) | {it.alert.summary} | {it.alert.why} |"
                     for it, _ in measured)
     bank = "\n".join(f"| {name} | {about} | {', '.join(sorted(label.fires)) or 'none'} | "

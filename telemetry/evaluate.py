@@ -2,7 +2,8 @@
 
     inactive -> pending    the expression has a row with these labels
     pending  -> firing     it had it at every evaluation for `for`; at once where that is 0
-    firing   -> resolved   it has been without the row for `keep_firing_for` (telemetry/outlive.py), at once where that is 0
+    firing   -> resolved   it lacked it at every evaluation for `keep_firing_for` (telemetry/outlive.py), at once where
+                           that is 0
     pending  -> inactive   an evaluation without the row
 
 A sample at simulated time t is seen by Prometheus at t times the dilation, and evaluations fall every

@@ -40,8 +40,8 @@ def kept_s(name: str) -> int:
 def memory_s(expr: Expr) -> int:
     """How long after a symptom has ended an expression may still have a row for it, in nominal seconds.
 
-    Not counted are windows that cannot keep a row: the right sides of `and` and `unless`, which only take rows away, and
-    the divisor of a share that is compared with `<`, which says what is normal.
+    Not counted are windows that cannot keep a row: the right sides of `and` and `unless`, which only take rows away,
+    and the divisor of a share that is compared with `<`, which says what is normal.
     """
     return int(_memory(expr, low=False))
 
@@ -57,7 +57,7 @@ def _memory(expr: Expr, *, low: bool) -> float:
         case Aggregate(of=of) | Relabel(of=of):
             return _memory(of, low=low)
         case Binary(symbol=symbol, left=left, right=right):
-            low = low or symbol in {Symbol.LESS, Symbol.AT_MOST} and not _bounded_below(left)
+            low = low or (symbol in {Symbol.LESS, Symbol.AT_MOST} and not _bounded_below(left))
             if symbol in {Symbol.AND, Symbol.UNLESS} or (symbol is Symbol.DIVIDE and low):
                 return _memory(left, low=low)
             return max(_memory(left, low=low), _memory(right, low=low))

@@ -58,8 +58,9 @@ def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple
 
 
 def test_an_alert_that_explains_nothing_resolves_when_its_expression_is_false() -> None:
-    used = {("fabric_pg_headroom_watermark_bytes", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [90] * 8 + [0] * 17,
-            ("fabric_pg_headroom_limit_bytes", "device=leaf1", "port=e0", "priority=3"): [100] * 30}
+    group = ("device=leaf1", "port=e0", "priority=3")
+    used = {("fabric_pg_headroom_watermark_bytes", *group): [0] * 5 + [90] * 8 + [0] * 17,
+            ("fabric_pg_headroom_limit_bytes", *group): [100] * 30}
     assert firings(store(30, used), "FabricHeadroomNearlyFull") == [(5, 9, 17, 17)]     # the maximum of a minute
 
 

@@ -5,7 +5,6 @@ slow receiver. The rules are played by promtool, as Prometheus would.
 from __future__ import annotations
 
 import re
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -149,8 +148,8 @@ def test_prometheus_resolves_it_when_it_has_been_kept_for_long_enough(longer: in
     which the alert would resolve keeps it firing."""
     kept = kept_s("FabricLinkDown") // SCRAPE_S
     port = 'fabric_port_up{instance="e", device="leaf1", port="e1"}'
-    labels = f'ALERTS{{alertname="FabricLinkDown", alertstate="firing", %s}}' % (
-        'device="leaf1", instance="e", port="e1", root_device="leaf1", severity="warning"')
+    labels = ('ALERTS{alertname="FabricLinkDown", alertstate="firing", device="leaf1", instance="e", port="e1", '
+              'root_device="leaf1", severity="warning"}')
     values = "0x3 " + f"1x{kept + longer - 1} " + "0x9"
     judged([{"interval": at(1), "input_series": [{"series": port, "values": values}], "promql_expr_test": [
         {"expr": firing("FabricLinkDown"), "eval_time": at(3 + kept),
@@ -170,15 +169,14 @@ def host_port(paused: list[float], peak_bytes: int | None) -> list[Yaml]:
     for share in paused:
         total += share * 0.001
         totals.append(total)
-    own = 'instance="e", job="fabric"'
-    found = [("fabric_sim_elapsed_seconds_total{%s}" % own, f"0+0.001x{TIME}"),
-             ('fabric_device_info{%s, device="host1", role="host"}' % own, f"1x{TIME}"),
-             ('fabric_port_info{%s, device="leaf1", port="e0", peer_device="host1", peer_port="eth0"}' % own, f"1x{TIME}"),
-             ('fabric_pfc_receive_paused_seconds_total{%s, device="leaf1", port="e0", priority="3"}' % own,
-              " ".join(f"{value:.6f}" for value in totals))]
+    found = {'fabric_sim_elapsed_seconds_total{instance="e"}': f"0+0.001x{TIME}",
+             'fabric_device_info{instance="e", device="host1", role="host"}': f"1x{TIME}",
+             'fabric_port_info{instance="e", device="leaf1", port="e0", peer_device="host1"}': f"1x{TIME}",
+             'fabric_pfc_receive_paused_seconds_total{instance="e", device="leaf1", port="e0", priority="3"}':
+                 " ".join(f"{value:.6f}" for value in totals)}
     if peak_bytes is not None:
-        found.append(('fabric_rnic_receive_buffer_peak_bytes{%s, device="host1"}' % own, f"{peak_bytes}x{TIME}"))
-    return [{"series": series, "values": values} for series, values in found]
+        found['fabric_rnic_receive_buffer_peak_bytes{instance="e", device="host1"}'] = f"{peak_bytes}x{TIME}"
+    return [{"series": series, "values": values} for series, values in found.items()]
 
 
 def fired(series: list[Yaml], folder: Path) -> list[str]:
@@ -191,19 +189,18 @@ def fired(series: list[Yaml], folder: Path) -> list[str]:
         try:
             judged(tests, folder, rules)
         except AssertionError as error:
-            first = re.search(r"time: (\S+),", str(error))
-            assert first is not None, error
-            seen.append((_seconds(first[1]), name))
+            seen.append((_seconds(re.findall(r"time: (\S+),", str(error))[0]), name))
     return [name for _, name in sorted(seen)]
 
 
 def _seconds(text: str) -> float:
-    return sum(float(value) * {"h": 3600, "m": 60, "s": 1}[unit] for value, unit in re.findall(r"([\d.]+)([hms])", text))
+    seconds = {"h": 3600, "m": 60, "s": 1}
+    return sum(float(value) * seconds[unit] for value, unit in re.findall(r"([\d.]+)([hms])", text))
 
 
 def storms(quiet: int) -> list[float]:
     """A NIC that stops its port for good, is quiet for some scrapes as a looped scenario begins again, and so on."""
-    return [share for share, run in groupby([0.0] * 8 + ([1.0] * 28 + [0.0] * quiet) * 8) for share in run][:TIME]
+    return ([0.0] * 8 + ([1.0] * 28 + [0.0] * quiet) * 8)[:TIME]
 
 
 @pytest.mark.parametrize("quiet", [1, 2, 3, 4, 6, 8])

@@ -51,7 +51,7 @@ class Box(Mailbox):
 
 
 class Compiler:
-    """Takes `seconds` when the engine is first asked, and again when it is first asked for something after `again_ps`."""
+    """Takes `seconds` when the engine is first asked, and again when it is first asked to go beyond `again_ps`."""
 
     def __init__(self, seconds: float, again_ps: int = 1 << 60) -> None:
         self.due, self.each_s, self.seconds = [0, again_ps], seconds, 0.0
