@@ -44,7 +44,8 @@ def _pfc(snapshot: Snapshot) -> Mask:
 
 def _queue(snapshot: Snapshot) -> Mask:
     queues = snapshot.queues
-    used = (queues["enqueued_pkts"] > 0) | (queues["dropped_pkts"] > 0)
+    # What a queue has sent it has taken, but an exporter may poll only the former (telemetry/seen_by).
+    used = (queues["enqueued_pkts"] > 0) | (queues["sent_pkts"] > 0) | (queues["dropped_pkts"] > 0)
     used[:, np.unique(snapshot.qps["tc"])] = True
     return _classes(used)
 

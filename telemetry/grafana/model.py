@@ -25,6 +25,24 @@ class Unit(StrEnum):
     COUNT = "short"
 
 
+class Need(StrEnum):
+    """What a fabric must have or do before a panel has anything to show; the value is shown where it has not."""
+
+    SPINES = "no leaves and spines"
+    PFC = "no lossless priority"
+    WATCHDOG = "no PFC watchdog is on"
+    ECN = "no ECN-capable packets"
+    ENDED = "no message has ended"
+    WAITING = "nothing waits now"
+    SEARCH = "a recorded run does not say"
+    """A live run looks for circles of waiting at every scrape; a run directory knows of one only at its end."""
+    COLLECTIVE = "no collective has ended"
+    BGP = "no router speaks BGP"
+    OVERLAY = "no VXLAN overlay"
+    ARP = "no ARP requests"
+    SEEN = "no exporter's view of the run is scraped"
+
+
 class Kind(StrEnum):
     """How a panel shows what it asks for."""
 
@@ -76,6 +94,13 @@ class Panel:
     """Upper end of the scale."""
     columns: tuple[str, str] = ("device", "peer_device")
     """Labels of a matrix: rows, columns."""
+    needs: tuple[Need, ...] = ()
+    """Where one is missing the panel is empty, and says so; (): it always has data."""
+
+    @property
+    def empty(self) -> str:
+        """What is shown in the place of data."""
+        return ", or ".join(self.needs)
 
     @property
     def unit(self) -> Unit:

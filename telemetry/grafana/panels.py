@@ -59,6 +59,8 @@ def _panel(panel: Panel) -> Json:
         defaults["min"] = 0
     if panel.top is not None:
         defaults["max"] = panel.top
+    if panel.needs:
+        defaults["noValue"] = panel.empty
     found: Json = {"type": kind.value, "title": panel.title, "description": panel.about, "datasource": dict(DATASOURCE),
                    "targets": [_target(panel, number) for number in range(len(panel.queries))],
                    "fieldConfig": {"defaults": defaults | _SHOWN[panel.kind], "overrides": []},

@@ -15,6 +15,8 @@ WINDOW: Final = "$__rate_interval"
 """Grafana: at least four scrape intervals."""
 RANGE: Final = "$__range"
 """Grafana: what is on the screen."""
+STEP: Final = "$__interval"
+"""Grafana: between two points of a graph."""
 INSTANCE: Final = "$instance"
 
 INSTANCES: Final = Variable("instance", "Run", "label_values(fabric_sim_time_seconds, instance)")
@@ -84,6 +86,10 @@ class Asking:
         unit = _NOW.get(spec_of(name).unit, Unit.COUNT)
         return Quantity(f"sum by ({by}) (increase({self.rows(name, **where)}[{RANGE}]))", unit)
 
+    def highest(self, of: Quantity, *, by: str) -> Quantity:
+        """The highest value on the screen of whatever is on the screen."""
+        return Quantity(f"max by (instance, {by}) (max_over_time(({of.expr})[{RANGE}:{STEP}]))", of.unit)
+
     def quantile(self, share: float, family: str, *, by: str, unit: Unit) -> Quantity:
         """A quantile of what a histogram counted in the window; nothing where it counted nothing."""
         counted = f"sum by (instance, {by}, le) (rate({self.rows(f'{family}_bucket')}[{WINDOW}]))"
@@ -94,11 +100,20 @@ class Asking:
         info = f'fabric_port_info{{instance="{self._instance}"}}'
         return Quantity(f"({of.expr}) * on (instance, device, port) group_left ({', '.join(labels)}) {info}", of.unit)
 
+    def facing(self, of: Quantity, role: str) -> Quantity:
+        """Rows by port whose cable ends at a device of this role."""
+        peers = self._as_peers(f'fabric_device_info{{instance="{self._instance}", role="{role}"}}')
+        return Quantity(f"{self.towards(of, 'peer_device').expr} and on (instance, peer_device) {peers}", of.unit)
+
+    @staticmethod
+    def _as_peers(devices: str) -> str:
+        return f'label_replace({devices}, "peer_device", "$1", "device", "(.*)")'
+
     def between(self, of: Quantity, near: str, far: str) -> Quantity:
         """The highest row of every pair of devices with these roles (regular expressions)."""
         here = self.rows("fabric_device_info", role=f"~{near}")
         peers = self.rows("fabric_device_info", role=f"~{far}")
-        there = f'label_replace({peers}, "peer_device", "$1", "device", "(.*)")'
+        there = self._as_peers(peers)
         joined = self.towards(of, "peer_device").expr
         return Quantity(f"max by (device, peer_device) ({joined} and on (instance, device) {here} "
                         f"and on (instance, peer_device) {there})", of.unit)

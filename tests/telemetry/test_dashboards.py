@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from fabric.cli.main import main
 from telemetry import dashboards
 from telemetry.alerts import ALERTS
 from telemetry.dashboards import BOARDS, RENDERED
-from telemetry.grafana.model import Board, Panel, Unit
+from telemetry.grafana.model import Board, Need, Panel, Query, Unit
 from telemetry.grafana.panels import COLUMNS, dashboard
 from telemetry.grafana.queries import DEVICES, INSTANCES, Asking
 from telemetry.metrics import BY_NAME, CATALOGUE
@@ -29,13 +29,27 @@ PANELS: Final = [(board, panel) for board in BOARDS for panel in board.panels]
 IDS: Final = [f"{board.uid}/{panel.title}" for board, panel in PANELS]
 START: Final = "2026-01-31T12:00:00Z"
 START_S: Final = 1769860800
-RUNS: Final = {"pause-storm": "6ms", "slow-receiver": "4ms", "all-to-all": "4ms", "alerts/deadlock": "4ms",
-               "bgp-spine-failure": "22ms", "mac-move": "12ms",
-               "link-failure": "2ms", "alerts/arp-flood": "6ms"}
-"""Scenario -> how far to play it. Between them they have something to show on every panel but the quiet ones."""
+LOSSLESS: Final = frozenset({Need.SPINES, Need.PFC, Need.ENDED})
+ROUTED: Final = LOSSLESS | {Need.ECN, Need.BGP, Need.OVERLAY}
+SITUATIONS: Final[Mapping[str, tuple[str, frozenset[Need]]]] = {
+    "alerts/storm": ("12ms", LOSSLESS | {Need.ECN, Need.WAITING}),              # a storm that nothing watches
+    "pause-storm": ("6ms", LOSSLESS | {Need.ECN, Need.WAITING, Need.WATCHDOG}),  # one that the watchdog contains
+    "slow-receiver": ("4ms", LOSSLESS | {Need.WAITING}),
+    "incast": ("2ms", LOSSLESS | {Need.ECN, Need.WAITING}),
+    "all-to-all": ("4ms", LOSSLESS | {Need.ECN, Need.COLLECTIVE}),
+    "alerts/deadlock": ("4ms", frozenset({Need.PFC, Need.WAITING, Need.SEARCH})),
+    "bgp-spine-failure": ("22ms", ROUTED),
+    "mac-move": ("12ms", ROUTED - {Need.ENDED}),
+    "tenant-routing": ("8ms", ROUTED),
+    "alerts/arp-flood": ("6ms", frozenset({Need.SPINES, Need.PFC, Need.BGP, Need.OVERLAY, Need.ARP})),
+    "link-failure": ("2ms", LOSSLESS | {Need.ECN}),
+    "pfc-off": ("2ms", frozenset({Need.SPINES, Need.ENDED})),
+}
+"""Scenario -> how far to play it, and what of a panel's needs it has. Between them they have something to show on every
+panel but the quiet ones. Each is also shown as SONiC's polls would have it (Need.SEEN)."""
+RUNS: Final = tuple(SITUATIONS)
 QUIET: Final = frozenset({
-    "Lossless packets refused", "Damaged frames", "Messages given up", "Packets refused at ingress",
-    "Discarded on arrival", "CNPs ignored"})
+    "Lossless packets refused", "Damaged frames", "Messages given up", "Discarded on arrival", "CNPs ignored"})
 """Panels of what these fabrics never do: their data are zeros."""
 
 
@@ -76,7 +90,8 @@ def test_every_panel_and_target_asks_the_chosen_datasource(uid: str) -> None:
 
 @pytest.mark.parametrize("uid", SHOWN)
 def test_every_variable_that_a_query_uses_is_offered(uid: str) -> None:
-    offered = {it["name"] for it in SHOWN[uid]["templating"]["list"]} | {"__rate_interval", "__range"}
+    offered = {it["name"] for it in SHOWN[uid]["templating"]["list"]} | {
+        "__rate_interval", "__range", "__interval"}
     used = set(re.findall(r"\$([a-z_]\w*)", json.dumps([it.get("targets") for it in SHOWN[uid]["panels"]])))
     assert used <= offered
 
@@ -147,14 +162,13 @@ def test_the_command_writes_them_with_the_runbooks_address(tmp_path: Path, capsy
 
 @pytest.fixture(scope="module")
 def backfilled(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Iterator[str]:
-    """A Prometheus that holds every run of RUNS, and one of them as SONiC's polls would have had it."""
+    """A Prometheus that holds every run of RUNS, each also as SONiC's polls would have had it."""
     folder = tmp_path_factory.mktemp("dashboards")
     promtool, data = program("promtool"), folder / "data"
-    for scenario, until in RUNS.items():
-        name = scenario.rpartition("/")[2]
-        run = folder / name
+    for scenario, (until, _) in SITUATIONS.items():
+        run = folder / instance(scenario)
         main(["run", str(repo_root / f"scenarios/{scenario}.yml"), "--out", str(run), "--quiet", "--until", until])
-        for exporter in ("ideal", "sonic") if name == "pause-storm" else ("ideal",):
+        for exporter in ("ideal", "sonic"):
             out = folder / "run.om"
             assert main(["export", "openmetrics", str(run), "--out", str(out), "--start", START, "--as-seen-by",
                          exporter]) == 0
@@ -164,25 +178,66 @@ def backfilled(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Ite
         yield url
 
 
-def chosen(expr: str, instance: str) -> str:
+def instance(scenario: str) -> str:
+    return scenario.rpartition("/")[2]
+
+
+def chosen(expr: str, scenario: str) -> str:
     """An expression as Grafana sends it with everything chosen, at a scrape interval of 15 s."""
-    for name, value in {"__rate_interval": "1m", "__range": "5m", "instance": instance, "seen": "pause-storm:sonic",
-                        "device": ".*", "port": ".*", "priority": ".*"}.items():
+    for name, value in {"__rate_interval": "1m", "__range": "5m", "__interval": "15s", "instance": instance(scenario),
+                        "seen": f"{instance(scenario)}:sonic", "device": ".*", "port": ".*",
+                        "priority": ".*"}.items():
         expr = re.sub(rf"\${name}\b", value, expr)
     return expr
+
+
+def values(url: str, query: Query, scenario: str) -> list[float]:
+    """All values of a query over a run."""
+    rows = query_range(url, chosen(query.of.expr, scenario), START_S, START_S + 420, 5)
+    return [float(value) for row in rows for _, value in row["values"]]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("board", "panel"), PANELS, ids=IDS)
 def test_every_query_of_every_panel_has_data(backfilled: str, board: Board, panel: Panel) -> None:
     for query in panel.queries:
-        found: list[float] = []
-        for scenario in RUNS:
-            expr = chosen(query.of.expr, scenario.rpartition("/")[2])
-            rows = query_range(backfilled, expr, START_S, START_S + 420, 5)
-            found += [float(value) for row in rows for _, value in row["values"]]
+        found = [value for scenario in RUNS for value in values(backfilled, query, scenario)]
         assert found, query.of.expr
         assert all(map(math.isfinite, found)), query.of.expr
         assert panel.title in QUIET or max(found) > 0, query.of.expr
         if panel.top is not None and panel.unit is Unit.SHARE:
             assert max(found) <= 1.25 * panel.top, query.of.expr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", RUNS)
+def test_a_panel_is_empty_only_where_it_says_why(backfilled: str, scenario: str) -> None:
+    """And says so only where it is: a panel has data if, and only if, the fabric has all that the panel needs."""
+    has = SITUATIONS[scenario][1] | {Need.SEEN}
+    wrong = [f"{board.uid}/{panel.title}: {query.legend}" for board, panel in PANELS for query in panel.queries
+             if bool(values(backfilled, query, scenario)) != (set(panel.needs) <= has)]
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scenario", "ports"), [("alerts/storm", 1), ("pause-storm", 1), ("slow-receiver", 0),
+                                                 ("incast", 0), ("bgp-spine-failure", 0), ("pfc-off", 0)])
+def test_the_overview_counts_a_storm_with_and_without_a_watchdog(backfilled: str, scenario: str, ports: int) -> None:
+    (panel,) = (panel for board, panel in PANELS if (board.uid, panel.title) == ("fabric-overview",
+                                                                                 "Ports in a PFC storm"))
+    assert max(values(backfilled, panel.queries[0], scenario)) == ports
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scenario", "refused"), [("pfc-off", False), ("incast", False)])
+def test_what_lossy_groups_refuse_is_not_called_lossless(backfilled: str, scenario: str, refused: bool) -> None:
+    (panel,) = (panel for board, panel in PANELS if panel.title == "Lossless packets refused")
+    assert (max(values(backfilled, panel.queries[0], scenario)) > 0) is refused
+    (dropped,) = (panel for board, panel in PANELS if panel.title == "Packets dropped")
+    assert (max(values(backfilled, dropped.queries[0], scenario)) > 0) is (scenario == "pfc-off")
+
+
+@pytest.mark.parametrize(("board", "panel"), PANELS, ids=IDS)
+def test_a_panel_that_may_be_empty_says_why_in_grafana(board: Board, panel: Panel) -> None:
+    (shown,) = (it for it in SHOWN[board.uid]["panels"] if it["title"] == panel.title and it["type"] != "row")
+    assert shown["fieldConfig"]["defaults"].get("noValue", "") == panel.empty

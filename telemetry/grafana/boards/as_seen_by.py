@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit, Variable
+from telemetry.grafana.model import Board, Kind, Need, Panel, Quantity, Query, Section, Unit, Variable
 from telemetry.grafana.queries import DEVICES, INSTANCES, PORTS, PRIORITIES, RANGE, Asking
 
 _SEEN: Final = Variable("seen", "As seen by", "label_values(fabric_sim_time_seconds, instance)",
@@ -34,13 +34,14 @@ def _share_of_line_rate(asking: Asking) -> Quantity:
     return Quantity(f"max by (instance) (({sent}) / on (instance, device, port) {speed})", Unit.SHARE)
 
 
-def _lines(title: str, queries: tuple[Query, ...], about: str) -> Panel:
-    return Panel(title, Kind.LINES, queries, about)
+def _lines(title: str, queries: tuple[Query, ...], about: str, *needs: Need) -> Panel:
+    return Panel(title, Kind.LINES, queries, about, needs=needs)
 
 
 def _peak(title: str, asking: Asking, name: str, about: str) -> Panel:
     of = Quantity(f"max(max_over_time({asking.rows(name)}[{RANGE}]))", Unit.BYTES)
-    return Panel(title, Kind.NUMBER, (Query(of, ""),), about, width=6, height=4)
+    return Panel(title, Kind.NUMBER, (Query(of, ""),), about, width=6, height=4,
+                 needs=(Need.SEEN,) if asking is _VIEW else ())
 
 
 BOARD: Final = Board(
@@ -65,7 +66,7 @@ BOARD: Final = Board(
             _lines("Longest stopped port, share of time",
                    tuple(Query(_highest_rate(asking, _PAUSED), how) for asking, how in _BOTH),
                    "SONiC estimates: the whole interval between two polls of its watchdog counts where PFC frames "
-                   "arrived in it or the priority was paused at both ends."),
+                   "arrived in it or the priority was paused at both ends.", Need.PFC),
             _lines("Packets marked", tuple(
                 Query(asking.rate("fabric_ecn_marked_packets_total", by="device"), f"{{{{device}}}} {how}")
                 for asking, how in _BOTH), "Counters lose nothing, but they come in steps."),

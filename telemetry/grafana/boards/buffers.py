@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Query, Section
+from telemetry.grafana.model import Board, Kind, Need, Panel, Query, Section
 from telemetry.grafana.queries import DEVICES, INSTANCES, PORTS, PRIORITIES, Asking, over, top
 
 _ASK: Final = Asking(INSTANCES, DEVICES, PORTS, PRIORITIES)
@@ -13,9 +13,9 @@ _POOL: Final = "{{device}} {{pool}}"
 _PG: Final = "{{device}}:{{port}} priority {{priority}}"
 
 
-def _share(title: str, part: str, whole: str, legend: str, about: str) -> Panel:
+def _share(title: str, part: str, whole: str, legend: str, about: str, *needs: Need) -> Panel:
     return Panel(title, Kind.LINES, (Query(top(12, over(_ASK.now(part), _ASK.now(whole))), legend),), about,
-                 limits=(0.8, 1), top=1)
+                 limits=(0.8, 1), top=1, needs=needs)
 
 
 BOARD: Final = Board(
@@ -40,17 +40,18 @@ BOARD: Final = Board(
                 limits=(0.8, 1)),
             Panel("XOFF episodes", Kind.LINES, (
                 Query(top(12, _ASK.rate("fabric_pg_xoff_episodes_total")), _PG),),
-                "Times that a group asked its peer to stop."),
+                "Times that a group asked its peer to stop.", needs=(Need.PFC,)),
             Panel("Packets refused at ingress", Kind.LINES, (
                 Query(_ASK.rate("fabric_pg_dropped_packets_total"), _PG),),
                 "More than none in a lossless group is a defect of the configuration."),
         )),
         Section("Headroom", (
             _share("Headroom, highest share", "fabric_pg_headroom_watermark_bytes", "fabric_pg_headroom_limit_bytes",
-                   _PG, "What arrived after XOFF, over what was set aside for it; beyond 100 % packets are lost."),
+                   _PG, "What arrived after XOFF, over what was set aside for it; beyond 100 % packets are lost.",
+                   Need.PFC),
             Panel("Headroom, highest use", Kind.LINES, (
                 Query(top(12, _ASK.now("fabric_pg_headroom_peak_bytes")), _PG),),
-                "Since the start; `fabric headroom` adds up what a port needs, term by term."),
+                "Since the start; `fabric headroom` adds up what a port needs, term by term.", needs=(Need.PFC,)),
         )),
         Section("Queues", (
             Panel("Deepest queues", Kind.LINES, (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Query, Section, Unit
+from telemetry.grafana.model import Board, Kind, Need, Panel, Query, Section, Unit
 from telemetry.grafana.queries import DEVICES, INSTANCES, PORTS, PRIORITIES, Asking, over, top
 
 _ASK: Final = Asking(INSTANCES, DEVICES, PORTS, PRIORITIES)
@@ -25,11 +25,11 @@ BOARD: Final = Board(
             Panel("Share of packets marked", Kind.LINES, (
                 Query(top(10, over(_ASK.rate("fabric_ecn_marked_packets_total"),
                                    _ASK.rate("fabric_ecn_eligible_packets_total"))), _QUEUE),),
-                "CE marks over ECN-capable packets: the strength of the signal to senders.", top=1),
+                "CE marks over ECN-capable packets: the strength of the signal to senders.", top=1, needs=(Need.ECN,)),
             Panel("Share of time stopped", Kind.LINES, (
                 Query(top(10, _ASK.rate("fabric_pfc_receive_paused_seconds_total")), _PORT),),
                 "Time that PFC kept the port from sending. Marks should come long before this.", limits=(0.05, 0.95),
-                top=1),
+                top=1, needs=(Need.PFC,)),
             Panel("Deepest queues", Kind.LINES, (
                 Query(top(10, _ASK.now("fabric_queue_watermark_bytes")), _QUEUE),),
                 "Highest depth since the sample before: bursts between two scrapes are in it only as far as the last "
@@ -51,7 +51,7 @@ BOARD: Final = Board(
             Panel("Slowdown", Kind.LINES, tuple(
                 Query(_ASK.quantile(share, "fabric_flow_slowdown_ratio", by="size_class", unit=Unit.TIMES),
                       f"{{{{size_class}}}} p{share * 100:g}") for share in (0.5, 0.99)),
-                "Completion time over the one in an empty fabric."),
+                "Completion time over the one in an empty fabric.", needs=(Need.ENDED,)),
         )),
     ))
 """fabric-congestion."""

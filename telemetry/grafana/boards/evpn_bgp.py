@@ -6,7 +6,7 @@ from typing import Final
 
 from telemetry.control import BGP_STATES
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit
+from telemetry.grafana.model import Board, Kind, Need, Panel, Quantity, Query, Section, Unit
 from telemetry.grafana.queries import DEVICES, INSTANCES, Asking, over
 
 _ASK: Final = Asking(INSTANCES, DEVICES)
@@ -22,7 +22,7 @@ _SUPPRESSED: Final = _ASK.rate("fabric_arp_requests_suppressed_total")
 
 
 def _packets(title: str, name: str, about: str) -> Panel:
-    return Panel(title, Kind.LINES, (Query(_ASK.rate(name), _VNI),), about)
+    return Panel(title, Kind.LINES, (Query(_ASK.rate(name), _VNI),), about, needs=(Need.OVERLAY,))
 
 
 BOARD: Final = Board(
@@ -31,23 +31,26 @@ BOARD: Final = Board(
         clock(_ALL),
         Section("BGP", (
             Panel("Session ends not established", Kind.NUMBER, (Query(_BROKEN, ""),),
-                  "Each session has two ends.", 4, 8, (1,)),
+                  "Each session has two ends.", 4, 8, (1,), needs=(Need.BGP,)),
             Panel("Session ends by state", Kind.LINES, (Query(_STATES, "{{state}}"),),
-                  f"RFC 4271 section 8.2.2: {', '.join(BGP_STATES)}.", 10),
+                  f"RFC 4271 section 8.2.2: {', '.join(BGP_STATES)}.", 10, needs=(Need.BGP,)),
             Panel("Flaps", Kind.LINES, (Query(_ASK.now("fabric_bgp_peer_flaps_total"), _PEER),),
-                  "Times that a session left Established, since the start.", 10),
+                  "Times that a session left Established, since the start.", 10, needs=(Need.BGP,)),
             Panel("Routes by session", Kind.LINES, (Query(_ASK.now("fabric_bgp_prefixes"), f"{_PEER} {{{{family}}}}"),),
-                  "Routes that the session brought in."),
+                  "Routes that the session brought in.", needs=(Need.BGP,)),
             Panel("EVPN routes by type", Kind.LINES, (
                 Query(_ASK.now("fabric_evpn_routes"), "{{device}} {{route_type}}"),),
-                "RFC 7432 section 7 and RFC 9136. A step down is a VTEP or a session that is gone."),
+                "RFC 7432 section 7 and RFC 9136. A step down is a VTEP or a session that is gone.",
+                  needs=(Need.OVERLAY,)),
         )),
         Section("Overlay", (
             Panel("Addresses that moved", Kind.LINES, (Query(_ASK.now("fabric_evpn_mac_moves_total"), _VNI),),
-                  "Since the start (RFC 7432 section 7.7); many moves of few addresses are a loop or a duplicate."),
+                  "Since the start (RFC 7432 section 7.7); many moves of few addresses are a loop or a duplicate.",
+                  needs=(Need.OVERLAY,)),
             Panel("Share of ARP requests flooded", Kind.LINES, (
                 Query(over(_FLOODED, Quantity(f"{_FLOODED.expr} + {_SUPPRESSED.expr}", _FLOODED.unit)), _VNI),),
-                "Suppression answers for every host that EVPN knows; the rest is flooded.", limits=(0.5,), top=1),
+                "Suppression answers for every host that EVPN knows; the rest is flooded.", limits=(0.5,), top=1,
+                needs=(Need.ARP,)),
             _packets("Packets into tunnels", "fabric_vxlan_encap_packets_total", "VXLAN encapsulation, by VNI."),
             _packets("Packets out of tunnels", "fabric_vxlan_decap_packets_total", "VXLAN decapsulation, by VNI."),
         )),

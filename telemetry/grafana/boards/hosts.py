@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Query, Section, Unit
+from telemetry.grafana.model import Board, Kind, Need, Panel, Query, Section, Unit
 from telemetry.grafana.queries import DEVICES, INSTANCES, Asking, over
 
 _ASK: Final = Asking(INSTANCES, DEVICES)
@@ -27,11 +27,12 @@ BOARD: Final = Board(
             Panel("Completion time", Kind.LINES, tuple(
                 Query(_ASK.quantile(share, "fabric_flow_completion_seconds", by="size_class", unit=Unit.SECONDS),
                       f"{{{{size_class}}}} p{share * 100:g}") for share in (0.5, 0.99)),
-                "Simulated time from posting to the last acknowledgement.", 8),
+                "Simulated time from posting to the last acknowledgement.", 8, needs=(Need.ENDED,)),
             Panel("Bus bandwidth of collectives", Kind.LINES, (
                 Query(_ASK.quantile(0.5, "fabric_collective_busbw_bytes_per_second", by="collective",
                                     unit=Unit.BYTES_PER_SECOND), "{{collective}}"),),
-                "nccl-tests' busbw, median of the repetitions that ended; empty without a collective.", 8),
+                "nccl-tests' busbw, median of the repetitions that ended; empty without a collective.", 8,
+                needs=(Need.COLLECTIVE,)),
             Panel("Sending rates", Kind.DISTRIBUTION, (
                 Query(_ASK.now("fabric_rnic_rate_bytes_per_second_bucket"), "{{le}}"),),
                 "Rate allowed to each queue pair at work.", 8),

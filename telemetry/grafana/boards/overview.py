@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from telemetry.alerts import STOPPED_RATIO
 from telemetry.grafana.clock import clock
-from telemetry.grafana.model import Board, Kind, Panel, Quantity, Query, Section, Unit
-from telemetry.grafana.queries import DEVICES, INSTANCES, Asking, top
+from telemetry.grafana.model import Board, Kind, Need, Panel, Quantity, Query, Section, Unit
+from telemetry.grafana.queries import DEVICES, INSTANCES, RANGE, Asking, top
 
 _ASK: Final = Asking(INSTANCES, DEVICES)
 _ALL: Final = Asking(INSTANCES)
@@ -16,16 +17,29 @@ _BUSY: Final = _ALL.rate("fabric_port_transmit_busy_seconds_total")
 _PAUSED: Final = _ALL.rate("fabric_pfc_receive_paused_seconds_total", by="device, port")
 
 
-def _matrix(title: str, of: Quantity, near: str, far: str, about: str) -> Panel:
-    return Panel(title, Kind.MATRIX, (Query(_ALL.between(of, near, far), ""),), about, width=8, height=8, top=1)
+def _matrix(title: str, of: Quantity, near: str, far: str, about: str, *needs: Need) -> Panel:
+    return Panel(title, Kind.MATRIX, (Query(_ALL.between(of, near, far), ""),), about, width=8, height=8, top=1,
+                 needs=(Need.SPINES, *needs))
 
 
 def _count(title: str, name: str, about: str) -> Panel:
     return Panel(title, Kind.NUMBER, (Query(_ASK.total(name), ""),), about, width=4, height=4, limits=(1,))
 
 
-_DOWN: Final = Quantity(f"count by (instance) ({_ASK.rows('fabric_port_up')} == 0) or "
-                        f"0 * max by (instance) ({_ASK.rows('fabric_port_up')})", Unit.COUNT)
+def _or_none(expr: str) -> Quantity:
+    """A count; 0 where there is nothing to count."""
+    return Quantity(f"{expr} or 0 * max by (instance) ({_ASK.rows('fabric_port_up')})", Unit.COUNT)
+
+
+_DOWN: Final = _or_none(f"count by (instance) ({_ASK.rows('fabric_port_up')} == 0)")
+_STOPPED: Final = _ASK.facing(Quantity(
+    _ASK.highest(_ASK.rate("fabric_pfc_receive_paused_seconds_total", by="device, port, priority"),
+                 by="device, port").expr + f" > {STOPPED_RATIO:g}", Unit.SHARE), "host").expr
+_DETECTED: Final = f"{_ASK.total('fabric_pfcwd_storms_detected_total', by='instance, device, port').expr} > 0"
+_STORMS: Final = _or_none(f"count by (instance) (({_STOPPED}) or on (instance, device, port) ({_DETECTED}))")
+_REFUSED: Final = _or_none(
+    f"sum by (instance) (increase({_ASK.rows('fabric_pg_dropped_packets_total')}[{RANGE}]) "
+    f"and on (instance, device, port, priority) {_ASK.rows('fabric_pg_lossless')} == 1)")
 
 BOARD: Final = Board(
     "fabric-overview", "Fabric overview", "Is the fabric well, and which part of it is not.", (INSTANCES, DEVICES), (
@@ -38,16 +52,18 @@ BOARD: Final = Board(
                     "The same downwards, by spine (rows) and leaf (columns). A bright column is where all send."),
             _matrix("Leaf stopped by spine, share of time", _PAUSED, _LEAF, _SPINE,
                     "Time that the spine kept the leaf from sending, all priorities added. Congestion spreads from "
-                    "here to the hosts of that leaf."),
+                    "here to the hosts of that leaf.", Need.PFC),
         )),
         Section("Counts that should stay at 0, over what is on the screen", (
             Panel("Ports down", Kind.NUMBER, (Query(_DOWN, ""),), "Ports whose link is down now.", 4, 4, (1,)),
             _count("Packets dropped", "fabric_port_dropped_packets_total", "Discarded anywhere, for any reason."),
-            _count("Lossless packets refused", "fabric_pg_dropped_packets_total",
-                   "Refused at ingress; in a lossless group one is too many."),
+            Panel("Lossless packets refused", Kind.NUMBER, (Query(_REFUSED, ""),),
+                  "Refused at ingress by a lossless priority group, where one is too many. What the PFC watchdog drops "
+                  "in a storm is not in it.", 4, 4, (1,)),
             _count("Damaged frames", "fabric_port_fcs_errors_total", "Frames with a wrong FCS: optics or cables."),
-            _count("PFC storms", "fabric_pfcwd_storms_detected_total",
-                   "Storms that the PFC watchdog detected, where it is on."),
+            Panel("Ports in a PFC storm", Kind.NUMBER, (Query(_STORMS, ""),),
+                  f"Ports towards hosts that stood still for more than {STOPPED_RATIO:.0%} of some window, or at which "
+                  "a PFC watchdog detected a storm.", 4, 4, (1,)),
             _count("Messages given up", "fabric_rnic_messages_failed_total", "Their queue pair failed."),
         )),
         Section("Traffic", (
@@ -63,7 +79,8 @@ BOARD: Final = Board(
             Panel("Slowdown, 99th percentile", Kind.LINES, (
                 Query(_ALL.quantile(0.99, "fabric_flow_slowdown_ratio", by="size_class", unit=Unit.TIMES),
                       "{{size_class}}"),),
-                "Completion time over the one in an empty fabric; users feel this. Only where messages ended."),
+                "Completion time over the one in an empty fabric; users feel this. Only where messages ended.",
+                  needs=(Need.ENDED,)),
         )),
     ))
 """fabric-overview."""
