@@ -55,7 +55,7 @@ class Switch:
     """One router of a network."""
 
     def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder,
-                 memory: Memory, cause: Cause) -> None:
+                 memory: Memory, cause: Cause, jitter_key: int | None = None) -> None:
         self.plan = plan
         self.router = router
         self.row = router.row
@@ -76,6 +76,7 @@ class Switch:
         self._recorder = recorder
         self._memory = memory
         self._cause = cause
+        self._jitter_key = jitter_key
         self._asns: dict[int, int] = {}
         self._policies: dict[PolicyKey, Policy] = {
             (it.router, it.peer, it.direction): it.policy for it in config.policies}
@@ -119,7 +120,8 @@ class Switch:
         self.powered = self.speaking = True
         self.incarnation += 1
         self.wake_ns = NEVER_NS
-        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns),
+        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns,
+                                              self._jitter_key),
                                self._memory, self._cause)
         for name, (transport, _) in self.links.items():
             self.speaker.peers[name].has_way = transport.lit
