@@ -224,4 +224,5 @@ def _print(stage: Stage) -> None:
     if len(stage.differences) > _ROWS:
         print(f"  ... and {len(stage.differences) - _ROWS} more: --json")
     if stage.by_order:
-        print(f"  {len(stage.by_order)} rows differ only in unused paths, which depend on the order of arrival")
+        rows = f"{len(stage.by_order)} rows" if len(stage.by_order) > 1 else "1 row"
+        print(f"  {rows} differed by the order in which equal routes arrived there; the model has taken it over")

@@ -15,6 +15,7 @@ import gc
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from fabric.control import events as e
@@ -166,14 +167,16 @@ class Network:
         Takes one interval, so that what each end has heard last is of that kind, too.
         """
         for switch in self.switches:
-            name = switch.router.name
             self.cause.now = 0
-            self.perform(switch, switch.speaker.shift_keepalives(
-                lambda peer, name=name: self.draws.ratio(f"{name}.{peer}.keepalive"), self.now_ns))
+            self.perform(switch, switch.speaker.shift_keepalives(partial(self._phase, switch.router.name),
+                                                                 self.now_ns))
         until_ns = self.now_ns + self.config.keepalive_ns
         while self._heap and self._heap[0][0] < until_ns:
             self._step()
         self.now_ns = until_ns
+
+    def _phase(self, router: str, peer: str) -> float:
+        return self.draws.ratio(f"{router}.{peer}.keepalive")
 
     def schedule(self, events: Iterable[e.ControlEvent]) -> None:
         """Put dated events on the clock; their times count from the epoch. Equal times keep the order given."""

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fabric.control.config import ControlConfig
+from fabric.control.config import ControlConfig, Jitter
 from fabric.control.events import ControlEvent, Drain, HostSeen
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
 from fabric.lab.laboratory import Laboratory
 from fabric.lab.modelled import model
-from fabric.lab.observed import observe
-from fabric.lab.tables import TITLES, Json, Tables
+from fabric.lab.observed import ask, observe
+from fabric.lab.tables import TITLES, Tables
+from fabric.lab.ties import take_over
 
 NS_PER_S: Final = 1_000_000_000
 SETTLE_S: Final = 30.0
@@ -37,20 +38,9 @@ class Row:
     real: Any
     modelled: Any
 
-    @property
-    def by_order(self) -> bool:
-        """Whether only paths that nobody uses differ: which of equal routes a neighbour heard first decides whether it
-        announces a longer one besides, so two runs of one and the same real fabric differ so, too.
-        """
-        return self.table == "bgp_ipv4" and _used(self.real) == _used(self.modelled) != []
-
     def __str__(self) -> str:
         return (f"{self.node} {self.table} {self.key}: real {json.dumps(self.real)}, "
                 f"model {json.dumps(self.modelled)}")
-
-
-def _used(paths: Sequence[Json] | None) -> list[Json]:
-    return [path for path in paths or () if path["used"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,7 @@ class Stage:
     """Rows that were compared, all switches together."""
     differences: tuple[Row, ...]
     by_order: tuple[Row, ...]
-    """Rows in which only unused paths differ, Row.by_order."""
+    """Rows that differed until the model took over which of equal paths the real routers had heard first: ties.py."""
     settled_s: float
     """Wall time from the event to equal tables, or until patience ended."""
 
@@ -87,10 +77,9 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
 
     Events of a group happen together, but as far apart as their times say, where those are a second or more.
     """
-    network = Network(plan, config)
+    network = Network(plan, replace(config, jitter=Jitter.OFF))
     network.converge()
     yield _settle(lab, network, "start", settle_s)
-    at_ns = NS_PER_S
     for group in groups:
         what = ", then ".join(dict.fromkeys(_words(plan, event) for event in group))
         tell(what)
@@ -99,9 +88,9 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
             time.sleep((event.time_ns - last_ns) / NS_PER_S)
             last_ns = event.time_ns
             lab.happen(event)
+        at_ns = network.now_ns - network.epoch_ns + NS_PER_S
         network.schedule([replace(event, time_ns=at_ns + event.time_ns - first_ns) for event in group])
-        at_ns += last_ns - first_ns + 60 * NS_PER_S
-        network.advance(at_ns - NS_PER_S)
+        network.advance(at_ns + last_ns - first_ns + 60 * NS_PER_S)
         yield _settle(lab, network, what, settle_s)
 
 
@@ -120,11 +109,18 @@ def _words(plan: ControlPlan, event: ControlEvent) -> str:
 
 
 def _settle(lab: Laboratory, network: Network, what: str, settle_s: float) -> Stage:
-    modelled, began_s = model(network), time.monotonic()
+    own, began_s = model(network), time.monotonic()
+    modelled, before = own, dict[str, Tables]()
     while True:
-        rows = tuple(differences(observe(lab), modelled))
-        found = tuple(row for row in rows if not row.by_order)
+        raw = ask(lab)
+        real = observe(lab, raw)
+        if real == before and any(differences(real, modelled)) and take_over(network, raw):
+            modelled = model(network)
+        found = tuple(differences(real, modelled))
         passed_s = time.monotonic() - began_s
         if not found or passed_s > settle_s:
-            return Stage(what, count_rows(modelled), found, tuple(row for row in rows if row.by_order), passed_s)
+            by_order = tuple(row for row in differences(real, own)
+                             if (row.node, row.table, row.key) not in {(it.node, it.table, it.key) for it in found})
+            return Stage(what, count_rows(modelled), found, by_order, passed_s)
+        before = real
         time.sleep(_POLL_S)

@@ -108,8 +108,9 @@ class Distributor:
 
     def count_peers(self) -> None:
         """A connection has come in."""
-        self.peers_counted = len(self.peers) + sum(not session.outgoing and session.state != State.ESTABLISHED
-                                                   for peer in self.peers.values() for session in peer.sessions.values())
+        sessions = [session for peer in self.peers.values() for session in peer.sessions.values()]
+        self.peers_counted = len(self.peers) + sum(not it.outgoing and it.state != State.ESTABLISHED
+                                                   for it in sessions)
 
     def coalesce_ns(self) -> int:
         """How long a subgroup without history waits from now on."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from fabric.routing.bgp import keepalives, restarting
+from fabric.routing.bgp import keepalives, restarting, ties
 from fabric.routing.bgp.actions import Action, Change, RoutesChanged, RoutesHeard, SessionDown, SessionUp
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
@@ -275,6 +275,14 @@ class Speaker:
         """Prefix -> metric of non-BGP routes that next hops resolve over (an IGP, static); None takes one away."""
         self._recheck(self.next_hops.set_interior(metrics), now_ns)
         return self._finish(now_ns)
+
+    def prefer_older(self, family: AddressFamily, older: Mapping[bytes, str], now_ns: int) -> tuple[int, list[Action]]:
+        """Let the paths of some neighbours be the older ones of equal paths: ties.py. Returns how many routes change."""
+        changed = ties.prefer(self.table(family), older, self._preferences(family), self._metric(family),
+                              self.cause.now)
+        if changed:
+            self._touch(now_ns)
+        return changed, self._finish(now_ns)
 
     # What is known
 
