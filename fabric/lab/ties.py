@@ -1,7 +1,7 @@
 """Which of equal paths a real fabric heard first, taken over by the model of it.
 
 Where several paths are equal in every clause that compares them, the oldest stays the best (RFC 5004; FRR without
-`bgp bestpath compare-routerid`). Which one that is, no configuration says: it is the order in which UPDATEs arrived, and
+`bgp bestpath compare-routerid`). No configuration says which one that is: it is the order in which UPDATEs arrived, and
 two starts of one real fabric differ in it. It decides what a router announces, so everything behind it may differ, too:
 paths of other routers, their next hop sets, and what zebra, VTEPs and kernels make of them.
 

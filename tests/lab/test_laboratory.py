@@ -17,7 +17,7 @@ from fabric.control.plan import ControlPlan
 from fabric.control.speakers import link_local
 from fabric.errors import InputErrors
 from fabric.lab import blueprint
-from fabric.lab.compare import Row, Stage, compare, count_rows, differences
+from fabric.lab.compare import Stage, compare, count_rows, differences
 from fabric.lab.frr import Daemons
 from fabric.lab.laboratory import RUN, Laboratory
 from fabric.lab.modelled import model
@@ -230,14 +230,6 @@ def test_a_changed_and_a_missing_row_are_found() -> None:
     assert set(found) == {("leaf1", "evpn_mac"), ("spine1", "rib")}
     assert found["leaf1", "evpn_mac"].real is None
     assert found["spine1", "rib"].modelled is None
-
-
-def test_only_unused_paths_are_a_matter_of_order() -> None:
-    used, unused = {"nexthop": "10.0.0.0", "used": True}, {"nexthop": "10.0.0.2", "used": False}
-    assert Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, unused], [used]).by_order
-    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [unused], None).by_order
-    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, {**unused, "used": True}], [used]).by_order
-    assert not Row("leaf1", "rib", "10.0.0.1/32", [used, unused], [used]).by_order
 
 
 def test_what_cannot_be_rendered_is_refused_all_together() -> None:
