@@ -72,6 +72,13 @@ def _tracked(plan: ControlPlan, config: ControlConfig) -> tuple[AddressFamily, .
     return (*ipv4, EVPN) if plan.overlay else ipv4
 
 
+def replaced(policies: Mapping[PolicyKey, Policy], router: str, peer: str | None, direction: str,
+             policy: Policy) -> dict[PolicyKey, Policy]:
+    """Policies with one more; what holds towards all neighbours replaces what held towards any of them."""
+    kept = {key: its for key, its in policies.items() if peer is not None or (key[0], key[2]) != (router, direction)}
+    return {**kept, (router, peer, direction): policy}
+
+
 def prefer_clients(policy: Policy) -> Policy:
     """Import policy of a reflector towards a client: what comes from below wins over what comes back from above.
 

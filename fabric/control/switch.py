@@ -15,7 +15,15 @@ from fabric.control.config import ControlConfig, Design
 from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
-from fabric.control.speakers import PolicyKey, address_text, families, peer_name, prefer_clients, speaker_config
+from fabric.control.speakers import (
+    PolicyKey,
+    address_text,
+    families,
+    peer_name,
+    prefer_clients,
+    replaced,
+    speaker_config,
+)
 from fabric.control.tenants import TenantWays, Way
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
@@ -308,7 +316,7 @@ class Switch:
 
     def set_policy(self, peer: str | None, direction: str, policy: Policy, now_ns: int) -> list[Action]:
         """Put another policy in force without closing sessions."""
-        self._policies[self.router.name, peer, direction] = policy
+        self._policies = replaced(self._policies, self.router.name, peer, direction, policy)
         if not self.speaking:
             return []
         actions: list[Action] = []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fabric.control.config import ControlConfig, Jitter
-from fabric.control.events import ControlEvent, Drain, HostSeen
+from fabric.control.events import ControlEvent, Drain, HostGone, HostSeen
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
 from fabric.lab.laboratory import Laboratory
@@ -92,6 +92,28 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
         network.schedule([replace(event, time_ns=at_ns + event.time_ns - first_ns) for event in group])
         network.advance(at_ns + last_ns - first_ns + 60 * NS_PER_S)
         yield _settle(lab, network, what, settle_s)
+
+
+def stages_of(events: Sequence[ControlEvent]) -> Iterator[list[ControlEvent]]:
+    """Events one by one. What a host says at one place stays together, and so does a move that breaks before it makes:
+    gone there, heard here. The next move of the same host is another stage.
+    """
+    group: list[ControlEvent] = []
+    for event in sorted(events, key=lambda it: it.time_ns):
+        if group and not _continues(group[-1], event):
+            yield group
+            group = []
+        group.append(event)
+    if group:
+        yield group
+
+
+def _continues(last: ControlEvent, event: ControlEvent) -> bool:
+    if not isinstance(event, HostSeen) or not isinstance(last, HostSeen | HostGone):
+        return False
+    if (last.mac, last.vni) != (event.mac, event.vni):
+        return False
+    return isinstance(last, HostGone) or (last.router, last.port) == (event.router, event.port)
 
 
 def _words(plan: ControlPlan, event: ControlEvent) -> str:

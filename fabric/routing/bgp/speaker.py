@@ -277,8 +277,7 @@ class Speaker:
         return self._finish(now_ns)
 
     def prefer_older(self, family: AddressFamily, older: Mapping[bytes, str], now_ns: int) -> tuple[int, list[Action]]:
-        """Let paths of some neighbours be the older ones of equal paths: ties.py. Also returns how many routes change.
-        """
+        """Let paths of some neighbours be the older ones of equal paths: ties.py. First: how many routes change."""
         changed = ties.prefer(self.table(family), older, self._preferences(family), self._metric(family),
                               self.cause.now)
         if changed:
