@@ -115,7 +115,8 @@ class Network:
     def _boot_all(self) -> None:
         for endpoint in self.plan.endpoints:
             row, _, data_port = endpoint.attachments[0]
-            self._active[endpoint.vni, endpoint.mac] = (row, data_port)
+            if not endpoint.silent:
+                self._active[endpoint.vni, endpoint.mac] = (row, data_port)
         for switch in self.switches:
             switch.powered = True
             self.boot(switch)
@@ -477,8 +478,11 @@ class Network:
             self.at(self.now_ns + self.config.learn_delay_ns, self.hosts_seen, switch, heard)
 
     def _behind(self, switch: Switch, ports: set[int] | None) -> list[e.HostSeen]:
-        """Gratuitous ARPs of the endpoints that are active at a switch: at these data-plane ports; None: at any."""
-        return [e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, port, arp=True, data_port=data_port)
+        """Gratuitous ARPs of the endpoints that are active at a switch: at these data-plane ports; None: at any. Silent
+        hosts that were spoken to go on with other frames.
+        """
+        return [e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, port, arp=not endpoint.silent,
+                           data_port=data_port)
                 for endpoint in self.plan.endpoints for row, port, data_port in endpoint.attachments
                 if row == switch.row and (ports is None or data_port in ports)
                 and (row, data_port) == self._active.get((endpoint.vni, endpoint.mac))]
@@ -518,7 +522,7 @@ class Network:
                 continue
             for row, name, other in endpoint.attachments:
                 if self.switches[row].powered and (row, other) not in self.dark:
-                    heard = e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, name, arp=True,
-                                       data_port=other)
+                    heard = e.HostSeen(0, endpoint.mac, endpoint.ip, endpoint.vni, row, name,
+                                       arp=not endpoint.silent, data_port=other)
                     self.at(self.now_ns + self.config.bond_delay_ns, self.hosts_seen, self.switches[row], [heard])
                     break

@@ -41,6 +41,7 @@ AGEING_CS: Final = 10_000_000
 """Of bridges: hosts here say nothing for long, and must not be forgotten meanwhile (the model's VTEPs do not age)."""
 _NEIGHBOR_AGE_S: Final = 86_400
 _PORT_S: Final = 5.0
+_BFD_S: Final = 10.0
 _POLL_S: Final = 0.02
 _NO_MAC: Final = "00:00:00:00:00:00"
 _EUI64, _NO_ADDRESS = 0, 1
@@ -256,7 +257,22 @@ class Laboratory:
             interface = self.plan.interfaces[row]
             yield self[self.plan.routers[interface.router].name], interface.name
 
+    def _until_watched(self, cable: int) -> None:
+        """Wait until BFD is up at both ends of a cable, so that it is what finds out; a session can be younger."""
+        ends = [self.plan.interfaces[row] for row in (self.plan.cables[cable].a, self.plan.cables[cable].b)]
+        watching = [(self.plan.routers[it.router].name, it) for it in ends] if self._config.bfd is not None else []
+        until_s = time.monotonic() + _BFD_S
+        for node, interface in watching:
+            far = address_text(self.plan.interfaces[interface.peer].address)
+            while node not in self.dead and time.monotonic() < until_s:
+                [peers] = self.daemons[node].show("show bfd peers json")
+                if any(it["status"] == "up" for it in peers
+                       if far == it["peer"] or (self._config.unnumbered and it.get("interface") == interface.name)):
+                    break
+                time.sleep(_POLL_S)
+
     def _silence(self, event: e.CableSilent) -> None:
+        self._until_watched(event.cable)
         for space, interface in self._ends(event.cable):
             silence(space, interface)
 

@@ -1,4 +1,4 @@
-"""Order of arrival told from differences: two networks that start in different orders stand for model and real fabric."""
+"""Order of arrival told from differences: two networks that start in different orders stand for model and fabric."""
 
 from __future__ import annotations
 
