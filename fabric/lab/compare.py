@@ -71,13 +71,23 @@ def count_rows(tables: Mapping[str, Tables]) -> int:
     return sum(len(rows) for by_name in tables.values() for rows in by_name.values())
 
 
+def as_frr(config: ControlConfig) -> ControlConfig:
+    """The configuration with the delays that FRR on Linux has, whatever a scenario says of its switches: which of two
+    things happens first, the real daemons decide by theirs. Nothing is drawn.
+    """
+    frr = ControlConfig()
+    return replace(config, jitter=Jitter.OFF, **{name: getattr(frr, name) for name in (
+        "update_delay_ns", "fib_delay_ns", "carrier_delay_ns", "prune_delay_ns", "learn_delay_ns", "bond_delay_ns",
+        "start_delay_ns", "session_delay_ns")})
+
+
 def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[ControlEvent]], *,
             settle_s: float = SETTLE_S, tell: Callable[[str], None] = lambda _: None) -> Iterator[Stage]:
     """Compare after the start of a laboratory, and after each group of events.
 
     Events of a group happen together, but as far apart as their times say, where those are a second or more.
     """
-    network = Network(plan, replace(config, jitter=Jitter.OFF))
+    network = Network(plan, as_frr(config))
     network.converge()
     yield _settle(lab, network, "start", settle_s)
     for group in groups:

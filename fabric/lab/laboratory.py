@@ -342,6 +342,7 @@ class Laboratory:
                     if self._active.get(key) != (row, port) or not ways:
                         continue
                     self._active[key] = ways[0]
+                    time.sleep(ControlConfig().bond_delay_ns / 1e9)      # of Linux, whatever a scenario says
                 if self._active.get(key) not in {None, *self._dark} and (not up or self._active[key] == (row, port)):
                     self.announce(endpoint.mac, endpoint.ip, *self._active[key])
 

@@ -71,7 +71,8 @@ def tenancy_of(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Probl
                                 f"segment{such(len(routed), 'host')}; it would ask for a silent host by ARP, which is "
                                 "not modelled", "name hosts of segments without l3_vni"))
     if silent and len(fabric.hosts) > MAX_SILENT_FABRIC:
-        problems.append(Problem(f"{path}vxlan.silent", f"{len(fabric.hosts):,} hosts are more than {MAX_SILENT_FABRIC:,}",
+        problems.append(Problem(f"{path}vxlan.silent",
+                                f"{len(fabric.hosts):,} hosts are more than {MAX_SILENT_FABRIC:,}",
                                 "take a smaller fabric: a flooded frame names its host by 16 bits"))
     return replace(placed, segments=tuple(replace(it, silent=silent & {*it.hosts}) for it in placed.segments))
 

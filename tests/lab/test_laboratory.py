@@ -119,9 +119,9 @@ def test_real_frr_and_the_model_agree_when_bfd_finds_a_silent_cable() -> None:
             if len(stages) == 2:
                 neighbours = [it for end in ends
                               for it in lab.daemons[end].show("show bgp neighbors json")[0].values()]
-                why = {it["lastResetDueTo"] for it in neighbours if it["bgpState"] != "Established"}
+                why = {it["lastNotificationReason"] for it in neighbours if it["bgpState"] != "Established"}
     assert said(stages) == ""
-    assert why == {"BFD down received"}                          # and not the hold timer
+    assert why == {"Cease/BFD Down"}                             # and not the hold timer
     assert stages[1].rows < stages[0].rows
 
 
