@@ -122,7 +122,7 @@ class PacketKind(IntEnum):
     ARP_REPLY = 7
     """Unicast, from the target or from a leaf that answers for it."""
     FLOODED = 8
-    """Copy of a frame that a leaf has sent to every port of the segment; it is for another host, and the NIC drops it."""
+    """Copy of a frame that a leaf has sent to every port of the segment; for another host, so the NIC drops it."""
 
 
 class PacketFlag(IntFlag):

@@ -1,5 +1,5 @@
-"""Broadcast ARP at a leaf: answered from what EVPN says (suppression), or replicated to ports and VTEPs. Also frames for
-a host whose MAC the leaf does not know (unknown unicast).
+"""Broadcast ARP at a leaf: answered from what EVPN says (suppression), or replicated to ports and VTEPs. Also frames
+for a host whose MAC the leaf does not know (unknown unicast).
 
 Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_suppress, where they leave room)
 1. From a host: with suppression on and the target known, a remote target is not asked: this leaf answers with the
@@ -55,7 +55,7 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
 
 @kernel
 def _address(state: State, copy: np.uint32, host: int) -> None:
-    """At the last port: a copy of unknown unicast is an ordinary frame to the host that it is for, of no use to others."""
+    """At the last port: a copy of unknown unicast is an ordinary frame to the host that it is for, useless to others."""
     frame = state.packets[copy]
     if i64(frame["kind"]) == _REQUEST:
         return

@@ -1,4 +1,4 @@
-"""Hosts that say nothing before they are spoken to: flooded, heard, learnt, as EVPN has it (RFC 7432 sections 10 to 12)."""
+"""Hosts that say nothing before they are spoken to: flooded, heard, learnt (RFC 7432 sections 10 to 12)."""
 
 from __future__ import annotations
 
