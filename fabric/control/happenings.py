@@ -54,14 +54,14 @@ def _(event: e.RouterCrash, network: Network) -> None:
 @happen.register(e.RouterBoot)
 def _(event: e.RouterBoot, network: Network) -> None:
     switch = network.switches[event.router]
-    network.perform(switch, switch.boot(network.now_ns))
+    switch.powered = True
     for transport, _ in switch.links.values():
         if transport.silent:
             transport.void()
             network.hear(transport)
         elif all(network.switches[row].powered for row in transport.routers):
             network.set_carrier(transport, lit=True)
-    network.announce_hosts(switch)
+    network.boot(switch)
 
 
 @happen.register(e.DaemonCrash)
@@ -74,9 +74,7 @@ def _(event: e.DaemonCrash, network: Network) -> None:
 
 @happen.register(e.DaemonStart)
 def _(event: e.DaemonStart, network: Network) -> None:
-    switch = network.switches[event.router]
-    network.perform(switch, switch.boot(network.now_ns))
-    network.announce_hosts(switch)
+    network.boot(network.switches[event.router])
 
 
 @happen.register(e.Drain)

@@ -112,6 +112,8 @@ class Endpoint:
     """(router, name of its port, row of that port in the data plane), the preferred one first."""
     node: int = -1
     """Row of the host in the data plane; -1: it lives in the control plane only."""
+    silent: bool = False
+    """It says nothing until it is spoken to: leaves do not know it before, and never learn its IP address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,8 @@ class Tenant:
     """'172.16.10.1/24': address of the anycast gateway, in the subnet; '': nobody routes here."""
     l3_vni: int = 0
     """VNI that the tenant's leaves route through; 0: none."""
+    silent: frozenset[int] = frozenset()
+    """Those of its hosts that say nothing before they are spoken to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +301,7 @@ def _endpoint(fabric: Fabric, addresses: Addressing, host: int, tenant: Tenant,
         far = fabric.ports[fabric.ports[port].peer]
         attachments.append((row_of[far.node], far.name, int(far.id)))
     return Endpoint(node.name, mac_text(addresses.mac[host]), ipv4_text(addresses.host_ip[host]), tenant.vni,
-                    tuple(attachments), host)
+                    tuple(attachments), host, host in tenant.silent)
 
 
 def _routed_host(fabric: Fabric, addresses: Addressing, host: int, group: RoutedHosts,

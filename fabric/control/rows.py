@@ -71,6 +71,20 @@ def known_rows(run: ControlRun) -> Iterator[KnownRow]:
             yield KnownRow(change.time_ns, nodes[change.router], host, change.known)
 
 
+def unknown_rows(run: ControlRun) -> Iterator[KnownRow]:
+    """Silent hosts whose MAC leaves of their VNI do not know (known=False) at time 0, and every later change."""
+    silent = {(it.vni, it.mac): it.node for it in run.plan.endpoints if it.silent and it.node >= 0}
+    vnis = [{it.vni for it in router.vnis} for router in run.plan.routers]
+    for router in run.plan.routers if silent else ():
+        for place, host in silent.items():
+            if place[0] in vnis[router.row] and place not in run.locations_at_start[router.row]:
+                yield KnownRow(0, router.node, host, known=False)
+    for change in run.locations:
+        host = silent.get((change.vni, change.mac), -1)
+        if host >= 0 and change.vni in vnis[change.router]:
+            yield KnownRow(change.time_ns, run.plan.routers[change.router].node, host, known=change.vtep is not None)
+
+
 class Rows:
     """All rows of a fabric, from time 0 on.
 

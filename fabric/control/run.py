@@ -83,7 +83,7 @@ def run_control(plan: ControlPlan, config: ControlConfig, events: Sequence[Contr
     plan, config                  who, and how
     events : sequence             dated after convergence, in nanoseconds of the run's clock
     duration_ns : int             end of the run
-    seed : int                    of connection jitter and BFD phases
+    seed : int                    of everything that is drawn (draws.py)
 
     Raises: FabricError where the network does not converge.
     """

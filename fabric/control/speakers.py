@@ -42,13 +42,14 @@ def link_local(interface: Interface) -> str:
 
 
 def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, policies: Mapping[PolicyKey, Policy],
-                   asns: Mapping[int, int]) -> SpeakerConfig:
+                   asns: Mapping[int, int], jitter_key: int | None = None) -> SpeakerConfig:
     """The speaker of one router.
 
     Parameters
     ----------
     policies : mapping      what is in force now; the configuration's own policies, or a later event's
     asns : mapping          row of a router -> the AS number it runs with now where that is not the plan's
+    jitter_key : int        of its jittered timers (draws.py); None: they are exact
     """
     asn = asns.get(router.row, router.asn)
     neighbors = tuple(_neighbor(plan, router, plan.interfaces[row], config, policies) for row in router.interfaces)
@@ -59,7 +60,8 @@ def speaker_config(plan: ControlPlan, router: Router, config: ControlConfig, pol
         max_paths={IPV4_UNICAST: config.max_paths}, multipath_relax=config.multipath_relax,
         connected=() if config.unnumbered else connected, tracked_families=_tracked(plan, config),
         heard_families=(EVPN,) if router.vnis or router.vrfs else (), update_delay_ns=config.update_delay_ns,
-        announce_delay_ns=config.announce_delay_ns)
+        announce_delay_ns=config.announce_delay_ns, start_delay_ns=config.start_delay_ns,
+        resolve_delay_ns=config.fib_delay_ns, jitter_key=jitter_key)
 
 
 def _tracked(plan: ControlPlan, config: ControlConfig) -> tuple[AddressFamily, ...]:
@@ -68,6 +70,13 @@ def _tracked(plan: ControlPlan, config: ControlConfig) -> tuple[AddressFamily, .
     """
     ipv4 = (IPV4_UNICAST,) if config.design is Design.IBGP_RR and not config.unnumbered else ()
     return (*ipv4, EVPN) if plan.overlay else ipv4
+
+
+def replaced(policies: Mapping[PolicyKey, Policy], router: str, peer: str | None, direction: str,
+             policy: Policy) -> dict[PolicyKey, Policy]:
+    """Policies with one more; what holds towards all neighbours replaces what held towards any of them."""
+    kept = {key: its for key, its in policies.items() if peer is not None or (key[0], key[2]) != (router, direction)}
+    return {**kept, (router, peer, direction): policy}
 
 
 def prefer_clients(policy: Policy) -> Policy:

@@ -15,7 +15,15 @@ from fabric.control.config import ControlConfig, Design
 from fabric.control.forwarding import Forwarding, Ports, prefix_key
 from fabric.control.plan import ControlPlan, Interface, Router
 from fabric.control.record import Recorder
-from fabric.control.speakers import PolicyKey, address_text, families, peer_name, prefer_clients, speaker_config
+from fabric.control.speakers import (
+    PolicyKey,
+    address_text,
+    families,
+    peer_name,
+    prefer_clients,
+    replaced,
+    speaker_config,
+)
 from fabric.control.tenants import TenantWays, Way
 from fabric.control.transit import TransitView
 from fabric.control.transport import Transport
@@ -55,7 +63,7 @@ class Switch:
     """One router of a network."""
 
     def __init__(self, plan: ControlPlan, router: Router, config: ControlConfig, recorder: Recorder,
-                 memory: Memory, cause: Cause) -> None:
+                 memory: Memory, cause: Cause, jitter_key: int | None = None) -> None:
         self.plan = plan
         self.router = router
         self.row = router.row
@@ -76,6 +84,7 @@ class Switch:
         self._recorder = recorder
         self._memory = memory
         self._cause = cause
+        self._jitter_key = jitter_key
         self._asns: dict[int, int] = {}
         self._policies: dict[PolicyKey, Policy] = {
             (it.router, it.peer, it.direction): it.policy for it in config.policies}
@@ -119,7 +128,8 @@ class Switch:
         self.powered = self.speaking = True
         self.incarnation += 1
         self.wake_ns = NEVER_NS
-        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns),
+        self.speaker = Speaker(speaker_config(self.plan, self.router, self._config, self._policies, self._asns,
+                                              self._jitter_key),
                                self._memory, self._cause)
         for name, (transport, _) in self.links.items():
             self.speaker.peers[name].has_way = transport.lit
@@ -306,7 +316,7 @@ class Switch:
 
     def set_policy(self, peer: str | None, direction: str, policy: Policy, now_ns: int) -> list[Action]:
         """Put another policy in force without closing sessions."""
-        self._policies[self.router.name, peer, direction] = policy
+        self._policies = replaced(self._policies, self.router.name, peer, direction, policy)
         if not self.speaking:
             return []
         actions: list[Action] = []

@@ -36,10 +36,10 @@ class Transport:
     """Per side: generation of the connection it believes in; 0: none."""
     attempt: int = 0
     """Generation of the attempt under way; 0: none."""
+    opening: bool = False
+    """The other end has answered the attempt, and the sessions are not established yet."""
     dialling: int = 0
     """The side that makes it."""
-    attempts: int = 0
-    """How often a connection was tried, for its random numbers."""
     waiting: list[tuple[int, bytes]] = field(default_factory=list)
     """(side it is for, bytes) sent into the silence, in order."""
 
@@ -50,5 +50,6 @@ class Transport:
         """End every connection and attempt, whatever the sides believe."""
         self.generation += 1
         self.attempt = 0
+        self.opening = False
         self.waiting.clear()
         self.due_ns = [0, 0]

@@ -166,8 +166,17 @@ def _(edit: e.WatchdogSet, state: State, fabric: Fabric, params: EngineParams, r
 
 @apply.register
 def _(edit: e.ArpKnown, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    n_hosts = len(fabric.hosts)
-    state.known[(edit.switch - n_hosts) * n_hosts + edit.host] = edit.known
+    _set_known(state, fabric, edit.switch, edit.host, 1, on=edit.known)
+
+
+@apply.register
+def _(edit: e.UnknownMac, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    _set_known(state, fabric, edit.switch, edit.host, 2, on=edit.unknown)
+
+
+def _set_known(state: State, fabric: Fabric, switch: int, host: int, bit: int, *, on: bool) -> None:
+    row = (switch - len(fabric.hosts)) * len(fabric.hosts) + host
+    state.known[row] = int(state.known[row]) & ~bit | (bit if on else 0)
 
 
 @apply.register

@@ -149,6 +149,15 @@ class ArpKnown(Edit):
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownMac(Edit):
+    """Whether a leaf floods what is for a host, since it does not know the host's MAC address."""
+
+    switch: NodeId
+    host: NodeId
+    unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SuppressArp(Edit):
     """Whether a leaf answers ARP of a segment for known targets from now on."""
 

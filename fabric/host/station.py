@@ -17,6 +17,7 @@ from fabric.transport import dcqcn
 _DATA, _ACK = int(PacketKind.DATA), int(PacketKind.ACK)
 _NAK, _CNP = int(PacketKind.NAK), int(PacketKind.CNP)
 _ARP_REQUEST, _ARP_REPLY = int(PacketKind.ARP_REQUEST), int(PacketKind.ARP_REPLY)
+_FLOODED = int(PacketKind.FLOODED)
 _DCQCN = int(CongestionControl.DCQCN)
 _HPCC = int(Law.HPCC)
 _NONE, _UNKNOWN = int(Stop.NONE), int(Stop.UNKNOWN_PACKET)
@@ -64,6 +65,8 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
         arp.receive_request(state, device, packet, now_ps)
     elif kind == _ARP_REPLY:
         arp.receive_reply(state, device, packet, now_ps)
+    elif kind == _FLOODED:
+        pool.give(state, device, packet)       # for another station
     else:
         return _UNKNOWN
     return _NONE

@@ -6,15 +6,25 @@ cannot be rendered faithfully is refused, never simplified in silence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Final
 
-from fabric.control.config import NS_PER_S, ControlConfig, Design
+from fabric.control.config import NS_PER_MS, NS_PER_S, Bfd, ControlConfig, Design
 from fabric.control.plan import ControlPlan, Endpoint, Interface, Router
-from fabric.control.speakers import CLIENT_WEIGHT, address_text, peer_name
+from fabric.control.speakers import PolicyKey, address_text, peer_name, speaker_config
 from fabric.errors import InputErrors, Problem
+from fabric.lab import routemaps
+from fabric.lab.netns import has_vrf
+from fabric.lab.routemaps import RouteMaps
+from fabric.overlay.evpn_nlri import EVPN
+from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.routing.bgp.config import SpeakerConfig
+from fabric.routing.bgp.policy import Policy
 
+PROFILE: Final = "fabric"
+"""Name of the BFD profile."""
 VXLAN_PORT: Final = 4789
 VXLAN_TOS: Final = 0x20
 """Not zero, or Linux pins one route per remote VTEP and all its flows take one spine."""
@@ -23,15 +33,40 @@ MAX_ARP_ENTRIES: Final = 400
 _INTERFACE_NAME_LIMIT: Final = 15
 
 
+MIN_BFD_MS: Final = 10
+"""Least interval that bfdd takes."""
+_NO_VRF: Final = "needs a VRF, which {}"
+_OF_VRFS: Final = {
+    "bgp_evpn_type5": "BGP, EVPN: type-5 routes of tenants' subnets; second labels and router MACs of type-2 routes",
+    "tenant_rib": "routing tables of tenants, in zebra and in the kernel",
+    "l3_vni": "L3 VNIs, their next hops and router MACs",
+    "gateways": "anycast gateways and the MACs that they announce"}
+"""What is left out of a comparison where tenants route."""
+
+
+def left_out(plan: ControlPlan) -> dict[str, str]:
+    """What no comparison here can have -> why; nothing where no tenant routes."""
+    if not any(router.vrfs for router in plan.routers):
+        return {}
+    why = _NO_VRF.format("laboratories do not render" if has_vrf() else "this kernel does not have (CONFIG_NET_VRF)")
+    return {what: f"{title}: {why}" for what, title in _OF_VRFS.items()}
+
+
+def bridged(plan: ControlPlan) -> ControlPlan:
+    """The plan without routing between subnets: VNIs, MACs and neighbours of tenants as they are without a gateway."""
+    return replace(plan, routed=(), routers=tuple(
+        replace(router, vrfs=(), vnis=tuple(replace(vni, gateway="") for vni in router.vnis))
+        for router in plan.routers))
+
+
 def problems_of(plan: ControlPlan, config: ControlConfig) -> list[Problem]:
     """Why a plan cannot be built here; nothing where it can."""
-    found = []
-    if config.policies:
-        found.append(Problem("bgp.policies", "policies are not rendered as route-maps", "leave them out"))
+    found = [problem for number, it in enumerate(config.policies)
+             for problem in routemaps.problems_of(it.policy, f"bgp.policies[{number}]")]
     tenants = sorted({vrf.name for router in plan.routers for vrf in router.vrfs})
     if tenants:
         found.append(Problem("vxlan.tenants", f"an l3_vni needs VRFs, which are not rendered ({', '.join(tenants)})",
-                             "leave out l3_vni and routed"))
+                             "build the plan of blueprint.bridged()"))
     entries = 2 * len(plan.cables) + 2 * len(plan.endpoints)
     if entries > MAX_ARP_ENTRIES:
         found.append(Problem("topology", f"{entries} ARP entries are more than one kernel keeps ({MAX_ARP_ENTRIES})",
@@ -55,20 +90,46 @@ def zebra_config(router: Router) -> str:
     return f"frr defaults datacenter\nhostname {router.name}\nno zebra nexthop kernel enable\n"
 
 
-def bgpd_config(plan: ControlPlan, router: Router, config: ControlConfig) -> str:
-    """bgpd.conf of one router."""
-    return "\n".join(_bgpd(plan, router, config)) + "\n"
+def bfdd_config(router: Router, bfd: Bfd) -> str:
+    """bfdd.conf: the profile that all sessions use."""
+    interval_ms = max(MIN_BFD_MS, bfd.interval_ns // NS_PER_MS)
+    return (f"frr defaults datacenter\nhostname {router.name}\nbfd\n profile {PROFILE}\n"
+            f"  transmit-interval {interval_ms}\n  receive-interval {interval_ms}\n"
+            f"  detect-multiplier {bfd.multiplier}\n exit\nexit\n")
 
 
-def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig) -> Iterator[str]:
+def bgpd_config(plan: ControlPlan, router: Router, config: ControlConfig,
+                policies: Mapping[PolicyKey, Policy] | None = None, asns: Mapping[int, int] | None = None) -> str:
+    """bgpd.conf of one router, with policies and AS numbers that are in force now; None: those of configuration."""
+    if policies is None:
+        policies = {(it.router, it.peer, it.direction): it.policy for it in config.policies}
+    speaker = speaker_config(plan, router, config, policies, asns or {})
+    return "\n".join(_bgpd(plan, router, config, speaker)) + "\n"
+
+
+def attachments(speaker: SpeakerConfig, maps: RouteMaps) -> Iterator[tuple[str, AddressFamily, str, str]]:
+    """(neighbour, family, 'in' or 'out', route-map) of all policies of a speaker."""
+    for neighbor in speaker.neighbors:
+        for family, its in neighbor.families.items():
+            for direction, policy in (("in", its.import_policy), ("out", its.export_policy)):
+                name = maps.name(policy, family)
+                if name is not None:
+                    yield neighbor.name, family, direction, name
+
+
+def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig, speaker: SpeakerConfig) -> Iterator[str]:
+    maps = RouteMaps()
+    attached = list(attachments(speaker, maps))
     internal = config.design is Design.IBGP_RR
     peers = [(plan.interfaces[plan.interfaces[row].peer], plan.peer(row)) for row in router.interfaces]
     keepalive_s, hold_s = (max(1, it // NS_PER_S) for it in (config.keepalive_ns, config.hold_ns))
     retry_s = max(1, config.connect_retry_ns // NS_PER_S)
-    yield from ("frr defaults datacenter", f"hostname {router.name}", f"router bgp {router.asn}",
+    yield from ("frr defaults datacenter", f"hostname {router.name}", f"router bgp {speaker.asn}",
                 f" bgp router-id {address_text(router.router_id)}", " no bgp default ipv4-unicast")
     if config.multipath_relax:
         yield " bgp bestpath as-path multipath-relax"
+    if config.announce_delay_ns is not None:
+        yield f" coalesce-time {config.announce_delay_ns // NS_PER_MS}"
     if len(router.networks) > 1:
         yield " no bgp network import-check"       # hosts' subnets have no interface here
     yield f" timers bgp {keepalive_s} {hold_s}"
@@ -76,6 +137,9 @@ def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig) -> Iterator[
     yield f" neighbor FABRIC timers connect {retry_s}"
     if config.mrai_ns:
         yield f" neighbor FABRIC advertisement-interval {max(1, config.mrai_ns // NS_PER_S)}"
+    if config.bfd is not None:
+        yield " neighbor FABRIC bfd"
+        yield f" neighbor FABRIC bfd profile {PROFILE}"
     names = [peer_name(plan, plan.interfaces[row], config) for row in router.interfaces]
     kind = "interface " if config.unnumbered else ""
     for name, (_, peer) in zip(names, peers, strict=True):
@@ -88,27 +152,28 @@ def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig) -> Iterator[
     yield f"  maximum-paths {'ibgp ' if internal else ''}{config.max_paths}"
     if internal:
         yield "  neighbor FABRIC next-hop-self force"
-    yield from _client_lines(clients)
+    yield from _family_lines(clients, attached, IPV4_UNICAST)
     yield " exit-address-family"
     if plan.overlay:
         yield " address-family l2vpn evpn"
         yield "  neighbor FABRIC activate"
-        yield from _client_lines(clients)
+        yield from _family_lines(clients, attached, EVPN)
         if router.vnis:
             yield "  advertise-all-vni"
         elif not internal:
             yield "  neighbor FABRIC attribute-unchanged next-hop"
         yield " exit-address-family"
     yield "exit"
-    if clients:
-        # What comes from below wins: prefer_clients() of fabric/control/speakers.py says why.
-        yield from ("route-map CLIENT permit 10", f" set weight {CLIENT_WEIGHT}", "exit")
+    yield from maps.lines()
 
 
-def _client_lines(clients: Sequence[str]) -> Iterator[str]:
+def _family_lines(clients: Sequence[str], attached: Sequence[tuple[str, AddressFamily, str, str]],
+                  family: AddressFamily) -> Iterator[str]:
     for client in clients:
         yield f"  neighbor {client} route-reflector-client"
-        yield f"  neighbor {client} route-map CLIENT in"
+    for neighbor, its, direction, name in attached:
+        if its is family:
+            yield f"  neighbor {neighbor} route-map {name} {direction}"
 
 
 def subnet_of(endpoints: Sequence[Endpoint]) -> IPv4Network:

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fabric.control.config import ControlConfig
-from fabric.control.events import ControlEvent, Drain, HostSeen
+from fabric.control.config import ControlConfig, Jitter
+from fabric.control.events import ControlEvent, Drain, HostGone, HostSeen
 from fabric.control.network import Network
 from fabric.control.plan import ControlPlan
 from fabric.lab.laboratory import Laboratory
 from fabric.lab.modelled import model
-from fabric.lab.observed import observe
-from fabric.lab.tables import TITLES, Json, Tables
+from fabric.lab.observed import ask, observe
+from fabric.lab.tables import TITLES, Tables
+from fabric.lab.ties import take_over
 
 NS_PER_S: Final = 1_000_000_000
 SETTLE_S: Final = 30.0
@@ -37,20 +38,9 @@ class Row:
     real: Any
     modelled: Any
 
-    @property
-    def by_order(self) -> bool:
-        """Whether only paths that nobody uses differ: which of equal routes a neighbour heard first decides whether it
-        announces a longer one besides, so two runs of one and the same real fabric differ so, too.
-        """
-        return self.table == "bgp_ipv4" and _used(self.real) == _used(self.modelled) != []
-
     def __str__(self) -> str:
         return (f"{self.node} {self.table} {self.key}: real {json.dumps(self.real)}, "
                 f"model {json.dumps(self.modelled)}")
-
-
-def _used(paths: Sequence[Json] | None) -> list[Json]:
-    return [path for path in paths or () if path["used"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +52,7 @@ class Stage:
     """Rows that were compared, all switches together."""
     differences: tuple[Row, ...]
     by_order: tuple[Row, ...]
-    """Rows in which only unused paths differ, Row.by_order."""
+    """Rows that differed until the model took over which of equal paths the real routers had heard first: ties.py."""
     settled_s: float
     """Wall time from the event to equal tables, or until patience ended."""
 
@@ -81,16 +71,25 @@ def count_rows(tables: Mapping[str, Tables]) -> int:
     return sum(len(rows) for by_name in tables.values() for rows in by_name.values())
 
 
+def as_frr(config: ControlConfig) -> ControlConfig:
+    """The configuration with the delays that FRR on Linux has, whatever a scenario says of its switches: which of two
+    things happens first, the real daemons decide by theirs. Nothing is drawn.
+    """
+    frr = ControlConfig()
+    return replace(config, jitter=Jitter.OFF, **{name: getattr(frr, name) for name in (
+        "update_delay_ns", "fib_delay_ns", "carrier_delay_ns", "prune_delay_ns", "learn_delay_ns", "bond_delay_ns",
+        "start_delay_ns", "session_delay_ns")})
+
+
 def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[ControlEvent]], *,
             settle_s: float = SETTLE_S, tell: Callable[[str], None] = lambda _: None) -> Iterator[Stage]:
     """Compare after the start of a laboratory, and after each group of events.
 
     Events of a group happen together, but as far apart as their times say, where those are a second or more.
     """
-    network = Network(plan, config)
+    network = Network(plan, as_frr(config))
     network.converge()
     yield _settle(lab, network, "start", settle_s)
-    at_ns = NS_PER_S
     for group in groups:
         what = ", then ".join(dict.fromkeys(_words(plan, event) for event in group))
         tell(what)
@@ -99,10 +98,32 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
             time.sleep((event.time_ns - last_ns) / NS_PER_S)
             last_ns = event.time_ns
             lab.happen(event)
+        at_ns = network.now_ns - network.epoch_ns + NS_PER_S
         network.schedule([replace(event, time_ns=at_ns + event.time_ns - first_ns) for event in group])
-        at_ns += last_ns - first_ns + 60 * NS_PER_S
-        network.advance(at_ns - NS_PER_S)
+        network.advance(at_ns + last_ns - first_ns + 60 * NS_PER_S)
         yield _settle(lab, network, what, settle_s)
+
+
+def stages_of(events: Sequence[ControlEvent]) -> Iterator[list[ControlEvent]]:
+    """Events one by one. What a host says at one place stays together, and so does a move that breaks before it makes:
+    gone there, heard here. The next move of the same host is another stage.
+    """
+    group: list[ControlEvent] = []
+    for event in sorted(events, key=lambda it: it.time_ns):
+        if group and not _continues(group[-1], event):
+            yield group
+            group = []
+        group.append(event)
+    if group:
+        yield group
+
+
+def _continues(last: ControlEvent, event: ControlEvent) -> bool:
+    if not isinstance(event, HostSeen) or not isinstance(last, HostSeen | HostGone):
+        return False
+    if (last.mac, last.vni) != (event.mac, event.vni):
+        return False
+    return isinstance(last, HostGone) or (last.router, last.port) == (event.router, event.port)
 
 
 def _words(plan: ControlPlan, event: ControlEvent) -> str:
@@ -120,11 +141,18 @@ def _words(plan: ControlPlan, event: ControlEvent) -> str:
 
 
 def _settle(lab: Laboratory, network: Network, what: str, settle_s: float) -> Stage:
-    modelled, began_s = model(network), time.monotonic()
+    own, began_s = model(network), time.monotonic()
+    modelled, before = own, dict[str, Tables]()
     while True:
-        rows = tuple(differences(observe(lab), modelled))
-        found = tuple(row for row in rows if not row.by_order)
+        raw = ask(lab)
+        real = observe(lab, raw)
+        if real == before and any(differences(real, modelled)) and take_over(network, raw):
+            modelled = model(network)
+        found = tuple(differences(real, modelled))
         passed_s = time.monotonic() - began_s
         if not found or passed_s > settle_s:
-            return Stage(what, count_rows(modelled), found, tuple(row for row in rows if row.by_order), passed_s)
+            by_order = tuple(row for row in differences(real, own)
+                             if (row.node, row.table, row.key) not in {(it.node, it.table, it.key) for it in found})
+            return Stage(what, count_rows(modelled), found, by_order, passed_s)
+        before = real
         time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""FRR's zebra and bgpd of one router in one namespace: started with directories of their own, asked, and ended.
+"""FRR's zebra, bgpd and bfdd of one router in one namespace: started with directories of their own, asked, and ended.
 
 Written against FRR 8.4. Every path is explicit (`--vty_socket`, `-z`, `-i`, `-f`), so daemons that the system runs are
 neither needed nor touched. Configuration files hold one daemon's commands each: neither daemon reads the other's.
@@ -24,6 +24,9 @@ LIBRARY: Final = Path("/usr/lib/frr")
 USER: Final = "frr"
 PROGRAMS: Final = (str(LIBRARY / "zebra"), str(LIBRARY / "bgpd"), "vtysh", "nsenter")
 """What a laboratory needs."""
+BFDD: Final = str(LIBRARY / "bfdd")
+"""What one with BFD needs as well."""
+_ALL: Final = ("bgpd", "bfdd", "zebra")
 _START_S: Final = 15.0
 _END_S: Final = 5.0
 _POLL_S: Final = 0.02
@@ -32,18 +35,24 @@ _HEARD_S: Final = 0.1
 
 
 class Daemons:
-    """zebra and bgpd of one router."""
+    """zebra, bgpd and, where there is BFD, bfdd of one router."""
 
     def __init__(self, namespace: Namespace, folder: Path) -> None:
         self.namespace = namespace
         self.folder = folder
 
-    def start(self, zebra: str, bgpd: str) -> None:
-        """Write the configurations and start both. Raises: FabricError with what a daemon said, where it will not."""
+    def start(self, zebra: str, bgpd: str, bfdd: str | None = None) -> None:
+        """Write the configurations and start all. Raises: FabricError with what a daemon said, where it will not."""
         self.folder.mkdir(parents=True, exist_ok=True)
         shutil.chown(self.folder, USER, USER)
-        for daemon, text in (("zebra", zebra), ("bgpd", bgpd)):
-            self._start(daemon, text)
+        for daemon, text in (("zebra", zebra), ("bfdd", bfdd), ("bgpd", bgpd)):
+            if text is not None:
+                self._start(daemon, text)
+
+    def restart(self, daemon: str, text: str) -> None:
+        """End one daemon and start it with another configuration."""
+        self.end((daemon,))
+        self._start(daemon, text)
 
     def _start(self, daemon: str, text: str) -> None:
         config = self.folder / f"{daemon}.conf"
@@ -51,7 +60,8 @@ class Daemons:
         shutil.chown(config, USER, USER)
         done = subprocess.run(self.namespace.command(
             str(LIBRARY / daemon), "-d", "--vty_socket", str(self.folder), "-z", str(self.folder / "zserv.api"),
-            "-i", str(self._pid_file(daemon)), "-f", str(config), "-P", "0", "--log", f"file:{self._log(daemon)}"),
+            "-i", str(self._pid_file(daemon)), "-f", str(config), "-P", "0", "--log", f"file:{self._log(daemon)}",
+            *(("--bfdctl", str(self.folder / "bfdd.sock")) if daemon == "bfdd" else ())),
             capture_output=True, text=True, check=False)
         said = (done.stderr or done.stdout).strip()
         if done.returncode or "% " in said:     # it starts without the lines that it does not know
@@ -105,7 +115,7 @@ class Daemons:
         time.sleep(_HEARD_S)
         self.show("show bgp summary json")          # it answers in a turn of its loop, in which it reads zebra first
 
-    def end(self, daemons: Sequence[str] = ("bgpd", "zebra"), number: int = signal.SIGTERM) -> None:
+    def end(self, daemons: Sequence[str] = _ALL, number: int = signal.SIGTERM) -> None:
         """End daemons by the ids in their files, and wait until they are gone; by force after 5 s."""
         pids = [pid for pid in map(self._pid, daemons) if pid is not None]
         for pid in pids:

@@ -43,6 +43,20 @@ def require(programs: Sequence[str] = ()) -> None:
         raise InputErrors("laboratory", problems)
 
 
+def has_vrf() -> bool:
+    """Whether this kernel has VRF devices; tried in a namespace that is gone then."""
+    if laboratory_problems():
+        return False
+    from pyroute2 import NetlinkError  # noqa: PLC0415
+
+    with Namespaces(f"fabric-probe-{os.getpid()}") as spaces:
+        try:
+            spaces.add("vrf").add("vrf0", "vrf", vrf_table=10)
+        except NetlinkError:
+            return False
+    return True
+
+
 class Namespace:
     """One namespace, entered by netlink. Interfaces are named within it."""
 

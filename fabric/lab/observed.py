@@ -11,15 +11,26 @@ from fabric.lab.laboratory import Laboratory
 from fabric.lab.tables import Json, Tables
 from fabric.overlay.config import VniConfig
 
-_UNDERLAY: Final = ("show ip bgp json", "show ip route json")
-_OVERLAY: Final = ("show bgp l2vpn evpn json",)
+IPV4_TABLE: Final = "show ip bgp json"
+EVPN_TABLE: Final = "show bgp l2vpn evpn json"
+_UNDERLAY: Final = (IPV4_TABLE, "show ip route json")
+_OVERLAY: Final = (EVPN_TABLE,)
 _LEAF: Final = ("show bgp l2vpn evpn vni json", "show bgp l2vpn evpn import-rt json", "show evpn vni json",
                 "show evpn mac vni all json", "show evpn arp-cache vni all json")
 
 
-def observe(lab: Laboratory) -> dict[str, Tables]:
-    """Tables of every switch whose daemons run, now."""
-    raw = {router.name: _ask(lab, router.name) for router in lab.plan.routers if router.name not in lab.dead}
+Answers = Json
+"""What one switch answered, by command."""
+
+
+def ask(lab: Laboratory) -> dict[str, Answers]:
+    """Answers of every switch whose daemons run, now."""
+    return {router.name: _ask(lab, router.name) for router in lab.plan.routers if router.name not in lab.dead}
+
+
+def observe(lab: Laboratory, raw: Mapping[str, Answers] | None = None) -> dict[str, Tables]:
+    """Tables of every switch whose daemons run, now; or of what they answered before."""
+    raw = ask(lab) if raw is None else raw
     return arranged(raw, frozenset(VniConfig(it.vni).bridge_name for router in lab.plan.routers for it in router.vnis))
 
 
@@ -42,7 +53,7 @@ def _ask(lab: Laboratory, node: str) -> Json:
 
 def _tables(answers: Mapping[str, Any], names: Mapping[str, str], bridges: frozenset[str]) -> Tables:
     found: Tables = {"bgp_ipv4": _bgp(answers["show ip bgp json"]), "rib": _rib(answers["show ip route json"]),
-                     "kernel_fib": _fib(answers["ip -j route"]), "evpn": _evpn(answers.get(_OVERLAY[0], {}), names)}
+                     "kernel_fib": _fib(answers["ip -j route"]), "evpn": _evpn(answers.get(EVPN_TABLE, {}), names)}
     if _LEAF[0] in answers:
         found |= {"bgp_vni": tables.bgp_vnis(answers[_LEAF[0]]), "import_rt": tables.import_targets(answers[_LEAF[1]]),
                   "evpn_vni": tables.vnis(answers[_LEAF[2]]), "evpn_mac": tables.macs(answers[_LEAF[3]]),

@@ -59,7 +59,7 @@ def explain_path(at: Forwarding, rates: LinkRates, asked: Asked, title: str, *, 
     steps = walk(at.tables, flows)
     shares = Counter(tuple(port for port in row if port >= 0) for row in steps.egress.tolist())
     stuck = [it for it in dependences(at, flows, steps) if it.polarised]
-    status, verdict = _verdict(at, paths, taken, whole=whole)
+    status, verdict = _verdict(at, asked.dst.id, paths, taken, whole=whole)
     words = _polarised(at, stuck, taken)
     if words and status is Status.GOOD:
         status = Status.WARNING
@@ -106,7 +106,7 @@ def _flow_text(at: Forwarding, asked: Asked, taken: FlowPath) -> str:
     return text
 
 
-def _verdict(at: Forwarding, paths: list[Path], taken: FlowPath, *, whole: bool) -> tuple[Status, str]:
+def _verdict(at: Forwarding, dst: int, paths: list[Path], taken: FlowPath, *, whole: bool) -> tuple[Status, str]:
     path, fabric = taken.path, at.fabric
     where = path_text(fabric, path.ports)
     count = f"{len(paths)}" if whole else f"at least {len(paths)}"
@@ -115,8 +115,12 @@ def _verdict(at: Forwarding, paths: list[Path], taken: FlowPath, *, whole: bool)
                             f"leads there ({where}).")
     match path.end:
         case End.NO_ROUTE:
-            last = fabric.peer_of(path.ports[-1]).name
-            return Status.BAD, f"Lost at {last}: it has no route ({where})."
+            end = fabric.peer_of(path.ports[-1])
+            if (end.id, dst) in at.unknown:
+                return Status.NEUTRAL, (
+                    f"Flooded at {end.name}, which does not know the MAC of {fabric.nodes[dst].name}: a copy to every "
+                    f"port and every VTEP of the VNI, until it has answered ({where}).")
+            return Status.BAD, f"Lost at {end.name}: it has no route ({where})."
         case End.LOOP:
             return Status.BAD, f"Never arrives: the packet goes round until its time to live ends ({where})."
         case End.SPREAD:

@@ -81,7 +81,7 @@ def explain_routes(at: Forwarding, title: str, subtitle: str, walked: Walked, fo
     """Findings first, then how evenly the scenario's own flows fall."""
     bad = [it for it in found.found if it.polarised]
     uneven = _unlikely(loads, theory.chance)
-    reasons = (*_wrong_ways(at, walked), *_circles(at, walked), *_polarised(at, bad),
+    reasons = (*_wrong_ways(at, walked), *_flooded(at), *_circles(at, walked), *_polarised(at, bad),
                *_uneven(at, uneven, theory.chance))
     faults = sum(it.status is not Status.NEUTRAL for it in reasons)
     status = Status.BAD if any(it.status is Status.BAD for it in reasons) else Status.WARNING if faults else Status.GOOD
@@ -103,8 +103,10 @@ _KINDS: Final = (
 )
 
 
-def _ways(walked: Walked, kind: str) -> Sequence[Way]:
-    return {"no_route": walked.no_route, "dead_link": walked.dead_link, "loops": walked.loops,
+def _ways(at: Forwarding, walked: Walked, kind: str) -> Sequence[Way]:
+    """Ways of one kind. What a leaf floods needs no route."""
+    lost = [way for way in walked.no_route if (way.switches[-1], way.host) not in at.unknown]
+    return {"no_route": lost, "dead_link": walked.dead_link, "loops": walked.loops,
             "valleys": walked.valleys}[kind]
 
 
@@ -116,7 +118,7 @@ def _wrong_ways(at: Forwarding, walked: Walked) -> list[Prose]:
     """A sentence for each kind, with an example."""
     found = []
     for kind, name, what in _KINDS:
-        ways = _ways(walked, kind)
+        ways = _ways(at, walked, kind)
         if ways:
             hosts = {way.host: way.n_hosts for way in ways}
             text = (f"{name.capitalize()}: what is for {at.fabric.nodes[ways[0].host].name} {what}: "
@@ -125,6 +127,16 @@ def _wrong_ways(at: Forwarding, walked: Walked) -> list[Prose]:
                 text += f"; {sum(hosts.values())} hosts are concerned"
             found.append(Prose(f"{text}.", Status.WARNING if kind == "valleys" else Status.BAD))
     return found
+
+
+def _flooded(at: Forwarding) -> list[Prose]:
+    """Silent hosts that leaves do not know."""
+    hosts = sorted({host for _, host in at.unknown})
+    if not hosts:
+        return []
+    more = f" and {len(hosts) - 1} more" if len(hosts) > 1 else ""
+    return [Prose(f"Flooded: {at.fabric.nodes[hosts[0]].name}{more} is silent, and not every leaf knows its MAC: what "
+                  "is for it goes to every port and every VTEP of its VNI.")]
 
 
 def _circles(at: Forwarding, walked: Walked) -> list[Prose]:
@@ -176,8 +188,8 @@ def _counts(at: Forwarding, walked: Walked, found: Survey) -> Facts:
     classes = at.classes()
     facts = [Fact("hosts", "hosts", len(at.fabric.hosts), Unit.COUNT),
              Fact("classes", "with routes of their own", len(classes), Unit.COUNT)]
-    facts += [Fact(kind, name + "s", len(_ways(walked, kind)), Unit.COUNT,
-                   Status.BAD if _ways(walked, kind) else Status.GOOD) for kind, name, _ in _KINDS]
+    facts += [Fact(kind, name + "s", len(_ways(at, walked, kind)), Unit.COUNT,
+                   Status.BAD if _ways(at, walked, kind) else Status.GOOD) for kind, name, _ in _KINDS]
     facts.append(Fact("buffer_cycles", "cyclic buffer dependencies", len(walked.buffer_cycles), Unit.COUNT,
                       Status.BAD if walked.buffer_cycles else Status.GOOD))
     facts.append(Fact("polarised_pairs", "polarised pairs of switches",
@@ -188,7 +200,7 @@ def _counts(at: Forwarding, walked: Walked, found: Survey) -> Facts:
 def _way_table(at: Forwarding, walked: Walked) -> Table:
     rows: list[tuple[Value, ...]] = [
         (name, at.fabric.nodes[way.host].name, way.n_hosts, _names(at, way.switches))
-        for kind, name, _ in _KINDS for way in _ways(walked, kind)]
+        for kind, name, _ in _KINDS for way in _ways(at, walked, kind)]
     rows += [("buffer cycle", "-", 0, " → ".join(at.fabric.port_name(port) for port in (*cycle, cycle[0])))
              for cycle in walked.buffer_cycles]
     return Table("ways", "", (Column("kind", "What"), Column("host", "For"), Column("hosts", "Hosts", Unit.COUNT),

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState, TenantRoutes, VtepRoutes
+from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState, TenantRoutes, UnknownMac, VtepRoutes
 from fabric.report.tenant_walk import TenantTables, membership
 from fabric.report.walk import Flows, Ints, Tables
 from fabric.state.params import EngineParams
@@ -50,6 +50,8 @@ class Change:
     """(leaf, host, VTEPs) of packets between a tenant's subnets."""
     tunnels: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
     """(switch, leaf, ports) towards the leaf's VTEP."""
+    unknown: tuple[tuple[int, int, bool], ...] = ()
+    """(leaf, host, whether the leaf floods what is for it from now on): silent hosts."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Forwarding:
     """(n_switches, n_hosts) Cause of the route."""
     since_ps: Ints
     """(n_switches, n_hosts) when it was written; 0: before the run."""
+    unknown: frozenset[tuple[int, int]] = frozenset()
+    """(leaf, host): the leaf does not know the host's MAC and floods what local hosts of the segment send to it."""
 
     @property
     def dead(self) -> frozenset[int]:
@@ -137,6 +141,8 @@ def changes(edits: Sequence[Edit], reroute_delay_ps: int | None) -> list[Change]
             found.append(Change(edit.time_ps, route, tenants=edit.routes))
         elif isinstance(edit, VtepRoutes):
             found.append(Change(edit.time_ps, route, tunnels=edit.routes))
+        elif isinstance(edit, UnknownMac):
+            found.append(Change(edit.time_ps, route, unknown=((edit.switch, edit.host, edit.unknown),)))
         elif isinstance(edit, DropEvery) and edit.every in {0, 1}:
             found.append(Change(edit.time_ps, cable, silent=((edit.port, edit.every == 1),)))
     if reroute_delay_ps is not None:
@@ -170,6 +176,7 @@ def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Chang
             builder.hear(port, lost=lost)
         builder.write(change.routes, change.cause, change.time_ps)
         builder.route_tenants(change.tenants, change.tunnels)
+        builder.learn(change.unknown)
         if change.computed:
             builder.shortest(change.time_ps)
     return builder.done(time_ps)
@@ -183,6 +190,7 @@ class _Builder:
         self._fabric, self._params, self._n_hosts = fabric, params, len(fabric.hosts)
         self._down: set[int] = set()
         self._silent: set[int] = set()
+        self._unknown: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, ...], int] = {}
         self._fib = np.zeros(shape, np.int64)
         self._cause = np.zeros(shape, np.int8)
@@ -202,6 +210,11 @@ class _Builder:
         """A port loses all that arrives, or hears again: what its peer sends."""
         sender = {int(self._fabric.ports[port].peer)}
         self._silent = self._silent | sender if lost else self._silent - sender
+
+    def learn(self, unknown: Iterable[tuple[int, int, bool]]) -> None:
+        """Leaves learn where hosts are, or forget it."""
+        for leaf, host, is_unknown in unknown:
+            (self._unknown.add if is_unknown else self._unknown.discard)((leaf, host))
 
     def write(self, routes: Iterable[tuple[int, int, tuple[int, ...]]], cause: Cause, time_ps: int) -> None:
         """Single routes."""
@@ -260,7 +273,7 @@ class _Builder:
                 leaf=np.array([fabric.peer_of(host.first_port).id - self._n_hosts for host in fabric.hosts],
                               np.int64),
                 tenants=self._tenants()),
-            frozenset(self._down), frozenset(self._silent), self._cause, self._since)
+            frozenset(self._down), frozenset(self._silent), self._cause, self._since, frozenset(self._unknown))
 
     def _tenants(self) -> TenantTables | None:
         if self._params.vxlan is None or not self._params.vxlan.tenants:

@@ -184,7 +184,8 @@ def route_document(at: Forwarding, switch: Node, rows: Sequence[Route], title: s
         status = max((it.status for it in reasons), key=[Status.NEUTRAL, Status.GOOD, Status.WARNING,
                                                         Status.BAD].index, default=Status.GOOD)
         verdict = f"{target.network}: {target.protocol}, " + (
-            f"{len(target.ports)} next hop{'' if len(target.ports) == 1 else 's'}" if target.ports else "black hole")
+            f"{len(target.ports)} next hop{'' if len(target.ports) == 1 else 's'}" if target.ports else
+            "flooded" if target.hosts and (switch.id, target.hosts[0]) in at.unknown else "black hole")
     return Document(f"Routes of {switch.name}", title, status, f"{verdict}.", reasons,
                     (Section("routes", "Routes", (_table(at, shown, underlay),)),
                      *([Section("control", "Behind it", behind)] if behind else [])))
@@ -232,7 +233,10 @@ def _reasons(at: Forwarding, switch: Node, row: Route, underlay: Underlay) -> li
         ports = [port for port in row.ports if at.loss(port) == loss]
         found.append(Prose(f"{_ports(at, ports)}: {loss}, and the route still leads there: packets of the flows that "
                            "hash to it are lost until routes change.", Status.BAD))
-    if not row.ports:
+    if not row.ports and row.hosts and (switch.id, row.hosts[0]) in at.unknown:
+        found.append(Prose("Unknown unicast: the host is silent and its MAC not known here. Packets from local hosts "
+                           "of its segment are flooded to every port and every VTEP of the VNI."))
+    elif not row.ports:
         found.append(Prose("Black hole: packets for it are dropped here (drop reason no_route).", Status.BAD))
     return found
 

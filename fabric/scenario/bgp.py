@@ -51,9 +51,18 @@ class BgpSpec(Strict):
     connect_retry: TimePs = Field(10 * _SECOND, gt=0, description="Between attempts to connect.")
     mrai: TimePs = Field(0, description="Least time between two announcements of a route to a neighbour.")
     update_delay: TimePs = Field(50 * _SECOND // 1000, description="From a route's arrival to the decision about it.")
-    announce_delay: TimePs = Field(1100 * _SECOND // 1000, description="From a session's start to its first UPDATE.")
-    fib_delay: TimePs = Field(5 * _SECOND // 1000, description="From a decision to forwarding hardware.")
-    carrier_delay: TimePs = Field(15 * _SECOND // 1000, description="From loss of light to the routing daemon.")
+    announce_delay: TimePs | None = Field(
+        None, description="From a session's start to its first UPDATE. Absent: FRR's coalesce time, 1 s and 50 ms for "
+                          "each neighbour, at most 10 s.")
+    start_delay: TimePs = Field(_SECOND, description="From a routing daemon's start to its first attempts to connect.")
+    boot_spread: TimePs = Field(_SECOND // 10, description="A daemon starts up to this much later than its switch, "
+                                                           "drawn; no effect with jitter: off.")
+    jitter: Literal["frr", "rfc4271", "off"] = Field(
+        "frr", description="What the seed decides. frr: phases of keepalives and BFD, start of daemons, who calls "
+                           "first (bgpd's timers are exact); rfc4271: timers last 0.75 to 1.0 of their value as well "
+                           "(section 10); off: nothing, for exact comparisons.")
+    fib_delay: TimePs = Field(105 * _SECOND // 10_000, description="From a decision to forwarding hardware.")
+    carrier_delay: TimePs = Field(12 * _SECOND // 1000, description="From loss of light to the routing daemon.")
     prune_delay: TimePs = Field(_SECOND // 1000, description="From loss of light until the port leaves its ECMP "
                                                                "groups.")
     learn_delay: TimePs = Field(5 * _SECOND // 1000, description="From a host's frame to its leaf's MAC table.")
@@ -73,6 +82,8 @@ class BgpSpec(Strict):
             problems.append("keepalive is more than a third of hold; shorten it (RFC 4271 section 4.4)")
         if self.hold > 65_535 * _SECOND:
             problems.append("hold has 16 bits; give at most 65535s")
+        if self.jitter == "off" and "boot_spread" in self.model_fields_set:
+            problems.append("boot_spread has no effect with jitter: off; remove one of them")
         if self.design == "ibgp-rr" and self.spine_asn == "distinct":
             problems.append("spine_asn has no effect with design: ibgp-rr; remove one of them")
         if problems:

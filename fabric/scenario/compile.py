@@ -133,7 +133,7 @@ def place(scenario: Scenario) -> PlacedScenario:
             control_script,
         )
 
-        control = control_script(plan, config, faults, fabric, scenario.run.seed)
+        control = control_script(plan, config, faults, fabric, params, scenario.run.seed)
     return PlacedScenario(scenario, fabric, params, routes, faults, control)
 
 
@@ -151,7 +151,7 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         control = run_control(script.plan, script.config, script.events, scenario.run.duration // PS_PER_NS,
                               script.seed)
         segments = params.vxlan.segments if params.vxlan is not None else ()
-        floods = params.vxlan is not None and bool(params.vxlan.asks)
+        floods = params.vxlan is not None and (bool(params.vxlan.asks) or params.vxlan.floods_unknown)
         edits = routed_edits(control, routes, faults.edits,
                              [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)])
 
@@ -227,6 +227,9 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         overlay = replace(overlay, asks=traffic.asks(overlay))
     else:
         traffic.asks(None)
+    if scenario.vxlan is not None and scenario.vxlan.silent and scenario.routing != "bgp":
+        problems.append(Problem(f"{path}vxlan.silent", "has no effect without routing: bgp, which alone says what "
+                                "leaves know", "add routing: bgp, or remove it"))
     if scenario.vxlan is not None and not traffic.crosses_leaves():
         problems.append(Problem(f"{path}vxlan", "has no effect: no message leaves its leaf",
                                 "remove it, or send between leaves"))

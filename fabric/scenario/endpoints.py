@@ -167,6 +167,10 @@ class VxlanSpec(Strict):
     arp_suppression: Literal["on", "off"] = Field(
         "on", description="Without tenants: leaves answer ARP from Type-2 routes (RFC 7432 section 10), or flood it.")
 
+    silent: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        (), description="Hosts by name or pattern that say nothing before they are spoken to. Leaves flood what is for "
+                        "them until they have answered; needs routing: bgp.")
+
     @model_validator(mode="after")
     def _suppression_per_tenant(self) -> Self:
         if self.tenants and self.arp_suppression != "on":

@@ -151,11 +151,12 @@ MODELS: Final[Mapping[str, Model]] = {
          "ECMP by hash with a seed per switch, packet spraying, flowlets",
          "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
          "BGP and EVPN on every switch (routing: bgp): messages, timers, decisions, packets lost meanwhile",
+         "silent hosts (vxlan.silent): unknown unicast and ARP are flooded until they have answered",
          "tenants that route between subnets: symmetric IRB, anycast gateways, Type-5 (RFC 9135, RFC 9136)"),
         ("cut-through forwarding", "pipelines and memory slices inside a chip; virtual output queues",
          "PCIe, doorbells, CPU and memory of hosts beyond one latency and one drain rate", "RDMA READ, SEND, atomics",
          "link-layer retry and FEC latency",
-         "unknown unicast floods, and hosts that leaves find by ARP only when asked",
+         "hosts that leaves which route find by ARP only when asked; unknown unicast of hosts that have left",
          "an inner TTL apart from the outer one: every switch counts (decisions/0019)",
          "routing messages as packets in queues (decisions/0009)",
          ("of DCQCN in firmware: a cut at the end of a monitor period (here at once), CNPs spaced per port (here per "

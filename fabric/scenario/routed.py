@@ -14,13 +14,13 @@ from fabric.control import events as e
 from fabric.control.config import ControlConfig
 from fabric.control.forwarding import Ports
 from fabric.control.plan import ControlPlan
-from fabric.control.rows import RowChange, Rows, flood_rows, known_rows
+from fabric.control.rows import RowChange, Rows, flood_rows, known_rows, unknown_rows
 from fabric.control.run import ControlRun, ControlScript
-from fabric.engine.edits import ArpKnown, Edit, FibRoute, FloodList, LinkState
+from fabric.engine.edits import ArpKnown, Edit, FibRoute, FloodList, LinkState, UnknownMac
 from fabric.faults.registry import Faults
 from fabric.faults.route import RouteRepair
 from fabric.ids import NodeId, PortId
-from fabric.state.params import SegmentParams
+from fabric.state.params import EngineParams, SegmentParams
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable
 from fabric.units import PS_PER_NS
@@ -30,12 +30,34 @@ _Row = tuple[int, int]
 _BOOTS_FIRST: Final = {e.RouterCrash: 0, e.RouterBoot: 0}
 
 
-def control_script(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric,
+def control_script(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric, params: EngineParams,
                    seed: int) -> ControlScript:
-    """What there is to play: converge, then live through the scenario's faults."""
-    events = [*faults.control, *_link_events(plan, fabric, faults.edits)]
+    """What there is to play: converge, then live through the scenario's faults, and hear silent hosts."""
+    events = [*faults.control, *_link_events(plan, fabric, faults.edits), *_first_answers(plan, params)]
     events.sort(key=lambda event: (event.time_ns, _BOOTS_FIRST.get(type(event), 1)))
     return ControlScript(plan, config, tuple(events), seed)
+
+
+def _first_answers(plan: ControlPlan, params: EngineParams) -> Iterator[e.ControlEvent]:
+    """Silent hosts are heard when the first message to or from them begins, or the first ARP request: with a frame that
+    is no gratuitous ARP, from which FRR on Linux learns a MAC address and no IP address.
+    """
+    silent = {it.node: it for it in plan.endpoints if it.silent}
+    if not silent:
+        return
+    spoken: dict[int, int] = {}
+    asks = () if params.vxlan is None else params.vxlan.asks
+    talk = [(time_ps, host) for time_ps, *hosts in asks for host in hosts if host in silent]
+    messages = params.messages
+    talk += [(start_ps, host) for start_ps, *hosts in zip(messages.start_ps.tolist(), messages.src.tolist(),
+                                                          messages.dst.tolist(), strict=True)
+             for host in hosts if host in silent]
+    for time_ps, host in talk:
+        spoken[host] = min(time_ps, spoken.get(host, time_ps))
+    for host, time_ps in sorted(spoken.items(), key=lambda it: (it[1], it[0])):
+        it = silent[host]
+        row, port, data_port = it.attachments[0]
+        yield e.HostSeen(time_ps // PS_PER_NS, it.mac, it.ip, it.vni, row, port, arp=False, data_port=data_port)
 
 
 def _link_events(plan: ControlPlan, fabric: Fabric, edits: Sequence[Edit]) -> Iterator[e.ControlEvent]:
@@ -93,6 +115,9 @@ def overlay_edits(run: ControlRun, fabric: Fabric, segments: Sequence[SegmentPar
         vteps = tuple(NodeId(vtep) for vtep in flood.vteps if vtep in mine)
         if flood.switch in mine and (flood.time_ns or set(vteps) != mine - {NodeId(flood.switch)}):
             yield FloodList(flood.time_ns * PS_PER_NS, NodeId(flood.switch), column_of[flood.vni], vteps)
+    for row in unknown_rows(run):
+        if row.time_ns or not row.known:
+            yield UnknownMac(row.time_ns * PS_PER_NS, NodeId(row.switch), NodeId(row.host), unknown=not row.known)
     at_start = set()
     for row in known_rows(run):
         if row.time_ns == 0 and row.known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabric.control.config import Bfd, ControlConfig, Design, NodePolicy, SpineAsn
+from fabric.control.config import Bfd, ControlConfig, Design, Jitter, NodePolicy, SpineAsn
 from fabric.control.plan import ControlPlan, plan_of
 from fabric.errors import Problem
 from fabric.faults.switches import policy
@@ -28,7 +28,9 @@ def control_config(spec: BgpSpec, fabric: Fabric, path: str, problems: list[Prob
         design=Design(spec.design), spine_asn=SpineAsn(spec.spine_asn), keepalive_ns=spec.keepalive // PS_PER_NS,
         hold_ns=spec.hold // PS_PER_NS, connect_retry_ns=spec.connect_retry // PS_PER_NS,
         mrai_ns=spec.mrai // PS_PER_NS, update_delay_ns=spec.update_delay // PS_PER_NS,
-        announce_delay_ns=spec.announce_delay // PS_PER_NS, fib_delay_ns=spec.fib_delay // PS_PER_NS,
+        announce_delay_ns=None if spec.announce_delay is None else spec.announce_delay // PS_PER_NS,
+        start_delay_ns=spec.start_delay // PS_PER_NS, boot_spread_ns=spec.boot_spread // PS_PER_NS,
+        jitter=Jitter(spec.jitter), fib_delay_ns=spec.fib_delay // PS_PER_NS,
         carrier_delay_ns=spec.carrier_delay // PS_PER_NS, prune_delay_ns=spec.prune_delay // PS_PER_NS,
         learn_delay_ns=spec.learn_delay // PS_PER_NS, bond_delay_ns=spec.bond_delay // PS_PER_NS,
         max_paths=spec.max_paths, multipath_relax=spec.multipath_relax, bfd=bfd, unnumbered=spec.unnumbered,

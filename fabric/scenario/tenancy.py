@@ -28,6 +28,8 @@ DEFAULT_VNI: Final = 10_000
 """VNI of all hosts where no tenants are named."""
 _SPACE: Final = IPv4Network("172.16.0.0/12")
 _SMALLEST_BITS: Final = 8
+MAX_SILENT_FABRIC: Final = 65_536
+"""Hosts of a fabric with silent ones."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,22 @@ class Tenancy:
 
 def tenancy_of(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Problem]) -> Tenancy:
     """Everybody in one VNI where no tenant is named; problems with the names, numbers and addresses of the others."""
+    placed = _tenants(vxlan, fabric, path, problems)
+    silent = frozenset(host.id for host in match_hosts(fabric, vxlan.silent, f"{path}vxlan.silent", problems)
+                       ) if vxlan.silent else frozenset()
+    routed = silent - {host for it in placed.segments if not it.l3_vni for host in it.hosts}
+    if routed:
+        problems.append(Problem(f"{path}vxlan.silent", f"the leaf of {fabric.nodes[min(routed)].name} routes for its "
+                                f"segment{such(len(routed), 'host')}; it would ask for a silent host by ARP, which is "
+                                "not modelled", "name hosts of segments without l3_vni"))
+    if silent and len(fabric.hosts) > MAX_SILENT_FABRIC:
+        problems.append(Problem(f"{path}vxlan.silent",
+                                f"{len(fabric.hosts):,} hosts are more than {MAX_SILENT_FABRIC:,}",
+                                "take a smaller fabric: a flooded frame names its host by 16 bits"))
+    return replace(placed, segments=tuple(replace(it, silent=silent & {*it.hosts}) for it in placed.segments))
+
+
+def _tenants(vxlan: VxlanSpec, fabric: Fabric, path: str, problems: list[Problem]) -> Tenancy:
     if not vxlan.tenants:
         everybody = tuple(host.id for host in fabric.hosts)
         return Tenancy((Tenant("default", DEFAULT_VNI, everybody, vxlan.arp_suppression == "on"),))

@@ -121,6 +121,8 @@ class PacketKind(IntEnum):
     """Broadcast (BUM): replicated, not routed to its target."""
     ARP_REPLY = 7
     """Unicast, from the target or from a leaf that answers for it."""
+    FLOODED = 8
+    """Copy of a frame that a leaf has sent to every port of the segment; for another host, so the NIC drops it."""
 
 
 class PacketFlag(IntFlag):

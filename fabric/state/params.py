@@ -265,6 +265,8 @@ class VxlanParams:
     """ARP requests: (time in ps, NodeId of the asking host, NodeId of the target; None: nobody has that address)."""
     tenants: tuple[TenantParams, ...] = ()
     """Those that route between subnets."""
+    floods_unknown: bool = False
+    """Some hosts are silent: what is for them is flooded until leaves know them, which dated edits say."""
     flood_by_host: bool = True
     """Copies of broadcasts take the route to a host behind the VTEP that they are for. False: they take the routes to
     the VTEP's address, which dated edits write; there are none before."""
@@ -277,7 +279,8 @@ class VxlanParams:
     @property
     def tunnels(self) -> bool:
         """Whether switches need routes to addresses of VTEPs: for broadcasts, or for packets between subnets."""
-        return (bool(self.asks) and not self.flood_by_host) or not all(tenant.by_host for tenant in self.tenants)
+        floods = bool(self.asks) or self.floods_unknown
+        return (floods and not self.flood_by_host) or not all(tenant.by_host for tenant in self.tenants)
 
 
 @dataclass(frozen=True)

@@ -308,7 +308,8 @@ PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a 
     ("inner_ecn", U1), ("inner_dscp", U1),                 # while an outer VXLAN header is worn
     ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
     ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame; where ROUTED
-                                                                  # is set, low and high byte of the outer destination
+                                                                  # is set, low and high byte of the outer destination;
+                                                                  # of flooded unicast those of the host it is for
 )
 
 DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device
@@ -418,6 +419,7 @@ class _Tables(NamedTuple):
     segments: NDArray[np.void]   # SEGMENT
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
+                                 # 2: it does not know the host's MAC, and floods what is for it
     asks: NDArray[np.void]       # ASK
     domains: NDArray[np.uint32]  # (n_subnets,) by ADDRESS.vni: column of the L3 VNI's segment, or NO_TENANT
     tenant_fib: NDArray[np.uint32]  # (n_switches * n_hosts,) routed packets: NOWHERE, HERE, BY_HOST, or place in ways

@@ -1,4 +1,5 @@
-"""Broadcast ARP at a leaf: answered from what EVPN says (suppression), or replicated to ports and VTEPs.
+"""Broadcast ARP at a leaf: answered from what EVPN says (suppression), or replicated to ports and VTEPs. Also frames
+for a host whose MAC the leaf does not know (unknown unicast).
 
 Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_suppress, where they leave room)
 1. From a host: with suppression on and the target known, a remote target is not asked: this leaf answers with the
@@ -7,7 +8,9 @@ Rules (RFC 7432 section 10; RFC 8365 section 5.1.3; the Linux bridge with neigh_
 2. From another VTEP: to every local port of the segment, never to a VTEP again (split horizon).
 3. Each copy is a packet of its own in buffers and on cables. A switching chip may hold one payload for all copies; so a
    storm fills buffers here earlier than there.
-4. A request for an address of another subnet is for the gateway, which is this leaf (fabric/switch/irb.py): answered
+4. Unknown unicast from a host takes the way of a broadcast (RFC 7432 section 12): a copy to every other port of the
+   segment and to every VTEP of its flood list. NICs of other hosts drop their copies.
+5. A request for an address of another subnet is for the gateway, which is this leaf (fabric/switch/irb.py): answered
    here, and counted as suppressed.
 
 A flood list names leaves. A copy for one follows the routes to its VTEP's address, where a control plane announces
@@ -28,7 +31,8 @@ from fabric.switch import admission, forward, irb, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
 _ENCAP, _BROADCAST = int(PacketFlag.ENCAP), int(PacketFlag.BROADCAST)
-_REPLY = int(PacketKind.ARP_REPLY)
+_REQUEST, _REPLY, _FLOODED = int(PacketKind.ARP_REQUEST), int(PacketKind.ARP_REPLY), int(PacketKind.FLOODED)
+_KNOWN, _UNKNOWN_MAC = 1, 2
 _NOT_ECT = int(Ecn.NOT_ECT)
 _LOST, _WRED = int(DropReason.NO_ROUTE), int(DropReason.WRED)
 u = np.uint32
@@ -43,8 +47,22 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
     made["seq"], made["qp"], made["msg"], made["words"] = frame["seq"], frame["qp"], frame["msg"], frame["words"]
     made["src"], made["dst"], made["in_port"] = frame["src"], frame["dst"], frame["in_port"]
     made["dscp"], made["tc"], made["ecn"], made["ttl"] = frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"]
+    if i64(frame["kind"]) != _REQUEST:
+        made["classes"], made["xoff"] = frame["classes"], frame["xoff"]
     state.switches[switch_row(state, device)]["net_copies"] += 1
     return copy
+
+
+@kernel
+def _address(state: State, copy: np.uint32, host: int) -> None:
+    """At the last port: a copy of unknown unicast is an ordinary frame to the host that it is for, useless to others."""
+    frame = state.packets[copy]
+    if i64(frame["kind"]) == _REQUEST:
+        return
+    if i64(frame["classes"]) | i64(frame["xoff"]) << 8 == host:
+        frame["flags"] = i64(frame["flags"]) & ~_BROADCAST & 0xFF
+    else:
+        frame["kind"] = _FLOODED
 
 
 @kernel
@@ -59,6 +77,7 @@ def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arr
         if out != port and peer < config["n_hosts"] and state.addresses[peer]["vni"] == vni:
             copy = _copy(state, device, packet)
             state.packets[copy]["dst"] = peer
+            _address(state, copy, peer)
             state.segments[segment]["bum_delivered_pkts"] += 1
             admission.admit(state, device, port, copy, out, arrived_bytes, now_ps)
 
@@ -151,8 +170,8 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     row = state.segments[vtep.segment_of(state, device, packet)]
     row["arp_requests"] += 1
     target = i64(frame["seq"])
-    is_known = row["suppress"] != 0 and target != NO_HOST and state.known[
-        switch_row(state, device) * i64(config["n_hosts"]) + target] != 0 and (
+    is_known = row["suppress"] != 0 and target != NO_HOST and i64(state.known[
+        switch_row(state, device) * i64(config["n_hosts"]) + target]) & _KNOWN != 0 and (
         state.addresses[target]["vni"] == state.addresses[frame["src"]]["vni"])
     if is_known and state.addresses[target]["leaf"] != device:
         row["arp_suppressed"] += 1
@@ -162,5 +181,26 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
     if not is_known:
         row["arp_flooded"] += 1
         _to_vteps(state, device, port, packet, arrived_bytes, now_ps)
+    _use_up(state, device, packet)
+    return True
+
+
+@kernel
+def flooded(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> bool:
+    """Replicate a frame of a local host for one whose MAC this leaf does not know; False where it is another case.
+
+    Called where there is no route, so it costs nothing elsewhere.
+    """
+    frame, config = state.packets[packet], state.config[0]
+    target = i64(frame["dst"])
+    if (config["vxlan"] == 0 or i64(frame["flags"]) & _ENCAP
+            or state.ports[port]["peer_node"] >= config["n_hosts"]
+            or state.addresses[frame["src"]]["vni"] != state.addresses[target]["vni"]
+            or i64(state.known[switch_row(state, device) * i64(config["n_hosts"]) + target]) & _UNKNOWN_MAC == 0):
+        return False
+    frame["flags"] = i64(frame["flags"]) | _BROADCAST
+    frame["classes"], frame["xoff"] = target & 0xFF, target >> 8
+    _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
+    _to_vteps(state, device, port, packet, arrived_bytes, now_ps)
     _use_up(state, device, packet)
     return True

@@ -52,7 +52,8 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
             return
     route = forward.group_of(state, device, i64(frame["dst"]))
     if route == NO_ROUTE:
-        if not irb.entered(state, device, port, packet, arrived_bytes, now_ps):
+        if not irb.entered(state, device, port, packet, arrived_bytes, now_ps) and not arp.flooded(
+                state, device, port, packet, arrived_bytes, now_ps):
             discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
         return
     if switch["is_vtep"] != 0:

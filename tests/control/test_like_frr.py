@@ -157,7 +157,7 @@ def test_a_leaf_believes_what_it_heard_before_it_announces_anything_from_it() ->
     """An update delay earlier: FRR imports on arrival, and decides about announcing later."""
     here = world()
     guest = here.plan.endpoints[0]
-    network = here.network([e.HostSeen(0, guest.mac, guest.ip, guest.vni, here.row("leaf2"), "m1")], until_ms=112)
+    network = here.network([e.HostSeen(0, guest.mac, guest.ip, guest.vni, here.row("leaf2"), "m1")], until_ms=117)
     leaf1 = network.switches[here.row("leaf1")]
     assert leaf1.vtep is not None
     assert leaf1.vtep.vnis[guest.vni].macs[guest.mac].kind is MacKind.REMOTE

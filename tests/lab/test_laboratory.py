@@ -11,20 +11,24 @@ from pathlib import Path
 import pytest
 
 from fabric.control import events as e
-from fabric.control.config import ControlConfig, Design, NodePolicy, SpineAsn
+from fabric.control.config import Bfd, ControlConfig, Design, NodePolicy, SpineAsn
 from fabric.control.network import Network
-from fabric.control.plan import ControlPlan
+from fabric.control.plan import ControlPlan, Tenant, plan_of
 from fabric.control.speakers import link_local
 from fabric.errors import InputErrors
 from fabric.lab import blueprint
-from fabric.lab.compare import Row, Stage, compare, count_rows, differences
+from fabric.lab.compare import Stage, compare, count_rows, differences, stages_of
 from fabric.lab.frr import Daemons
 from fabric.lab.laboratory import RUN, Laboratory
 from fabric.lab.modelled import model
 from fabric.lab.netns import RUN_NETNS, Namespace
 from fabric.lab.observed import observe
 from fabric.lab.tables import TITLES
-from fabric.routing.bgp.policy import DENY_ALL
+from fabric.routing.bgp.afi import IPV4_UNICAST
+from fabric.routing.bgp.policy import ACCEPT_ALL, Match, Policy, Rule, Set
+from fabric.topology.addressing import addressing
+from fabric.topology.registry import build_topology
+from fabric.topology.spec import Clos3Spec
 from tests.lab.fabrics import S, moves, two_by_two
 from tests.lab.routers import needs_frr
 
@@ -98,6 +102,101 @@ def test_real_frr_and_the_model_agree_when_daemons_die_and_start(design: Design)
                                  for kind in (e.DaemonCrash, e.DaemonStart)])
     assert said(stages) == ""
     assert stages[1].rows < stages[2].rows                       # nothing is asked of the dead
+
+
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_and_the_model_agree_when_bfd_finds_a_silent_cable() -> None:
+    config = ControlConfig(bfd=Bfd())
+    plan = two_by_two(config)
+    ends = [plan.routers[plan.interfaces[row].router].name for row in (plan.cables[0].a, plan.cables[0].b)]
+    stages, why = list[Stage](), set[str]()
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        for stage in compare(lab, plan, config, [[e.CableSilent(0, 0)], [e.CableHeard(0, 0)], [e.CableDown(0, 0)],
+                                                 [e.CableUp(0, 0)]]):
+            stages.append(stage)
+            if len(stages) == 2:
+                neighbours = [it for end in ends
+                              for it in lab.daemons[end].show("show bgp neighbors json")[0].values()]
+                why = {it["lastNotificationReason"] for it in neighbours if it["bgpState"] != "Established"}
+    assert said(stages) == ""
+    assert why == {"Cease/BFD Down"}                             # and not the hold timer
+    assert stages[1].rows < stages[0].rows
+
+
+@needs_frr
+@pytest.mark.slow
+@pytest.mark.parametrize("node", ["spine1", "leaf1"])
+def test_real_frr_and_the_model_agree_when_a_switch_crashes_and_boots(node: str) -> None:
+    config = ControlConfig()
+    plan = two_by_two(config)
+    row = plan.by_name[node].row
+    stages = play(plan, config, [[event] for carrier in (False, True)
+                                 for event in (e.RouterCrash(0, row, carrier=carrier), e.RouterBoot(0, row))])
+    assert said(stages) == ""
+    assert [stage.rows == stages[0].rows for stage in stages] == [True, False, True, False, True]
+
+
+MARK = 65000 << 16 | 1
+POLICIES = (
+    NodePolicy("leaf1", "spine1", "import", Policy((Rule(
+        Match(prefixes=(("10.0.0.0/24", 32, 32),), families=(IPV4_UNICAST.id,)), set=Set(local_pref=50)),))),
+    NodePolicy("leaf2", None, "export", Policy((Rule(
+        set=Set(med=7, prepend=(65102,), add_communities=(MARK,))),))),
+    NodePolicy("spine2", None, "export", Policy((Rule(
+        Match(communities=(MARK,), as_path_contains=(65102,)), accept=False),))))
+
+
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_and_the_model_agree_about_policies_and_their_changes() -> None:
+    config = ControlConfig(policies=POLICIES)
+    plan = two_by_two(config)
+    leaf, spine = plan.by_name["leaf1"].row, plan.by_name["spine2"].row
+    without = Policy((Rule(Match(as_path_contains=(65102,)), accept=False),))
+    stages = play(plan, config, [
+        [e.SetPolicy(0, leaf, None, "import", without)], [e.SetPolicy(0, leaf, None, "import", ACCEPT_ALL)],
+        [e.SetPolicy(0, spine, None, "export", ACCEPT_ALL)], [e.DaemonCrash(0, leaf)], [e.DaemonStart(0, leaf)],
+        [e.Reconfigure(0, leaf, 64_999)], [e.Reconfigure(0, leaf, None)]])
+    assert said(stages) == ""
+    assert stages[1].rows < stages[0].rows == stages[3].rows
+    assert stages[6].rows < stages[5].rows == stages[7].rows
+
+
+@needs_frr
+@pytest.mark.slow
+def test_real_frr_and_the_model_agree_when_a_port_to_a_host_goes_and_comes() -> None:
+    config = ControlConfig()
+    plan = two_by_two(config)
+    row, _, port = plan.endpoints[0].attachments[0]
+    stages = play(plan, config, [[e.HostPortDown(0, row, port)], [e.HostPortUp(0, row, port)]])
+    assert said(stages) == ""
+    assert stages[1].rows < stages[0].rows
+
+
+@needs_frr
+@pytest.mark.slow
+def test_ties_of_three_tiers_are_no_difference_and_one_nodes_other_policy_is() -> None:
+    """decisions/0032: before, a lost cable after a drain differed in rows that nothing but the order decided."""
+    fabric = build_topology(Clos3Spec.model_validate({
+        "kind": "clos3", "pods": 2, "leaves_per_pod": 2, "spines_per_pod": 2, "super_spines": 2, "hosts_per_leaf": 1,
+        "host_rate": "100G", "fabric_rate": "100G"}), Path())
+    config = ControlConfig(spine_asn=SpineAsn.DISTINCT)
+    plan = plan_of(fabric, addressing(fabric), config, [Tenant("all", 10_100, tuple(it.id for it in fabric.hosts))])
+    spine, leaf = plan.by_name["p1-spine1"].row, plan.by_name["p1-leaf1"]
+    cable = plan.interfaces[leaf.interfaces[1]].cable
+    with Laboratory(plan, config, NAME) as lab:
+        lab.up()
+        stages = list(compare(lab, plan, config, [
+            [e.Drain(0, spine, on=True)], [e.Drain(0, spine, on=False)], [e.CableDown(0, cable)],
+            [e.CableUp(0, cable)]]))
+        assert said(stages) == ""
+        # What the model knows nothing of stays a difference, with all that follows from it.
+        lab.happen(e.SetPolicy(0, leaf.row, plan.by_name["p1-spine2"].row, "import",
+                               Policy((Rule(set=Set(local_pref=200)),))))
+        [stage] = compare(lab, plan, config, [], settle_s=4)
+    assert {"bgp_ipv4", "rib", "kernel_fib"} <= {row.table for row in stage.differences if row.node == leaf.name}
 
 
 @needs_frr
@@ -232,20 +331,15 @@ def test_a_changed_and_a_missing_row_are_found() -> None:
     assert found["spine1", "rib"].modelled is None
 
 
-def test_only_unused_paths_are_a_matter_of_order() -> None:
-    used, unused = {"nexthop": "10.0.0.0", "used": True}, {"nexthop": "10.0.0.2", "used": False}
-    assert Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, unused], [used]).by_order
-    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [unused], None).by_order
-    assert not Row("leaf1", "bgp_ipv4", "10.0.0.1/32", [used, {**unused, "used": True}], [used]).by_order
-    assert not Row("leaf1", "rib", "10.0.0.1/32", [used, unused], [used]).by_order
-
-
 def test_what_cannot_be_rendered_is_refused_all_together() -> None:
-    config = ControlConfig(policies=(NodePolicy("spine1", None, "export", DENY_ALL),))
+    odd = Policy((Rule(Match(origin_asns=(65102,)), set=Set(next_hop="192.0.2.1", weight=3)),))
+    config = ControlConfig(policies=(NodePolicy("spine1", None, "export", odd),))
     plan = two_by_two(config, leaves=80)
     with pytest.raises(InputErrors) as caught:
         blueprint.check(plan, config)
-    assert {problem.path for problem in caught.value.problems} == {"bgp.policies", "topology"}
+    assert {(problem.path, problem.text.partition(" ")[0]) for problem in caught.value.problems} >= {
+        ("bgp.policies[0]", "match.origin_asns"), ("bgp.policies[0]", "set.next_hop")}
+    assert {problem.path for problem in caught.value.problems} == {"bgp.policies[0]", "topology"}
 
 
 def test_a_tenant_that_routes_needs_vrfs_and_is_refused() -> None:
@@ -253,6 +347,56 @@ def test_a_tenant_that_routes_needs_vrfs_and_is_refused() -> None:
     with pytest.raises(InputErrors, match="an l3_vni needs VRFs") as caught:
         blueprint.check(plan, ControlConfig())
     assert [problem.path for problem in caught.value.problems] == ["vxlan.tenants"]
+
+
+def test_without_vrfs_tenants_are_compared_as_bridged_and_every_table_left_out_is_said_with_its_reason() -> None:
+    plan = two_by_two(ControlConfig(), l3_vni=50_000)
+    omitted = blueprint.left_out(plan)
+    assert set(omitted) == {"bgp_evpn_type5", "tenant_rib", "l3_vni", "gateways"}
+    assert all(("CONFIG_NET_VRF" in text) != ("do not render" in text) for text in omitted.values())
+    without = blueprint.bridged(plan)
+    blueprint.check(without, ControlConfig())
+    assert blueprint.left_out(without) == {}
+    assert [vni.vni for vni in without.by_name["leaf1"].vnis] == [10100, 10200]
+
+
+def test_policies_are_route_maps_of_the_families_that_they_match() -> None:
+    config = ControlConfig(policies=POLICIES)
+    plan = two_by_two(config)
+    leaf1, leaf2, spine2 = (blueprint.bgpd_config(plan, plan.by_name[name], config)
+                            for name in ("leaf1", "leaf2", "spine2"))
+    [spine1] = [address for address in ("10.128.0.1", "10.128.0.3") if f"neighbor {address} route-map" in leaf1]
+    assert f"neighbor {spine1} route-map POLICY-1 in" in leaf1
+    assert f"neighbor {spine1} route-map POLICY-2 in" in leaf1
+    assert "ip prefix-list POLICY-1-10 permit 10.0.0.0/24 ge 32 le 32" in leaf1
+    assert "route-map POLICY-1 permit 10\n match ip address prefix-list POLICY-1-10\n set local-preference 50" in leaf1
+    assert "route-map POLICY-2 permit 65535" in leaf1            # EVPN: no rule of it can match, all is accepted
+    assert "set metric 7\n set as-path prepend 65102\n set community 65000:1 additive" in leaf2
+    assert "bgp community-list standard POLICY-1-10 permit 65000:1" in spine2
+    assert "bgp as-path access-list POLICY-1-10 permit _65102_" in spine2
+    assert "route-map POLICY-1 deny 10" in spine2
+
+
+def test_bfd_and_a_fixed_announce_delay_are_configured() -> None:
+    config = ControlConfig(bfd=Bfd(5_000_000, 4), announce_delay_ns=300_000_000)
+    plan = two_by_two(config)
+    assert blueprint.bfdd_config(plan.by_name["leaf1"], Bfd(5_000_000, 4)).splitlines()[3:7] == [
+        " profile fabric", "  transmit-interval 10", "  receive-interval 10", "  detect-multiplier 4"]
+    text = blueprint.bgpd_config(plan, plan.by_name["leaf1"], config)
+    assert " neighbor FABRIC bfd profile fabric\n" in text
+    assert " coalesce-time 300\n" in text
+    assert "coalesce-time" not in blueprint.bgpd_config(plan, plan.by_name["leaf1"], ControlConfig())
+
+
+def test_each_move_of_a_host_is_a_stage_and_repeated_announcements_are_not() -> None:
+    plan = two_by_two(ControlConfig())
+    guest = plan.endpoints[0]
+    there, back = moves(plan, 0, "leaf2", "m1", arps=(0, 1)), moves(plan, 0, "leaf1", "m2", arps=(5, 6))
+    gone = e.HostGone(9 * S, guest.mac, guest.vni, 0)
+    again, other = moves(plan, 0, "leaf2", "m3", arps=(10,)), moves(plan, 1, "leaf2", "m4", arps=(11,))
+    down = e.CableDown(12 * S, 0)
+    assert list(stages_of([*there, *back, gone, *again, *other, down])) == [
+        there, back, [gone, *again], other, [down]]
 
 
 def test_hosts_of_a_vni_are_neighbours_on_one_link() -> None:

@@ -17,7 +17,7 @@ def converged(spines: int, leaves: int, per_leaf: int) -> Wiring:
     originate_loopbacks(wiring)
     originate_hosts(wiring, per_leaf)
     wiring.start()
-    wiring.settle(2)
+    wiring.settle(12)      # FRR's coalesce time is 1 s and 50 ms for each neighbour, at most 10 s
     return wiring
 
 

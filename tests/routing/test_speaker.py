@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -18,6 +19,7 @@ from fabric.routing.bgp.message import KEEPALIVE_BYTES, Open, encode_open
 from fabric.routing.bgp.policy import DENY_ALL, Match, Policy, Rule, Set
 from fabric.routing.bgp.rib import Path
 from fabric.routing.bgp.speaker import Speaker
+from fabric.routing.bgp.timers import TimerJitter
 from fabric.routing.bgp.update import Decoder, end_of_rib, reach_messages, unreach_messages
 from fabric.wire.iana import Cease, Community, ErrorCode
 from tests.routing.wiring import MS, S, Wiring, leaf_spine, originate_loopbacks
@@ -466,3 +468,79 @@ def test_a_route_said_twice_changes_nothing() -> None:
     assert speaker.received("10.0.0.2", their_route(NET, 65002), 2) == []
     assert speaker.received("10.0.0.2", their_withdrawal(OTHER), 3) == []
     assert [path.received_ns for path in speaker.candidates(IPV4_UNICAST, NET)] == [1]
+
+
+def test_timers_with_jitter_last_three_quarters_to_all_of_their_value_rfc4271_10() -> None:
+    neighbor = Neighbor("192.0.2.1", 65001, "192.0.2.0", "192.0.2.1", connect_retry_ns=10 * S)
+    exact = Speaker(SpeakerConfig(65000, "10.255.0.1", "r1", (neighbor,)))
+    exact.start(0)
+    assert exact.next_deadline_ns() == 10 * S
+    retries = []
+    for key in range(40):
+        speaker = Speaker(SpeakerConfig(65000, "10.255.0.1", "r1", (neighbor,), jitter_key=key))
+        speaker.start(0)
+        retries.append(speaker.next_deadline_ns() or 0)
+        assert 7.5 * S <= speaker.jittered(10 * S) <= 10 * S
+    assert all(7.5 * S <= due_ns <= 10 * S for due_ns in retries)
+    assert min(retries) < 8 * S < 9.5 * S < max(retries)
+    assert TimerJitter(3)(0) == 0                    # what is off stays off
+
+
+def test_the_first_table_waits_for_frrs_coalesce_time_and_neighbours_that_come_meanwhile_share_it() -> None:
+    neighbors = tuple(Neighbor(f"192.0.2.{n}", 65001, "192.0.2.0", f"192.0.2.{n}") for n in range(1, 5))
+    speaker = Speaker(SpeakerConfig(65000, "10.255.0.1", "r1", neighbors))
+    assert speaker.out.coalesce_ns() == 1200 * MS
+    speaker.start(0)
+    speaker.connected("192.0.2.1", 0, outgoing=False)
+    assert speaker.out.coalesce_ns() == 1250 * MS    # bgp_accept makes one more neighbour structure
+    fixed = Speaker(SpeakerConfig(65000, "10.255.0.1", "r1", neighbors, announce_delay_ns=7))
+    assert fixed.out.coalesce_ns() == 7
+    many = tuple(Neighbor(f"192.0.2.{n}", 65001, "192.0.2.0", f"192.0.2.{n}") for n in range(1, 201))
+    assert Speaker(SpeakerConfig(65000, "10.255.0.1", "r1", many)).out.coalesce_ns() == 10 * S
+
+
+def gaps_between_announcements(jitter_key: int | None) -> list[float]:
+    """Seconds between UPDATEs of r1 to r2, whose MRAI is 4 s, while a route changes every 100 ms."""
+    wiring = line(65001, 65002)
+    config = wiring.speakers["r1"].config
+    neighbor = replace(config.neighbors[0], mrai_ns=4 * S)
+    wiring.speakers["r1"] = Speaker(replace(config, neighbors=(neighbor,), jitter_key=jitter_key))
+    wiring.start()
+    wiring.settle(2)
+    counts, moments = wiring.speakers["r1"].peers["10.0.1.2"].traffic.sent, list[float]()
+    for turn in range(600):
+        before = counts.updates
+        wiring.act("r1", wiring.speakers["r1"].originate(IPV4_UNICAST, [NET], Attributes(med=turn), wiring.now_ns))
+        wiring.run(wiring.now_ns + 100 * MS)
+        if counts.updates > before:
+            moments.append(wiring.now_ns / S)
+    return [later - sooner for sooner, later in pairwise(moments)]
+
+
+def test_the_advertisement_interval_is_exact_or_shortened_by_up_to_a_quarter_rfc4271_9_2_1_1() -> None:
+    exact, jittered = gaps_between_announcements(None), gaps_between_announcements(5)
+    assert len(exact) >= 13
+    assert all(gap == pytest.approx(4, abs=0.21) for gap in exact)
+    assert all(2.9 <= gap <= 4.21 for gap in jittered)
+    assert max(jittered) - min(jittered) > 0.5
+
+
+def test_neighbours_that_come_up_while_a_table_waits_are_told_with_the_first() -> None:
+    wiring = leaf_spine(1, 3)
+    originate_loopbacks(wiring)
+    wiring.start()
+    late = wiring.far["spine1", "10.1.3.1"]
+    wiring.cut("spine1", "10.1.3.1")
+    wiring.run(wiring.now_ns + 500 * MS)
+    wiring.mend("spine1", "10.1.3.1")
+    spine = wiring.speakers["spine1"]
+    [group] = spine.out.groups.values()
+    began_ns = group.coalesce_timer.deadline_ns
+    wiring.run(wiring.now_ns + 300 * MS)
+    assert list(group.waiting) == ["10.1.1.1", "10.1.2.1", "10.1.3.1"]
+    assert group.coalesce_timer.deadline_ns == began_ns              # late by half a second, and told with the others
+    assert began_ns is not None
+    wiring.run(began_ns + MS)
+    assert not group.waiting
+    assert list(group.synced) == ["10.1.1.1", "10.1.2.1", "10.1.3.1"]
+    assert wiring.speakers[late[0]].peers[late[1]].established is not None

@@ -11,6 +11,13 @@ from fabric.routing.bgp.policy import ACCEPT_ALL, Policy
 
 NS_PER_MS: Final = 1_000_000
 NS_PER_S: Final = 1_000_000_000
+COALESCE_NS: Final = 1000 * NS_PER_MS
+COALESCE_PER_PEER_NS: Final = 50 * NS_PER_MS
+COALESCE_LIMIT_NS: Final = 10 * NS_PER_S
+"""FRR's coalesce time: how long an update subgroup without history waits before its first UPDATE, so that neighbours
+which come up meanwhile share it. 1 s and 50 ms per neighbour, at most 10 s (bgpd/bgp_updgrp.h, peer_create)."""
+KEEPALIVE_TOLERANCE_NS: Final = 100 * NS_PER_MS
+"""FRR's keepalive thread serves neighbours together whose KEEPALIVEs are due within this (bgpd/bgp_keepalives.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +99,17 @@ class SpeakerConfig:
     """Families of which RoutesHeard is told as routes arrive."""
     update_delay_ns: int = 50 * NS_PER_MS
     """From the first change of a route to the decision process; FRR's process queue holds 50 ms."""
-    announce_delay_ns: int = 1100 * NS_PER_MS
-    """From Established to the first UPDATE to that peer; FRR: 100 ms to announce and 1000 ms coalesce-time."""
+    announce_delay_ns: int | None = None
+    """From Established of the first neighbour of an update group without history to its first UPDATE; neighbours that
+    come up meanwhile are told with it. None: FRR's coalesce time by the number of neighbours; a number: its
+    `coalesce-time`."""
+    start_delay_ns: int = 0
+    """From start() to the first attempts to connect; FRR's bgpd waits 1 s (BGP_INIT_START_TIMER)."""
+    resolve_delay_ns: int = 0
+    """From a decision about IPv4 unicast to next hops being resolved over it again: zebra has to install it first."""
+    jitter_key: int | None = None
+    """Key of the random factors for the ConnectRetry, Keepalive and MinRouteAdvertisementInterval timers (RFC 4271
+    section 10). None: timers are exact, as those of FRR's bgpd are (bgp_timer_set)."""
     restart_time_s: int = 120
     """Announced in the graceful restart capability (helper mode, RFC 4724)."""
     stale_path_time_s: int = 360

@@ -7,12 +7,13 @@ from collections.abc import Hashable, Iterator, Mapping
 from fabric.routing.bgp.afi import AddressFamily
 from fabric.routing.bgp.attributes import Attributes
 from fabric.routing.bgp.cause import Cause
-from fabric.routing.bgp.config import SpeakerConfig
+from fabric.routing.bgp.config import COALESCE_LIMIT_NS, COALESCE_NS, COALESCE_PER_PEER_NS, SpeakerConfig
 from fabric.routing.bgp.export import Outbound, UpdateGroup, outbound_of
+from fabric.routing.bgp.fsm import State
 from fabric.routing.bgp.peer import Peer
 from fabric.routing.bgp.rib import Table
 from fabric.routing.bgp.session import Session, router_id_number
-from fabric.routing.bgp.timers import Timer, Timers
+from fabric.routing.bgp.timers import Timer, TimerJitter, Timers
 from fabric.routing.bgp.update import end_of_rib
 
 Told = tuple[tuple[bytes, ...], Attributes, bytes, Hashable]
@@ -34,7 +35,7 @@ class Distributor:
     """Adj-RIBs-Out of a speaker."""
 
     def __init__(self, config: SpeakerConfig, tables: Mapping[AddressFamily, Table], peers: Mapping[str, Peer],
-                 timers: Timers, cause: Cause) -> None:
+                 timers: Timers, cause: Cause, jittered: TimerJitter) -> None:
         self.cause = cause
         self.config = config
         self.router_id = router_id_number(config.router_id)
@@ -43,6 +44,11 @@ class Distributor:
         self.peers = peers
         self.timers = timers
         self.groups: dict[tuple[AddressFamily, Outbound], UpdateGroup] = {}
+        self.peers_counted = len(config.neighbors)
+        """Neighbours as bgpd counts them for its coalesce time: the configured ones and, since the last incoming
+        connection, one more for each that was not established then (peer_create in bgp_accept; counted when one is
+        made, not when it goes)."""
+        self._jittered = jittered
         self._mrai_timer = Timer(self.flush_all)
 
     def followers(self, table: Table) -> list[UpdateGroup]:
@@ -62,6 +68,8 @@ class Distributor:
         group = self.groups.get((family, outbound))
         if group is None:
             group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
+            made = group
+            group.coalesce_timer.expire = lambda now_ns: self._coalesced(family, made, now_ns)
         group.members[peer.neighbor.name] = peer.local_bytes
         peer.groups[family] = group
 
@@ -71,6 +79,9 @@ class Distributor:
         group = peer.groups.pop(family)
         group.members.pop(peer.neighbor.name, None)
         group.synced.pop(peer.neighbor.name, None)
+        group.waiting.pop(peer.neighbor.name, None)
+        if not group.waiting:
+            Timers.stop(group.coalesce_timer)
         if group.active and not group.synced:
             group.deactivate()
 
@@ -79,10 +90,12 @@ class Distributor:
         session, old = peer.established, peer.groups[family]
         if session is None:
             return
-        was_synced = peer.neighbor.name in old.synced
+        was_synced, was_waiting = peer.neighbor.name in old.synced, peer.neighbor.name in old.waiting
         before = {key: None for keys, *_ in adj_rib_out(peer, family) for key in keys}
         self.leave(peer, family)
         self.join(peer, session, family)
+        if was_waiting:
+            self.announce_later(peer, family, now_ns)
         if was_synced:
             self._tell_all(peer, session, family, now_ns)
             for keys, *_ in adj_rib_out(peer, family):
@@ -93,12 +106,44 @@ class Distributor:
                 batch.withdraw(before)
                 self._send(peer, session, batch.encode(), batch.messages, now_ns)
 
-    def sync(self, peer: Peer, now_ns: int) -> None:
-        """Send the whole table, then End-of-RIB; from now on the peer follows its update groups."""
-        session = peer.established
-        if session is None or session.agreed is None:
-            return
-        for family in session.agreed.families:
+    def count_peers(self) -> None:
+        """A connection has come in."""
+        sessions = [session for peer in self.peers.values() for session in peer.sessions.values()]
+        self.peers_counted = len(self.peers) + sum(not it.outgoing and it.state != State.ESTABLISHED
+                                                   for it in sessions)
+
+    def coalesce_ns(self) -> int:
+        """How long a subgroup without history waits from now on."""
+        if self.config.announce_delay_ns is not None:
+            return self.config.announce_delay_ns
+        return min(COALESCE_LIMIT_NS, COALESCE_NS + COALESCE_PER_PEER_NS * self.peers_counted)
+
+    def announce_later(self, peer: Peer, family: AddressFamily, now_ns: int) -> None:
+        """Tell a new member of an update group the whole table, together with others that have not been told yet.
+
+        FRR's update_subgroup_find: it joins the subgroup without history, whose coalesce timer runs already, or a new
+        one, whose timer starts now.
+        """
+        group = peer.groups[family]
+        if not group.waiting:
+            self.timers.set(group.coalesce_timer, now_ns + self.coalesce_ns())
+        group.waiting[peer.neighbor.name] = self.cause.now
+
+    @property
+    def coalescing(self) -> bool:
+        """Whether a first table is still to be sent to anyone."""
+        return any(group.waiting for group in self.groups.values())
+
+    def _coalesced(self, family: AddressFamily, group: UpdateGroup, now_ns: int) -> None:
+        """Send the whole table, then End-of-RIB; from now on these peers follow the group."""
+        waiting = list(group.waiting.items())
+        group.waiting.clear()
+        for name, cause in waiting:
+            peer = self.peers[name]
+            session = peer.established
+            if session is None or session.agreed is None:
+                continue
+            self.cause.now = cause
             self._tell_all(peer, session, family, now_ns)
             if session.agreed.peer.restart is not None:
                 session.traffic.sent.updates += 1
@@ -138,7 +183,7 @@ class Distributor:
         batch = group.flush()
         if not batch:
             return
-        group.next_send_ns = now_ns + group.outbound.mrai_ns
+        group.next_send_ns = now_ns + self._jittered(group.outbound.mrai_ns)
         self.cause.now = batch.cause
         pieces = batch.encode()
         for name in group.synced:

@@ -15,6 +15,7 @@ from fabric.routing.bgp.attributes import Attributes, prepend
 from fabric.routing.bgp.config import Neighbor, PeerFamily
 from fabric.routing.bgp.policy import ACCEPT_ALL, evaluate, looks_at_prefixes
 from fabric.routing.bgp.rib import Group, Path, Sent, Table
+from fabric.routing.bgp.timers import Timer
 from fabric.routing.bgp.update import reach_messages, unreach_messages
 from fabric.wire.iana import Community
 
@@ -104,6 +105,10 @@ class UpdateGroup:
         """Name -> this end's packed address; established, told or not yet."""
         self.synced: dict[str, None] = {}
         """Members that were sent the whole table and now follow its changes."""
+        self.waiting: dict[str, int] = {}
+        """Members that are to be sent the whole table when the coalesce timer runs out, and why (cause.py)."""
+        self.coalesce_timer = Timer(lambda _: None)
+        """Runs while there are any; distribution.py sets what it does."""
         self.pending: dict[Group, int] = {}
         """Routes to look at, and why (cause.py)."""
         self.active = False

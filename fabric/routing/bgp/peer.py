@@ -17,8 +17,7 @@ from fabric.routing.bgp.timers import Timer
 class Peer:
     """A configured neighbour: its sessions (two while a collision lasts), routes in and out, and its history."""
 
-    def __init__(self, owner: Owner, neighbor: Neighbor, sync: Callable[[Peer, int], None],
-                 purge: Callable[[Peer, int], None]) -> None:
+    def __init__(self, owner: Owner, neighbor: Neighbor, purge: Callable[[Peer, int], None]) -> None:
         self.neighbor = neighbor
         self.traffic = Traffic()
         self.primary = Session(owner, neighbor, self.traffic)
@@ -30,7 +29,6 @@ class Peer:
         self.source = Source("", 0, external=True, router_id=0, address=b"")
         self.importers: dict[AddressFamily, Importer] = {}
         self.groups: dict[AddressFamily, UpdateGroup] = {}
-        self.sync_timer = Timer(lambda now_ns: sync(self, now_ns))
         self.stale_timer = Timer(lambda now_ns: purge(self, now_ns))
         self.graceful_shutdown = False
         self.cause = 0

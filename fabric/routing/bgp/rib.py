@@ -169,6 +169,8 @@ class Table:
         """Whether `fresh` is kept: the owner wants to know what is best as it arrives, before the decision process."""
         self.fresh: dict[Group, int] = {}
         """Groups of which the best path may say something else now."""
+        self.older: dict[Group, Path] = {}
+        """Paths that the next decision takes for the older of equal ones: ties.py."""
         self.queues: list[dict[Group, int]] = [self.dirty, self.empty, self.fresh]
         """Every queue of groups; a group that parts stays in each with both parts."""
 

@@ -18,8 +18,8 @@ def select(table: Table, followers: Sequence[UpdateGroup], prefer: Preferences,
     table.dirty.clear()
     for group, cause in dirty:
         old = group.selection
-        new = decide(tuple(group.paths.values()), prefer, None if old is None else old.best, metric).selection
-        group.incumbent = None if old is None else old.best
+        group.incumbent = table.older.pop(group, None if old is None else old.best)
+        new = decide(tuple(group.paths.values()), prefer, group.incumbent, metric).selection
         group.selection = new
         if not group.paths:
             table.empty[group] = cause

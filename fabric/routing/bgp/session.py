@@ -34,7 +34,7 @@ from fabric.routing.bgp.message import (
     encode_open,
     message_length,
 )
-from fabric.routing.bgp.timers import Timer, Timers
+from fabric.routing.bgp.timers import Timer, TimerJitter, Timers
 from fabric.routing.bgp.update import Decoder, Update
 from fabric.wire.iana import (
     AS_TRANS,
@@ -101,6 +101,7 @@ class Owner(Protocol):
     config: SpeakerConfig
     cause: Cause
     timers: Timers
+    jittered: TimerJitter
     actions: list[Action]
 
     def decoder(self, width: int, *, external: bool) -> Decoder:
@@ -130,6 +131,11 @@ class Owner(Protocol):
     def silent(self, session: Session) -> None:
         """The hold timer is about to end the session."""
         ...
+
+    def keepalive_due(self, session: Session, now_ns: int) -> None:
+        """The keepalive timer of a session has run out."""
+        ...
+
 
     def has_way(self, session: Session) -> bool:
         """Whether the neighbour's address can be reached; the speaker notes that a session waits for it."""
@@ -189,7 +195,7 @@ class Session:
 
     def _keepalive_due(self, now_ns: int) -> None:
         self.owner.cause.now = 0
-        self.handle(Event.KEEPALIVE_EXPIRES, now_ns)
+        self.owner.keepalive_due(self, now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> None:
         """Bytes of the stream, cut anywhere."""
@@ -335,7 +341,8 @@ class Session:
 
     def _wait(self, step: _Step) -> bool:
         if not self.neighbor.passive:
-            self.owner.timers.set(self.retry_timer, step.now_ns + self.neighbor.connect_retry_ns)
+            self.owner.timers.set(self.retry_timer,
+                                  step.now_ns + self.owner.jittered(self.neighbor.connect_retry_ns))
         return True
 
     def _refuse(self, step: _Step) -> bool:
@@ -376,7 +383,7 @@ class Session:
         self.traffic.sent.keepalives += 1
         self.send(KEEPALIVE_BYTES, step.now_ns)
         if self.agreed is not None and self.agreed.keepalive_ns:
-            self.owner.timers.set(self.keepalive_timer, step.now_ns + self.agreed.keepalive_ns)
+            self.owner.timers.set(self.keepalive_timer, step.now_ns + self.owner.jittered(self.agreed.keepalive_ns))
         return True
 
     def _restart(self, step: _Step) -> bool:

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+from fabric.routing.bgp import keepalives, restarting, ties
 from fabric.routing.bgp.actions import Action, Change, RoutesChanged, RoutesHeard, SessionDown, SessionUp
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.routing.bgp.attributes import Attributes
-from fabric.routing.bgp.capabilities import FORWARDING_STATE
 from fabric.routing.bgp.cause import Cause
 from fabric.routing.bgp.config import NS_PER_S, PeerFamily, SpeakerConfig
 from fabric.routing.bgp.decision import NOTHING, Decision, Preferences, decide
@@ -38,7 +38,7 @@ from fabric.routing.bgp.policy import Policy
 from fabric.routing.bgp.rib import Path, Selection, Source, Table
 from fabric.routing.bgp.selecting import select
 from fabric.routing.bgp.session import Reset, Session, router_id_number
-from fabric.routing.bgp.timers import Timer, Timers
+from fabric.routing.bgp.timers import Timer, TimerJitter, Timers
 from fabric.routing.bgp.update import Decoder, Memory, Update
 from fabric.wire.iana import Cease, ErrorCode, RefreshSubtype
 
@@ -63,12 +63,16 @@ class Speaker:
         self.memory = memory if memory is not None else Memory(families)
         self.timers = Timers(self.cause)
         self.actions: list[Action] = []
-        self.peers = {neighbor.name: Peer(self, neighbor, self._sync, self._purge) for neighbor in config.neighbors}
+        self.peers = {neighbor.name: Peer(self, neighbor, self._purge) for neighbor in config.neighbors}
         self.next_hops = NextHops(self.tables[IPV4_UNICAST])
         self.next_hops.set_interior(dict.fromkeys(config.connected, 0))
         self.local = Source("", config.asn, external=False, router_id=self.router_id, address=b"")
         self._decision_timer = Timer(self._run_decisions)
-        self.out = Distributor(config, self.tables, self.peers, self.timers, self.cause)
+        self._resolve_timer = Timer(self._resolve)
+        self._unresolved: dict[bytes, int] = {}
+        """IPv4 routes over which next hops have to be resolved again when that timer runs out, and why (cause.py)."""
+        self.jittered = TimerJitter(config.jitter_key)
+        self.out = Distributor(config, self.tables, self.peers, self.timers, self.cause, self.jittered)
         self._prefer: dict[AddressFamily, Preferences] = {}
         self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int, bool], Importer] = {}
         self.draining = False
@@ -84,9 +88,14 @@ class Speaker:
     # The owner's calls
 
     def start(self, now_ns: int) -> list[Action]:
-        """ManualStart for every neighbour (RFC 4271 section 8.1.2, event 1, or 4 for passive ones)."""
+        """ManualStart for every neighbour (RFC 4271 section 8.1.2, event 1, or 4 for passive ones); with a start delay,
+        the automatic start of section 8.1.1 (event 13) that much later.
+        """
         for peer in self.peers.values():
-            self._start(peer, now_ns)
+            if self.config.start_delay_ns and not peer.neighbor.passive:
+                self.timers.set(peer.primary.idle_timer, now_ns + self.config.start_delay_ns)
+            else:
+                self._start(peer, now_ns)
         return self._finish(now_ns)
 
     def stop(self, now_ns: int, reason: str = "Administrative Shutdown") -> list[Action]:
@@ -108,8 +117,14 @@ class Speaker:
             session = Session(self, its.neighbor, its.traffic, connection)
             session.state = State.ACTIVE
         session.connection, session.outgoing = connection, outgoing
+        if not outgoing and session.state == State.IDLE and session.idle_timer.deadline_ns is not None:
+            # RFC 4271 section 8.2.2 has Idle refuse connections. bgp_accept takes one for every neighbour that is not
+            # shut down or being cleared, also before its own start timer runs out.
+            self._start(its, now_ns, passive=True)
         if session.state != State.IDLE:
             its.sessions[connection] = session
+        if not outgoing:
+            self.out.count_peers()
         session.handle(event, now_ns)
         return self._finish(now_ns)
 
@@ -261,6 +276,14 @@ class Speaker:
         self._recheck(self.next_hops.set_interior(metrics), now_ns)
         return self._finish(now_ns)
 
+    def prefer_older(self, family: AddressFamily, older: Mapping[bytes, str], now_ns: int) -> tuple[int, list[Action]]:
+        """Let paths of some neighbours be the older ones of equal paths: ties.py. First: how many routes change."""
+        changed = ties.prefer(self.table(family), older, self._preferences(family), self._metric(family),
+                              self.cause.now)
+        if changed:
+            self._touch(now_ns)
+        return changed, self._finish(now_ns)
+
     # What is known
 
     def selection(self, family: AddressFamily, key: bytes) -> Selection | None:
@@ -344,9 +367,12 @@ class Speaker:
         client = any(peer.families[family].route_reflector_client for family in agreed.families)
         peer.source = Source(peer.neighbor.name, peer.neighbor.remote_asn, session.external, agreed.router_id,
                              peer.remote_bytes, client)
-        self._resume_stale(peer, session, now_ns)
+        if restarting.resume(self.tables, self.timers, peer, session,
+                             now_ns + self.config.stale_path_time_s * NS_PER_S):
+            self._touch(now_ns)
         self.actions.append(SessionUp(peer.neighbor.name, self.cause.now))
-        self.timers.set(peer.sync_timer, now_ns + self.config.announce_delay_ns)
+        for family in agreed.families:
+            self.out.announce_later(peer, family, now_ns)
 
     def on_updates(self, session: Session, updates: Iterable[Update], now_ns: int) -> None:
         """Routes came. Raises BgpError (Cease) where a neighbour sends more than it may."""
@@ -377,7 +403,7 @@ class Speaker:
                                     source, verdict.attributes, verdict.next_hop or next_hop, payload, now_ns,
                                     verdict.weight or 0))
             if marker is not None:
-                changed |= self._end_of_rib(peer, marker, now_ns)
+                changed |= restarting.end_of_rib(self.tables, peer, marker, now_ns)
             peer.flaws += len(flaws)
         if changed:
             self._touch(now_ns)
@@ -415,7 +441,6 @@ class Speaker:
         peer.established = None
         peer.connections_dropped += 1
         peer.last_reset, peer.waits_for_way = reset, False
-        self.timers.stop(peer.sync_timer)
         for family in list(peer.groups):
             self.out.leave(peer, family)
         agreed = session.agreed
@@ -446,9 +471,20 @@ class Speaker:
 
     # Sessions
 
-    def _start(self, peer: Peer, now_ns: int) -> None:
+    def keepalive_due(self, session: Session, now_ns: int) -> None:
+        """The keepalive timer of a session has run out."""
+        keepalives.send_due(self.peers.values(), session, now_ns)
+
+    def shift_keepalives(self, phase: Callable[[str], float], now_ns: int) -> list[Action]:
+        """Let the next KEEPALIVE to each neighbour go out when `phase` (0 to 1) of its interval from now has passed: as
+        in a fabric that has been up for long, whose sessions came up at different times.
+        """
+        keepalives.shift(self.peers.values(), self.timers, phase, now_ns)
+        return self._finish(now_ns)
+
+    def _start(self, peer: Peer, now_ns: int, *, passive: bool = False) -> None:
         peer.shut = False
-        event = Event.MANUAL_START_PASSIVE if peer.neighbor.passive else Event.MANUAL_START
+        event = Event.MANUAL_START_PASSIVE if passive or peer.neighbor.passive else Event.MANUAL_START
         self.timers.stop(peer.primary.idle_timer)
         peer.primary.handle(event, now_ns)
 
@@ -482,34 +518,9 @@ class Speaker:
             if table.remove(peer.neighbor.name, keys):
                 self._touch(now_ns)
 
-    # Graceful restart of a neighbour: this end helps
-
-    def _resume_stale(self, peer: Peer, session: Session, now_ns: int) -> None:
-        """The peer is back: keep what it says it still forwards, until End-of-RIB or the stale path timer."""
-        agreed = session.agreed
-        listed = agreed.peer.restart_families if agreed is not None else ()
-        forwarding = {(afi, safi) for afi, safi, flags in listed if flags & FORWARDING_STATE}
-        self.timers.stop(peer.stale_timer)
-        for family, table in self.tables.items():
-            if family.id not in forwarding and table.remove_source(peer.neighbor.name, stale_only=True):
-                self._touch(now_ns)
-        if forwarding:
-            self.timers.set(peer.stale_timer, now_ns + self.config.stale_path_time_s * NS_PER_S)
-
-    def _end_of_rib(self, peer: Peer, marker: tuple[int, int], now_ns: int) -> bool:
-        for family, table in self.tables.items():
-            if family.id == marker:
-                peer.end_of_rib_received[family] = now_ns
-                return table.remove_source(peer.neighbor.name, stale_only=True)
-        return False
-
     def _purge(self, peer: Peer, now_ns: int) -> None:
-        for table in self.tables.values():
-            if table.remove_source(peer.neighbor.name, stale_only=True):
-                self._touch(now_ns)
-
-    def _sync(self, peer: Peer, now_ns: int) -> None:
-        self.out.sync(peer, now_ns)
+        if restarting.purge(self.tables, peer):
+            self._touch(now_ns)
 
     # Decisions
 
@@ -538,9 +549,24 @@ class Speaker:
                 self.actions.append(RoutesChanged(family, tuple(changes)))
                 if family is IPV4_UNICAST:
                     self.cause.now = max(change.cause for change in changes)
-                    self._recheck(self.next_hops.changed(key for change in changes for key in change.keys), now_ns)
+                    self._resolve_later(changes, now_ns)
         self.timers.stop(self._decision_timer)
         self.out.flush_all(now_ns)
+
+    def _resolve_later(self, changes: Sequence[Change], now_ns: int) -> None:
+        """Next hops are resolved over what zebra has installed, and it tells bgpd of changes (next hop tracking)."""
+        keys = (key for change in changes for key in change.keys)
+        if not self.config.resolve_delay_ns:
+            self._recheck(self.next_hops.changed(keys), now_ns)
+        elif self.config.tracked_families:
+            self._unresolved.update(dict.fromkeys(keys, self.cause.now))
+            if self._resolve_timer.deadline_ns is None:
+                self.timers.set(self._resolve_timer, now_ns + self.config.resolve_delay_ns)
+
+    def _resolve(self, now_ns: int) -> None:
+        keys, self._unresolved = self._unresolved, {}
+        self.cause.now = max(keys.values())
+        self._recheck(self.next_hops.changed(keys), now_ns)
 
     def _decide(self, table: Table, now_ns: int) -> list[Change]:
         return select(table, self.out.followers(table), self._preferences(table.family), self._metric(table.family),

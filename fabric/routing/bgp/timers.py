@@ -7,9 +7,14 @@ found to be too early when it comes up, and only then moved.
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import blake2b
 from heapq import heappop, heappush
+from typing import Final
 
 from fabric.routing.bgp.cause import Cause
+
+JITTER_LEAST: Final = 0.75
+"""RFC 4271 section 10."""
 
 
 class Timer:
@@ -24,6 +29,23 @@ class Timer:
         """What it was set for; see cause.py."""
         self.queued_ns: int | None = None
         """Earliest entry in the heap."""
+
+
+class TimerJitter:
+    """How long a timer lasts this time: a factor of 0.75 to 1.0, drawn each time it is set (RFC 4271 section 10)."""
+
+    def __init__(self, key: int | None) -> None:
+        """`key` of the random numbers; None: every timer lasts what it says."""
+        self._key = key
+        self._drawn = 0
+
+    def __call__(self, interval_ns: int) -> int:
+        """The interval of this time."""
+        if self._key is None or not interval_ns:
+            return interval_ns
+        self._drawn += 1
+        word = int.from_bytes(blake2b(f"{self._key}/{self._drawn}".encode(), digest_size=8).digest())
+        return int(interval_ns * (JITTER_LEAST + (1 - JITTER_LEAST) * word / 2**64))
 
 
 class Timers:
