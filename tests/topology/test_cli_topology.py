@@ -95,7 +95,7 @@ def test_export_without_a_file_writes_to_standard_output(capsys: pytest.CaptureF
     (["show", *SETS, "--draw", "x.gif"], "use one of .svg, .png, .pdf"),
     (["check", *SETS, "--max-oversubscription", "0"], "is not a ratio above 0"),
     (["export", *SETS], "--format"),
-    (["sow"], "invalid choice"),
+    (["sow"], "is none of"),
     (["export", *SETS, "--format", "netlab", "-o", "/nonexistent/x"], "/nonexistent/x")])
 def test_bad_input_is_named_and_exits_2_without_a_traceback(
         words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
