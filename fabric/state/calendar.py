@@ -5,7 +5,7 @@ has at most one pending moment. Two orders of equal moments exist (codes.Order):
 
 SOURCE     keys `time << KEY_BITS | source` in one winner tree per device; the root is the device's next event.
 INSERTION  one winner tree over all sources of all devices, ordered by (time, sequence number of the scheduling), as a
-           global event list would be. The queue pairs' rate timers are sources of their own here.
+           global event list would be. The high bits of a sequence number are the nanosecond of the scheduling.
 
 A source that has nothing pending holds INFINITY_PS.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.state import ancestry
 from fabric.state.codes import INFINITY_PS, Order
 from fabric.state.jit import entry, hot, i64, kernel
 from fabric.state.types import KEY_BITS, State
@@ -29,21 +30,38 @@ u = np.uint32
 
 
 @hot
-def next_order(state: State) -> int:
-    """Take a sequence number (insertion order only; 0 otherwise)."""
+def next_order(state: State, time_ps: int) -> int:
+    """Take a sequence number for an event at time_ps (insertion order only; 0 otherwise)."""
     if state.config[0]["order"] == _SOURCE_ORDER:
         return 0
-    order = i64(state.config[0]["next_order"])
-    state.config[0]["next_order"] = order + 1
+    return _number(state, time_ps)
+
+
+@kernel
+def _number(state: State, time_ps: int) -> int:
+    config = state.config[0]
+    order = i64(config["next_order"])
+    config["next_order"] = order + 1
+    if config["ancestry_rows"] != 0:
+        ancestry.note(state, order, time_ps)
     return order
+
+
+@kernel
+def begin_event(state: State, time_ps: int, order: int) -> None:
+    """Insertion order: an event is run; what it schedules has sequence numbers of this nanosecond."""
+    config = state.config[0]
+    config["event_order"] = order
+    if time_ps != config["now_ps"]:
+        config["now_ps"] = time_ps
+        config["next_order"] = max(i64(config["next_order"]), ancestry.first_number(time_ps))
 
 
 @kernel
 def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
     """Insertion order: put (time, order) at a leaf of the global tree and replay its path to the root."""
     if order < 0 and time_ps < INFINITY_PS:
-        order = i64(state.config[0]["next_order"])
-        state.config[0]["next_order"] = order + 1
+        order = _number(state, time_ps)
     state.global_time[leaf] = time_ps
     state.global_order[leaf] = order
     size = state.global_tree.shape[0] // 2
@@ -51,10 +69,12 @@ def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
     while node >= 1:
         left, right = state.global_tree[2 * node], state.global_tree[2 * node + 1]
         time_left, time_right = state.global_time[left], state.global_time[right]
+        before, winner = state.global_tree[node], left
         if time_right < time_left or (time_right == time_left and state.global_order[right] < state.global_order[left]):
-            state.global_tree[node] = right
-        else:
-            state.global_tree[node] = left
+            winner = right
+        if winner == before and before != leaf:
+            break       # neither was nor is the first here, so nothing above changes
+        state.global_tree[node] = winner
         node >>= 1
 
 
