@@ -50,7 +50,7 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
     while True:
         if insertion:
             leaf = i64(state.global_tree[1])
-            now_ps = i64(state.global_time[leaf])
+            now_ps = i64(state.global_time[1])
             device = i64(state.leaf_device[leaf])
             source = leaf - (i64(state.devices[device]["tree"]) >> 1)
         else:
@@ -66,7 +66,7 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
         stop = shortage(state, device)
         if stop == _NONE:
             if insertion:
-                calendar.begin_event(state, now_ps, i64(state.global_order[leaf]))
+                calendar.begin_event(state, now_ps, i64(state.global_order[1]))
             stop = handle(state, device, source, now_ps)
         if stop == _NONE and state.config[0]["ancestry_lost"] != 0:
             stop = _ANCESTRY
@@ -74,7 +74,8 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
             state.threads[0]["stop_device"] = device
             return stop
         state.devices[device]["events"] += 1
-        wire.settle(state)
+        if state.threads[0]["sent_ps"] < INFINITY_PS:      # otherwise nothing is to be taken over
+            wire.settle(state)
         if not insertion:
             calendar.note_first(state, device)
         events += 1

@@ -76,7 +76,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     n_subnets, n_l3, n_routes, n_tunnels = routed_tables(fabric, params)
     devices, tree, leaf_device = _devices(fabric, _flooding_vteps(fabric, params))
     sack_window = _sack_window(params)
-    n_leaves = len(leaf_device) if insertion else 1
+    n_leaves = _power_of_two(len(leaf_device)) if insertion else 1
     scans = params.law is Law.HPCC
     n_pairs = max(n_qps, 1) if scans else 1
     capacity = packet_capacity(devices)
@@ -118,9 +118,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         lists=t.rows(threads * (2 + max(sides)), t.LIST), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),
         shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
-        global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
-                                                                                       INFINITY_PS, np.int64),
-        global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
+        global_tree=t.rows(2 * n_leaves, np.int64), global_time=np.full(2 * n_leaves, INFINITY_PS, np.int64),
+        global_order=t.rows(2 * n_leaves, np.int64), leaf_device=leaf_device,
     )
     state.next_ps[:] = INFINITY_PS
     make_tasks(state, fabric, tasks, sides)

@@ -62,20 +62,18 @@ def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
     """Insertion order: put (time, order) at a leaf of the global tree and replay its path to the root."""
     if order < 0 and time_ps < INFINITY_PS:
         order = _number(state, time_ps)
-    state.global_time[leaf] = time_ps
-    state.global_order[leaf] = order
-    size = state.global_tree.shape[0] // 2
-    node = (size + leaf) >> 1
-    while node >= 1:
-        left, right = state.global_tree[2 * node], state.global_tree[2 * node + 1]
-        time_left, time_right = state.global_time[left], state.global_time[right]
-        before, winner = state.global_tree[node], left
-        if time_right < time_left or (time_right == time_left and state.global_order[right] < state.global_order[left]):
-            winner = right
-        if winner == before and before != leaf:
-            break       # neither was nor is the first here, so nothing above changes
-        state.global_tree[node] = winner
+    node, winner = state.global_tree.shape[0] // 2 + leaf, leaf
+    state.global_time[node], state.global_order[node] = time_ps, order
+    while node > 1:
+        other_ps = i64(state.global_time[node ^ 1])
+        if other_ps < time_ps or (other_ps == time_ps and state.global_order[node ^ 1] < order):
+            winner = i64(state.global_tree[node ^ 1])
+            time_ps, order = other_ps, i64(state.global_order[node ^ 1])
         node >>= 1
+        before = i64(state.global_tree[node])
+        if winner == before and before != leaf:
+            break       # this leaf neither was nor is the first below this node, so nothing above changes
+        state.global_tree[node], state.global_time[node], state.global_order[node] = winner, time_ps, order
 
 
 @hot
@@ -105,7 +103,7 @@ def pending_ps(state: State, device: int, source: int) -> int:
     row = state.devices[device]
     base = i64(row["tree"])
     if state.config[0]["order"] != _SOURCE_ORDER:
-        return i64(state.global_time[(base >> 1) + source])
+        return i64(state.global_time[state.global_tree.shape[0] // 2 + (base >> 1) + source])
     key = i64(state.tree[u(base + i64(row["leaves"]) + source)])
     if key == _IDLE_KEY:
         return INFINITY_PS

@@ -435,9 +435,9 @@ class _Tables(NamedTuple):
     dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by side and owner
     roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
     shared: NDArray[np.int64]    # (LINE * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
-    global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
-    global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
-    global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
+    global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers, the root at 1, leaves from half on
+    global_time: NDArray[np.int64]   # insertion order: pending moment of each node's winner
+    global_order: NDArray[np.int64]  # insertion order: sequence number of each node's winner
     leaf_device: NDArray[np.uint32]  # insertion order: (n_leaves,) owner of a leaf
 
 
