@@ -18,6 +18,7 @@ HOSTS_PER_LEAF: Final = 16
 POD_HOSTS: Final = 256
 CURVE_HOSTS: Final = (16, 64, 256, 1024, 4096)
 NAMES: Final = ("P256", "P1024", "I64", "A64")
+QUEUE_PAIRS: Final = (1, 32, 512)
 _CABLES: Final = {"host_rate": "100G", "fabric_rate": "100G", "host_delay": "1us", "fabric_delay": "1us"}
 
 
@@ -57,6 +58,17 @@ def named(name: str, *, quick: bool = False) -> dict[str, Any]:
     if name == "A64":
         return scenario(name, 64, {"kind": "all-to-all", "size": "8KB" if quick else "64KB"})
     raise KeyError(name)
+
+
+def pairs(model: str, queue_pairs: int, *, quick: bool = False) -> dict[str, Any]:
+    """Eight hosts of one leaf send 32 MB each to a ninth, on so many queue pairs each (quick: an eighth)."""
+    size_bytes = (4_096_000 if quick else 32_768_000) // queue_pairs
+    again = {"repeat": queue_pairs, "interval": "1ns"} if queue_pairs > 1 else {}
+    topology = {"kind": "leaf-spine", "leaves": 1, "spines": 1, "hosts_per_leaf": 9, **_CABLES}
+    transport = {"transport": {"mtu": "1024B", "ack_every": 1}} if model == "asic" else {}
+    load = {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": f"{size_bytes}B", **again}
+    return {"name": f"{model}-{queue_pairs}", "model": model, "topology": topology, **transport, "workload": [load],
+            "run": {"duration": "1s", "seed": 1}}
 
 
 def many_messages(repeat: int = 25) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,19 +20,22 @@ from fabric.state.codes import LINE, Shared
 from fabric.state.jit import source_digest
 
 
-def emulator(compiled: CompiledScenario, threads: int = 1) -> Emulator:
-    """As `fabric run` builds it."""
+def emulator(compiled: CompiledScenario, threads: int = 1,
+             order: Literal["source", "insertion"] = "source") -> Emulator:
+    """As `fabric run` builds it; order `insertion` with the sequential scheduler that it needs."""
     return Emulator(compiled.fabric, compiled.params, compiled.edits, threads=threads, record=compiled.record,
+                    scheduler="sequential" if order == "insertion" else "windows", order=order,
                     reroute_delay_ps=compiled.reroute_delay_ps)
 
 
-def warm_up(folder: Path, threads: int = 1) -> None:
+def warm_up(folder: Path, threads: int = 1, order: Literal["source", "insertion"] = "source") -> None:
     """Load (or compile) the kernels, so that neither is measured."""
     compiled = cases.compiled(cases.permutation(16, "10KB", "warm-up"), folder)
-    emulator(compiled, threads).advance(compiled.duration_ps)
+    emulator(compiled, threads, order).advance(compiled.duration_ps)
 
 
-def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str, Any]:
+def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1,
+         order: Literal["source", "insertion"] = "source") -> dict[str, Any]:
     """Play `raw` to its end `repeats` times.
 
     Returns: medians of wall and CPU seconds, the same per packet-hop, counts, memory in bytes, digest, and step_s: per
@@ -40,7 +43,7 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        warm_up(folder, threads)
+        warm_up(folder, threads, order)
         rss = [peak_rss_bytes()]
         began = time.perf_counter()
         compiled = cases.compiled(raw, folder)
@@ -52,7 +55,7 @@ def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1) -> dict[str
     build_s = 0.0
     for _ in range(repeats):
         began = time.perf_counter()
-        engine = emulator(compiled, threads)
+        engine = emulator(compiled, threads, order)
         build_s = time.perf_counter() - began
         rss.append(peak_rss_bytes())
         step_s, cpu, recorded = _to_the_end(engine, compiled.duration_ps)

@@ -174,6 +174,27 @@ def _curve_table(it: Result) -> Table:
         "hosts", "ports", "packet-hops", "CPU time", "a hop", "M hops/s (wall)", "per CPU s", "peak memory"), rows)
 
 
+def _pairs(quick: bool) -> Result:
+    rows = []
+    for order in ("source", "insertion"):
+        for queue_pairs in cases.QUEUE_PAIRS:
+            asic, ns3 = (measure("play", raw=cases.pairs(model, queue_pairs, quick=quick), order=order,
+                                 repeats=1 if quick else 3) for model in ("asic", "hpcc-ns3"))
+            rows.append({"order": order, "queue_pairs": queue_pairs, "asic": asic, "hpcc-ns3": ns3})
+    return {"rows": rows}
+
+
+def _pairs_table(it: Result) -> Table:
+    rows = [(row["order"], count(row["queue_pairs"]), millions(row["asic"]["hops_per_cpu_s"]),
+             millions(row["hpcc-ns3"]["hops_per_cpu_s"]),
+             f"{row['hpcc-ns3']['hops_per_cpu_s'] / row['asic']['hops_per_cpu_s']:.2f}",
+             f"{row['hpcc-ns3']['events'] / row['hpcc-ns3']['packet_hops']:.3f}") for row in it["rows"]]
+    return Table("8-to-1 incast of 32 MB a host, by queue pairs a host, one thread", (
+        "order of equal moments", "queue pairs a host", "asic, M hops per CPU s", "hpcc-ns3, M hops per CPU s",
+        "hpcc-ns3 / asic", "hpcc-ns3, events/hop"), rows,
+        "`source` runs in windows. `insertion` runs one event at a time, as a simulator with one event list does.")
+
+
 def _profile(quick: bool) -> Result:
     return measure("profile", raw=cases.named("P256", quick=quick))
 
@@ -209,6 +230,8 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "threads": Section("P256 with 1 and 2 threads, a core left alone or kept busy; P1024 with both left alone",
                        _threads, _threads_table),
     "curve": Section("16 to 4,096 hosts", _curve, _curve_table),
+    "pairs": Section("8-to-1 with 1, 32 and 512 queue pairs a host, asic and hpcc-ns3, in both orders", _pairs,
+                     _pairs_table),
     "profile": Section("P256 by kind of event", _profile, _profile_table),
     "memory": Section("bytes per port, queue pair and packet", _memory, _memory_table),
     "startup": Section("`fabric run` of a small incast, cold and warm", _startup, _startup_table),

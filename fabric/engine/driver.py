@@ -119,7 +119,7 @@ class Emulator:
 
     def _played_ps(self) -> int:
         if self.state.config[0]["order"] == Order.INSERTION:
-            return int(self.state.global_time[self.state.global_tree[1]])
+            return int(self.state.global_time[1])
         return int(self.state.next_ps.min())
 
     def _play(self, bound_ps: int, budget: int) -> Stop:

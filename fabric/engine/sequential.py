@@ -16,6 +16,7 @@ from fabric.state.types import State
 from fabric.transport import hpcc_dcqcn
 
 _NONE, _BOUND, _BUDGET, _IDLE = int(Stop.NONE), int(Stop.BOUND), int(Stop.BUDGET), int(Stop.IDLE)
+_ANCESTRY = int(Stop.ANCESTRY)
 _INSERTION = int(Order.INSERTION)
 
 
@@ -29,16 +30,27 @@ def _first_device(state: State) -> int:
     return best
 
 
+@kernel
+def _pause(state: State, next_ps: int, until_ps: int) -> int:
+    """Nothing happens before until_ps any more, but for rate timers; a Stop code.
+
+    Timers that run keep a run from being idle, as in a simulator that has them in its event list.
+    """
+    if next_ps >= INFINITY_PS and (until_ps >= INFINITY_PS or state.config[0]["running_timers"] == 0):
+        return _IDLE
+    stop = hpcc_dcqcn.settle(state, until_ps)
+    return _BOUND if stop == _NONE else stop
+
+
 @entry
 def play_sequential(state: State, until_ps: int, max_events: int) -> int:
     """Play events in global order up to until_ps, at most max_events of them; a Stop code."""
     insertion = state.config[0]["order"] == _INSERTION
-    first_timer = i64(state.config[0]["first_timer_leaf"])
     leaf, events = 0, 0
     while True:
         if insertion:
             leaf = i64(state.global_tree[1])
-            now_ps = i64(state.global_time[leaf])
+            now_ps = i64(state.global_time[1])
             device = i64(state.leaf_device[leaf])
             source = leaf - (i64(state.devices[device]["tree"]) >> 1)
         else:
@@ -46,21 +58,24 @@ def play_sequential(state: State, until_ps: int, max_events: int) -> int:
             key = calendar.first_key(state, device)
             now_ps, source = calendar.key_time_ps(key), calendar.key_source(key)
         if now_ps >= until_ps:
-            return _IDLE if now_ps >= INFINITY_PS else _BOUND
+            return _pause(state, now_ps, until_ps)
         if events >= max_events:
-            return _BUDGET
+            stop = hpcc_dcqcn.settle(state, now_ps)
+            return _BUDGET if stop == _NONE else stop
         wire.enter(state, device)
         stop = shortage(state, device)
-        if stop == _NONE and insertion and leaf >= first_timer:
-            timer = leaf - first_timer
-            hpcc_dcqcn.fire(state, device, timer // 3, timer % 3, now_ps)
-        elif stop == _NONE:
+        if stop == _NONE:
+            if insertion:
+                calendar.begin_event(state, now_ps, i64(state.global_order[1]))
             stop = handle(state, device, source, now_ps)
+        if stop == _NONE and state.config[0]["ancestry_lost"] != 0:
+            stop = _ANCESTRY
         if stop != _NONE:
             state.threads[0]["stop_device"] = device
             return stop
         state.devices[device]["events"] += 1
-        wire.settle(state)
+        if state.threads[0]["sent_ps"] < INFINITY_PS:      # otherwise nothing is to be taken over
+            wire.settle(state)
         if not insertion:
             calendar.note_first(state, device)
         events += 1

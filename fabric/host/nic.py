@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import nic_scan, sender
+from fabric.host import nic_index, nic_scan, sender
 from fabric.host.messages import heap_pop, heap_push
 from fabric.port import scheduler, transmit
 from fabric.port.drop import discard
@@ -199,6 +199,7 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
     """A queue pair has something to send; no effect if it is already on its way."""
     row = state.qps[u(qp)]
     if state.config[0]["law"] == _HPCC:
+        nic_index.refresh(state, device, qp, now_ps)
         kick(state, device, i64(row["port"]), now_ps)
         return
     if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp):

@@ -1,5 +1,7 @@
 """The NIC of the public HPCC simulator: one list of queue pairs, scanned round robin for every packet (Law.HPCC).
 
+The rules speak of a scan, as the simulator does it; here an index answers for it (host/nic_index).
+
 Rules (they differ from host/nic in ways that move completion times, so they are kept to the letter)
 1. Acknowledgements first: in the control queue, or, where they travel in the data class, in that class's queue and
    stopped by its pause.
@@ -14,12 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import sender
+from fabric.host import nic_index, sender
 from fabric.port import transmit
 from fabric.port.pause import aux_source
-from fabric.state import calendar
+from fabric.state import bits, calendar
 from fabric.state.codes import INFINITY_PS, Aux
-from fabric.state.jit import i64, kernel
+from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 
 _WAKE = int(Aux.WAKE)
@@ -27,73 +29,110 @@ u = np.uint32
 
 
 @kernel
-def enlist(state: State, device: int, qp: int) -> None:
-    """Append a new queue pair to the list."""
-    host = state.hosts[device]
-    state.waits[i64(host["waits"]) + i64(host["n_waits"])]["item"] = qp
-    host["n_waits"] += 1
+def _first_finished(state: State, device: int, first: int, end: int, with_left: bool) -> int:
+    """The first finished queue pair among slots first..end-1; -1: none.
 
-
-@kernel
-def _has_left(state: State, qp: int) -> bool:
-    row = state.qps[u(qp)]
-    return bool(row["next_psn"] < row["posted_psn"])
-
-
-@kernel
-def _is_finished(state: State, qp: int) -> bool:
-    row = state.qps[u(qp)]
-    return bool(row["acked_psn"] >= row["posted_psn"])
+    After a go-back it may have packets left although the last one is acknowledged. Such a one is seen as finished only
+    when it may not send.
+    """
+    slot = nic_index.next_in(state, device, nic_index.FINISHED, first)
+    while slot >= 0 and slot < end:
+        if with_left or not nic_index.has_left(state, nic_index.queue_pair(state, device, slot)):
+            return slot
+        slot = nic_index.next_in(state, device, nic_index.FINISHED, slot + 1)
+    return -1
 
 
 @kernel
 def _remove_finished(state: State, device: int, first: int) -> None:
-    host = state.hosts[device]
-    base, count = i64(host["waits"]), i64(host["n_waits"])
-    kept = first
-    for place in range(first, count):
-        item = i64(state.waits[base + place]["item"])
-        if not _is_finished(state, item):
-            state.waits[base + kept]["item"] = item
-            kept += 1
-    host["n_waits"] = kept
+    """Take every finished queue pair from a slot on off the list."""
+    nic = state.nics[device]
+    slot = first
+    while slot >= 0:
+        nic_index.delist(state, device, slot)
+        slot = nic_index.next_in(state, device, nic_index.FINISHED, slot + 1)
+    low = nic_index.next_in(state, device, nic_index.LISTED, i64(nic["low"]))
+    nic["low"] = low if low >= 0 else i64(nic["slots"])
+
+
+@kernel
+def _start(state: State, device: int) -> int:
+    """The slot at which the scan starts: after the queue pair served last.
+
+    Where queue pairs before it have been removed since, its place on the list belongs to another one now (rule 3).
+    """
+    host, nic = state.hosts[device], state.nics[device]
+    if nic["cursor"] >= 0:
+        return i64(nic["cursor"]) + 1
+    place = (i64(host["scan_last"]) + 1) % i64(host["n_waits"])
+    return bits.member_at(state, nic_index.base_of(state, device, nic_index.LISTED), i64(nic["low"]), place)
+
+
+@hot
+def _choose(state: State, device: int, start: int, now_ps: int) -> int:
+    """The first slot from `start` on, and then from the beginning, whose queue pair may send; -1: none."""
+    slot = nic_index.next_in(state, device, nic_index.READY, start)
+    wrapped = slot < 0
+    if wrapped:
+        slot = nic_index.next_in(state, device, nic_index.READY, 0)
+    while slot >= 0 and not (wrapped and slot >= start):
+        if nic_index.may_send(state, device, nic_index.queue_pair(state, device, slot), now_ps):
+            return slot
+        slot = nic_index.next_in(state, device, nic_index.READY, slot + 1)
+        if slot < 0 and not wrapped:
+            wrapped = True
+            slot = nic_index.next_in(state, device, nic_index.READY, 0)
+    return -1
+
+
+@hot
+def _serve(state: State, device: int, slot: int, removed: bool) -> None:
+    """Set the pointer to the queue pair that is served."""
+    host, nic = state.hosts[device], state.nics[device]
+    listed, cursor = nic_index.base_of(state, device, nic_index.LISTED), i64(nic["cursor"])
+    if not removed and 0 <= cursor < slot:
+        host["scan_last"] += bits.count(state, listed, cursor + 1, slot + 1)
+    else:
+        host["scan_last"] = bits.count(state, listed, i64(nic["low"]), slot)
+    nic["cursor"] = slot
 
 
 @kernel
 def _scan(state: State, device: int, port: int, now_ps: int) -> int:
     """The queue pair that sends now, or -1; tidies the list (rules 2 and 3)."""
-    host = state.hosts[device]
-    base, count, last = i64(host["waits"]), i64(host["n_waits"]), i64(host["scan_last"])
-    chosen, finished = -1, count
-    for step in range(1, count + 1):
-        place = (step + last) % count
-        qp = i64(state.waits[base + place]["item"])
-        paused = i64(state.ports[u(port)]["paused"]) >> i64(state.qps[u(qp)]["tc"]) & 1
-        if paused == 0 and _has_left(state, qp) and not sender.is_blocked(state, qp):
-            if state.qps[u(qp)]["available_ps"] <= now_ps:
-                chosen = qp
-                break
-        elif _is_finished(state, qp):
-            finished = min(finished, place)
-    if finished < count:
+    host, nic = state.hosts[device], state.nics[device]
+    if host["n_waits"] == 0:
+        return -1
+    nic_index.catch_up(state, device, now_ps)
+    start, end, chosen = _start(state, device), i64(nic["slots"]), -1
+    tc = i64(state.qps[nic_index.queue_pair(state, device, i64(nic["low"]))]["tc"])
+    paused = i64(state.ports[u(port)]["paused"]) >> tc & 1 != 0
+    if not paused:
+        chosen = _choose(state, device, start, now_ps)
+    # Of what has been passed over, the finished queue pair with the first place on the list.
+    if chosen < 0:
+        finished = _first_finished(state, device, 0, end, paused)
+    elif chosen >= start:
+        finished = _first_finished(state, device, start, chosen, False)
+    else:
+        finished = _first_finished(state, device, 0, chosen, False)
+        if finished < 0:
+            finished = _first_finished(state, device, start, end, False)
+    if finished >= 0:
         _remove_finished(state, device, finished)
+    qp = -1
     if chosen >= 0:
-        for place in range(i64(host["n_waits"])):
-            if i64(state.waits[base + place]["item"]) == chosen:
-                host["scan_last"] = place
-                break
-    return chosen
+        qp = nic_index.queue_pair(state, device, chosen)
+    if qp >= 0 and state.pairs[u(qp)]["slot"] != 0:
+        _serve(state, device, chosen, finished >= 0)
+    elif 0 <= finished <= i64(nic["cursor"]):
+        nic["cursor"] = -1      # the pointer is a place on the list, which has moved up
+    return qp
 
 
 @kernel
 def _schedule_wake(state: State, device: int, now_ps: int) -> None:
-    host = state.hosts[device]
-    base = i64(host["waits"])
-    earliest_ps = INFINITY_PS
-    for place in range(i64(host["n_waits"])):
-        qp = i64(state.waits[base + place]["item"])
-        if _has_left(state, qp):
-            earliest_ps = min(earliest_ps, i64(state.qps[u(qp)]["available_ps"]))
+    earliest_ps = nic_index.next_departure_ps(state, device)
     source = aux_source(state, device, _WAKE)
     if now_ps < earliest_ps < INFINITY_PS and calendar.pending_ps(state, device, source) >= INFINITY_PS:
         calendar.schedule(state, device, source, earliest_ps, calendar.NEW_ORDER)
@@ -143,6 +182,7 @@ def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
         end_ps = transmit.occupy(state, port, size_bytes, now_ps)
         transmit.launch(state, device, port, packet, end_ps)
         sender.pace(state, device, qp, size_bytes, end_ps - now_ps, now_ps)
+        nic_index.refresh(state, device, qp, now_ps)
     transmit.wake_when_free(state, device, port)
 
 

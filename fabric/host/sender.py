@@ -334,7 +334,7 @@ def receive_ack(state: State, device: int, packet: np.uint32, now_ps: int) -> in
         _report_gap(state, device, qp, packet)
     if config["cc"] == _HPCC_DCQCN:
         if row["msg_head"] == 0:
-            hpcc_dcqcn.stop(state, qp)
+            hpcc_dcqcn.stop(state, device, qp, now_ps)
         elif i64(frame["flags"]) & _ECHO:
             hpcc_dcqcn.notify(state, device, qp, now_ps)
     return qp

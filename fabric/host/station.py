@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.host import arp, faults, nic, nic_scan, receiver, sender
+from fabric.host import arp, faults, nic, nic_index, receiver, sender
 from fabric.host.messages import pop_start
 from fabric.port.damage import INTACT, damaged, is_suspect
 from fabric.port.drop import discard
@@ -77,5 +77,5 @@ def on_start(state: State, device: int, now_ps: int) -> None:
     """Post the message whose time has come."""
     qp = sender.post(state, device, pop_start(state, device), now_ps)
     if state.config[0]["law"] == _HPCC:
-        nic_scan.enlist(state, device, qp)
+        nic_index.enlist(state, device, qp)
     nic.activate(state, device, qp, now_ps)

@@ -59,7 +59,7 @@ def append(state: State, device: int, port: int, packet: np.uint32, time_ps: int
     """Put a frame on the wire out of `port`; it takes effect at the peer at time_ps."""
     row, frame, window = state.ports[port], state.packets[packet], state.devices[device]["window"]
     frame["time_ps"] = time_ps
-    frame["order"] = calendar.next_order(state)
+    frame["order"] = calendar.next_order(state, time_ps)
     frame["next"] = 0
     if row["out_window"] == window:
         state.packets[row["out_tail"]]["next"] = packet
@@ -74,7 +74,7 @@ def append_pause(state: State, device: int, port: int, packet: np.uint32, time_p
     """As append, for a PFC frame."""
     row, frame, window = state.ports[port], state.packets[packet], state.devices[device]["window"]
     frame["time_ps"] = time_ps
-    frame["order"] = calendar.next_order(state)
+    frame["order"] = calendar.next_order(state, time_ps)
     frame["next"] = 0
     if row["pout_window"] == window:
         state.packets[row["pout_tail"]]["next"] = packet

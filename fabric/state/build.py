@@ -23,11 +23,12 @@ from fabric.state.codes import (
     N_RANDOM_USES,
     N_SHARED,
     CongestionControl,
+    Law,
     LoadBalance,
     Order,
     Recovery,
 )
-from fabric.state.fill_hosts import fill_boards, fill_hosts, fill_messages, fill_queue_pairs
+from fabric.state.fill_hosts import fill_boards, fill_hosts, fill_messages, fill_nics, fill_queue_pairs
 from fabric.state.fill_overlay import fill_overlay
 from fabric.state.fill_switches import fill_ports, fill_switches
 from fabric.state.fill_tenants import fill_tenants, routed_tables
@@ -49,7 +50,7 @@ from fabric.topology.model import Fabric
 
 FLOWLETS_PER_SWITCH = 1024
 TRACE_ROWS = 1 << 18
-QP_TIMERS = 3
+ANCESTRY_ROWS = 1 << 18
 ARP_BYTES = 64
 """An ARP packet is shorter than the smallest Ethernet frame, so it is padded to that (RFC 826; 802.3 clause 4A.4.2)."""
 
@@ -73,19 +74,19 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     insertion = order is Order.INSERTION
     n_vnis = 0 if params.vxlan is None else len(params.vxlan.vnis)
     n_subnets, n_l3, n_routes, n_tunnels = routed_tables(fabric, params)
-    devices, tree, leaf_device = _devices(fabric, params.queue_pairs.src if insertion else params.queue_pairs.src[:0],
-                                          _flooding_vteps(fabric, params))
+    devices, tree, leaf_device = _devices(fabric, _flooding_vteps(fabric, params))
     sack_window = _sack_window(params)
     packet_slots = packet_slots_of(params)
     n_packet_slots, n_boards = int(packet_slots.sum()), max(len(packet_slots), 1)
-    n_leaves = len(leaf_device) if insertion else 1
+    n_leaves = _power_of_two(len(leaf_device)) if insertion else 1
+    scans = params.law is Law.HPCC
+    n_pairs = max(n_qps, 1) if scans else 1
     capacity = packet_capacity(devices)
     sides = sides_of(fabric, sequential=sequential)
     tasks = tasks_of(fabric, threads, sides, sequential=sequential)
     n_slots, inbox_rows = sum(map(slots, tasks)), sum(inbox_room(fabric, task) for task in tasks)
     state = t.State(
-        config=_config(fabric, params, threads, order, trace_mask, sack_window, len(tree) // 2, n_l3,
-                       inbox_rows),
+        config=_config(fabric, params, threads, order, trace_mask, sack_window, n_l3, inbox_rows),
         devices=devices, next_ps=t.rows(n_slots, np.int64), tree=tree,
         ports=t.rows(n_ports, t.PORT), queues=t.rows(n_ports * N_CLASSES, t.QUEUE),
         pgs=t.rows(n_ports * N_CLASSES, t.PG), prios=t.rows(n_ports * N_CLASSES, t.PRIO),
@@ -97,6 +98,10 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         messages=t.rows(n_messages + 1, t.MESSAGE), rmessages=t.rows(n_messages + 1, t.RMESSAGE),
         dependents=t.rows(max(len(params.messages.after), 1), t.DEPENDENT),
         starts=t.rows(max(n_messages, 1), t.HEAP), waits=t.rows(max(n_qps, 1), t.HEAP),
+        nics=t.rows(n_hosts if scans else 1, t.NIC), pairs=t.rows(n_pairs, t.PAIR),
+        slots=t.rows(n_pairs, np.uint32), slot_bits=t.rows(1, np.int64),
+        checks=t.rows(n_pairs if params.transport.variable_window else 1, t.HEAP),
+        ancestry=t.rows(max(_ancestry_rows(params, order), 1), t.ANCESTRY),
         qp_list=t.rows(max(n_qps, 1), np.uint32),
         fib=t.rows(max(n_switches * n_hosts, 1), np.uint32), groups=t.rows(1, t.GROUP), members=t.rows(1, t.MEMBER),
         tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
@@ -117,9 +122,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         lists=t.rows(threads * (2 + max(sides)), t.LIST), dealt=t.rows(len(tasks), np.uint32),
         roster=t.rows(n_slots, np.uint32),
         shared=t.rows(LINE * (N_SHARED + N_MAIL * threads), np.int64),
-        global_tree=t.rows(2 * _power_of_two(n_leaves), np.int64), global_time=np.full(_power_of_two(n_leaves),
-                                                                                       INFINITY_PS, np.int64),
-        global_order=t.rows(_power_of_two(n_leaves), np.int64), leaf_device=leaf_device,
+        global_tree=t.rows(2 * n_leaves, np.int64), global_time=np.full(2 * n_leaves, INFINITY_PS, np.int64),
+        global_order=t.rows(2 * n_leaves, np.int64), leaf_device=leaf_device,
     )
     state.next_ps[:] = INFINITY_PS
     make_tasks(state, fabric, tasks, sides)
@@ -129,6 +133,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
     state = fill_ports(state, fabric, params)
     state = fill_switches(state, fabric, params)
     fill_hosts(state, fabric, params)
+    if scans:
+        state = fill_nics(state)
     fill_queue_pairs(state, params)
     fill_boards(state, packet_slots)
     fill_messages(state, params)
@@ -204,8 +210,13 @@ def packet_slots_of(params: EngineParams) -> NDArray[np.int64]:
     return np.clip(packets.astype(np.int64), 1, -(-_window_bytes(params) // payload))
 
 
-def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64],
-                                                                       NDArray[np.uint32]]:
+def _ancestry_rows(params: EngineParams, order: Order) -> int:
+    """Only rate timers that are caught up under insertion order ask which event scheduled which."""
+    used = order is Order.INSERTION and params.transport.congestion_control is CongestionControl.HPCC_DCQCN
+    return ANCESTRY_ROWS if used else 0
+
+
+def _devices(fabric: Fabric, n_vteps: int) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
     devices = t.rows(len(fabric.nodes), t.DEVICE)
     base = 0
     owners: list[NDArray[np.uint32]] = []
@@ -220,7 +231,6 @@ def _devices(fabric: Fabric, timer_owners: NDArray[np.int64], n_vteps: int) -> t
         base += 2 * leaves
     tree = t.rows(base, np.int64)
     tree[:] = INFINITY_PS
-    owners.append(np.repeat(timer_owners, QP_TIMERS).astype(np.uint32))
     return devices, tree, np.concatenate(owners)
 
 
@@ -232,7 +242,7 @@ def _link_global_tree(state: t.State) -> None:
 
 
 def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, trace_mask: int,
-            sack_window: int, first_timer_leaf: int, n_l3: int, inbox_rows: int) -> NDArray[Any]:
+            sack_window: int, n_l3: int, inbox_rows: int) -> NDArray[Any]:
     config = np.zeros(1, t.CONFIG)
     row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
     values: dict[str, float] = {
@@ -249,8 +259,8 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
         "ack_dscp": transport.ack_dscp,
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
-        "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
-        "inbox_rows": inbox_rows, "reorder_window_ps": transport.reorder_window_ps,
+        "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "inbox_rows": inbox_rows,
+        "reorder_window_ps": transport.reorder_window_ps, "ancestry_rows": _ancestry_rows(params, order),
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn

@@ -5,8 +5,8 @@ has at most one pending moment. Two orders of equal moments exist (codes.Order):
 
 SOURCE     keys `time << KEY_BITS | source` in one winner tree per device; the root is the device's next event.
 INSERTION  one winner tree over all sources of all devices, ordered by (time, sequence number of the scheduling), as a
-           global event list would be. The queue pairs' rate timers are sources of their own here. With a tie key in
-           the configuration a random number stands in for the sequence number: equal moments run in random order.
+           global event list would be. The high bits of a sequence number are the nanosecond of the scheduling. With a
+           tie key in the configuration a random number stands in for it: equal moments run in random order.
 
 A source that has nothing pending holds INFINITY_PS.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.state import ancestry
 from fabric.state.codes import INFINITY_PS, Order
 from fabric.state.jit import entry, hot, i64, kernel
 from fabric.state.rng import mix32
@@ -32,41 +33,53 @@ u = np.uint32
 
 
 @hot
-def _take(state: State) -> int:
+def next_order(state: State, time_ps: int) -> int:
+    """Take a sequence number for an event at time_ps (insertion order only; 0 otherwise)."""
+    if state.config[0]["order"] == _SOURCE_ORDER:
+        return 0
+    return _number(state, time_ps)
+
+
+@kernel
+def _number(state: State, time_ps: int) -> int:
     config = state.config[0]
     order = i64(config["next_order"])
     config["next_order"] = order + 1
     key = i64(config["tie_key"])
-    if key == 0:
-        return order
-    return mix32((mix32((order ^ key) & _WORD) + (order >> 32)) & _WORD)
+    if key != 0:
+        return mix32((mix32((order ^ key) & _WORD) + (order >> 32)) & _WORD)
+    if config["ancestry_rows"] != 0:
+        ancestry.note(state, order, time_ps)
+    return order
 
 
-@hot
-def next_order(state: State) -> int:
-    """Take a sequence number (insertion order only; 0 otherwise)."""
-    if state.config[0]["order"] == _SOURCE_ORDER:
-        return 0
-    return _take(state)
+@kernel
+def begin_event(state: State, time_ps: int, order: int) -> None:
+    """Insertion order: an event is run; what it schedules has sequence numbers of this nanosecond."""
+    config = state.config[0]
+    config["event_order"] = order
+    if time_ps != config["now_ps"]:
+        config["now_ps"] = time_ps
+        config["next_order"] = max(i64(config["next_order"]), ancestry.first_number(time_ps))
 
 
 @kernel
 def set_leaf(state: State, leaf: int, time_ps: int, order: int) -> None:
     """Insertion order: put (time, order) at a leaf of the global tree and replay its path to the root."""
     if order < 0 and time_ps < INFINITY_PS:
-        order = _take(state)
-    state.global_time[leaf] = time_ps
-    state.global_order[leaf] = order
-    size = state.global_tree.shape[0] // 2
-    node = (size + leaf) >> 1
-    while node >= 1:
-        left, right = state.global_tree[2 * node], state.global_tree[2 * node + 1]
-        time_left, time_right = state.global_time[left], state.global_time[right]
-        if time_right < time_left or (time_right == time_left and state.global_order[right] < state.global_order[left]):
-            state.global_tree[node] = right
-        else:
-            state.global_tree[node] = left
+        order = _number(state, time_ps)
+    node, winner = state.global_tree.shape[0] // 2 + leaf, leaf
+    state.global_time[node], state.global_order[node] = time_ps, order
+    while node > 1:
+        other_ps = i64(state.global_time[node ^ 1])
+        if other_ps < time_ps or (other_ps == time_ps and state.global_order[node ^ 1] < order):
+            winner = i64(state.global_tree[node ^ 1])
+            time_ps, order = other_ps, i64(state.global_order[node ^ 1])
         node >>= 1
+        before = i64(state.global_tree[node])
+        if winner == before and before != leaf:
+            break       # this leaf neither was nor is the first below this node, so nothing above changes
+        state.global_tree[node], state.global_time[node], state.global_order[node] = winner, time_ps, order
 
 
 @hot
@@ -96,7 +109,7 @@ def pending_ps(state: State, device: int, source: int) -> int:
     row = state.devices[device]
     base = i64(row["tree"])
     if state.config[0]["order"] != _SOURCE_ORDER:
-        return i64(state.global_time[(base >> 1) + source])
+        return i64(state.global_time[state.global_tree.shape[0] // 2 + (base >> 1) + source])
     key = i64(state.tree[u(base + i64(row["leaves"]) + source)])
     if key == _IDLE_KEY:
         return INFINITY_PS

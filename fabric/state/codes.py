@@ -33,6 +33,8 @@ class Stop(IntEnum):
     """A queue, group or pool would become negative."""
     UNKNOWN_EVENT = 17
     UNKNOWN_PACKET = 18
+    ANCESTRY = 19
+    """Insertion order: which event scheduled which was asked for longer ago than State.ancestry keeps."""
 
 
 class Shared(IntEnum):
@@ -107,6 +109,31 @@ class Law(IntEnum):
 
     ASIC = 0
     HPCC = 1
+
+
+class SlotSet(IntEnum):
+    """Bitmaps of a host's slots (HPCC law)."""
+
+    LISTED = 0
+    """On the NIC's list."""
+    READY = 1
+    """Has packets left, its departure has come, and its window was open when last looked at."""
+    FINISHED = 2
+    """Everything is acknowledged; still on the list."""
+
+
+N_SLOT_SETS: Final = 3
+
+
+class Departure(IntEnum):
+    """Where the next departure of a queue pair stands (HPCC law)."""
+
+    NONE = 0
+    """No packet is left to send."""
+    WAITING = 1
+    """In the host's heap until its time comes."""
+    PAST = 2
+    """Its time has come."""
 
 
 class PacketKind(IntEnum):

@@ -31,6 +31,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "pools": t.POOL, "packets": t.PACKET, "drops": t.DROP, "switches": t.SWITCH, "hosts": t.HOST,
     "addresses": t.ADDRESS, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
+    "nics": t.NIC, "pairs": t.PAIR, "slots": np.dtype(np.uint32), "checks": t.HEAP, "ancestry": t.ANCESTRY,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET, "trace": t.TRACE,
     "threads": t.THREAD, "tasks": t.TASK, "lists": t.LIST, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
     "wires": t.WIRE, "inbox": t.SENT, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from fabric.errors import InvariantError
 from fabric.state import types as t
-from fabric.state.codes import INFINITY_PS, Aux
+from fabric.state.bits import WORD_BITS
+from fabric.state.codes import INFINITY_PS, N_SLOT_SETS, Aux
 from fabric.state.fill_switches import schedule_from_outside
 from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric
@@ -30,6 +31,16 @@ def fill_hosts(state: t.State, fabric: Fabric, params: EngineParams) -> None:
         row["rx_port"] = node.first_port
         row["timeout_ps"] = INFINITY_PS
         state.devices[node.id]["latency_ps"] = mine.latency_ps
+
+
+def fill_nics(state: t.State) -> t.State:
+    """HPCC law: room for the index of every host's queue pairs (host/nic_index)."""
+    words = -(-state.hosts["n_qps"] // WORD_BITS)
+    room = N_SLOT_SETS * (words + -(-words // WORD_BITS))
+    state.nics["words"] = words
+    state.nics["first_word"] = np.cumsum(room) - room
+    state.nics["cursor"] = -1
+    return state._replace(slot_bits=t.rows(max(int(room.sum()), 1), np.int64))
 
 
 def fill_queue_pairs(state: t.State, params: EngineParams) -> None:

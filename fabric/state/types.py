@@ -50,7 +50,7 @@ def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
     return raw[start : start + count * kind.itemsize].view(kind)
 
 
-CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the fault fields at its end
+CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the fields of insertion order at its end
     ("n_nodes", I8), ("n_hosts", I8), ("n_ports", I8), ("n_qps", I8), ("n_threads", I8),
     ("order", I8),               # codes.Order
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
@@ -79,8 +79,12 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
     ("inbox_rows", I8),          # rows of State.inbox for each turn and player
-    ("first_timer_leaf", I8),    # insertion order: first leaf of the queue pairs' timers in the global calendar
     ("reorder_window_ps", I8),   # out-of-order: least reordering window
+    # insertion order: the event being run                                              writer: sequential
+    ("now_ps", I8), ("event_order", I8),
+    ("ancestry_rows", I8), ("ancestry_count", I8),   # rows of State.ancestry (0: not kept); entries since start
+    ("ancestry_lost", I8),       # an entry was needed that had been overwritten
+    ("running_timers", I8),      # queue pairs whose rate timers run                       writer: hpcc_dcqcn
 )
 
 DEVICE = _table(  # (n_nodes,)  one cache line; its neighbour stays empty
@@ -254,6 +258,26 @@ QP = _table(  # (n_qps,)  sending side                                          
     ("retransmitted_pkts", I8), ("timeouts", I8), ("cuts", I8), ("naks", I8), ("sent_pkts", I8),
 )
 
+NIC = _table(  # (n_hosts,) HPCC law, else (1,): the index of a host's queue pairs      owner: the host
+    ("slots", I8),               # slots in use; a queue pair keeps its slot
+    ("low", I8),                 # no queue pair on the list has a lower slot
+    ("cursor", I8),              # slot of the queue pair that was served last; -1: HOST.scan_last only says its place
+    ("n_waits", I8),             # fill of State.waits
+    ("n_checks", I8),            # fill of State.checks
+    ("past", I8),                # queue pairs with packets left whose next departure has come, blocked or not
+    ("first_word", I8), ("words", I8),           # of State.slot_bits: first word, words of one level-0 bitmap
+)
+
+PAIR = _table(  # (n_qps,) HPCC law, else (1,)                                            owner: source host
+    ("slot", U4),                # slot + 1; 0: not on the list
+    ("where", U1),               # codes.Departure
+    ("blocked", U1), ("ready", U1), ("finished", U1), ("checked", U1),    # as last found; has an entry in State.checks
+    ("start_ps", I8), ("start_order", I8),       # when its rate timers started, and next_order then
+    ("cut_ps", I8),              # when its increase timer was started last
+)
+
+ANCESTRY = _table(("order", I8), ("parent", I8))   # a scheduling, and the order of the event that did it
+
 RQP = _table(  # (n_qps,)  receiving side                                               owner: destination host
     ("expected_psn", I8),
     ("last_cnp_ps", I8), ("nak_at_ps", I8), ("nak_for_psn", I8), ("unacked_pkts", I8),
@@ -408,6 +432,12 @@ class _Tables(NamedTuple):
     dependents: NDArray[np.void]  # DEPENDENT, grouped by earlier message
     starts: NDArray[np.void]     # HEAP
     waits: NDArray[np.void]      # HEAP
+    nics: NDArray[np.void]       # NIC
+    pairs: NDArray[np.void]      # PAIR
+    slots: NDArray[np.uint32]    # HPCC law: queue pairs of each host by slot; regions as those of waits
+    slot_bits: NDArray[np.int64]     # HPCC law: bitmaps of each host by slot, two levels each (host/nic_index)
+    checks: NDArray[np.void]     # HEAP: blocked queue pairs whose window may grow; regions as those of waits
+    ancestry: NDArray[np.void]   # ANCESTRY: a ring
     qp_list: NDArray[np.uint32]  # queue pairs of each host, contiguous per host
     fib: NDArray[np.uint32]      # (n_switches * n_hosts,) group + 1; 0: no route
     groups: NDArray[np.void]     # GROUP
@@ -441,9 +471,9 @@ class _Tables(NamedTuple):
     dealt: NDArray[np.uint32]    # (n_tasks,) tasks, grouped by side and owner
     roster: NDArray[np.uint32]   # (n_slots,) devices, grouped by task
     shared: NDArray[np.int64]    # (LINE * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
-    global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers
-    global_time: NDArray[np.int64]   # insertion order: (n_leaves,) pending moment
-    global_order: NDArray[np.int64]  # insertion order: (n_leaves,) sequence number
+    global_tree: NDArray[np.int64]   # insertion order: winner tree of leaf numbers, the root at 1, leaves from half on
+    global_time: NDArray[np.int64]   # insertion order: pending moment of each node's winner
+    global_order: NDArray[np.int64]  # insertion order: sequence number of each node's winner
     leaf_device: NDArray[np.uint32]  # insertion order: (n_leaves,) owner of a leaf
 
 

@@ -55,7 +55,7 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
 
 @kernel
 def _address(state: State, copy: np.uint32, host: int) -> None:
-    """At the last port: a copy of unknown unicast is an ordinary frame to the host that it is for, useless to others."""
+    """At the last port: a copy of unknown unicast is an ordinary frame to its host, and useless to others."""
     frame = state.packets[copy]
     if i64(frame["kind"]) == _REQUEST:
         return

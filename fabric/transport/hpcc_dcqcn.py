@@ -9,91 +9,181 @@ Rules
 4. Increase timer, every Ti: stage < F fast recovery; stage = F adds R_AI to the target; later stages add R_HAI; each
    sets rate = rate/2 + target/2, both halves truncated. There is no byte counter.
 
-In the window loop timers are caught up when the queue pair sends or is notified (they touch nothing else). Under
-insertion order they are events of their own, since there the order among equal moments is that of scheduling.
+Timers touch nothing but these fields, so they are no events: they are caught up when the queue pair sends, is notified,
+completes, has its window looked at, or when the run pauses. Under insertion order a timer that expires in the very
+nanosecond of the present event has run only if a global event list would have had it first (decisions/0027).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fabric.state import calendar, trace
-from fabric.state.codes import INFINITY_PS, EventKind, Order, TraceBit
-from fabric.state.jit import i64, kernel
+from fabric.state import ancestry, trace
+from fabric.state.codes import INFINITY_PS, EventKind, Order, Stop, TraceBit
+from fabric.state.jit import hot, i64, kernel
+from fabric.state.rng import mix32
 from fabric.state.types import State
 
 _INSERTION = int(Order.INSERTION)
+_NONE, _TRACE_FULL = int(Stop.NONE), int(Stop.TRACE)
 _TRACE, _CUT = int(TraceBit.RATE), int(EventKind.RATE_CUT)
-ALPHA, DECREASE, INCREASE = 0, 1, 2
+_ALPHA, _DECREASE, _INCREASE = 0, 1, 2
 _NS = 1000
+_STEADY = 64
+"""Alpha steps between two looks whether alpha still changes: in the end it is so small that rounding keeps it."""
+_AFTER_ALL = 1 << 62
+"""Sequence number of an event that comes after every other one of its instant."""
+_WORD = 0xFFFFFFFF
 u = np.uint32
 
 
 @kernel
-def _set(state: State, qp: int, timer: int, time_ps: int) -> None:
-    row = state.qps[u(qp)]
-    if timer == ALPHA:
-        row["alpha_at_ps"] = time_ps
-    elif timer == DECREASE:
-        row["decrease_at_ps"] = time_ps
-    else:
-        row["increase_at_ps"] = time_ps
-    if state.config[0]["order"] == _INSERTION:
-        calendar.set_leaf(state, i64(state.config[0]["first_timer_leaf"]) + 3 * qp + timer, time_ps, calendar.NEW_ORDER)
-
-
-@kernel
-def fire(state: State, device: int, qp: int, timer: int, now_ps: int) -> None:
-    """Carry out one timer of a queue pair (rules 2 to 4)."""
-    row, config = state.qps[u(qp)], state.config[0]
-    if timer == ALPHA:
-        gain = float(config["gain"])
-        row["alpha"] = (1.0 - gain) * row["alpha"] + (gain if row["alpha_seen"] != 0 else 0.0)
-        row["alpha_seen"] = 0
-        _set(state, qp, ALPHA, now_ps + i64(config["alpha_timer_ps"]))
-    elif timer == DECREASE:
-        _set(state, qp, DECREASE, now_ps + i64(config["decrease_interval_ps"]))
-        if row["cnp_seen"] != 0:
-            before = i64(row["rate_bps"])
-            if config["clamp_target"] != 0 or row["time_stage"] > 0:
-                row["target_bps"] = before
-            row["rate_bps"] = max(i64(config["min_rate_bps"]), i64(before * (1.0 - row["alpha"] / 2.0)))
-            row["time_stage"], row["cnp_seen"] = 0, 0
-            row["cuts"] += 1
-            _set(state, qp, INCREASE, now_ps + i64(config["increase_timer_ps"]))
-            trace.emit(state, _TRACE, device, now_ps, _CUT, trace.NO_PORT, i64(row["tc"]), 0, qp, before,
-                       i64(row["rate_bps"]),
-                       i64(row["alpha"] * 1e6), 0)
-    else:
-        _set(state, qp, INCREASE, now_ps + i64(config["increase_timer_ps"]))
-        stage, steps = i64(row["time_stage"]), i64(config["fast_recovery_steps"])
-        if stage >= steps:
-            gain_bps = i64(config["additive_bps"])
-            if stage > steps:
-                gain_bps = i64(config["hyper_bps"])
-            row["target_bps"] = min(i64(row["target_bps"]) + gain_bps, i64(row["line_bps"]))
-        row["rate_bps"] = i64(row["rate_bps"]) // 2 + i64(row["target_bps"]) // 2
-        row["time_stage"] = stage + 1
-
-
-@kernel
-def advance(state: State, device: int, qp: int, now_ps: int) -> None:
-    """Catch up with every timer that is due, in the order in which a global event list would run them."""
-    if state.config[0]["order"] == _INSERTION:
-        return
-    row, config = state.qps[u(qp)], state.config[0]
+def _is_first(state: State, qp: int, timer: int, due_ps: int) -> bool:
+    """Whether a timer that expires at due_ps comes before the event being run, which is of that instant, too."""
+    pair, config = state.pairs[u(qp)], state.config[0]
+    key = i64(config["tie_key"])
+    if key != 0:    # equal moments run in random order (state/calendar): the timer comes before all others, or after
+        return mix32((qp + timer + due_ps ^ key) & _WORD) & 1 == 1
+    order = i64(config["event_order"])
     while True:
-        due_ps = min(i64(row["alpha_at_ps"]), i64(row["decrease_at_ps"]), i64(row["increase_at_ps"]))
-        if due_ps > now_ps:
-            return
-        if row["alpha_at_ps"] == due_ps:
-            fire(state, device, qp, ALPHA, due_ps)
-        elif row["increase_at_ps"] == due_ps and (
-                row["decrease_at_ps"] != due_ps or config["increase_timer_ps"] > config["decrease_interval_ps"]):
-            # Of two timers due together, the one with the longer period was scheduled first.
-            fire(state, device, qp, INCREASE, due_ps)
+        start = False
+        if timer == _ALPHA:
+            before_ps = due_ps - i64(config["alpha_timer_ps"])
+            start = before_ps == i64(pair["start_ps"])
+        elif timer == _DECREASE:
+            before_ps = due_ps - i64(config["decrease_interval_ps"])
+            if before_ps - _NS == i64(pair["start_ps"]):
+                start, before_ps = True, before_ps - _NS
         else:
-            fire(state, device, qp, DECREASE, due_ps)
+            before_ps = due_ps - i64(config["increase_timer_ps"])
+            if before_ps == i64(pair["cut_ps"]):
+                timer = _DECREASE
+        scheduled_ps = ancestry.scheduled_ps(order)
+        if scheduled_ps != before_ps:
+            return before_ps < scheduled_ps
+        if start:
+            return i64(pair["start_order"]) <= order
+        order, due_ps = ancestry.parent_of(state, order), before_ps
+        if order < 0:
+            config["ancestry_lost"] = 1
+            return True
+
+
+@hot
+def _has_run(state: State, qp: int, timer: int, due_ps: int, now_ps: int) -> bool:
+    """Whether a timer that expires at due_ps, not after now_ps, comes before what happens now."""
+    return due_ps < now_ps or state.config[0]["order"] != _INSERTION or _is_first(state, qp, timer, due_ps)
+
+
+@kernel
+def _advance_alpha(state: State, qp: int, count: int) -> None:
+    """So many expiries of the alpha timer (rule 2), bit by bit as one by one."""
+    row, config = state.qps[u(qp)], state.config[0]
+    gain = float(config["gain"])
+    keep = 1.0 - gain
+    alpha = keep * float(row["alpha"]) + (gain if row["alpha_seen"] != 0 else 0.0)
+    left = count - 1
+    while left >= _STEADY and keep * alpha != alpha:
+        for _ in range(_STEADY):
+            alpha = keep * alpha
+        left -= _STEADY
+    if left < _STEADY:
+        for _ in range(left):
+            alpha = keep * alpha
+    row["alpha"], row["alpha_seen"] = alpha, 0
+    row["alpha_at_ps"] += count * i64(config["alpha_timer_ps"])
+
+
+@hot
+def _alpha_before(state: State, qp: int, now_ps: int) -> None:
+    row = state.qps[u(qp)]
+    first_ps = i64(row["alpha_at_ps"])
+    if first_ps > now_ps:
+        return
+    period_ps = i64(state.config[0]["alpha_timer_ps"])
+    count = (now_ps - first_ps) // period_ps
+    last_ps = first_ps + count * period_ps
+    if _has_run(state, qp, _ALPHA, last_ps, now_ps):
+        count += 1
+    if count > 0:
+        _advance_alpha(state, qp, count)
+
+
+@kernel
+def _cut(state: State, device: int, qp: int, due_ps: int) -> None:
+    """The decrease timer expires after a notification (rule 3)."""
+    row, config = state.qps[u(qp)], state.config[0]
+    while row["alpha_at_ps"] <= due_ps:
+        count = (due_ps - i64(row["alpha_at_ps"])) // i64(config["alpha_timer_ps"]) + 1
+        _advance_alpha(state, qp, count)
+    before = i64(row["rate_bps"])
+    if config["clamp_target"] != 0 or row["time_stage"] > 0:
+        row["target_bps"] = before
+    row["rate_bps"] = max(i64(config["min_rate_bps"]), i64(before * (1.0 - row["alpha"] / 2.0)))
+    row["time_stage"], row["cnp_seen"] = 0, 0
+    row["cuts"] += 1
+    row["decrease_at_ps"] = due_ps + i64(config["decrease_interval_ps"])
+    row["increase_at_ps"] = due_ps + i64(config["increase_timer_ps"])
+    state.pairs[u(qp)]["cut_ps"] = due_ps
+    trace.emit(state, _TRACE, device, due_ps, _CUT, trace.NO_PORT, i64(row["tc"]), 0, qp, before, i64(row["rate_bps"]),
+               i64(row["alpha"] * 1e6), 0)
+
+
+@kernel
+def _increase(state: State, qp: int) -> None:
+    """The increase timer expires (rule 4)."""
+    row, config = state.qps[u(qp)], state.config[0]
+    row["increase_at_ps"] += i64(config["increase_timer_ps"])
+    stage, steps = i64(row["time_stage"]), i64(config["fast_recovery_steps"])
+    if stage >= steps:
+        gain_bps = i64(config["additive_bps"])
+        if stage > steps:
+            gain_bps = i64(config["hyper_bps"])
+        row["target_bps"] = min(i64(row["target_bps"]) + gain_bps, i64(row["line_bps"]))
+    row["rate_bps"] = i64(row["rate_bps"]) // 2 + i64(row["target_bps"]) // 2
+    row["time_stage"] = stage + 1
+
+
+@hot
+def next_change_ps(state: State, qp: int) -> int:
+    """When the rate may change next without a further notification."""
+    row = state.qps[u(qp)]
+    if row["started"] == 0:
+        return INFINITY_PS
+    cut_ps = INFINITY_PS
+    if row["cnp_seen"] != 0:
+        cut_ps = i64(row["decrease_at_ps"])
+    return min(cut_ps, i64(row["increase_at_ps"]))
+
+
+@hot
+def advance(state: State, device: int, qp: int, now_ps: int) -> None:
+    """Catch up with every timer that has run by now, in the order in which a global event list would run them."""
+    row, config = state.qps[u(qp)], state.config[0]
+    if row["started"] == 0:
+        return
+    while True:
+        due_ps = next_change_ps(state, qp)
+        if due_ps > now_ps:
+            break
+        # Of two timers due together, the one with the longer period was scheduled first.
+        if row["increase_at_ps"] == due_ps and (row["cnp_seen"] == 0 or row["decrease_at_ps"] != due_ps or (
+                config["increase_timer_ps"] > config["decrease_interval_ps"])):
+            if not _has_run(state, qp, _INCREASE, due_ps, now_ps):
+                break
+            _increase(state, qp)
+        else:
+            if not _has_run(state, qp, _DECREASE, due_ps, now_ps):
+                break
+            _cut(state, device, qp, due_ps)
+    _alpha_before(state, qp, now_ps)
+    first_ps = i64(row["decrease_at_ps"])
+    if first_ps <= now_ps:      # nothing was notified, so these expiries change nothing but the next one
+        period_ps = i64(config["decrease_interval_ps"])
+        count = (now_ps - first_ps) // period_ps
+        if _has_run(state, qp, _DECREASE, first_ps + count * period_ps, now_ps):
+            count += 1
+        row["decrease_at_ps"] = first_ps + count * period_ps
 
 
 @kernel
@@ -103,17 +193,42 @@ def notify(state: State, device: int, qp: int, now_ps: int) -> None:
     row, config = state.qps[u(qp)], state.config[0]
     row["alpha_seen"], row["cnp_seen"] = 1, 1
     if row["started"] == 0:
+        pair = state.pairs[u(qp)]
         row["started"] = 1
         row["alpha"], row["alpha_seen"] = 1.0, 0
         row["target_bps"] = row["rate_bps"]
-        _set(state, qp, ALPHA, now_ps + i64(config["alpha_timer_ps"]))
-        _set(state, qp, DECREASE, now_ps + i64(config["decrease_interval_ps"]) + _NS)
+        row["alpha_at_ps"] = now_ps + i64(config["alpha_timer_ps"])
+        row["decrease_at_ps"] = now_ps + i64(config["decrease_interval_ps"]) + _NS
+        pair["start_ps"], pair["start_order"], pair["cut_ps"] = now_ps, config["next_order"], -1
+        if config["order"] == _INSERTION:
+            config["running_timers"] += 1
 
 
 @kernel
-def stop(state: State, qp: int) -> None:
+def stop(state: State, device: int, qp: int, now_ps: int) -> None:
     """The message is complete: cancel all timers."""
-    if state.qps[u(qp)]["started"] != 0:
-        for timer in range(3):
-            _set(state, qp, timer, INFINITY_PS)
-        state.qps[u(qp)]["started"] = 0
+    row, config = state.qps[u(qp)], state.config[0]
+    if row["started"] != 0:
+        advance(state, device, qp, now_ps)
+        row["alpha_at_ps"] = row["increase_at_ps"] = row["decrease_at_ps"] = INFINITY_PS
+        row["started"] = 0
+        if config["order"] == _INSERTION:
+            config["running_timers"] -= 1
+
+
+@kernel
+def settle(state: State, until_ps: int) -> int:
+    """Insertion order, before the run pauses: every timer that expires before until_ps has run; a Stop code."""
+    config = state.config[0]
+    if config["running_timers"] == 0:
+        return _NONE
+    config["event_order"] = _AFTER_ALL
+    for qp in range(i64(config["n_qps"])):
+        if state.qps[u(qp)]["started"] != 0:
+            device = i64(state.qps[u(qp)]["src"])
+            logged = i64(state.threads[state.devices[device]["player"]]["trace_count"])
+            if logged >= config["trace_rows"]:
+                state.threads[0]["stop_device"] = device
+                return _TRACE_FULL
+            advance(state, device, qp, until_ps - 1)
+    return _NONE

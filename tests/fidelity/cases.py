@@ -60,6 +60,29 @@ def cases(draw: st.DrawFn, *, lossless: bool = False, uplinks: tuple[int, ...] =
                       _ends(flow, n_hosts, incast=incast) for flow in flows), key=itemgetter(3)))]}
 
 
+@st.composite
+def crowded(draw: st.DrawFn) -> dict[str, Any]:
+    """As cases(), with many short flows a host, early marks, and delays such that packets, ACKs and PFC frames arrive
+    exactly one period of a rate timer after they were sent.
+    """
+    case: dict[str, Any] = draw(cases(uplinks=(100,)))
+    topology, switch = case["topology"], case["switch"]
+    delay, up_delay = (1000 * draw(st.integers(1, 4)) - draw(st.sampled_from([3, 4, 5, 83])) for _ in range(2))
+    for link in topology["links"]:
+        link["rate_bps"] = 100 * 10**9
+        link["prop_delay_ns"] = delay if link["a"] < topology["hosts"] else up_delay
+    step = draw(st.sampled_from([0, 1000, 5000]))
+    switch["ecn"] = {"enabled": True, "kmin_bytes": step, "kmax_bytes": step, "pmax": 1.0}
+    case["dcqcn"] |= {"ALPHA_RESUME_INTERVAL_us": draw(st.integers(1, 3)),
+                      "RATE_DECREASE_INTERVAL_us": draw(st.integers(1, 4)), "RP_TIMER_us": draw(st.integers(1, 8)),
+                      "MIN_RATE_Mbps": draw(st.sampled_from([1000, 8384, 4192]))}    # gaps of 1 and 2 us
+    longest = draw(st.sampled_from([4000, 16_000]))
+    repeated = [flow | {"size_bytes": min(flow["size_bytes"], longest)} for flow in case["flows"]
+                for _ in range(draw(st.integers(1, 16)))]
+    case["flows"] = [flow | {"id": number} for number, flow in enumerate(repeated)]
+    return case
+
+
 def _ends(flow: tuple[int, int, int, int], n_hosts: int, *, incast: bool) -> tuple[int, int, int, int]:
     """(source, destination, bytes, start in ns), to be sorted by start."""
     source, distance, size, start = flow

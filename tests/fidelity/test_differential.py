@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from cases import ask, cases
+from cases import ask, cases, crowded
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +33,20 @@ def test_completion_times_pauses_and_drops_are_the_oracles_in_any_case(oracle: M
 @given(case=cases(uplinks=(100, 200, 400, 800)), window=st.sampled_from([0, 1000, 2500, 5000, 20_000]),
        variable=st.booleans())
 def test_windows_per_queue_pair_and_faster_uplinks_follow_the_simulators_source(
+        wide_oracle: ModuleType, case: dict[str, Any], window: int, variable: bool) -> None:
+    wide_oracle.WINDOW, wide_oracle.VARIABLE = window, variable
+    theirs = ask(wide_oracle, case)
+    made = make_case(case)
+    transport = replace(made.params.transport, window_bytes=window, variable_window=variable and window > 0)
+    ours = play(replace(made, params=replace(made.params, transport=transport)), "insertion")
+    assert dict(ours.fct_ns) == theirs["fct_ns"]
+    assert dict(ours.pauses) == theirs["pauses"]
+    assert ours.drops == theirs["drops"]
+
+
+@SHARED
+@given(case=crowded(), window=st.sampled_from([0, 0, 1000, 3000]), variable=st.booleans())
+def test_many_queue_pairs_and_timers_that_run_in_the_instant_of_other_events_follow_the_oracle(
         wide_oracle: ModuleType, case: dict[str, Any], window: int, variable: bool) -> None:
     wide_oracle.WINDOW, wide_oracle.VARIABLE = window, variable
     theirs = ask(wide_oracle, case)

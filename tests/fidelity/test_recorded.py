@@ -137,7 +137,7 @@ def test_thirty_seeds_notice_another_rule(ns3_dir: Path, section: str, field: st
 def test_the_default_order_is_held_to_the_spread_of_ties_recorded_or_measured(ns3_dir: Path, name: str) -> None:
     found = recorded.read_recorded(ns3_dir / "cases" / f"{name}.json")
     raw = json.loads(found.file.read_text())
-    drawn = [play(make_case(raw), "insertion", tie_key=key) for key in range(1, 11)]
+    drawn = [play(make_case(raw), "insertion", tie_key=key) for key in range(1, recorded.TIES + 1)]
     findings = recorded.compare_closely(play(make_case(raw)), drawn, found)
     assert all(it.agrees for it in findings)
     assert any("measured" in it.tolerance for it in findings) == (found.ties is None)

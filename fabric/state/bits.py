@@ -1,0 +1,139 @@
+"""Bits of a 64-bit word, and ordered sets of small numbers as bitmaps of two levels.
+
+A set over `words` words of State.slot_bits is followed by its summary: a bit for each word, 1 where the word is not 0.
+So the next member is found with three looks within 4,096 numbers, and one more look per further 4,096.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from fabric.state.jit import hot, i64, kernel
+from fabric.state.types import State
+
+WORD_BITS: Final = 64
+_SHIFT: Final = 6
+_PLACE: Final = WORD_BITS - 1
+_MASK: Final = (1 << WORD_BITS) - 1
+
+
+def ones(word: int) -> int:
+    """How many bits of a word are 1."""
+    return (int(word) & _MASK).bit_count()
+
+
+def lowest(word: int) -> int:
+    """Number of the lowest bit that is 1, of a word that is not 0."""
+    value = int(word) & _MASK
+    return (value & -value).bit_length() - 1
+
+
+@intrinsic
+def _ones(typingctx: Any, word: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), codegen
+
+
+@intrinsic
+def _lowest(typingctx: Any, word: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), codegen
+
+
+@overload(ones)
+def _compile_ones(word: Any) -> Any:
+    def implementation(word: Any) -> Any:
+        return _ones(word)
+
+    return implementation
+
+
+@overload(lowest)
+def _compile_lowest(word: Any) -> Any:
+    def implementation(word: Any) -> Any:
+        return _lowest(word)
+
+    return implementation
+
+
+@hot
+def insert(state: State, base: int, words: int, number: int) -> None:
+    """Add a number to the set at `base`."""
+    word = number >> _SHIFT
+    top = base + words + (word >> _SHIFT)
+    state.slot_bits[base + word] = i64(state.slot_bits[base + word]) | i64(1) << (number & _PLACE)
+    state.slot_bits[top] = i64(state.slot_bits[top]) | i64(1) << (word & _PLACE)
+
+
+@hot
+def remove(state: State, base: int, words: int, number: int) -> None:
+    """Take a number out of the set at `base`."""
+    word = number >> _SHIFT
+    left = i64(state.slot_bits[base + word]) & ~(i64(1) << (number & _PLACE))
+    state.slot_bits[base + word] = left
+    if left == 0:
+        top = base + words + (word >> _SHIFT)
+        state.slot_bits[top] = i64(state.slot_bits[top]) & ~(i64(1) << (word & _PLACE))
+
+
+@hot
+def next_member(state: State, base: int, words: int, first: int) -> int:
+    """The smallest member that is not below `first`; -1: there is none."""
+    word = first >> _SHIFT
+    if word >= words:
+        return -1
+    found = i64(state.slot_bits[base + word]) & i64(-1) << (first & _PLACE)
+    if found != 0:
+        return (word << _SHIFT) + lowest(found)
+    word += 1
+    top, end = word >> _SHIFT, (words + _PLACE) >> _SHIFT
+    if top >= end:
+        return -1
+    found = i64(state.slot_bits[base + words + top]) & i64(-1) << (word & _PLACE)
+    while found == 0:
+        top += 1
+        if top >= end:
+            return -1
+        found = i64(state.slot_bits[base + words + top])
+    word = (top << _SHIFT) + lowest(found)
+    return (word << _SHIFT) + lowest(i64(state.slot_bits[base + word]))
+
+
+@hot
+def count(state: State, base: int, first: int, end: int) -> int:
+    """How many members lie in first..end-1."""
+    if end <= first:
+        return 0
+    word, last = first >> _SHIFT, (end - 1) >> _SHIFT
+    within = i64(-1) << (first & _PLACE)
+    found = 0
+    while word < last:
+        found += ones(i64(state.slot_bits[base + word]) & within)
+        within = i64(-1)
+        word += 1
+    within &= ~((i64(-1) << ((end - 1) & _PLACE)) << 1)
+    return found + ones(i64(state.slot_bits[base + word]) & within)
+
+
+@kernel
+def member_at(state: State, base: int, first: int, place: int) -> int:
+    """The member that has `place` members between `first` and itself; there must be so many."""
+    word = first >> _SHIFT
+    found = i64(state.slot_bits[base + word]) & i64(-1) << (first & _PLACE)
+    here = ones(found)
+    while place >= here:
+        place -= here
+        word += 1
+        found = i64(state.slot_bits[base + word])
+        here = ones(found)
+    for _ in range(place):
+        found &= ~(i64(1) << lowest(found))
+    return (word << _SHIFT) + lowest(found)
