@@ -250,7 +250,7 @@ CASES: Final[Mapping[str, Tree]] = {
             "fabric_rate": "100G",
         }
     },
-    "hpcc-ns3-windows": HPCC_NS3,
+    "hpcc-ns3-windows": {**HPCC_NS3, "workload": [*HPCC_NS3["workload"], {"kind": "permutation", "size": "200KB"}]},
     "hpcc-ns3-insertion": {**HPCC_NS3, "order": "insertion"},
     "hpcc-ns3-stock-acks": {
         **HPCC_NS3,
