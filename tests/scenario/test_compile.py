@@ -233,6 +233,19 @@ def test_a_dcqcn_value_replaces_that_of_its_preset_only() -> None:
     assert (dcqcn.gain_ratio, dcqcn.byte_counter_bytes, dcqcn.cnp_interval_ps) == (0.5, 0, 50_000_000)
 
 
+def test_the_default_dcqcn_set_is_that_of_the_firmware() -> None:
+    """mlxconfig: RPG_GD 11, RPG_MIN_DEC_FAC 50, RPG_MAX_RATE 0, RATE_TO_SET_ON_FIRST_CNP 0, DCE_TCP_G 1019."""
+    dcqcn = compiled().params.transport.dcqcn
+    assert dcqcn is not None
+    assert (dcqcn.cut_divisor, dcqcn.least_kept_ratio, dcqcn.max_rate_bps, dcqcn.first_rate_bps) == (2, 0.5, 0, 0)
+    assert (dcqcn.gain_ratio, dcqcn.initial_alpha_ratio) == (1 - 1019 / 1024, 1023 / 1024)
+    mine = {"cut_divisor": 1, "least_kept": 0.9, "max_rate": "20G", "first_cnp_rate": "5G"}
+    dcqcn = compiled(transport={"dcqcn": mine}).params.transport.dcqcn
+    assert dcqcn is not None
+    assert (dcqcn.cut_divisor, dcqcn.least_kept_ratio, dcqcn.max_rate_bps, dcqcn.first_rate_bps) == (
+        1, 0.9, 20 * G, 5 * G)
+
+
 def test_documents_are_those_that_the_schema_makes_now() -> None:
     from fabric.scenario.docs import model_markdown, scenario_markdown
 
