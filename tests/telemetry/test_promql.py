@@ -82,7 +82,9 @@ class World:
         times = START_MS + np.arange(SAMPLES, dtype=np.int64) * STEP_MS + rng.integers(0, 500)
         # One pace for all series of a metric and device, so that some devices stand still in one metric only.
         paces = np.random.default_rng(zlib.crc32(f"{metric} of {dict(key).get('device')}".encode()))
-        pace = 1.0 if metric == "fabric_sim_elapsed_seconds_total" else paces.choice([0.0, 0.3, 1, 30])
+        known = {"fabric_sim_elapsed_seconds_total": 1.0,
+                 "fabric_pfc_receive_paused_seconds_total": paces.choice([0.05, 0.5, 5])}
+        pace = known[metric] if metric in known else paces.choice([0.0, 0.3, 1, 30])
         steps = rng.random(SAMPLES) * pace * rng.choice([0.1, 1])
         if metric.endswith("_info"):
             values = np.ones(SAMPLES)
@@ -90,6 +92,10 @@ class World:
             values = np.cumsum(steps)
             if rng.random() < 0.5:
                 values[SAMPLES // 2:] -= values[SAMPLES // 2]
+        elif ":" in metric:     # a recorded share within a window: there are ports that never stand still for good
+            values = rng.random(SAMPLES) * paces.choice([0.9, 1])
+        elif "peak" in metric:  # hosts that never held anything back
+            values = np.round(rng.random(SAMPLES) * 2) * (dict(key)["device"] != "host3")
         else:
             values = np.round(rng.random(SAMPLES) * 2)
         keep = rng.random(SAMPLES) > 0.05 if not metric.endswith("_info") else np.ones(SAMPLES, np.bool_)

@@ -70,7 +70,7 @@ class Player:
         self.mailbox = Mailbox()
         self.mailbox.ask = lambda work, timeout_s=0.0: work()   # type: ignore[method-assign,assignment]
         self.pacer = Pacer(1000)
-        self.number, self.now = 1, snapshot
+        self.number, self.now, self.started = 1, snapshot, True
         self.engine = self
 
     def snapshot(self) -> Snapshot:
