@@ -61,7 +61,7 @@ def named(name: str, *, quick: bool = False) -> dict[str, Any]:
 
 
 def pairs(model: str, queue_pairs: int, *, quick: bool = False) -> dict[str, Any]:
-    """Eight hosts of one leaf send 32 MB each to a ninth, on so many queue pairs each (quick: an eighth)."""
+    """Eight hosts of a leaf send 32 MB each to a ninth, on so many queue pairs each (quick: an eighth of the bytes)."""
     size_bytes = (4_096_000 if quick else 32_768_000) // queue_pairs
     again = {"repeat": queue_pairs, "interval": "1ns"} if queue_pairs > 1 else {}
     topology = {"kind": "leaf-spine", "leaves": 1, "spines": 1, "hosts_per_leaf": 9, **_CABLES}

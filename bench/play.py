@@ -19,23 +19,24 @@ from fabric.scenario.compile import CompiledScenario
 from fabric.state.codes import LINE, Shared
 from fabric.state.jit import source_digest
 
+Order = Literal["source", "insertion"]
+"""Of events at one instant."""
 
-def emulator(compiled: CompiledScenario, threads: int = 1,
-             order: Literal["source", "insertion"] = "source") -> Emulator:
+
+def emulator(compiled: CompiledScenario, threads: int = 1, order: Order = "source") -> Emulator:
     """As `fabric run` builds it; order `insertion` with the sequential scheduler that it needs."""
     return Emulator(compiled.fabric, compiled.params, compiled.edits, threads=threads, record=compiled.record,
                     scheduler="sequential" if order == "insertion" else "windows", order=order,
                     reroute_delay_ps=compiled.reroute_delay_ps)
 
 
-def warm_up(folder: Path, threads: int = 1, order: Literal["source", "insertion"] = "source") -> None:
+def warm_up(folder: Path, threads: int = 1, order: Order = "source") -> None:
     """Load (or compile) the kernels, so that neither is measured."""
     compiled = cases.compiled(cases.permutation(16, "10KB", "warm-up"), folder)
     emulator(compiled, threads, order).advance(compiled.duration_ps)
 
 
-def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1,
-         order: Literal["source", "insertion"] = "source") -> dict[str, Any]:
+def play(raw: dict[str, Any], *, repeats: int = 1, threads: int = 1, order: Order = "source") -> dict[str, Any]:
     """Play `raw` to its end `repeats` times.
 
     Returns: medians of wall and CPU seconds, the same per packet-hop, counts, memory in bytes, digest, and step_s: per

@@ -192,7 +192,7 @@ def _pairs_table(it: Result) -> Table:
     return Table("8-to-1 incast of 32 MB a host, by queue pairs a host, one thread", (
         "order of equal moments", "queue pairs a host", "asic, M hops per CPU s", "hpcc-ns3, M hops per CPU s",
         "hpcc-ns3 / asic", "hpcc-ns3, events/hop"), rows,
-        "`source` runs in windows. `insertion` runs one event at a time, as a simulator with one event list does.")
+        "`source` runs in windows; `insertion` runs one event at a time, as a simulator with one global event list.")
 
 
 def _profile(quick: bool) -> Result:

@@ -1,4 +1,4 @@
-"""Bits of a 64-bit word, and ordered sets of small numbers as bitmaps of two levels.
+"""Ordered sets of small numbers as bitmaps of two levels.
 
 A set over `words` words of State.slot_bits is followed by its summary: a bit for each word, 1 where the word is not 0.
 So the next member is found with three looks within 4,096 numbers, and one more look per further 4,096.
@@ -6,62 +6,15 @@ So the next member is found with three looks within 4,096 numbers, and one more 
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
+from typing import Final
 
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
+from fabric.state.words import lowest, ones
 
 WORD_BITS: Final = 64
 _SHIFT: Final = 6
 _PLACE: Final = WORD_BITS - 1
-_MASK: Final = (1 << WORD_BITS) - 1
-
-
-def ones(word: int) -> int:
-    """How many bits of a word are 1."""
-    return (int(word) & _MASK).bit_count()
-
-
-def lowest(word: int) -> int:
-    """Number of the lowest bit that is 1, of a word that is not 0."""
-    value = int(word) & _MASK
-    return (value & -value).bit_length() - 1
-
-
-@intrinsic
-def _ones(typingctx: Any, word: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.int64), codegen
-
-
-@intrinsic
-def _lowest(typingctx: Any, word: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), codegen
-
-
-@overload(ones)
-def _compile_ones(word: Any) -> Any:
-    def implementation(word: Any) -> Any:
-        return _ones(word)
-
-    return implementation
-
-
-@overload(lowest)
-def _compile_lowest(word: Any) -> Any:
-    def implementation(word: Any) -> Any:
-        return _lowest(word)
-
-    return implementation
 
 
 @hot

@@ -138,9 +138,9 @@ def test_plain_python_gives_the_digests_of_compiled_kernels() -> None:
 
 def test_pairs_on_hosts_of_more_than_one_word_are_served_in_turn() -> None:
     """Without congestion each of 200 equal messages of a host gets one packet a round: they end within one round."""
-    made = compiled(200, "10KB", transport={"cc": "none"}, workload=[
-        {"kind": "incast", "receiver": "host1", "senders": ["host2"], "size": "10KB", "repeat": 200,
-         "interval": "1ns"}])
+    alone = {"kind": "incast", "receiver": "host1", "senders": ["host2"], "size": "10KB", "repeat": 200,
+             "interval": "1ns"}
+    made = compiled(200, "10KB", transport={"cc": "none"}, workload=[alone])
     engine = played(made, "insertion")
     ends = np.sort(engine.state.messages["end_ps"][1:])
     assert int(ends[-1] - ends[0]) == 199 * 83_000

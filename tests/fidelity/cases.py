@@ -14,6 +14,8 @@ STOP_S: Final = 0.003
 PACKET: Final = {"payload_max_bytes": 1000, "data_header_bytes": 48, "ack_nack_total_bytes": 60,
                  "pfc_frame_total_bytes": 43}
 RATES: Final = (100, 50, 40, 25)
+EVEN_RATES: Final = (100 * 10**9, 33_500_000_000, 16_750_000_000, 8_380_000_000)
+"""In bit/s; at all but the first a full packet takes 250, 500 or 1000 ns."""
 
 
 @st.composite
@@ -62,24 +64,27 @@ def cases(draw: st.DrawFn, *, lossless: bool = False, uplinks: tuple[int, ...] =
 
 @st.composite
 def crowded(draw: st.DrawFn) -> dict[str, Any]:
-    """As cases(), with many short flows a host, early marks, and delays such that packets, ACKs and PFC frames arrive
-    exactly one period of a rate timer after they were sent.
+    """As cases(), with many short flows a host, early marks, and speeds and delays such that packets leave and frames
+    arrive in multiples of a microsecond, as the periods of rate timers are.
     """
-    case: dict[str, Any] = draw(cases(uplinks=(100,)))
+    case: dict[str, Any] = draw(cases())
     topology, switch = case["topology"], case["switch"]
-    delay, up_delay = (1000 * draw(st.integers(1, 4)) - draw(st.sampled_from([3, 4, 5, 83])) for _ in range(2))
-    for link in topology["links"]:
-        link["rate_bps"] = 100 * 10**9
-        link["prop_delay_ns"] = delay if link["a"] < topology["hosts"] else up_delay
+    for tier in (0, 1):
+        rate_bps, delay_us = draw(st.sampled_from(EVEN_RATES)), draw(st.integers(1, 3))
+        frame_bytes = draw(st.sampled_from([60, 60, 43, 1048]))
+        for link in topology["links"]:
+            if (link["a"] >= topology["hosts"]) == bool(tier):
+                link["rate_bps"] = rate_bps
+                link["prop_delay_ns"] = 1000 * delay_us - 8 * 10**9 * frame_bytes // rate_bps % 1000
     step = draw(st.sampled_from([0, 1000, 5000]))
     switch["ecn"] = {"enabled": True, "kmin_bytes": step, "kmax_bytes": step, "pmax": 1.0}
     case["dcqcn"] |= {"ALPHA_RESUME_INTERVAL_us": draw(st.integers(1, 3)),
                       "RATE_DECREASE_INTERVAL_us": draw(st.integers(1, 4)), "RP_TIMER_us": draw(st.integers(1, 8)),
-                      "MIN_RATE_Mbps": draw(st.sampled_from([1000, 8384, 4192]))}    # gaps of 1 and 2 us
+                      "MIN_RATE_Mbps": draw(st.sampled_from([1000, 2095, 4190, 8380]))}
     longest = draw(st.sampled_from([4000, 16_000]))
-    repeated = [flow | {"size_bytes": min(flow["size_bytes"], longest)} for flow in case["flows"]
-                for _ in range(draw(st.integers(1, 16)))]
-    case["flows"] = [flow | {"id": number} for number, flow in enumerate(repeated)]
+    flows = [flow | {"size_bytes": min(flow["size_bytes"], longest), "start_s": round(flow["start_s"] * 1e6) / 1e6}
+             for flow in case["flows"] for _ in range(draw(st.integers(1, 12)))]
+    case["flows"] = [flow | {"id": number} for number, flow in enumerate(flows)]
     return case
 
 
@@ -92,7 +97,16 @@ def _ends(flow: tuple[int, int, int, int], n_hosts: int, *, incast: bool) -> tup
 
 
 def ask(oracle: ModuleType, case: dict[str, Any]) -> dict[str, Any]:
-    """The oracle's result: fct_ns by flow id, pauses by 'node/interface', drops."""
+    """The oracle's result: fct_ns by flow id, pauses by 'node/interface', drops, and the final (rate, target, alpha) of
+    each flow.
+    """
+    opened: list[Any] = []
+
+    class Noted(oracle.QueuePair):  # type: ignore[name-defined,misc]
+        def __init__(self) -> None:
+            opened.append(self)
+
+    plain, oracle.QueuePair = oracle.QueuePair, Noted
     run = oracle.Run(case, "insertion")
     stop_ns = round(case["sim_stop_s"] * 1e9)
 
@@ -107,4 +121,6 @@ def ask(oracle: ModuleType, case: dict[str, Any]) -> dict[str, Any]:
 
     run.clock.run = bounded
     result: dict[str, Any] = run.play()
+    oracle.QueuePair = plain
+    result["reaction"] = {pair.id: (pair.rate, pair.target, pair.alpha) for pair in opened}
     return result
