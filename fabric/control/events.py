@@ -62,6 +62,10 @@ class RouterBoot(ControlEvent):
     """A crashed switch starts again with empty tables."""
 
     router: int
+    dark: frozenset[int] = frozenset()
+    """Cables that stay without carrier for another reason."""
+    silent: frozenset[int] = frozenset()
+    """Cables that stay silent for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,8 @@ class SetPolicy(ControlEvent):
     peer: int | None
     direction: str
     """'import' or 'export'."""
-    policy: Policy
+    policy: Policy | None
+    """None: the configured one again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,19 +83,26 @@ def prefer_clients(policy: Policy) -> Policy:
     return replace(policy, rules=rules + rest)
 
 
+def configured_policies(config: ControlConfig) -> dict[PolicyKey, Policy]:
+    """What the configuration puts in force."""
+    return {(it.router, it.peer, it.direction): it.policy for it in config.policies}
+
+
+def policy_of(policies: Mapping[PolicyKey, Policy], router: str, peer: str, direction: str) -> Policy:
+    """The policy towards one neighbour: its own, else that for all neighbours, else none."""
+    return policies.get((router, peer, direction), policies.get((router, None, direction), ACCEPT_ALL))
+
+
 def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: ControlConfig,
               policies: Mapping[PolicyKey, Policy]) -> Neighbor:
     peer = plan.peer(interface.row)
     far = plan.interfaces[interface.peer]
     internal = config.design is Design.IBGP_RR
 
-    def policy(direction: str) -> Policy:
-        return policies.get((router.name, peer.name, direction), policies.get((router.name, None, direction),
-                                                                             ACCEPT_ALL))
-
+    imported, exported = (policy_of(policies, router.name, peer.name, it) for it in ("import", "export"))
     client = plan.is_client(router, peer)
-    both = PeerFamily(import_policy=prefer_clients(policy("import")) if client else policy("import"),
-                      export_policy=policy("export"), route_reflector_client=client)
+    both = PeerFamily(import_policy=prefer_clients(imported) if client else imported, export_policy=exported,
+                      route_reflector_client=client)
     settings = {family: replace(both, next_hop_self=internal and family is IPV4_UNICAST,
                                 next_hop_unchanged=family is not IPV4_UNICAST and not internal)
                 for family in families(plan)}

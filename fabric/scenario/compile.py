@@ -128,7 +128,7 @@ def place(scenario: Scenario) -> PlacedScenario:
             control_script,
         )
 
-        control = control_script(plan, config, faults, fabric, scenario.run.seed)
+        control = control_script(plan, config, faults, fabric, params)
     return PlacedScenario(scenario, fabric, params, routes, faults, control)
 
 
@@ -139,7 +139,7 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
     control, edits = None, faults.edits
     if placed.control is not None:
         from fabric.control.run import run_control  # noqa: PLC0415  as in place()
-        from fabric.scenario.routed import overlay_edits, routed_edits  # noqa: PLC0415
+        from fabric.scenario.routed import carrier_noticed, overlay_edits, routed_edits  # noqa: PLC0415
         from fabric.scenario.routed_tenants import tenant_edits  # noqa: PLC0415
 
         script = placed.control
@@ -148,7 +148,8 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         segments = params.vxlan.segments if params.vxlan is not None else ()
         floods = params.vxlan is not None and bool(params.vxlan.asks)
         edits = routed_edits(control, routes, faults.edits,
-                             [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)])
+                             [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)],
+                             carrier_noticed(faults.edits, fabric, params, script.config.prune_delay_ns * PS_PER_NS))
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress

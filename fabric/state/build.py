@@ -99,7 +99,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         fib=t.rows(max(n_switches * n_hosts, 1), np.uint32), groups=t.rows(1, t.GROUP), members=t.rows(1, t.MEMBER),
         tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
                                                          np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
-        flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
+        flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET), losses=t.rows(1, t.LOSS), storms=t.rows(1, t.STORM),
         segments=t.rows(max(n_switches * n_vnis, 1), t.SEGMENT), vteps=t.rows(1, np.uint32),
         known=t.rows(max(n_switches * n_hosts, 1) if n_vnis else 1, np.uint8),
         domains=t.rows(n_subnets, np.uint32), tenant_fib=t.rows(n_routes, np.uint32), ways=t.rows(2, np.uint32),

@@ -15,11 +15,11 @@ ROUTED = ("tenant_fib", "ways")
 """Observable, too, where tenants route between subnets."""
 _POINTERS = {
     "switches": ("cells_row",),
-    "ports": ("ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail", "pout_window",
-              "free_pending"),
+    "ports": ("first_loss", "ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail",
+              "pout_window", "free_pending"),
     "queues": ("head", "tail"),
     "segments": ("first",),
-    "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),
+    "hosts": ("first_storm", "rx_head", "rx_tail", "cnp_head", "cnp_tail"),
 }
 
 

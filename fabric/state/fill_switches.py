@@ -39,7 +39,7 @@ def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
         row["pause_delay_ps"] = link.delay_ps + params.ports[peer.id].response_ps
         row["pfc_next_ps"] = INFINITY_PS
         row["out_window"] = row["pout_window"] = -1     # it has never sent
-        row["bit_error_ratio"], row["drop_every"] = mine.bit_error_ratio, params.drop_every.get(port.id, 0)
+        row["bit_error_ratio"] = mine.bit_error_ratio
         row["strict"] = sum(queue.strict << index for index, queue in enumerate(mine.queues))
         lookahead_ps = min(lookahead_ps, int(row["arrival_delay_ps"]), int(row["pause_delay_ps"]))
         _fill_classes(state, port.id, mine)

@@ -113,7 +113,7 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("bit_error_ratio", F8),
     ("in_head", U4),             # first frame flying towards this port                    writer: wire
     ("pin_head", U4),            # first PFC frame
-    ("drop_every", I8), ("drop_count", I8),  # fault injection
+    ("first_loss", U4),          # first row of State.losses; 0: none                      writer: build, edits
     ("pout_window", I8), ("pout_tail", U4),  # as out_window and out_tail, for PFC frames
     ("rate_bps", I8),
     ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
@@ -208,7 +208,8 @@ HOST = _table(  # (n_hosts,)
     ("rx_used_bytes", I8), ("rx_peak_bytes", I8), ("rx_head", U4), ("rx_tail", U4),
     ("rx_xoff_sent", U1), ("rx_port", U4),
     ("cnp_head", U4), ("cnp_tail", U4),
-    ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
+    ("first_storm", U4),         # first row of State.storms; 0: none                      writer: edits, faults
+    ("storm_port", U4),          # by which it storms
     ("ask_next", U4), ("ask_end", U4),           # region of State.asks still to be sent
     ("timeout_ps", I8),          # next look at the retransmission timers
     # counters since start
@@ -308,6 +309,16 @@ BY_HOST: Final = 0xFFFFFFFF
 """In State.tenant_fib: no route; to a host at a port of this leaf; as bridged packets go (no control plane)."""
 ANY_VTEP: Final = 0xFFFF
 """Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
+LOSS = _table(  # (1 + losses so far,) every n-th data frame that arrives at a port is lost   owner: the port's device
+    ("fault", I8),               # fill_faults.key_of; 0: no fault's
+    ("every", I8), ("count", I8),
+    ("next", U4),                # of this port; 0: the last
+)
+STORM = _table(  # (1 + storms so far,) XOFF without end                                     owner: the host
+    ("classes", U1), ("quanta", I8), ("gap_ps", I8), ("until_ps", I8),
+    ("next_ps", I8), ("sent_ps", I8),            # next frame, last frame (-1: none yet)
+    ("next", U4),                # of this host; 0: the last
+)
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then what is rare, and the coordinator's
@@ -386,6 +397,8 @@ class _Tables(NamedTuple):
     cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
+    losses: NDArray[np.void]     # LOSS
+    storms: NDArray[np.void]     # STORM
     segments: NDArray[np.void]   # SEGMENT
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
