@@ -50,8 +50,9 @@ _ASIC_DEFAULTS: Final = (
     Default("switches.shared_headroom", "off", "private headroom, the safe choice; SONiC's pools carry xoff per "
                                                "platform"),
     Default("switches.mark", "enqueue", "SAI WRED acts on the queue that a packet joins"),
-    Default("switches.hash", {"algorithm": "crc32", "seed": "per-switch"},
-            "SAI_HASH_ALGORITHM_CRC; SONiC seeds by role, a seed per switch avoids polarisation"),
+    Default("switches.hash", {"algorithm": "murmur3", "seed": "per-switch"},
+            "assumed: a hash that is not linear, as SAI_HASH_ALGORITHM_RANDOM or Broadcom's macro-flow hashing; a CRC "
+            "polarises in some pairs of switches whatever the seeds (decisions/0030)"),
     Default("switches.load_balancing", "ecmp", "RFC 2992; what fabrics run unless told otherwise"),
     Default("switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at "
                                             "10G)"),

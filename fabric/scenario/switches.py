@@ -107,9 +107,11 @@ WatchdogOrOff = Annotated[Annotated[Literal["off"], Tag(WORD_TAG)] | Annotated[W
 class Hash(Strict):
     """ECMP hash."""
 
-    algorithm: Literal["crc32", "xor", "toeplitz", "murmur3"] | None = Field(None, description="Over the 5-tuple.")
+    algorithm: Literal["crc32", "xor", "toeplitz", "murmur3"] | None = Field(
+        None, description="Over the 5-tuple. crc32, xor and toeplitz are linear; murmur3 is not.")
     seed: Annotated[int, Field(ge=0, lt=2**32)] | Literal["per-switch"] | None = Field(
-        None, description="per-switch: drawn for each switch; a number: the same everywhere, which polarises.")
+        None, description="per-switch: drawn for each switch; a number: the same everywhere, which polarises. With a "
+                          "linear algorithm some pairs of switches polarise whatever the seeds.")
 
 
 class PortSettings(Strict):
