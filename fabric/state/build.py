@@ -239,7 +239,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
     if vxlan is not None:
         values |= {"vxlan": 1, "n_vnis": len(vxlan.vnis), "n_l3": n_l3, "arp_bytes": ARP_BYTES,
                    "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
-                   "vxlan_ecn_copy": vxlan.ecn_copy}
+                   "vxlan_ecn_copy": vxlan.ecn_copy, "vxlan_ttl": vxlan.outer_ttl}
     for name, value in values.items():
         row[name] = value
     return config

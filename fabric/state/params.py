@@ -252,6 +252,8 @@ class VxlanParams:
     """ARP requests: (time in ps, NodeId of the asking host, NodeId of the target; None: nobody has that address)."""
     tenants: tuple[TenantParams, ...] = ()
     """Those that route between subnets."""
+    outer_ttl: int = 64
+    """TTL that a leaf gives the outer header."""
     flood_by_host: bool = True
     """Copies of broadcasts take the route to a host behind the VTEP that they are for. False: they take the routes to
     the VTEP's address, which dated edits write; there are none before."""
@@ -322,6 +324,7 @@ class EngineParams:
     vxlan: VxlanParams | None = None
     law: Law = Law.ASIC
     initial_ttl: int = 64
+    """TTL (hop limit) that hosts give their packets."""
     drop_every: Mapping[int, int] = field(default_factory=dict)
     """PortId -> n: the n-th, 2n-th, ... data frame arriving there is discarded (fault injection)."""
     ecmp_descending: bool = False

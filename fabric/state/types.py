@@ -60,7 +60,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     # frames, bytes
     ("payload_bytes", I8), ("data_header_bytes", I8), ("reth_bytes", I8), ("ack_bytes", I8), ("cnp_bytes", I8),
     ("pfc_bytes", I8), ("vxlan_bytes", I8), ("min_gap_bytes", I8),  # min_gap_bytes: wire overhead per frame
-    ("initial_ttl", I8),
+    ("initial_ttl", I8), ("vxlan_ttl", I8),
     # transport
     ("window_bytes", I8), ("variable_window", I8), ("ack_every_packets", I8), ("timeout_ps", I8), ("retry_limit", I8),
     ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("ack_strict_at_host", I8),
@@ -274,13 +274,16 @@ PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a 
     ("order", I8),               # insertion order of that event
     ("seq", U4),                 # PSN of data; next expected PSN of ACK/NAK; quanta of PFC
     ("next", U4),                # list it is in
-    ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4), ("words", U4),
+    ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4),
+    ("words", U4),               # UDP ports, source | destination << 16; while an outer VXLAN header is worn, its
+                                 # source port | row of the VTEP that it is for << 16 (where PacketFlag.ROUTED)
     ("size", U2), ("payload", U2),
     ("charged", U2),             # bytes of whole cells that the present switch accounts it with
-    ("inner_ecn", U1), ("inner_dscp", U1),                 # while an outer VXLAN header is worn
+    ("inner_tos", U1),           # DSCP << 2 | ECN of the inner header, while an outer VXLAN header is worn
+    ("unseen_hops", U1),         # switches that took nothing from the TTL that the receiver sees
     ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
-    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame; where ROUTED
-                                                                  # is set, low and high byte of the outer destination
+    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # ttl: of the outermost header; classes, xoff: of a
+                                 # PFC frame, bitmaps; classes: the inner TTL, while an outer header is worn
 )
 
 DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device

@@ -135,7 +135,7 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
             if not irb.has_tunnels(state):
                 return False
             route = irb.tunnel(state, device, switch_row(state, leaf))
-            irb.send(state, device, port, packet, route, arrived_bytes, now_ps)
+            irb.pass_on(state, device, port, packet, route, arrived_bytes, now_ps)
             return True
         if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
