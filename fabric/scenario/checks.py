@@ -75,6 +75,16 @@ def _switches(scenario: Scenario) -> _Found:
         if isinstance(curve, EcnCurve) and curve.drop_non_ect and not outer_not_ect:
             yield (f"{path}.ecn.drop_non_ect", "has no effect: every packet is ECN-capable",
                    "remove it, or use vxlan: {ecn: compatibility}")
+    protects = scenario.pfc == "on" and (scenario.switches.lossless != () or any(
+        getattr(settings, "lossless", None) for _, settings in every))
+    for path, settings in every:
+        for section, name in (("egress", "lossless"), ("egress", "port_lossless"), ("egress_pools", "lossless")):
+            if not protects and getattr(getattr(settings, section, None), name, None) is not None:
+                yield f"{path}.{section}.{name}", "has no effect: no priority is lossless", "remove it"
+        for name in ("port_lossless", "port_lossy"):
+            limit = getattr(getattr(settings, "egress", None), name, None)
+            if limit is not None and limit.dynamic_th is None and limit.static_th is None:
+                yield f"{path}.egress.{name}", "has no effect without a limit", "give dynamic_th or static_th"
     if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and scenario.switches.hash:
         yield "switches.hash", "has no effect with load_balancing: spray", "remove one of them"
 

@@ -233,7 +233,9 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
-        messages=messages, queue_pairs=queue_pairs, vxlan=overlay, initial_ttl=needed(rdma.ttl))
+        messages=messages, queue_pairs=queue_pairs, vxlan=overlay, initial_ttl=needed(rdma.ttl),
+        egress_detail=any(it.egress is not None for it in settings.switch_ports.values())
+        or any(it.egress_pools is not None for it in settings.switches.values()))
     return params, routes
 
 

@@ -100,6 +100,7 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
                                                          np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
         flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET), losses=t.rows(1, t.LOSS), storms=t.rows(1, t.STORM),
+        shares=t.rows(1 + sum(len(port.egress_shares) for port in params.ports), t.SHARE),
         segments=t.rows(max(n_switches * n_vnis, 1), t.SEGMENT), vteps=t.rows(1, np.uint32),
         known=t.rows(max(n_switches * n_hosts, 1) if n_vnis else 1, np.uint8),
         domains=t.rows(n_subnets, np.uint32), tenant_fib=t.rows(n_routes, np.uint32), ways=t.rows(2, np.uint32),
@@ -225,7 +226,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
         "cnp_dscp": transport.cnp_dscp, "ack_strict": transport.ack_strict,
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "first_timer_leaf": first_timer_leaf,
-        "inbox_rows": inbox_rows,
+        "inbox_rows": inbox_rows, "egress_detail": params.egress_detail,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn

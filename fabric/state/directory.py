@@ -32,7 +32,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "addresses": t.ADDRESS, "qps": t.QP, "rqps": t.RQP,
     "messages": t.MESSAGE, "rmessages": t.RMESSAGE, "dependents": t.DEPENDENT, "starts": t.HEAP, "waits": t.HEAP,
     "groups": t.GROUP, "members": t.MEMBER, "random": t.RANDOM, "flowlets": t.FLOWLET,
-    "losses": t.LOSS, "storms": t.STORM, "trace": t.TRACE,
+    "losses": t.LOSS, "shares": t.SHARE, "storms": t.STORM, "trace": t.TRACE,
     "threads": t.THREAD, "tasks": t.TASK, "lists": t.LIST, "qp_list": np.dtype(np.uint32), "fib": np.dtype(np.uint32),
     "wires": t.WIRE, "inbox": t.SENT, "dealt": np.dtype(np.uint32), "segments": t.SEGMENT, "asks": t.ASK,
     "vteps": np.dtype(np.uint32), "known": np.dtype(np.uint8), "domains": np.dtype(np.uint32),

@@ -83,6 +83,18 @@ class QueueParams:
     strict: bool
     weight: int
     """DWRR weight 1..100 (SONiC SCHEDULER)."""
+    reserved_bytes: int = 0
+    """Guaranteed before the queue draws on the pool; only with EngineParams.egress_detail."""
+
+
+@dataclass(frozen=True, slots=True)
+class EgressShareParams:
+    """What one port may take of one egress pool (SAI port egress buffer profile list)."""
+
+    pool: int
+    """Position in SwitchParams.pools."""
+    dynamic_th: int | None
+    static_th_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,8 @@ class PortParams:
     queues: tuple[QueueParams, ...]
     """8 entries."""
     bit_error_ratio: float = 0.0
+    egress_shares: tuple[EgressShareParams, ...] = ()
+    """At most one for each egress pool; none on a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +337,9 @@ class EngineParams:
     queue_pairs: QueuePairs
     vxlan: VxlanParams | None = None
     law: Law = Law.ASIC
+    egress_detail: bool = False
+    """Egress pools are held to their sizes, in cells, with guarantees and limits of ports. False: a queue's own limit
+    decides alone."""
     initial_ttl: int = 64
     """TTL (hop limit) that hosts give their packets."""
     drop_every: Mapping[int, int] = field(default_factory=dict)

@@ -72,6 +72,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("clamp_target", I8), ("cnp_interval_ps", I8), ("cnp_delay_ps", I8),
     # overlay
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("egress_detail", I8),       # 1: egress pools have sizes, guarantees or limits of ports (switch/egress_pool.py)
     ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
@@ -150,6 +151,10 @@ QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache
     ("wd_left_ps", I8), ("wd_restore_left_ps", I8), ("wd_stormed_ps", I8), ("wd_last_sent_pkts", I8),
     ("wd_detected", I8), ("wd_restored", I8), ("wd_dropped_pkts", I8), ("wd_last_rx_pkts", I8), ("wd_last_on2off", I8),
     ("wd_last_paused_ps", I8), ("wd_last_paused", I8), ("wd_polled", I8),
+    # egress pools in detail; 0 where CONFIG.egress_detail is
+    ("use_bytes", I8),           # reserved + shared, in cells                             writer: egress_pool
+    ("reserved_bytes", I8),      # guaranteed before the queue draws on the pool
+    ("share", U4),               # row of State.shares: its port's limit in the pool; 0: none
 )
 
 PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; two hot cache lines, then what is rare
@@ -322,6 +327,12 @@ STORM = _table(  # (1 + storms so far,) XOFF without end                        
     ("next_ps", I8), ("sent_ps", I8),            # next frame, last frame (-1: none yet)
     ("next", U4),                # of this host; 0: the last
 )
+SHARE = _table(  # (1 + limits,) what one port may take of one egress pool                    owner: the port's device
+    ("port", U4), ("pool", U4),
+    ("limit_bytes", I8), ("shift", I8),          # as of a queue
+    ("used_bytes", I8),          # shared bytes of the port's queues in the pool             writer: egress_pool
+    ("peak_bytes", I8),
+)
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then what is rare, and the coordinator's
@@ -401,6 +412,7 @@ class _Tables(NamedTuple):
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
     losses: NDArray[np.void]     # LOSS
+    shares: NDArray[np.void]     # SHARE
     storms: NDArray[np.void]     # STORM
     segments: NDArray[np.void]   # SEGMENT
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
