@@ -144,13 +144,9 @@ def test_the_dashboards_without_docker_are_filled(tmp_path: Path) -> None:
         at.all_up(2)
 
         def empty() -> list[str]:
-            found = []
-            for board in BOARDS:
-                for panel in board.panels:
-                    for query in panel.queries:
-                        if (set(panel.needs) <= STORM) != bool(shown(at, query.of.expr, began_s)):
-                            found.append(f"{board.uid}/{panel.title}: {query.legend}")
-            return found
+            return [f"{board.uid}/{panel.title}: {query.legend}"
+                    for board in BOARDS for panel in board.panels for query in panel.queries
+                    if (set(panel.needs) <= STORM) != bool(shown(at, query.of.expr, began_s))]
 
         at.wait(lambda: not empty(), "every panel to be filled", 300.0)
         assert empty() == []
