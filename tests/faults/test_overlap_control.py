@@ -88,6 +88,29 @@ def test_the_end_of_a_policy_fault_brings_back_what_is_configured_not_what_accep
     assert [next_hops(at_s) for at_s in (0, 2, 5)] == [1, 2, 1]
 
 
+def test_a_policy_for_all_neighbours_covers_one_for_a_neighbour_until_it_ends() -> None:
+    """And the other way round: what ends is replaced by what still holds, not by what is configured."""
+    deny, accept = [{"accept": False}], [{"accept": True}]
+    mine = {"kind": "route-policy", "switch": "leaf1", "direction": "import"}
+
+    def next_hops(*faults: dict[str, Any]) -> list[int]:
+        found = []
+        for at_s in (2, 4, 6, 9):
+            [leaf] = [it for it in network(*faults, at_ms=at_s * S).switches if it.router.name == "leaf1"]
+            far = [ports for key in list(leaf.forwarding.keys()) if (ports := leaf.forwarding.ports(key))]
+            found.append(len({port for ports in far for port in ports}))
+        return found
+
+    one = {**mine, "neighbour": "spine1", "rules": deny}
+    every = {**mine, "rules": accept}
+    assert next_hops({**one, "at": "1s", "until": "8s"}) == [1, 1, 1, 2]
+    assert next_hops({**one, "at": "1s", "until": "8s"}, {**every, "at": "3s", "until": "5s"}) == [1, 2, 1, 2]
+    none = {**mine, "rules": deny}
+    back = {**mine, "neighbour": "spine1", "rules": accept}
+    assert next_hops({**none, "at": "1s", "until": "8s"}, {**back, "at": "3s", "until": "5s"}) == [0, 1, 0, 2]
+    assert next_hops({**back, "at": "1s", "until": "5s"}, {**none, "at": "3s", "until": "8s"}) == [2, 0, 0, 2]
+
+
 # ===== the rules by themselves =====
 
 
