@@ -15,7 +15,16 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fabric.engine.edits import Edit, HostDrain, LinkState, PauseStorm, QueueEcn, SuppressArp, WatchdogSet
+from fabric.engine.edits import (
+    Edit,
+    HostDrain,
+    LinkState,
+    NicReset,
+    PauseStorm,
+    QueueEcn,
+    SuppressArp,
+    WatchdogSet,
+)
 from fabric.errors import Problem
 from fabric.scenario.compile import CompiledScenario
 from fabric.state.codes import WatchdogAction, WatchdogRule
@@ -106,15 +115,18 @@ def _shut(act: Shut, time_ps: int, compiled: CompiledScenario, path: str, proble
 
 def _reset_nic(act: ResetNic, time_ps: int, compiled: CompiledScenario, path: str,
                problems: list[Problem]) -> list[Edit]:
-    stormed = {edit.host: edit for edit in compiled.edits if isinstance(edit, PauseStorm)}
+    storms = [edit for edit in compiled.edits if isinstance(edit, PauseStorm)]
+    resets = [edit for edit in compiled.edits if isinstance(edit, NicReset)]
     edits: list[Edit] = []
     for host in match_hosts(compiled.fabric, act.hosts, f"{path}.hosts", problems):
-        storm = stormed.get(host.id)
-        if storm is None or not storm.time_ps < time_ps < storm.time_ps + storm.duration_ps:
+        since_ps = max((edit.time_ps for edit in resets if edit.host == host.id and edit.time_ps <= time_ps),
+                       default=-1)
+        if not any(storm.host == host.id and since_ps <= storm.time_ps < time_ps < storm.time_ps + storm.duration_ps
+                   for storm in storms):
             problems.append(Problem(f"{path}.hosts", f"the NIC of '{host.name}' does not storm at that moment",
                                     "name the host of a pause-storm fault, and a time within it"))
-        else:  # a storm that is over at once
-            edits.append(PauseStorm(time_ps, host.id, storm.classes, 0, storm.gap_ps, storm.quanta))
+        else:
+            edits.append(NicReset(time_ps, host.id))
     return edits
 
 

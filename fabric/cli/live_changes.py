@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from fabric.engine.edits import Edit, LinkRate, LinkState, QueueEcn, WatchdogSet
 from fabric.errors import InputErrors, Problem, UnitError
-from fabric.faults.base import FaultContext
+from fabric.faults.base import FaultContext, held_by
 from fabric.faults.registry import FAULTS
 from fabric.faults.spec import ConfigDriftSpec, FaultSpec
 from fabric.scenario.compile import CompiledScenario
@@ -148,10 +148,11 @@ def fault_change(raw: Mapping[str, Any], now_ps: int, compiled: CompiledScenario
     plan = None if compiled.control is None else compiled.control.plan
     context = FaultContext(compiled.fabric, compiled.params, compiled.duration_ps, "", problems, plan, compiled.seed)
     injected = FAULTS[spec.kind](spec, "fault", context)
-    _check_rates(injected.edits, compiled, problems)
+    edits = held_by(name, injected)
+    _check_rates(edits, compiled, problems)
     if problems:
         raise InputErrors("placing the fault", problems)
-    return Change(spec.kind, spec.at, injected.edits, injected.objects,
+    return Change(spec.kind, spec.at, edits, injected.objects,
                   injected.record(spec.name or name, spec.kind, compiled.duration_ps), spec)
 
 

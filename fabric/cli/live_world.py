@@ -16,6 +16,7 @@ from fabric.cli.live_engine import LiveEmulator, settings_after
 from fabric.cli.live_events import EventSink
 from fabric.control.run import ControlRun
 from fabric.engine.edits import Edit
+from fabric.engine.holds import in_force
 from fabric.errors import FabricError
 from fabric.ids import NodeId
 from fabric.report import pause_tree, pauses
@@ -143,8 +144,8 @@ class LiveWorld(Observer):
 
     def _now(self, now_ps: int) -> CompiledScenario:
         """The scenario with the settings of this moment and every edit so far."""
-        done = sorted((edit for edit in self._edits if edit.time_ps <= now_ps), key=lambda edit: edit.time_ps)
         compiled = self._compiled
+        done = in_force((edit for edit in self._edits if edit.time_ps <= now_ps), compiled.fabric, compiled.params)
         return replace(compiled, params=settings_after(compiled.fabric, compiled.params, done), edits=self._edits)
 
     def _route_anew(self, change: Change, now_ps: int) -> None:

@@ -62,6 +62,10 @@ class RouterBoot(ControlEvent):
     """A crashed switch starts again with empty tables."""
 
     router: int
+    dark: frozenset[int] = frozenset()
+    """Cables that stay without carrier for another reason."""
+    silent: frozenset[int] = frozenset()
+    """Cables that stay silent for another reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,10 @@ class SetPolicy(ControlEvent):
     peer: int | None
     direction: str
     """'import' or 'export'."""
-    policy: Policy
+    policy: Policy | None
+    """None: the configured one again."""
+    others: tuple[tuple[int | None, Policy], ...] = ()
+    """Without a policy: (peer, policy) of other changes of the direction that still hold, in the order of beginning."""
 
 
 @dataclass(frozen=True, slots=True)

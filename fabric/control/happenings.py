@@ -36,7 +36,9 @@ def _(event: e.CableSilent, network: Network) -> None:
 
 @happen.register(e.CableHeard)
 def _(event: e.CableHeard, network: Network) -> None:
-    network.hear(network.transports[event.cable])
+    transport = network.transports[event.cable]
+    if all(network.switches[row].powered for row in transport.routers):     # else its start ends the silence
+        network.hear(transport)
 
 
 @happen.register(e.RouterCrash)
@@ -56,10 +58,10 @@ def _(event: e.RouterBoot, network: Network) -> None:
     switch = network.switches[event.router]
     switch.powered = True
     for transport, _ in switch.links.values():
-        if transport.silent:
+        if transport.silent and transport.cable not in event.silent:
             transport.void()
             network.hear(transport)
-        elif all(network.switches[row].powered for row in transport.routers):
+        if transport.cable not in event.dark and all(network.switches[row].powered for row in transport.routers):
             network.set_carrier(transport, lit=True)
     network.boot(switch)
 
@@ -94,10 +96,11 @@ def _(event: e.Shutdown, network: Network) -> None:
 @happen.register(e.Reconfigure)
 def _(event: e.Reconfigure, network: Network) -> None:
     switch = network.switches[event.router]
-    if switch.speaking:
-        network.perform(switch, switch.speaker.stop(network.now_ns))
-    switch.stop_speaking()
     switch.renumber(event.asn)
+    if not switch.speaking:
+        return      # it starts with this number
+    network.perform(switch, switch.speaker.stop(network.now_ns))
+    switch.stop_speaking()
     network.perform(switch, switch.boot(network.now_ns))
     network.announce_hosts(switch)
 
@@ -105,8 +108,9 @@ def _(event: e.Reconfigure, network: Network) -> None:
 @happen.register(e.SetPolicy)
 def _(event: e.SetPolicy, network: Network) -> None:
     switch = network.switches[event.router]
-    peer = None if event.peer is None else network.plan.routers[event.peer].name
-    network.perform(switch, switch.set_policy(peer, event.direction, event.policy, network.now_ns))
+    others = [(network.plan.name_of(peer), policy) for peer, policy in event.others]
+    network.perform(switch, switch.set_policy(network.plan.name_of(event.peer), event.direction, event.policy,
+                                              network.now_ns, others))
 
 
 @happen.register(e.HostSeen)

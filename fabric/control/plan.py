@@ -188,6 +188,10 @@ class ControlPlan:
             found[host.tenant][host.ip] = host.node
         return found
 
+    def name_of(self, row: int | None) -> str | None:
+        """Name of a router; None for none."""
+        return None if row is None else self.routers[row].name
+
     def peer(self, interface: int) -> Router:
         """The router at the other end of an interface's cable."""
         return self.routers[self.interfaces[self.interfaces[interface].peer].router]

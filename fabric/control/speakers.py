@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
@@ -92,19 +92,51 @@ def prefer_clients(policy: Policy) -> Policy:
     return replace(policy, rules=rules + rest)
 
 
+def configured_policies(config: ControlConfig) -> dict[PolicyKey, Policy]:
+    """What the configuration puts in force."""
+    return {(it.router, it.peer, it.direction): it.policy for it in config.policies}
+
+
+def changed_policies(config: ControlConfig, policies: Mapping[PolicyKey, Policy], router: str,
+                     where: tuple[str | None, str], policy: Policy | None,
+                     others: Sequence[tuple[str | None, Policy]]) -> dict[PolicyKey, Policy]:
+    """What is in force after a change at one router.
+
+    Parameters
+    ----------
+    where : (neighbour or None for all, direction)
+    policy : Policy or None    None: those of the direction are the configured ones again, with `others` on top
+    others : (neighbour or None for all, policy)    in the order in which they began
+    """
+    peer, direction = where
+    if policy is not None:
+        return replaced(policies, router, peer, direction, policy)
+
+    def here(key: PolicyKey) -> bool:
+        return (key[0], key[2]) == (router, direction)
+
+    found = {key: its for key, its in policies.items() if not here(key)}
+    found |= {key: its for key, its in configured_policies(config).items() if here(key)}
+    for its_peer, its in others:
+        found = replaced(found, router, its_peer, direction, its)
+    return found
+
+
+def policy_of(policies: Mapping[PolicyKey, Policy], router: str, peer: str, direction: str) -> Policy:
+    """The policy towards one neighbour: its own, else that for all neighbours, else none."""
+    return policies.get((router, peer, direction), policies.get((router, None, direction), ACCEPT_ALL))
+
+
 def _neighbor(plan: ControlPlan, router: Router, interface: Interface, config: ControlConfig,
               policies: Mapping[PolicyKey, Policy]) -> Neighbor:
     peer = plan.peer(interface.row)
     far = plan.interfaces[interface.peer]
     internal = config.design is Design.IBGP_RR
 
-    def policy(direction: str) -> Policy:
-        return policies.get((router.name, peer.name, direction), policies.get((router.name, None, direction),
-                                                                             ACCEPT_ALL))
-
+    imported, exported = (policy_of(policies, router.name, peer.name, it) for it in ("import", "export"))
     client = plan.is_client(router, peer)
-    both = PeerFamily(import_policy=prefer_clients(policy("import")) if client else policy("import"),
-                      export_policy=policy("export"), route_reflector_client=client)
+    both = PeerFamily(import_policy=prefer_clients(imported) if client else imported, export_policy=exported,
+                      route_reflector_client=client)
     settings = {family: replace(both, next_hop_self=internal and family is IPV4_UNICAST,
                                 next_hop_unchanged=family is not IPV4_UNICAST and not internal)
                 for family in families(plan)}

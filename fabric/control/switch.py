@@ -18,10 +18,12 @@ from fabric.control.record import Recorder
 from fabric.control.speakers import (
     PolicyKey,
     address_text,
+    changed_policies,
+    configured_policies,
     families,
     peer_name,
+    policy_of,
     prefer_clients,
-    replaced,
     speaker_config,
 )
 from fabric.control.tenants import TenantWays, Way
@@ -86,8 +88,7 @@ class Switch:
         self._cause = cause
         self._jitter_key = jitter_key
         self._asns: dict[int, int] = {}
-        self._policies: dict[PolicyKey, Policy] = {
-            (it.router, it.peer, it.direction): it.policy for it in config.policies}
+        self._policies: dict[PolicyKey, Policy] = configured_policies(config)
         self._port_of: dict[str, int] = {}
         self._interface_of: dict[str, str] = {}
         self._port_of_address: dict[bytes, int] = {}
@@ -314,16 +315,19 @@ class Switch:
         [vrf] = [vrf for vrf in self.router.vrfs if vrf.name == tenant]
         return [action for prefix in vrf.prefixes for action in vtep.set_connected(tenant, prefix, up=up)]
 
-    def set_policy(self, peer: str | None, direction: str, policy: Policy, now_ns: int) -> list[Action]:
-        """Put another policy in force without closing sessions."""
-        self._policies = replaced(self._policies, self.router.name, peer, direction, policy)
+    def set_policy(self, peer: str | None, direction: str, policy: Policy | None, now_ns: int,
+                   others: Sequence[tuple[str | None, Policy]] = ()) -> list[Action]:
+        """Put another policy in force without closing sessions; None: the configured one again, under `others`."""
+        self._policies = changed_policies(self._config, self._policies, self.router.name, (peer, direction), policy,
+                                          others)
         if not self.speaking:
             return []
         actions: list[Action] = []
         for row in self.router.interfaces:
             if peer is None or self.plan.peer(row).name == peer:
                 client = self.plan.is_client(self.router, self.plan.peer(row))
-                chosen = prefer_clients(policy) if client and direction == "import" else policy
+                mine = policy_of(self._policies, self.router.name, self.plan.peer(row).name, direction)
+                chosen = prefer_clients(mine) if client and direction == "import" else mine
                 for family in families(self.plan):
                     actions += self.speaker.set_policy(self.name_of(self.plan.interfaces[row]), family, now_ns,
                                                        **{f"{direction}_policy": chosen})

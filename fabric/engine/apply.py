@@ -1,5 +1,6 @@
 """Carry out dated edits between two windows, at exactly their time.
 
+Values are those in force, of all faults together (engine/holds.py says how).
 Everything before the edit's time has been played; everything at or after it has not.
 """
 
@@ -11,9 +12,10 @@ from functools import singledispatch
 from fabric.engine import edits as e
 from fabric.engine.kernels import change_drain, change_line, change_speed, kick_port, lose_link, release_class
 from fabric.errors import FabricError
-from fabric.state.codes import N_CLASSES, Aux, EventKind
+from fabric.state.codes import N_CLASSES, EventKind
+from fabric.state.fill_faults import end_storms
 from fabric.state.fill_overlay import name_vteps, segment_row
-from fabric.state.fill_switches import fill_ecn, fill_pg, fill_watchdog, schedule_from_outside
+from fabric.state.fill_switches import fill_ecn, fill_pg, fill_watchdog
 from fabric.state.params import EngineParams
 from fabric.state.timing import quantum_ps, serialisation_row
 from fabric.state.trace import NO_QP
@@ -91,6 +93,8 @@ def _(edit: e.LinkRate, state: State, fabric: Fabric, params: EngineParams, rate
     link = fabric.links[edit.link]
     for port in (link.a, link.b):
         row = state.ports[port]
+        if int(row["rate_bps"]) == edit.rate_bps:
+            continue
         log_row(state, edit.time_ps, int(row["node"]), EventKind.RATE_CHANGED, port, int(row["rate_bps"]),
                 edit.rate_bps)
         row["rate_row"], row["rate_bps"] = rates.row(state, edit.rate_bps), edit.rate_bps
@@ -107,22 +111,14 @@ def _(edit: e.LinkErrors, state: State, fabric: Fabric, params: EngineParams, ra
 
 
 @apply.register
-def _(edit: e.DropEvery, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    state.ports[edit.port]["drop_every"], state.ports[edit.port]["drop_count"] = edit.every, 0
-
-
-@apply.register
 def _(edit: e.HostDrain, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    change_drain(state, edit.host, edit.time_ps, edit.drain_bps)
+    if int(state.hosts[edit.host]["drain_bps"]) != edit.drain_bps:
+        change_drain(state, edit.host, edit.time_ps, edit.drain_bps)
 
 
 @apply.register
-def _(edit: e.PauseStorm, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    row, port = state.hosts[edit.host], fabric.nodes[edit.host].first_port
-    row["storm_classes"], row["storm_port"], row["storm_quanta"] = edit.classes, port, edit.quanta
-    row["storm_until_ps"] = edit.time_ps + edit.duration_ps
-    row["storm_gap_ps"] = edit.gap_ps or max(edit.quanta * int(state.ports[port]["quantum_ps"]) // 2, 1)
-    schedule_from_outside(state, edit.host, Aux.STORM, edit.time_ps)
+def _(edit: e.NicReset, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    end_storms(state, edit.host)
 
 
 @apply.register

@@ -17,8 +17,20 @@ from numpy.typing import NDArray
 from fabric.engine import checkpoint, counters
 from fabric.engine.apply import Rates, apply, log_row
 from fabric.engine.crew import Crew
-from fabric.engine.edits import Edit, FibRoute, FloodList, LinkState, TenantRoutes, VtepRoutes
+from fabric.engine.edits import (
+    CarrierNoticed,
+    DropEvery,
+    Edit,
+    FibRoute,
+    FloodList,
+    LinkState,
+    PauseStorm,
+    StaticRoute,
+    TenantRoutes,
+    VtepRoutes,
+)
 from fabric.engine.fib import FibWriter
+from fabric.engine.holds import Holds
 from fabric.engine.kernels import catch_up_rates, level_packets
 from fabric.engine.ordering import in_order, joined
 from fabric.engine.sequential import play_sequential
@@ -26,6 +38,7 @@ from fabric.errors import FabricError, InvariantError
 from fabric.state.build import build
 from fabric.state.codes import INFINITY_PS, CongestionControl, EventKind, Order, QpState, Stop, TraceBit
 from fabric.state.digest import digest
+from fabric.state.fill_faults import begin_storm, lose_every, lose_no_more
 from fabric.state.fill_overlay import set_flood_list
 from fabric.state.fill_tenants import set_way
 from fabric.state.params import EngineParams
@@ -66,6 +79,7 @@ class Emulator:
         self._applied = 0
         self._events: list[NDArray[Any]] = []
         self._rates = Rates(fabric, params)
+        self._holds = Holds(fabric, params)
         self._fib = FibWriter(fabric, descending=params.ecmp_descending)
         self._crew = Crew(self._threads)
         self.state: State = build(fabric, params, threads=self._threads, sequential=self._sequential,
@@ -73,6 +87,8 @@ class Emulator:
                                   order=Order.INSERTION if order == "insertion" else Order.SOURCE)
         self._read: tuple[State | None, State] = None, self.state
         """A state, and the same with a table of queue pairs for readers: made once a state."""
+        for port, every in params.drop_every.items():
+            self.state = lose_every(self.state, port, every, "")
         self._reroute()
         self.state.config[0]["tie_key"] = tie_key
 
@@ -207,14 +223,32 @@ class Emulator:
         elif isinstance(edit, TenantRoutes):
             for leaf, host, vteps in edit.routes:
                 self.state = set_way(self.state, leaf, host, vteps)
+        elif isinstance(edit, StaticRoute):
+            self.state = self._fib.static(self.state, edit)
+        elif isinstance(edit, CarrierNoticed):
+            self.state = self._fib.notice(self.state, edit)
+        elif isinstance(edit, DropEvery) and edit.ends:
+            lose_no_more(self.state, edit.port, edit.fault)
+        elif isinstance(edit, DropEvery):
+            self.state = lose_every(self.state, edit.port, edit.every, edit.fault)
+        elif isinstance(edit, PauseStorm):
+            self._storm(edit)
         else:
-            apply(edit, self.state, self.fabric, self.params, self._rates)
+            resolved = self._holds.resolve(edit)
+            if resolved is not None:
+                apply(resolved, self.state, self.fabric, self.params, self._rates)
+
+    def _storm(self, edit: PauseStorm) -> None:
+        port = self.fabric.nodes[edit.host].first_port
+        gap_ps = edit.gap_ps or max(edit.quanta * int(self.state.ports[port]["quantum_ps"]) // 2, 1)
+        self.state = begin_storm(self.state, edit.host, port, edit.classes,
+                                 (edit.time_ps, edit.time_ps + edit.duration_ps, gap_ps), edit.quanta)
 
     def _reroute(self) -> None:
         """Shortest paths over the links that are up."""
         down = frozenset(int(port) for port in np.flatnonzero(self.state.ports["up"] == 0))
         table = self._fib.table(equal_cost_ports(self.fabric, down))
-        self.state = self._fib.write(self.state, table)
+        self.state = self._fib.write(self.state, table, down)
 
     # ===== looking =====
 
@@ -303,13 +337,31 @@ class Emulator:
                               f"{'sequential' if facts['sequential'] else 'windows'} scheduler",
                               "resume with the same options")
         emulator.state = state
-        emulator._fib.learn(state)
-        emulator._rates = Rates(fabric, params)
         emulator.now_ps, emulator._applied = int(facts["now_ps"]), int(facts["applied"])
-        for edit in emulator._edits[: emulator._applied]:
-            emulator._rates.revisit(edit, emulator.state)
+        emulator._revisit(emulator._edits[: emulator._applied])
         emulator._events = [events] if len(events) else []
         return emulator
+
+
+    def _revisit(self, edits: Sequence[Edit]) -> None:
+        """Know again what the edits before a checkpoint left behind outside State."""
+        self._rates, self._holds = Rates(self.fabric, self.params), Holds(self.fabric, self.params)
+        up: dict[int, bool] = {}
+        down: frozenset[int] = frozenset()
+        routes: list[FibRoute] = []
+        for edit in edits:
+            resolved = self._holds.resolve(edit)
+            if isinstance(edit, _Reroute):
+                down = frozenset(int(port) for link, lit in up.items() if not lit
+                                 for port in (self.fabric.links[link].a, self.fabric.links[link].b))
+                routes = []
+            elif isinstance(resolved, FibRoute):
+                routes.append(resolved)
+            elif isinstance(resolved, LinkState):
+                up[resolved.link] = resolved.up
+            elif resolved is not None:
+                self._rates.revisit(resolved, self.state)
+        self._fib.learn(self.state, edits, routes, equal_cost_ports(self.fabric, down), down)
 
 
 class _Reroute(Edit):

@@ -5,7 +5,7 @@ Each is a frozen record of what and when; engine/apply.py carries it out between
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabric.ids import LinkId, NodeId, PortId
 from fabric.state.params import EcnParams, PgParams, WatchdogParams
@@ -13,9 +13,18 @@ from fabric.state.params import EcnParams, PgParams, WatchdogParams
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Root of all edits."""
+    """Root of all edits.
+
+    An edit of a fault names the fault. Several faults may hold the same thing at the same time: each acts from its
+    beginning to its own end (engine/holds.py). An edit without a fault is an operator's: it sets the value and ends
+    what faults did to it.
+    """
 
     time_ps: int
+    fault: str = field(default="", kw_only=True)
+    """Key of the fault; '': of none."""
+    ends: bool = field(default=False, kw_only=True)
+    """The fault ends here. The values are those of before the fault, as if it were the only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class LinkErrors(Edit):
 
 @dataclass(frozen=True, slots=True)
 class DropEvery(Edit):
-    """Every n-th data frame arriving at a port is discarded; 0 stops it."""
+    """Every n-th data frame arriving at a port is discarded; 0 stops it. Faults count each by itself."""
 
     port: PortId
     every: int
@@ -60,7 +69,7 @@ class HostDrain(Edit):
 
 @dataclass(frozen=True, slots=True)
 class PauseStorm(Edit):
-    """A broken NIC sends XOFF for a bitmap of classes, one frame every gap_ps, for duration_ps."""
+    """A broken NIC sends XOFF for a bitmap of classes, one frame every gap_ps, for duration_ps, beside other storms."""
 
     host: NodeId
     classes: int
@@ -68,6 +77,13 @@ class PauseStorm(Edit):
     gap_ps: int
     """0: half of the pause time, as a healthy sender refreshes."""
     quanta: int
+
+
+@dataclass(frozen=True, slots=True)
+class NicReset(Edit):
+    """All pause storms of a host end; what it has paused is left to time out."""
+
+    host: NodeId
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +102,8 @@ class PgThreshold(Edit):
     port: PortId
     pg: int
     pg_params: PgParams
+    changed: tuple[str, ...] = ()
+    """Of a fault: the fields of pg_params that it sets; the others are no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +124,31 @@ class WatchdogSet(Edit):
 
 @dataclass(frozen=True, slots=True)
 class FibRoute(Edit):
-    """Next hops of one switch towards one host; empty: no route (a black hole)."""
+    """Next hops of one switch towards one host as routing computes them; empty: no route (a black hole).
+
+    They are in use while no static route is (engine/static_routes.py).
+    """
 
     switch: NodeId
     host: NodeId
     ports: tuple[PortId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRoute(Edit):
+    """A static route of one switch towards one host, of a fault; empty: a discard route."""
+
+    switch: NodeId
+    host: NodeId
+    ports: tuple[PortId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CarrierNoticed(Edit):
+    """A switch takes a port out of its static routes, or back in: with a control plane, which says when."""
+
+    port: PortId
+    up: bool
 
 
 @dataclass(frozen=True, slots=True)

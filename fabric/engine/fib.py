@@ -2,7 +2,8 @@
 
 `FibWriter` owns the mapping from (switch, set of ports) to ECMP group. It is given routes, either a whole EcmpTable
 (shortest paths) or single edits (a control plane's), and returns State with the rows changed. Groups are only added, so
-the counters of old ones stay readable.
+the counters of old ones stay readable. Static routes lie over what is computed: while one is in use, computed routes
+are kept beneath it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.engine.edits import CarrierNoticed, Edit, FibRoute, StaticRoute
+from fabric.engine.static_routes import Row, StaticRoutes
 from fabric.state.types import GROUP, MEMBER, State, rows
 from fabric.topology.model import Fabric
 from fabric.topology.paths import DELIVER, UNREACHABLE, EcmpTable
@@ -27,6 +30,9 @@ class FibWriter:
         self._group_of: dict[tuple[int, tuple[int, ...]], int] = {}
         self._members: list[int] = []
         self._first: list[int] = []
+        self._static = StaticRoutes()
+        self._computed: dict[Row, int] = {}
+        """FIB value that routing computes, of every row with a static route."""
 
     def group(self, switch: int, ports: tuple[int, ...]) -> int:
         """FIB value (group + 1) of a switch's next-hop set; 0 for the empty set."""
@@ -57,15 +63,59 @@ class FibWriter:
             fib[switch_id - self._n_hosts, host] = self.group(switch_id, tuple(int(p) for p in ports))
         return fib
 
-    def write(self, state: State, fib: NDArray[np.uint32]) -> State:
-        """Put whole-fabric FIB rows into State."""
-        return self._grown(state)._replace(fib=np.ascontiguousarray(fib).reshape(-1))
+    def write(self, state: State, fib: NDArray[np.uint32], dark: Iterable[int] = ()) -> State:
+        """Put computed FIB rows of the whole fabric into State; `dark`: ports that have no carrier."""
+        self._static.notice(dark)
+        flat = np.ascontiguousarray(fib).reshape(-1)
+        state = self._grown(state)._replace(fib=flat)
+        for row in self._static.rows:
+            self._computed[row] = int(flat[self._place(row)])
+        return self._settle(state, self._static.rows)
 
     def edit(self, state: State, routes: Iterable[tuple[int, int, tuple[int, ...]]]) -> State:
-        """Change single routes: (switch, host, ports); empty ports: no route."""
+        """Change single computed routes: (switch, host, ports); empty ports: no route."""
         for switch, host, ports in routes:
-            state.fib[(switch - self._n_hosts) * self._n_hosts + host] = self.group(switch, tuple(ports))
+            value = self.group(switch, tuple(ports))
+            if (switch, host) in self._computed:
+                self._computed[switch, host] = value
+                state = self._settle(state, [(switch, host)])
+            else:
+                state.fib[self._place((switch, host))] = value
         return self._grown(state)
+
+    def static(self, state: State, edit: StaticRoute) -> State:
+        """Begin or end a static route."""
+        row = (edit.switch, edit.host)
+        if not edit.ends:
+            self._computed.setdefault(row, int(state.fib[self._place(row)]))
+        self._follow(edit)
+        state = self._settle(state, [row] if row in self._computed else [])
+        if row not in self._static.rows:
+            self._computed.pop(row, None)
+        return state
+
+    def notice(self, state: State, edit: CarrierNoticed) -> State:
+        """Routing notices that a port has lost carrier, or has it again."""
+        self._follow(edit)
+        return self._settle(state, self._static.rows)
+
+    def _follow(self, edit: Edit) -> None:
+        if isinstance(edit, CarrierNoticed):
+            self._static.notice_port(edit.port, up=edit.up)
+        elif isinstance(edit, StaticRoute) and edit.ends:
+            self._static.end((edit.switch, edit.host), edit.fault)
+        elif isinstance(edit, StaticRoute):
+            self._static.begin((edit.switch, edit.host), edit.fault, edit.ports)
+
+    def _settle(self, state: State, changed: Iterable[Row]) -> State:
+        """Write what is in use now: the static route, else the computed one."""
+        for row in changed:
+            ports = self._static.chosen(row)
+            state.fib[self._place(row)] = self._computed[row] if ports is None else self.group(row[0], ports)
+        return self._grown(state)
+
+    def _place(self, row: Row) -> int:
+        return (row[0] - self._n_hosts) * self._n_hosts + row[1]
 
     def edit_vteps(self, state: State, routes: Iterable[tuple[int, int, tuple[int, ...]]]) -> State:
         """Change routes to addresses of VTEPs: (switch, leaf, ports); empty ports: no route."""
@@ -75,8 +125,16 @@ class FibWriter:
             state.vtep_fib[place] = self.group(switch, tuple(ports))
         return self._grown(state)
 
-    def learn(self, state: State) -> None:
-        """Take over the groups of a restored State."""
+    def learn(self, state: State, edits: Iterable[Edit], routes: Iterable[FibRoute], computed: EcmpTable,
+              dark: Iterable[int]) -> None:
+        """Take over the groups of a restored State, and the static routes that `edits` have put.
+
+        Parameters
+        ----------
+        edits : the edits applied so far, in their order
+        computed, dark : the last shortest paths, and the ports without carrier for which they were computed
+        routes : single computed routes since then
+        """
         self._first = [int(first) for first in state.groups["first"]]
         self._members = [int(port) for port in state.members["port"]]
         counts = [int(count) for count in state.groups["count"]]
@@ -84,6 +142,16 @@ class FibWriter:
         for group, (first, count) in enumerate(zip(self._first, counts, strict=True)):
             ports = tuple(self._members[first : first + count])
             self._group_of[(int(state.ports[ports[0]]["node"]), ports)] = group
+        self._static = StaticRoutes()
+        self._static.notice(dark)
+        for edit in edits:
+            self._follow(edit)
+        rows_now = self._static.rows
+        if rows_now:
+            table = self.table(computed).reshape(-1)
+            self._computed = {row: int(table[self._place(row)]) for row in rows_now}
+            self._computed |= {(edit.switch, edit.host): self.group(edit.switch, tuple(edit.ports))
+                               for edit in routes if (edit.switch, edit.host) in self._computed}
 
     def _grown(self, state: State) -> State:
         known = len(state.groups) if self._known(state) else 0

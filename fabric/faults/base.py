@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fabric.control.events import ControlEvent
@@ -69,6 +69,11 @@ class Injected:
         return {"name": name, "kind": kind, "objects": dict(self.objects), "start_ns": self.start_ps // PS_PER_NS,
                 "end_ns": end // PS_PER_NS, "repaired": self.end_ps is not None and self.end_ps <= duration_ps,
                 "expect": list(self.expect)}
+
+
+def held_by(fault: str, injected: Injected) -> list[Edit]:
+    """Its edits with the fault's key, so that what several faults hold is released by each on its own."""
+    return [replace(edit, fault=fault) for edit in injected.edits]
 
 
 Inject = Callable[[Any, str, FaultContext], Injected]

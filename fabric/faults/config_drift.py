@@ -45,13 +45,19 @@ def _changed(spec: ConfigDriftSpec, port: Port, now: PortParams, path: str, cont
                                         "name ports that mark"))
     if spec.ecn is not None or curve is not None:
         edits += [QueueEcn(spec.at, port.id, queue, curve) for queue in marking if now.queues[queue].ecn != curve]
-    edits += [PgThreshold(spec.at, port.id, number, group)
+    edits += [PgThreshold(spec.at, port.id, number, group, _fields(spec))
               for number, group in _groups(spec, now) if group != now.pgs[number]]
     if spec.pfc_priorities is not None:
         classes = sum(1 << priority for priority in set(spec.pfc_priorities))
         if classes != now.pfc_classes:
             edits.append(PfcClasses(spec.at, port.id, classes))
     return edits
+
+
+def _fields(spec: ConfigDriftSpec) -> tuple[str, ...]:
+    """Fields of PgParams that the drift sets."""
+    given = (("dynamic_th", spec.dynamic_th), ("xoff_bytes", spec.headroom))
+    return tuple(name for name, value in given if value is not None)
 
 
 def _groups(spec: ConfigDriftSpec, now: PortParams) -> list[tuple[int, PgParams]]:
@@ -67,11 +73,11 @@ def _restored(spec: ConfigDriftSpec, port: Port, now: PortParams) -> list[Edit]:
     until = spec.until or 0
     edits: list[Edit] = []
     if spec.ecn is not None or spec.ecn_curve is not None:
-        edits += [QueueEcn(until, port.id, queue, params.ecn)
+        edits += [QueueEcn(until, port.id, queue, params.ecn, ends=True)
                   for queue, params in enumerate(now.queues) if params.ecn is not None]
-    edits += [PgThreshold(until, port.id, number, now.pgs[number]) for number, _ in _groups(spec, now)]
+    edits += [PgThreshold(until, port.id, number, now.pgs[number], ends=True) for number, _ in _groups(spec, now)]
     if spec.pfc_priorities is not None:
-        edits.append(PfcClasses(until, port.id, now.pfc_classes))
+        edits.append(PfcClasses(until, port.id, now.pfc_classes, ends=True))
     return edits
 
 

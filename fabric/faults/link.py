@@ -16,7 +16,7 @@ def down(spec: LinkDownSpec, path: str, context: FaultContext) -> Injected:
     links = context.links(spec.link, f"{path}.link")
     edits: list[Edit] = [LinkState(spec.at, link.id, up=False) for link in links]
     if spec.until is not None:
-        edits += [LinkState(spec.until, link.id, up=True) for link in links]
+        edits += [LinkState(spec.until, link.id, up=True, ends=True) for link in links]
     return Injected(edits, {"links": context.link_names(links)}, spec.at, spec.until,
                     ["link state down at both ends", _LOSS, "other equal-cost paths carry more"])
 
@@ -29,7 +29,7 @@ def flap(spec: LinkFlapSpec, path: str, context: FaultContext) -> Injected:
     for turn in range(spec.count):
         begin = spec.at + turn * period
         edits += [LinkState(begin, link.id, up=False) for link in links]
-        edits += [LinkState(begin + spec.down, link.id, up=True) for link in links]
+        edits += [LinkState(begin + spec.down, link.id, up=True, ends=True) for link in links]
     end = spec.at + (spec.count - 1) * period + spec.down
     return Injected(edits, {"links": context.link_names(links)}, spec.at, end,
                     [f"{spec.count} down and up transitions", _LOSS])
@@ -46,7 +46,7 @@ def rate(spec: LinkRateSpec, path: str, context: FaultContext) -> Injected:
                                             "give a lower rate"))
     edits: list[Edit] = [LinkRate(spec.at, link.id, spec.rate) for link in links]
     if spec.until is not None:
-        edits += [LinkRate(spec.until, link.id, link.rate_bps) for link in links]
+        edits += [LinkRate(spec.until, link.id, link.rate_bps, ends=True) for link in links]
     return Injected(edits, {"links": context.link_names(links), "rate_bps": spec.rate}, spec.at, spec.until,
                     ["rate_changed event at both ends", "queue and ECN marks grow before the slow cable",
                      "ECMP still sends it a full share"])

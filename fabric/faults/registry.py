@@ -9,8 +9,10 @@ from typing import Any, Final
 from fabric.control.events import ControlEvent
 from fabric.engine.edits import Edit
 from fabric.faults import config_drift, endpoints, link, optics, pause_storm, route, slow_receiver, switches
-from fabric.faults.base import FaultContext, Inject
+from fabric.faults.base import FaultContext, Inject, held_by
+from fabric.faults.overlap import settle
 from fabric.faults.spec import FaultSpec
+from fabric.faults.spec_base import Lasting
 
 FAULTS: Final[Mapping[str, Inject]] = {
     "link-down": link.down,
@@ -51,13 +53,13 @@ def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> Faults:
     """All faults of a scenario; problems go to context.problems."""
     edits: list[Edit] = []
     truth = []
-    control: list[ControlEvent] = []
+    control: list[tuple[Sequence[ControlEvent], bool]] = []
     for number, spec in enumerate(specs):
         injected = FAULTS[spec.kind](spec, f"{context.path}faults[{number}]", context)
-        edits += injected.edits
-        control += injected.control
+        edits += held_by(f"faults[{number}]", injected)
+        control.append((injected.control, isinstance(spec, Lasting)))
         truth.append(injected.record(spec.name or f"{spec.kind}-{number}", spec.kind, context.duration_ps))
     context.problems.extend(endpoints.moves_to_nowhere(specs, context))
-    edits.sort(key=lambda edit: edit.time_ps)   # stable: edits of one moment keep the file's order
-    control.sort(key=lambda event: event.time_ns)
-    return Faults(tuple(edits), tuple(truth), tuple(control))
+    # Stable: edits of one moment keep the file's order. What begins as another fault ends takes over without a gap.
+    edits.sort(key=lambda edit: (edit.time_ps, edit.ends))
+    return Faults(tuple(edits), tuple(truth), tuple(settle(control)))

@@ -25,7 +25,7 @@ def slow_receiver(spec: SlowReceiverSpec, path: str, context: FaultContext) -> I
                                             f"NIC receives {format_rate_bps(line)}", "give a lower rate"))
         edits.append(HostDrain(spec.at, host.id, spec.drain))
         if spec.until is not None:
-            edits.append(HostDrain(spec.until, host.id, context.params.hosts[host.id].drain_bps))
+            edits.append(HostDrain(spec.until, host.id, context.params.hosts[host.id].drain_bps, ends=True))
     return Injected(edits, {"hosts": [host.name for host in hosts], "drain_bps": spec.drain}, spec.at, spec.until,
                     ["the NIC's receive buffer fills",
                      "pause frames from the host, XOFF and XON in turn; without PFC drops with reason rx_buffer",

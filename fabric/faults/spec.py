@@ -141,10 +141,11 @@ class RouteSpec(Lasting):
     hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
         description="Destinations by name or pattern.")
     via: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        description="Neighbours that it goes to, ECMP over all cables to them; [] for none. A cable's change of state "
-                    "restores shortest paths, and so does the repair. With routing: bgp it is a static route: it "
-                    "stands until the repair, whatever BGP finds meanwhile; what leaves route between "
-                    "subnets of a tenant (l3_vni) goes by the routes to VTEPs instead, up to the host's own leaf.")
+        description="Neighbours that it goes to, ECMP over all cables to them; [] for none. It is a static route: it "
+                    "stands until the repair, whatever routing computes meanwhile, and is withdrawn while all its "
+                    "cables are down; of several, the one that began last is in use. With routing: bgp, what leaves "
+                    "route between subnets of a tenant (l3_vni) goes by the routes to VTEPs instead, up to the host's "
+                    "own leaf.")
 
 
 FaultSpec = Annotated[

@@ -17,7 +17,7 @@ from fabric.faults.control_spec import (
     WrongAsnSpec,
 )
 from fabric.ids import PortId
-from fabric.routing.bgp.policy import ACCEPT_ALL, Match, Policy, Rule, Set
+from fabric.routing.bgp.policy import Match, Policy, Rule, Set
 from fabric.topology.model import Node
 from fabric.topology.select import match_nodes
 from fabric.units import PS_PER_NS
@@ -36,7 +36,7 @@ def crash(spec: SwitchCrashSpec, path: str, context: FaultContext) -> Injected:
         link = context.fabric.ports[port].link
         edits += [DropEvery(spec.at, port, 1) if silent else LinkState(spec.at, link, up=False)]
         edits += [] if spec.until is None else [
-            DropEvery(spec.until, port, 0) if silent else LinkState(spec.until, link, up=True)]
+            DropEvery(spec.until, port, 0, ends=True) if silent else LinkState(spec.until, link, up=True, ends=True)]
     if switch and context.plan is not None:
         router = context.plan.by_name[switch.name].row
         control.append(e.RouterCrash(spec.at // PS_PER_NS, router, carrier=silent))
@@ -54,7 +54,7 @@ def silent(spec: LinkSilentSpec, path: str, context: FaultContext) -> Injected:
     control: list[e.ControlEvent] = []
     for link in links:
         edits += [DropEvery(spec.at, port, 1) for port in (link.a, link.b)]
-        edits += [] if spec.until is None else [DropEvery(spec.until, port, 0) for port in (link.a, link.b)]
+        edits += [] if spec.until is None else [DropEvery(spec.until, port, 0, ends=True) for port in (link.a, link.b)]
         cable = context.cable_of(link.id)
         if cable is not None:
             control.append(e.CableSilent(spec.at // PS_PER_NS, cable))
@@ -106,7 +106,7 @@ def wrong_asn(spec: WrongAsnSpec, path: str, context: FaultContext) -> Injected:
 
 
 def route_policy(spec: RoutePolicySpec, path: str, context: FaultContext) -> Injected:
-    """Another policy at `at`; from `until` on none."""
+    """Another policy at `at`; from `until` on the configured one."""
     router = _router(context, spec.switch, f"{path}.switch")
     peer = None
     control: list[e.ControlEvent] = []
@@ -120,7 +120,7 @@ def route_policy(spec: RoutePolicySpec, path: str, context: FaultContext) -> Inj
         row = None if peer is None else peer.row
         control.append(e.SetPolicy(spec.at // PS_PER_NS, router.row, row, spec.direction, policy(spec.rules)))
         if spec.until is not None:
-            control.append(e.SetPolicy(spec.until // PS_PER_NS, router.row, row, spec.direction, ACCEPT_ALL))
+            control.append(e.SetPolicy(spec.until // PS_PER_NS, router.row, row, spec.direction, None))
     return Injected([], {"switches": [spec.switch], "neighbour": spec.neighbour, "direction": spec.direction}, spec.at,
                     spec.until, ["routes of some neighbours change; sessions stay up"], control)
 

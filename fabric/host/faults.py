@@ -4,7 +4,8 @@ Slow receiver: data frames wait in the NIC's receive buffer and are consumed at 
 sends
 XOFF for its PFC classes, at rx_xon_bytes XON; what does not fit is lost (Guo et al., SIGCOMM 2016, section 4.4:
 slow-receiver symptom). Broken NIC: XOFF frames at a fixed gap until a given moment, whatever its buffers hold (same
-paper, 4.3).
+paper, 4.3). It may storm for several reasons at once, each with classes, gap and end: a class is paused while any of
+them asks for it.
 """
 
 from __future__ import annotations
@@ -120,27 +121,79 @@ def change_drain(state: State, device: int, now_ps: int, drain_bps: int) -> None
 
 @kernel
 def change_speed(state: State, device: int, port: int, now_ps: int, quantum_ps: int) -> None:
-    """A broken NIC's port will run at another speed: where its gap is half of what it asks for, it stays half of it."""
-    host, source = state.hosts[device], aux_source(state, device, _STORM)
-    before_ps = i64(state.ports[port]["quantum_ps"])
-    if host["storm_classes"] == 0 or host["storm_port"] != port or (
-            host["storm_gap_ps"] != i64(host["storm_quanta"]) * before_ps // 2):
+    """A broken NIC's port will run at another speed: a gap that is half of what a storm asks for stays half of it."""
+    host, before_ps = state.hosts[device], i64(state.ports[port]["quantum_ps"])
+    at, next_ps = i64(host["first_storm"]), INFINITY_PS
+    if at == 0 or host["storm_port"] != port:
         return
-    host["storm_gap_ps"] = max(i64(host["storm_quanta"]) * quantum_ps // 2, 1)
-    left_ps = calendar.pending_ps(state, device, source) - now_ps
-    calendar.schedule(state, device, source, now_ps + pause.in_new_quanta(left_ps, quantum_ps, before_ps),
-                      calendar.NEW_ORDER)
+    while at != 0:
+        storm = state.storms[at]
+        if storm["asked_until_ps"] > now_ps:        # the peer counts what is left in quanta of the new length
+            storm["asked_until_ps"] = now_ps + pause.in_new_quanta(i64(storm["asked_until_ps"]) - now_ps, quantum_ps,
+                                                                   before_ps)
+        if storm["gap_ps"] == max(i64(storm["quanta"]) * before_ps // 2, 1):
+            storm["gap_ps"] = max(i64(storm["quanta"]) * quantum_ps // 2, 1)
+            storm["next_ps"] = now_ps + pause.in_new_quanta(i64(storm["next_ps"]) - now_ps, quantum_ps, before_ps)
+        next_ps = min(next_ps, i64(storm["next_ps"]))
+        at = i64(storm["next"])
+    calendar.schedule(state, device, aux_source(state, device, _STORM), next_ps, calendar.NEW_ORDER)
+
+
+@kernel
+def _quanta(state: State, device: int, storm: int, c: int, now_ps: int) -> int:
+    """Timer value of a storm's frame for a class: what other storms have asked for is not cut short.
+
+    A received timer replaces the running one (802.3 annex 31B.3.3), whichever is longer.
+    """
+    quantum_ps = i64(state.ports[state.hosts[device]["storm_port"]]["quantum_ps"])
+    quanta = i64(state.storms[storm]["quanta"])
+    at = i64(state.hosts[device]["first_storm"])
+    while at != 0:
+        other = state.storms[at]
+        if at != storm and i64(other["classes"]) >> c & 1 and now_ps < other["until_ps"]:
+            left_ps = i64(other["asked_until_ps"]) - now_ps
+            quanta = max(quanta, -(-left_ps // quantum_ps))
+        at = i64(other["next"])
+    return quanta
+
+
+@kernel
+def _pause_peer(state: State, device: int, storm: int, now_ps: int) -> None:
+    """Send one storm's XOFF: one frame for all classes with the same timer value."""
+    left = i64(state.storms[storm]["classes"])
+    while left != 0:
+        quanta, together = -1, 0
+        for c in range(8):
+            if left >> c & 1:
+                wanted = _quanta(state, device, storm, c, now_ps)
+                if quanta < 0:
+                    quanta = wanted
+                if wanted == quanta:
+                    together |= 1 << c
+        pause.send(state, device, i64(state.hosts[device]["storm_port"]), together, together, quanta, now_ps)
+        left &= ~together
+    quantum_ps = i64(state.ports[state.hosts[device]["storm_port"]]["quantum_ps"])
+    state.storms[storm]["asked_until_ps"] = now_ps + i64(state.storms[storm]["quanta"]) * quantum_ps
 
 
 @kernel
 def on_storm(state: State, device: int, now_ps: int) -> None:
-    """Send the broken NIC's next XOFF; after its end the class is simply left to time out."""
+    """Send the XOFF of every storm that is due; after a storm's end its classes are simply left to time out."""
     host = state.hosts[device]
-    if now_ps >= host["storm_until_ps"]:
-        host["storm_classes"] = 0
-        calendar.schedule(state, device, aux_source(state, device, _STORM), INFINITY_PS, 0)
-        return
-    classes = i64(host["storm_classes"])
-    pause.send(state, device, i64(host["storm_port"]), classes, classes, i64(host["storm_quanta"]), now_ps)
-    calendar.schedule(state, device, aux_source(state, device, _STORM), now_ps + i64(host["storm_gap_ps"]),
-                      calendar.NEW_ORDER)
+    next_ps, before, at = INFINITY_PS, 0, i64(host["first_storm"])
+    while at != 0:
+        storm = state.storms[at]
+        following = i64(storm["next"])
+        if now_ps >= storm["until_ps"]:
+            if before == 0:
+                host["first_storm"] = following
+            else:
+                state.storms[before]["next"] = following
+        else:
+            if storm["next_ps"] <= now_ps:
+                _pause_peer(state, device, at, now_ps)
+                storm["next_ps"] = now_ps + i64(storm["gap_ps"])
+            next_ps = min(next_ps, i64(storm["next_ps"]))
+            before = at
+        at = following
+    calendar.schedule(state, device, aux_source(state, device, _STORM), next_ps, calendar.NEW_ORDER)

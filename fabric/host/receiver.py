@@ -133,11 +133,12 @@ def _notification_point(state: State, device: int, packet: np.uint32, now_ps: in
 
 
 @hot
-def _deliver(state: State, device: int, message: int, ttl: int, now_ps: int) -> None:
+def _deliver(state: State, device: int, message: int, packet: np.uint32, now_ps: int) -> None:
     """The message is complete here."""
     row = state.rmessages[u(message)]
     row["arrived_ps"] = now_ps
-    row["hops"] = i64(state.config[0]["initial_ttl"]) - ttl
+    frame = state.packets[packet]
+    row["hops"] = i64(state.config[0]["initial_ttl"]) - i64(frame["ttl"]) + i64(frame["unseen_hops"])
     release_dependents(state, device, message, 1, now_ps)
 
 
@@ -155,7 +156,7 @@ def _receive_selective(state: State, device: int, packet: np.uint32, now_ps: int
     state.hosts[device]["goodput_bytes"] += i64(frame["payload"])
     state.rmessages[u(message)]["received_pkts"] += 1
     if state.rmessages[u(message)]["received_pkts"] == state.messages[u(message)]["n_pkts"]:
-        _deliver(state, device, message, i64(frame["ttl"]), now_ps)
+        _deliver(state, device, message, packet, now_ps)
     if psn > row["expected_psn"]:
         state.hosts[device]["out_of_sequence"] += 1
         state.hosts[device]["naks_sent"] += 1
@@ -254,7 +255,7 @@ def receive_data(state: State, device: int, packet: np.uint32, now_ps: int) -> N
         state.hosts[device]["goodput_bytes"] += i64(state.messages[u(message)]["size_bytes"])
     if flags & _LAST:
         row["base_psn"] = psn + 1    # go-back-0 restarts the message that is under way, never one that is complete
-        _deliver(state, device, message, i64(frame["ttl"]), now_ps)
+        _deliver(state, device, message, packet, now_ps)
     if flags & (_LAST | _ACK_REQUEST) or row["unacked_pkts"] >= config["ack_every_packets"]:
         row["unacked_pkts"] = 0
         _answer(state, device, packet, _ACK, psn + 1, now_ps)

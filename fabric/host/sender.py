@@ -188,6 +188,7 @@ def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     frame["seq"], frame["qp"], frame["msg"] = psn, qp, message
     frame["src"], frame["dst"], frame["words"] = row["src"], row["dst"], row["words"]
     frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"] = row["dscp"], row["tc"], _ECT0, config["initial_ttl"]
+    frame["unseen_hops"] = 0
     row["sent_pkts"] += 1
     if config["recovery"] == _OUT_OF_ORDER:
         scoreboard.sent(state, device, qp, psn, 1 if psn < row["top_psn"] else 0, now_ps)

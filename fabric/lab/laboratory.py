@@ -23,7 +23,7 @@ from fabric.capture.overlay import arp_frame
 from fabric.control import events as e
 from fabric.control.config import ControlConfig
 from fabric.control.plan import ControlPlan, Endpoint, Interface, Router, VniPlan
-from fabric.control.speakers import PolicyKey, address_text, replaced, speaker_config
+from fabric.control.speakers import PolicyKey, address_text, changed_policies, speaker_config
 from fabric.errors import FabricError
 from fabric.lab import blueprint
 from fabric.lab.frr import BFDD, PROGRAMS, Daemons
@@ -369,10 +369,11 @@ class Laboratory:
     def _set_policy(self, event: e.SetPolicy) -> None:
         """Route-maps with new names, attached to all neighbours: they hold at once."""
         router = self.plan.routers[event.router]
-        peer = None if event.peer is None else self.plan.routers[event.peer].name
         number = self._changes.get(router.name, 0)
         before = list(self._attached_maps(router, RouteMaps(f"CHANGE{number}") if number else RouteMaps()))
-        self._policies = replaced(self._policies, router.name, peer, event.direction, event.policy)
+        self._policies = changed_policies(
+            self._config, self._policies, router.name, (self.plan.name_of(event.peer), event.direction), event.policy,
+            [(self.plan.name_of(peer), policy) for peer, policy in event.others])
         self._changes[router.name] = number + 1
         maps = RouteMaps(f"CHANGE{number + 1}")
         after = list(self._attached_maps(router, maps))

@@ -26,15 +26,20 @@ def damaged(state: State, device: int, port: int, packet: np.uint32) -> int:
         if rng.draw(state, device, _ERRORS) < 1.0 - (1.0 - row["bit_error_ratio"]) ** bits:
             row["fcs_errors"] += 1
             return _FCS
-    if row["drop_every"] > 0 and state.packets[packet]["kind"] == _DATA:
-        row["drop_count"] += 1
-        if row["drop_count"] % row["drop_every"] == 0:
-            return _INJECTED
-    return INTACT
+    if row["first_loss"] == 0 or state.packets[packet]["kind"] != _DATA:
+        return INTACT
+    found, at = INTACT, i64(row["first_loss"])
+    while at != 0:      # each counts every frame, also one that another takes
+        loss = state.losses[at]
+        loss["count"] += 1
+        if loss["count"] % loss["every"] == 0:
+            found = _INJECTED
+        at = i64(loss["next"])
+    return found
 
 
 @hot
 def is_suspect(state: State, port: int) -> bool:
     """Whether damaged() has anything to look at on this port."""
     row = state.ports[port]
-    return bool(row["bit_error_ratio"] > 0.0) or row["drop_every"] > 0
+    return bool(row["bit_error_ratio"] > 0.0) or row["first_loss"] != 0

@@ -27,6 +27,8 @@ WHY: Final = {
     DropReason.NO_HEADROOM: "the group is lossless by name but has no headroom: give it an xoff",
     DropReason.INGRESS_THRESHOLD: "lossy traffic over its ingress limit: make the class lossless, or accept it",
     DropReason.EGRESS_THRESHOLD: "over the egress queue's limit: the port is offered more than it carries",
+    DropReason.EGRESS_POOL: "the egress pool was full: enlarge it, or lower the limits of queues that fill it",
+    DropReason.EGRESS_PORT: "over the port's limit in the egress pool: the port is offered more than it carries",
     DropReason.WRED: "dropped early because it was not ECN-capable: let senders set ECT",
     DropReason.MTU: "larger than the port's MTU; an encapsulation such as VXLAN adds 50 bytes: raise the fabric's MTU",
     DropReason.NO_ROUTE: "the switch had no next hop: a black hole until routing converges",
@@ -38,7 +40,8 @@ WHY: Final = {
     DropReason.INJECTED: "a fault of the scenario asked for it",
 }
 _LOSSLESS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM)
-_DECIDED: Final = (*_LOSSLESS, DropReason.INGRESS_THRESHOLD, DropReason.EGRESS_THRESHOLD, DropReason.RX_BUFFER)
+_DECIDED: Final = (*_LOSSLESS, DropReason.INGRESS_THRESHOLD, DropReason.EGRESS_THRESHOLD, DropReason.EGRESS_POOL,
+                    DropReason.EGRESS_PORT, DropReason.RX_BUFFER)
 """Reasons whose events carry use, limit and size."""
 
 

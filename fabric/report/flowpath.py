@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from fabric.engine.edits import Edit, LinkRate
+from fabric.engine.holds import in_force
 from fabric.report.forwarding import Forwarding
 from fabric.report.walk import MAX_HOPS, VXLAN_PORT, End, Flows, entropy, walk
 from fabric.state.codes import HashAlgorithm
@@ -112,7 +113,7 @@ class LinkRates:
     def __init__(self, forwarding: Forwarding, edits: Sequence[Edit]) -> None:
         fabric = forwarding.fabric
         self._rate = [fabric.links[port.link].rate_bps for port in fabric.ports]
-        for edit in sorted(edits, key=lambda it: it.time_ps):
+        for edit in in_force(edits, fabric, forwarding.params):
             if isinstance(edit, LinkRate) and edit.time_ps <= forwarding.time_ps:
                 link = fabric.links[edit.link]
                 self._rate[link.a] = self._rate[link.b] = edit.rate_bps

@@ -14,7 +14,19 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.edits import DropEvery, Edit, FibRoute, LinkState, TenantRoutes, UnknownMac, VtepRoutes
+from fabric.engine.edits import (
+    CarrierNoticed,
+    DropEvery,
+    Edit,
+    FibRoute,
+    LinkState,
+    StaticRoute,
+    TenantRoutes,
+    UnknownMac,
+    VtepRoutes,
+)
+from fabric.engine.holds import in_force
+from fabric.engine.static_routes import Row, StaticRoutes
 from fabric.report.tenant_walk import TenantTables, membership
 from fabric.report.walk import Flows, Ints, Tables
 from fabric.state.params import EngineParams
@@ -28,7 +40,7 @@ class Cause(IntEnum):
 
     SHORTEST_PATH = 0
     EDIT = 1
-    """A route fault of the scenario."""
+    """A static route, of a route fault of the scenario."""
     CONTROL_PLANE = 2
 
 
@@ -52,6 +64,10 @@ class Change:
     """(switch, leaf, ports) towards the leaf's VTEP."""
     unknown: tuple[tuple[int, int, bool], ...] = ()
     """(leaf, host, whether the leaf floods what is for it from now on): silent hosts."""
+    static: StaticRoute | None = None
+    """A static route begins or ends."""
+    noticed: CarrierNoticed | None = None
+    """A switch takes a port out of its static routes, or back in."""
 
 
 @dataclass(frozen=True)
@@ -121,29 +137,36 @@ class Forwarding:
         return self.flows(pairs.src, pairs.dst, pairs.src_udp_port, pairs.dst_udp_port, pairs.port)
 
 
-def changes(edits: Sequence[Edit], reroute_delay_ps: int | None) -> list[Change]:
+def changes(edits: Sequence[Edit], fabric: Fabric, params: EngineParams, reroute_delay_ps: int | None) -> list[Change]:
     """Everything that will move routes, in the order in which the engine applies it.
 
     Parameters
     ----------
     edits : sequence of Edit
+    fabric, params : what the engine is built from
     reroute_delay_ps : int or None    from a cable's change to shortest paths anew; None: a control plane writes routes
     """
     cable, route = ((Cause.CONTROL_PLANE, Cause.CONTROL_PLANE) if reroute_delay_ps is None else
                     (Cause.SHORTEST_PATH, Cause.EDIT))
     found = []
-    for edit in edits:
+    silent: set[int] = set()
+    for edit in in_force(edits, fabric, params):
         if isinstance(edit, LinkState):
             found.append(Change(edit.time_ps, cable, cables=((edit.link, edit.up),)))
         elif isinstance(edit, FibRoute):
             found.append(Change(edit.time_ps, route, routes=((edit.switch, edit.host, edit.ports),)))
+        elif isinstance(edit, StaticRoute):
+            found.append(Change(edit.time_ps, Cause.EDIT, static=edit))
+        elif isinstance(edit, CarrierNoticed):
+            found.append(Change(edit.time_ps, cable, noticed=edit))
         elif isinstance(edit, TenantRoutes):
             found.append(Change(edit.time_ps, route, tenants=edit.routes))
         elif isinstance(edit, VtepRoutes):
             found.append(Change(edit.time_ps, route, tunnels=edit.routes))
         elif isinstance(edit, UnknownMac):
             found.append(Change(edit.time_ps, route, unknown=((edit.switch, edit.host, edit.unknown),)))
-        elif isinstance(edit, DropEvery) and edit.every in {0, 1}:
+        elif isinstance(edit, DropEvery) and (edit.every == 1) != (edit.port in silent):
+            silent ^= {edit.port}
             found.append(Change(edit.time_ps, cable, silent=((edit.port, edit.every == 1),)))
     if reroute_delay_ps is not None:
         moments = sorted({change.time_ps + reroute_delay_ps for change in found if change.cables})
@@ -177,6 +200,10 @@ def forwarding_at(fabric: Fabric, params: EngineParams, timeline: Iterable[Chang
         builder.write(change.routes, change.cause, change.time_ps)
         builder.route_tenants(change.tenants, change.tunnels)
         builder.learn(change.unknown)
+        if change.static is not None:
+            builder.static(change.static)
+        if change.noticed is not None:
+            builder.notice(change.noticed)
         if change.computed:
             builder.shortest(change.time_ps)
     return builder.done(time_ps)
@@ -200,6 +227,9 @@ class _Builder:
         self._ways: dict[tuple[int, ...], int] = {}
         self._way_rows: list[int] = [0, 0]
         self._vtep_fib = np.zeros((shape[0], shape[0]), np.int64)
+        self._static = StaticRoutes()
+        self._computed: dict[Row, tuple[int, int]] = {}
+        """(FIB value, cause) that routing computes, of every row with a static route."""
 
     def cable(self, link: int, *, up: bool) -> None:
         """A cable comes up or goes down."""
@@ -219,9 +249,42 @@ class _Builder:
     def write(self, routes: Iterable[tuple[int, int, tuple[int, ...]]], cause: Cause, time_ps: int) -> None:
         """Single routes."""
         for switch, host, ports in routes:
-            row = switch - self._n_hosts
-            self._fib[row, host] = self._group(ports)
-            self._cause[row, host], self._since[row, host] = cause, time_ps
+            if (switch, host) in self._computed:
+                self._computed[switch, host] = (self._group(ports), cause)
+                self._settle([(switch, host)], time_ps)
+            else:
+                self._put((switch, host), self._group(ports), cause, time_ps)
+
+    def static(self, edit: StaticRoute) -> None:
+        """A static route begins or ends."""
+        row = (int(edit.switch), int(edit.host))
+        place = (row[0] - self._n_hosts, row[1])
+        if edit.ends:
+            self._static.end(row, edit.fault)
+        else:
+            self._computed.setdefault(row, (int(self._fib[place]), int(self._cause[place])))
+            self._static.begin(row, edit.fault, edit.ports)
+        self._settle([row] if row in self._computed else [], edit.time_ps)
+        if row not in self._static.rows:
+            self._computed.pop(row, None)
+
+    def notice(self, edit: CarrierNoticed) -> None:
+        """A switch learns that a port has lost carrier, or has it again."""
+        self._static.notice_port(edit.port, up=edit.up)
+        self._settle(self._static.rows, edit.time_ps)
+
+    def _settle(self, rows: Iterable[Row], time_ps: int) -> None:
+        """Write what is in use now: the static route, else the computed one. What stays keeps its date."""
+        for row in rows:
+            ports = self._static.chosen(row)
+            value, cause = self._computed[row] if ports is None else (self._group(ports), int(Cause.EDIT))
+            place = (row[0] - self._n_hosts, row[1])
+            if (int(self._fib[place]), int(self._cause[place])) != (value, cause):
+                self._put(row, value, cause, time_ps)
+
+    def _put(self, row: Row, value: int, cause: int, time_ps: int) -> None:
+        place = (row[0] - self._n_hosts, row[1])
+        self._fib[place], self._cause[place], self._since[place] = value, cause, time_ps
 
     def route_tenants(self, tenants: Iterable[tuple[int, int, tuple[int, ...]]],
                       tunnels: Iterable[tuple[int, int, tuple[int, ...]]]) -> None:
@@ -245,9 +308,17 @@ class _Builder:
         fib = of_group[table.group_of[switches][:, table.class_of_host[: self._n_hosts]]]
         for (switch, host), ports in sorted(table.delivery.items()):
             fib[switch - self._n_hosts, host] = self._group(ports)
-        changed = (fib != self._fib) | (self._cause != cause)
+        self._static.notice(self._down)
+        causes = np.full_like(self._cause, cause)
+        for row in self._static.rows:
+            place = (row[0] - self._n_hosts, row[1])
+            self._computed[row] = (int(fib[place]), int(cause))
+            static = self._static.chosen(row)
+            if static is not None:
+                fib[place], causes[place] = self._group(static), Cause.EDIT
+        changed = (fib != self._fib) | (self._cause != causes)
         self._since[changed] = time_ps
-        self._fib, self._cause = fib, np.full_like(self._cause, cause)
+        self._fib, self._cause = fib, causes
 
     def done(self, time_ps: int) -> Forwarding:
         fabric, params = self._fabric, self._params

@@ -28,6 +28,8 @@ BUFFER_REASONS: Final = (
     DropReason.NO_HEADROOM,
     DropReason.INGRESS_THRESHOLD,
     DropReason.EGRESS_THRESHOLD,
+    DropReason.EGRESS_POOL,
+    DropReason.EGRESS_PORT,
     DropReason.WRED,
     DropReason.RX_BUFFER,
 )

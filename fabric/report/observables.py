@@ -195,6 +195,8 @@ DROP_HELP: Final = {
     DropReason.NO_HEADROOM: "lossless by name, but the group has no headroom",
     DropReason.INGRESS_THRESHOLD: "lossy, over the priority group's limit",
     DropReason.EGRESS_THRESHOLD: "over the egress queue's limit",
+    DropReason.EGRESS_POOL: "the queue's egress pool was full",
+    DropReason.EGRESS_PORT: "over the port's limit in the queue's egress pool",
     DropReason.WRED: "early drop of a packet that is not ECN-capable",
     DropReason.MTU: "larger than the egress port's MTU",
     DropReason.NO_ROUTE: "no next hop (black hole)",

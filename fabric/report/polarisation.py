@@ -157,7 +157,12 @@ def remedy(at: Forwarding, first: int, second: int) -> str:
     """What to change so that the second switch chooses anew."""
     one, two = at.params.switches[first], at.params.switches[second]
     if one.hash_algorithm is two.hash_algorithm is HashAlgorithm.XOR:
-        return "an algorithm that mixes (switches.hash.algorithm: crc32 or murmur3), with a seed per switch"
+        return ("a seed per switch and a hash that is not linear (switches.hash: {algorithm: murmur3, seed: "
+                "per-switch})")
+    if one.hash_seed == two.hash_seed and one.hash_algorithm is HashAlgorithm.MURMUR3:
+        return "a seed per switch (switches.hash.seed: per-switch)"
     if one.hash_seed == two.hash_seed:
-        return "a seed of its own for every switch (switches.hash.seed: per-switch)"
-    return "other seeds for this pair, or a hash that is not linear (switches.hash.algorithm: murmur3)"
+        return ("a seed per switch and a hash that is not linear (switches.hash: {algorithm: murmur3, seed: "
+                "per-switch})")
+    return ("a hash that is not linear (switches.hash.algorithm: murmur3), or another algorithm in one of the two "
+            "tiers (switches.overrides)")

@@ -79,7 +79,7 @@ MESSAGES: Final = pa.schema(
         _column("slowdown", pa.float64(), "ratio", "fct / ideal; null unless done.", nullable=True),
         _column("retransmits", pa.int64(), "packets", "Packets of it that were sent more than once."),
         _column(
-            "hops", pa.int16(), "links", "Links that its first packet crossed; null before it arrived.", nullable=True
+            "hops", pa.int16(), "links", "Switches that its last packet crossed; null before it arrived.", nullable=True
         ),
         _column(
             "path",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from fabric.control.config import Design
 from fabric.control.network import Network
 from fabric.control.speakers import link_local
 from fabric.engine.edits import Edit, LinkState
+from fabric.engine.holds import in_force
 from fabric.errors import FabricError, InputErrors, Problem, RunDirError, UnitError
-from fabric.faults.spec import RouteSpec
 from fabric.report import files
 from fabric.report.flowpath import LinkRates
 from fabric.report.forwarding import Cause, Change, Forwarding, changes, forwarding_at
@@ -24,7 +24,7 @@ from fabric.scenario.load import apply_overrides, build_scenario, load_scenario
 from fabric.scenario.schema import Scenario
 from fabric.scenario.yaml_input import parse_yaml
 from fabric.topology.model import Fabric, Node
-from fabric.topology.select import match_hosts, match_nodes, nearest, plural
+from fabric.topology.select import nearest, plural
 from fabric.units import PS_PER_NS, format_time_ps, parse_time_ps
 
 
@@ -61,18 +61,8 @@ class Subject:
     @cached_property
     def timeline(self) -> list[Change]:
         """Everything that moves routes, in order."""
-        if self.compiled.control is None:
-            return changes(self.edits, self.compiled.reroute_delay_ps)
-        static = self._static_routes()
-        return [replace(change, cause=Cause.EDIT) if (change.time_ps, change.routes[0][:2] if change.routes else ())
-                in static else change for change in changes(self.edits, None)]
-
-    def _static_routes(self) -> set[tuple[int, tuple[int, ...]]]:
-        """(time in ps, (switch, host)) of rows that `route` faults write; the rest is the control plane's."""
-        fabric, unknown = self.fabric, list[Problem]()      # compiled without problems: every name is known
-        return {(spec.at, (switch.id, host.id)) for spec in self.scenario.faults if isinstance(spec, RouteSpec)
-                for switch in match_nodes(fabric, spec.switches, fabric.switches, "", "switch", unknown)
-                for host in match_hosts(fabric, spec.hosts, "", unknown)}
+        delay_ps = self.compiled.reroute_delay_ps if self.compiled.control is None else None
+        return changes(self.edits, self.fabric, self.compiled.params, delay_ps)
 
     def at(self, time_ps: int) -> Forwarding:
         """All forwarding tables just after that moment."""
@@ -182,7 +172,7 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
 
 def _unplanned(run: RunDir, placed: PlacedScenario) -> tuple[Edit, ...]:
     planned = {(edit.time_ps // PS_PER_NS, int(edit.link), edit.up)
-               for edit in placed.faults.edits if isinstance(edit, LinkState)}
+               for edit in in_force(placed.faults.edits, placed.fabric, placed.params) if isinstance(edit, LinkState)}
     port_of = {placed.fabric.port_name(port.id): port for port in placed.fabric.ports}
     seen = {}
     for row in run.events(kinds=["link_down", "link_up"]).to_pylist():

@@ -46,6 +46,8 @@ _WHY: Final = {
     DropReason.NO_HEADROOM: "a lossless priority group has no headroom at all; give it an xoff",
     DropReason.INGRESS_THRESHOLD: "over the ingress limit of their priority group",
     DropReason.EGRESS_THRESHOLD: "over the limit of their egress queue",
+    DropReason.EGRESS_POOL: "the egress pool of their queue was full; enlarge it, or bound what one queue may take",
+    DropReason.EGRESS_PORT: "over the limit of their port in the egress pool",
     DropReason.WRED: "dropped early by WRED: they were not ECN-capable",
     DropReason.MTU: "larger than the egress port's MTU (encapsulation such as VXLAN adds bytes); raise the MTU",
     DropReason.NO_ROUTE: "a black hole",

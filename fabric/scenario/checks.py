@@ -7,7 +7,7 @@ compile.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Final
 
@@ -22,7 +22,7 @@ from fabric.scenario.layers import all_given, given
 from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
 from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.schema import Scenario
-from fabric.scenario.switches import EcnCurve, SwitchSettings
+from fabric.scenario.switches import EcnCurve, Egress, EgressPools, SwitchSettings
 from fabric.scenario.transport import RDMA_MTUS
 from fabric.scenario.window import preset_has_window
 from fabric.topology.quantities import exact_time
@@ -31,6 +31,9 @@ from fabric.workload.spec import ArpSpec, PoissonSpec
 
 _PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
 _REROUTE_PS: Final = parse_time_ps(DEFAULT_REROUTE_DELAY)
+_LEFT_OUT: Final[Mapping[str, BaseModel]] = {
+    "switches.egress": Egress(), "switches.egress_pools": EgressPools(lossless="auto", lossy="auto")}
+"""Parts that the model's defaults leave out, with what writes nothing else out."""
 _PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_offset")
 
 
@@ -55,7 +58,7 @@ def _defaults(path: str) -> BaseModel:
                                             "transport": TransportSpec}
     name, _, part = path.partition(".")
     section = sections[name].model_validate(default_tree("asic")[name])
-    found: BaseModel = getattr(section, part) if part else section
+    found: BaseModel = _LEFT_OUT.get(path) or (getattr(section, part) if part else section)
     return found
 
 
@@ -118,6 +121,17 @@ def _switches(scenario: Scenario) -> _Found:
         if isinstance(curve, EcnCurve) and curve.drop_non_ect and not outer_not_ect:
             yield (f"{path}.ecn.drop_non_ect", "has no effect: every packet is ECN-capable",
                    "remove it, or use vxlan: {ecn: compatibility}")
+    protects = scenario.pfc == "on" and (scenario.switches.lossless != () or any(
+        getattr(settings, "lossless", None) for _, settings in every))
+    for path, settings in every:
+        for section, name in (("egress", "lossless"), ("egress", "port_lossless"), ("egress_pools", "lossless")):
+            part = getattr(settings, section, None)
+            if not protects and part is not None and name in changed(part, f"switches.{section}"):
+                yield f"{path}.{section}.{name}", "has no effect: no priority is lossless", "remove it"
+        for name in ("port_lossless", "port_lossy"):
+            limit = getattr(getattr(settings, "egress", None), name, None)
+            if limit is not None and limit.dynamic_th is None and limit.static_th is None:
+                yield f"{path}.egress.{name}", "has no effect without a limit", "give dynamic_th or static_th"
     if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and (
             "hash" in changed(scenario.switches, "switches")):
         yield "switches.hash", "has no effect with load_balancing: spray", "remove one of them"

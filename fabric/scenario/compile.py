@@ -133,7 +133,7 @@ def place(scenario: Scenario) -> PlacedScenario:
             control_script,
         )
 
-        control = control_script(plan, config, faults, fabric, params, scenario.run.seed)
+        control = control_script(plan, config, faults, fabric, params)
     return PlacedScenario(scenario, fabric, params, routes, faults, control)
 
 
@@ -144,7 +144,7 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
     control, edits = None, faults.edits
     if placed.control is not None:
         from fabric.control.run import run_control  # noqa: PLC0415  as in place()
-        from fabric.scenario.routed import overlay_edits, routed_edits  # noqa: PLC0415
+        from fabric.scenario.routed import carrier_noticed, overlay_edits, routed_edits  # noqa: PLC0415
         from fabric.scenario.routed_tenants import tenant_edits  # noqa: PLC0415
 
         script = placed.control
@@ -153,7 +153,8 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         segments = params.vxlan.segments if params.vxlan is not None else ()
         floods = params.vxlan is not None and (bool(params.vxlan.asks) or params.vxlan.floods_unknown)
         edits = routed_edits(control, routes, faults.edits,
-                             [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)])
+                             [*overlay_edits(control, fabric, segments), *tenant_edits(control, floods=floods)],
+                             carrier_noticed(faults.edits, fabric, params, script.config.prune_delay_ns * PS_PER_NS))
 
     delay = scenario.run.reroute_delay
     no_progress = scenario.run.no_progress
@@ -245,7 +246,9 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         seed=seed, frames=frame, transport=transport(rdma, slowest), switches=switches, ports=ports, hosts=hosts,
         host_ip=np.where(np.arange(len(fabric.nodes)) < len(fabric.hosts), addresses.host_ip,
                          addresses.loopback).astype(np.int64),
-        messages=messages, queue_pairs=queue_pairs, vxlan=overlay)
+        messages=messages, queue_pairs=queue_pairs, vxlan=overlay, initial_ttl=needed(rdma.ttl),
+        egress_detail=any(it.egress is not None for it in settings.switch_ports.values())
+        or any(it.egress_pools is not None for it in settings.switches.values()))
     return with_window(scenario, fabric, params, routes), routes
 
 

@@ -146,6 +146,8 @@ class TransportSpec(Strict):
         None, description="Model hpcc-ns3 only: queue of ACKs. strict: outside buffers and PFC; data-class: with the "
                           "data; stock: strict at the host, with the data in switches.")
     ip: Literal[4, 6] | None = Field(None, description="IP version: 20 or 40 bytes of header.")
+    ttl: int | None = Field(None, ge=1, le=255, description="TTL (hop limit) of hosts' packets. Each switch that "
+                                                            "routes takes one; what arrives with 1 is dropped.")
     vlan_tag: bool | None = Field(None, description="Frames wear an 802.1Q tag.")
     qp: QpPolicy | None = Field(None, description="How messages share queue pairs.")
     source_port: Literal["hashed", "linux"] | None = Field(
@@ -162,6 +164,8 @@ class VxlanSpec(Strict):
                                                                    "(pipe).")
     ecn: Literal["copy", "compatibility"] = Field(
         "copy", description="RFC 6040 normal mode, or compatibility mode (outer header not ECN-capable).")
+    ttl: int = Field(64, ge=1, le=255, description="TTL that a leaf gives the outer header (Linux: ip_default_ttl); "
+                                                   "switches between the VTEPs take from it.")
     tenants: Annotated[tuple[TenantSpec, ...], Field(strict=False)] = Field(
         (), description="Hosts that reach each other; one VNI for all where absent.")
     arp_suppression: Literal["on", "off"] = Field(

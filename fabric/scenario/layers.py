@@ -14,7 +14,7 @@ from fabric.ids import NodeId, PortId
 from fabric.scenario.asics import ASICS, Asic
 from fabric.scenario.endpoints import HostSettings, HostsSpec
 from fabric.scenario.models import default_tree
-from fabric.scenario.switches import SELECTORS, Buffer, PortSettings, SwitchesSpec, SwitchSettings
+from fabric.scenario.switches import SELECTORS, Buffer, EgressLimit, PortSettings, SwitchesSpec, SwitchSettings
 from fabric.topology.model import Fabric
 from fabric.topology.select import match_hosts, match_nodes, match_ports
 
@@ -35,7 +35,7 @@ def merge(base: M, *layers: BaseModel) -> M:
                 update[field] = {**old, **new}
             else:
                 update[field] = new
-        if isinstance(base, Buffer):    # a limit of one kind replaces a limit of the other
+        if isinstance(base, Buffer | EgressLimit):    # a limit of one kind replaces a limit of the other
             for mine, other in (("static_th", "dynamic_th"), ("dynamic_th", "static_th")):
                 if update.get(mine) is not None:
                     update[other] = None

@@ -1,7 +1,7 @@
 """Settings -> engine parameters of switches, ports and hosts: buffer arithmetic, named curves, words into numbers.
 
-Pools of every switch: 0 ingress (shared by all groups), 1 egress lossless (all memory: a lossless packet is judged at
-ingress only, as SONiC's egress_lossless_profile has it), 2 egress lossy.
+Pools of every switch: 0 ingress (shared by all groups), 1 egress lossless (by default all memory: a lossless packet is
+judged at ingress only, as SONiC's egress_lossless_profile has it), 2 egress lossy.
 """
 
 from __future__ import annotations
@@ -14,11 +14,22 @@ from fabric.ids import PortId
 from fabric.scenario.headroom import cells, headroom_bytes, response_ps
 from fabric.scenario.layers import Settings
 from fabric.scenario.models import ecn_curve
-from fabric.scenario.switches import Buffer, EcnCurve, PortSettings, SwitchSettings, Watchdog
+from fabric.scenario.switches import (
+    Buffer,
+    EcnCurve,
+    Egress,
+    EgressLimit,
+    EgressPools,
+    EgressQueue,
+    PortSettings,
+    SwitchSettings,
+    Watchdog,
+)
 from fabric.scenario.values import bitmap
 from fabric.state.codes import HashAlgorithm, LoadBalance, WatchdogAction, WatchdogRule
 from fabric.state.params import (
     EcnParams,
+    EgressShareParams,
     HostParams,
     PgParams,
     PoolParams,
@@ -100,7 +111,8 @@ class Lowering:
                 pfc_classes=self._pfc(settings.pfc_priorities, lossless),
                 pause_quanta=needed(settings.pause_quanta),
                 response_ps=response_ps(_response(settings.response), link.rate_bps),
-                pgs=pgs, queues=self._queues(settings, whole, lossless, link.rate_bps))
+                pgs=pgs, queues=self._queues(settings, whole, lossless, link.rate_bps),
+                egress_shares=_shares(settings.egress or Egress()))
         return self._ports[key]
 
     def _pfc(self, priorities: tuple[int, ...] | None, lossless: frozenset[int]) -> int:
@@ -145,13 +157,17 @@ class Lowering:
         marking = set(settings.ecn_queues) if settings.ecn_queues is not None else default
         curve = self._curve(settings, rate_bps)
         scheduler = settings.scheduler or {}
-        memory = needed(whole.memory)
-        lossy_th = needed(needed(settings.buffer).lossy_dynamic_th)
+        egress = settings.egress or Egress()
+        given = (egress.lossless or EgressQueue(), egress.lossy or EgressQueue())
+        lossless_th = _limit(given[0], None, needed(whole.memory))
+        lossy_th = _limit(given[1], needed(needed(settings.buffer).lossy_dynamic_th), 0)
         return tuple(QueueParams(
             pool=EGRESS_LOSSLESS if queue in no_loss else EGRESS_LOSSY,
-            dynamic_th=None if queue in no_loss else lossy_th,
-            static_th_bytes=memory if queue in no_loss else 0, ecn=curve if queue in marking else None,
-            strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue)) for queue in range(8))
+            dynamic_th=(lossless_th if queue in no_loss else lossy_th)[0],
+            static_th_bytes=(lossless_th if queue in no_loss else lossy_th)[1],
+            ecn=curve if queue in marking else None, strict=scheduler.get(queue) == "strict",
+            weight=_weight(scheduler, queue), reserved_bytes=given[queue not in no_loss].reserved or 0)
+            for queue in range(8))
 
     @staticmethod
     def _curve(settings: PortSettings, rate_bps: int) -> EcnParams | None:
@@ -193,8 +209,25 @@ class Lowering:
                        f"exceeds "
                 f"its memory of {format_size_bytes(memory)}", f"at most {format_size_bytes(left)} is left"))
         size = left if settings.pool == "auto" else whole_number(settings.pool)
-        return (PoolParams("ingress", max(size, 0), shared_headroom), PoolParams("egress_lossless", memory, 0),
-                PoolParams("egress_lossy", max(size, 0), 0))
+        return (PoolParams("ingress", max(size, 0), shared_headroom),
+                self._egress_pool(node, "lossless", memory, ports, memory),
+                self._egress_pool(node, "lossy", max(size, 0), ports, memory))
+
+    def _egress_pool(self, node: Node, name: str, auto: int, ports: list[PortParams], memory: int) -> PoolParams:
+        pools = self.settings.switches[node.id].egress_pools or EgressPools()
+        given = pools.lossless if name == "lossless" else pools.lossy
+        size = auto if given is None or given == "auto" else whole_number(given)
+        which = EGRESS_LOSSLESS if name == "lossless" else EGRESS_LOSSY
+        reserved = sum(queue.reserved_bytes for port in ports for queue in port.queues if queue.pool == which)
+        if reserved and (given is None or given == "auto"):
+            size = max(size - reserved, 0)
+        if size + reserved > memory or (reserved and not size):
+            self._find(f"egress {name}", Problem(
+                f"{self.path}switches.egress_pools.{name}",
+                f"{node.name}: a pool of {format_size_bytes(size)} and reserves of {format_size_bytes(reserved)} in "
+                f"{node.n_ports} ports' queues exceed its memory of {format_size_bytes(memory)}",
+                "lower egress.lossless.reserved and egress.lossy.reserved, or the pool"))
+        return PoolParams(f"egress_{name}", size, 0)
 
     def _watchdog(self, node: Node, settings: SwitchSettings) -> WatchdogParams | None:
         spec = settings.watchdog
@@ -245,6 +278,22 @@ class Lowering:
                                          strict=scheduler.get(queue) == "strict", weight=_weight(scheduler, queue))
                              for queue in range(8)))
         return self._ports[key]
+
+
+def _limit(given: EgressLimit, dynamic_th: int | None, static_th: int) -> tuple[int | None, int]:
+    """(dynamic_th or None, static_th) as given, else as the model has it."""
+    if given.static_th is not None:
+        return None, given.static_th
+    if given.dynamic_th is not None:
+        return given.dynamic_th, 0
+    return dynamic_th, static_th
+
+
+def _shares(egress: Egress) -> tuple[EgressShareParams, ...]:
+    """A port's limits in the egress pools."""
+    given = ((EGRESS_LOSSLESS, egress.port_lossless), (EGRESS_LOSSY, egress.port_lossy))
+    return tuple(EgressShareParams(pool, limit.dynamic_th, limit.static_th or 0)
+                 for pool, limit in given if limit is not None)
 
 
 def dscp_table(settings: SwitchSettings) -> tuple[int, ...]:

@@ -50,8 +50,9 @@ _ASIC_DEFAULTS: Final = (
     Default("switches.shared_headroom", "off", "private headroom, the safe choice; SONiC's pools carry xoff per "
                                                "platform"),
     Default("switches.mark", "enqueue", "SAI WRED acts on the queue that a packet joins"),
-    Default("switches.hash", {"algorithm": "crc32", "seed": "per-switch"},
-            "SAI_HASH_ALGORITHM_CRC; SONiC seeds by role, a seed per switch avoids polarisation"),
+    Default("switches.hash", {"algorithm": "murmur3", "seed": "per-switch"},
+            "assumed: a hash that is not linear, as SAI_HASH_ALGORITHM_RANDOM or Broadcom's macro-flow hashing; a CRC "
+            "polarises in some pairs of switches whatever the seeds (decisions/0030)"),
     Default("switches.load_balancing", "ecmp", "RFC 2992; what fabrics run unless told otherwise"),
     Default("switches.flowlet_gap", "50us", "assumed: a few fabric round trips (CONGA, SIGCOMM 2014, uses 500 us at "
                                             "10G)"),
@@ -95,6 +96,7 @@ _ASIC_DEFAULTS: Final = (
     Default("transport.cnp_dscp", 48, "mlx5 cnp_dscp default"),
     Default("transport.ack_dscp", "data", "IB: acknowledgements travel on the request's service level"),
     Default("transport.ip", 4, "assumed: RoCEv2 over IPv4"),
+    Default("transport.ttl", 64, "IANA IP parameters: default time to live 64; Linux net.ipv4.ip_default_ttl"),
     Default("transport.vlan_tag", False, "routed fabrics carry the priority in the DSCP"),
     Default("transport.qp", {"per": "message"}, "assumed: as in the literature, where a flow is a queue pair"),
     Default("transport.source_port", "hashed", "UDP source port 0xC000 to 0xFFFF per queue pair (Linux ib_verbs.h)"),
@@ -149,6 +151,7 @@ MODELS: Final[Mapping[str, Model]] = {
          "NICs that place packets in any order: bitmap, selective ACKs, loss told from reordering by time (RFC 8985)",
          "DCQCN: notification point, alpha, timer and byte-counter increase; CNPs are packets",
          "ECMP by hash with a seed per switch, packet spraying, flowlets",
+         "TTL: taken by switches that route, the outer one between VTEPs, none by bridges (RFC 1812, RFC 9135)",
          "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
          "BGP and EVPN on every switch (routing: bgp): messages, timers, decisions, packets lost meanwhile",
          "silent hosts (vxlan.silent): unknown unicast and ARP are flooded until they have answered",
@@ -157,7 +160,6 @@ MODELS: Final[Mapping[str, Model]] = {
          "PCIe, doorbells, CPU and memory of hosts beyond one latency and one drain rate", "RDMA READ, SEND, atomics",
          "link-layer retry and FEC latency",
          "hosts that leaves which route find by ARP only when asked; unknown unicast of hosts that have left",
-         "an inner TTL apart from the outer one: every switch counts (decisions/0019)",
          "routing messages as packets in queues (decisions/0009)",
          ("of DCQCN in firmware: a cut at the end of a monitor period (here at once), CNPs spaced per port (here per "
           "queue pair), the limiter's release at line rate, alpha updated on a clock of its own (decisions/0026)"),

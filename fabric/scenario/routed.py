@@ -1,13 +1,14 @@
 """What `routing: bgp` adds to a run: the control plane is played first, and its forwarding becomes dated edits.
 
-decisions/0009 says why it is played before the data plane. Links that faults take down are told to the routers; rows
-that a `route` fault fixes are static routes and stay as they are until its repair, whatever BGP finds meanwhile.
+decisions/0009 says why it is played before the data plane. Links that faults take down are told to the routers; the
+static routes of `route` faults lie over what BGP finds (engine/static_routes.py).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from fabric.control import events as e
@@ -16,9 +17,18 @@ from fabric.control.forwarding import Ports
 from fabric.control.plan import ControlPlan
 from fabric.control.rows import RowChange, Rows, flood_rows, known_rows, unknown_rows
 from fabric.control.run import ControlRun, ControlScript
-from fabric.engine.edits import ArpKnown, Edit, FibRoute, FloodList, LinkState, UnknownMac
+from fabric.engine.edits import (
+    ArpKnown,
+    CarrierNoticed,
+    Edit,
+    FibRoute,
+    FloodList,
+    LinkState,
+    StaticRoute,
+    UnknownMac,
+)
+from fabric.engine.holds import in_force
 from fabric.faults.registry import Faults
-from fabric.faults.route import RouteRepair
 from fabric.ids import NodeId, PortId
 from fabric.state.params import EngineParams, SegmentParams
 from fabric.topology.model import Fabric
@@ -30,12 +40,22 @@ _Row = tuple[int, int]
 _BOOTS_FIRST: Final = {e.RouterCrash: 0, e.RouterBoot: 0}
 
 
-def control_script(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric, params: EngineParams,
-                   seed: int) -> ControlScript:
+def control_script(plan: ControlPlan, config: ControlConfig, faults: Faults, fabric: Fabric,
+                   params: EngineParams) -> ControlScript:
     """What there is to play: converge, then live through the scenario's faults, and hear silent hosts."""
-    events = [*faults.control, *_link_events(plan, fabric, faults.edits), *_first_answers(plan, params)]
+    cables = list(_link_events(plan, fabric, in_force(faults.edits, fabric, params)))
+    events = [*(_after_cuts(event, cables) for event in faults.control), *cables, *_first_answers(plan, params)]
     events.sort(key=lambda event: (event.time_ns, _BOOTS_FIRST.get(type(event), 1)))
-    return ControlScript(plan, config, tuple(events), seed)
+    return ControlScript(plan, config, tuple(events), params.seed)
+
+
+def _after_cuts(event: e.ControlEvent, cables: Sequence[e.ControlEvent]) -> e.ControlEvent:
+    """A switch that starts finds cables that another fault has cut."""
+    if not isinstance(event, e.RouterBoot):
+        return event
+    lit = {it.cable: isinstance(it, e.CableUp) for it in cables
+           if isinstance(it, e.CableUp | e.CableDown) and it.time_ns <= event.time_ns}
+    return replace(event, dark=frozenset(cable for cable, up in lit.items() if not up))
 
 
 def _first_answers(plan: ControlPlan, params: EngineParams) -> Iterator[e.ControlEvent]:
@@ -77,14 +97,15 @@ def _link_events(plan: ControlPlan, fabric: Fabric, edits: Sequence[Edit]) -> It
                 yield (e.HostPortUp if edit.up else e.HostPortDown)(time_ns, router, port)
 
 
-def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit],
-                 overlay: Iterable[Edit] = ()) -> tuple[Edit, ...]:
+def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit], overlay: Iterable[Edit] = (),
+                 noticed: Iterable[Edit] = ()) -> tuple[Edit, ...]:
     """`edits` of the faults, with every route of the control plane at its date.
 
     Parameters
     ----------
     built : EcmpTable    what the engine starts with: only rows that differ from it are written at time 0
     overlay              overlay_edits, where there is one
+    noticed              carrier_noticed
     """
     local: dict[_Row, Ports] = {key: tuple(map(int, ports)) for key, ports in built.delivery.items()}
     rows = Rows(run, local)
@@ -92,11 +113,7 @@ def routed_edits(run: ControlRun, built: EcmpTable, edits: Sequence[Edit],
     start = [RowChange(0, switch, host, ports) for (switch, host), ports in first.items()
              if ports != tuple(int(port) for port in built.ports_to(switch, host))]
     dated = [*start, *rows.changes()]
-    static = _static_spans(edits)
-    found: list[Edit] = [edit for edit in edits if not isinstance(edit, FibRoute)]
-    found += overlay
-    found += _outside(dated, static)
-    found += _static_routes(edits, first, dated)
+    found: list[Edit] = [*edits, *overlay, *map(_edit, dated), *noticed]
     found.sort(key=lambda edit: edit.time_ps)       # stable: at one moment links change before routes do
     return tuple(found)
 
@@ -130,51 +147,22 @@ def overlay_edits(run: ControlRun, fabric: Fabric, segments: Sequence[SegmentPar
                         if (leaf, host) not in at_start)
 
 
-_Span = tuple[int, int | None]
-"""(from, until) of a static route, in picoseconds; None: to the end."""
-
-
-def _static_spans(edits: Sequence[Edit]) -> dict[_Row, list[_Span]]:
-    """When each row is fixed by hand: from the beginning of a `route` fault to a repair, if there is one."""
-    spans: dict[_Row, list[_Span]] = defaultdict(list)
-    open_since: dict[_Row, int] = {}
-    for edit in edits:
-        if isinstance(edit, RouteRepair):
-            begin = open_since.pop((edit.switch, edit.host), None)
-            if begin is not None:
-                spans[edit.switch, edit.host].append((begin, edit.time_ps))
-        elif isinstance(edit, FibRoute):
-            open_since.setdefault((edit.switch, edit.host), edit.time_ps)
-    for row, begin in open_since.items():
-        spans[row].append((begin, None))
-    return spans
-
-
 def _edit(change: RowChange) -> FibRoute:
     return FibRoute(change.time_ns * PS_PER_NS, NodeId(change.switch), NodeId(change.host),
                     tuple(PortId(port) for port in change.ports))
 
 
-def _outside(dated: Iterable[RowChange], static: Mapping[_Row, list[_Span]]) -> Iterator[Edit]:
-    for change in dated:
-        time_ps = change.time_ns * PS_PER_NS
-        spans = static.get((change.switch, change.host), ())
-        if not any(begin <= time_ps and (end is None or time_ps < end) for begin, end in spans):
-            yield _edit(change)
-
-
-def _static_routes(edits: Sequence[Edit], first: Mapping[_Row, Ports], dated: Sequence[RowChange]) -> Iterator[Edit]:
-    """Static routes as they are, and at their end what BGP has by then."""
-    repaired = {(edit.switch, edit.host) for edit in edits if isinstance(edit, RouteRepair)}
-    later: dict[_Row, list[RowChange]] = defaultdict(list)
-    for change in dated:
-        if (change.switch, change.host) in repaired:
-            later[change.switch, change.host].append(change)
-    for edit in edits:
-        if isinstance(edit, RouteRepair):
-            row = (edit.switch, edit.host)
-            known = [change.ports for change in later[row] if change.time_ns * PS_PER_NS <= edit.time_ps]
-            ports = known[-1] if known else first[row]
-            yield FibRoute(edit.time_ps, edit.switch, edit.host, tuple(PortId(port) for port in ports))
-        elif isinstance(edit, FibRoute):
-            yield edit
+def carrier_noticed(edits: Sequence[Edit], fabric: Fabric, params: EngineParams,
+                    prune_delay_ps: int) -> Iterator[CarrierNoticed]:
+    """When switches take the ports of static routes out of use, and back in: as they do with BGP's (set_light)."""
+    ports = {port for edit in edits if isinstance(edit, StaticRoute) for port in edit.ports}
+    up: dict[PortId, list[tuple[int, bool]]] = defaultdict(list)
+    for edit in in_force(edits, fabric, params) if ports else ():
+        if isinstance(edit, LinkState):
+            for port in {fabric.links[edit.link].a, fabric.links[edit.link].b} & ports:
+                up[port].append((edit.time_ps, edit.up))
+    for port, states in sorted(up.items()):
+        moments = sorted({time_ps + (0 if lit else prune_delay_ps) for time_ps, lit in states})
+        for moment in moments:
+            lit = [state for time_ps, state in states if time_ps <= moment][-1]
+            yield CarrierNoticed(moment, port, lit)

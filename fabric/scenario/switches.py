@@ -74,6 +74,46 @@ class Buffer(Strict):
         return self
 
 
+class EgressLimit(Strict):
+    """A limit in an egress pool: of a queue, or of a whole port."""
+
+    dynamic_th: int | None = Field(None, ge=-8, le=7, description="Limit = 2^dynamic_th x free bytes of the pool.")
+    static_th: SizeBytes | None = Field(None, description="Fixed limit instead of dynamic_th.")
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        if self.dynamic_th is not None and self.static_th is not None:
+            raise ValueError("dynamic_th and static_th are both given; give one of them")
+        return self
+
+
+class EgressQueue(EgressLimit):
+    """Queue profile (SONiC BUFFER_QUEUE)."""
+
+    reserved: SizeBytes | None = Field(None, description="Guaranteed to each queue before it draws on the pool.")
+
+
+class Egress(Strict):
+    """Queues and ports in the egress pools. Where neither this nor egress_pools is given, only queues have limits."""
+
+    lossless: EgressQueue | None = Field(None, description="Queues of lossless priorities; static_th of the whole "
+                                                           "memory where absent.")
+    lossy: EgressQueue | None = Field(None, description="Other queues; dynamic_th of buffer.lossy_dynamic_th where "
+                                                        "absent.")
+    port_lossless: EgressLimit | None = Field(None, description="All lossless queues of a port together "
+                                                                "(BUFFER_PORT_EGRESS_PROFILE_LIST); unlimited where "
+                                                                "absent.")
+    port_lossy: EgressLimit | None = Field(None, description="All other queues of a port together; unlimited where "
+                                                             "absent.")
+
+
+class EgressPools(Strict):
+    """Sizes of the egress pools (SONiC BUFFER_POOL, type egress), reserves of queues aside."""
+
+    lossless: AutoSize | None = Field(None, description="egress_lossless_pool; auto: the whole memory.")
+    lossy: AutoSize | None = Field(None, description="egress_lossy_pool; auto: as the shared ingress pool.")
+
+
 class Watchdog(Strict):
     """PFC watchdog, semantics of SONiC pfcwd; defaults of `pfcwd start_default` on up to 32 ports."""
 
@@ -108,9 +148,11 @@ WatchdogOrOff = Annotated[Annotated[Literal["off"], Tag(WORD_TAG)] | Annotated[W
 class Hash(Strict):
     """ECMP hash."""
 
-    algorithm: Literal["crc32", "xor", "toeplitz", "murmur3"] | None = Field(None, description="Over the 5-tuple.")
+    algorithm: Literal["crc32", "xor", "toeplitz", "murmur3"] | None = Field(
+        None, description="Over the 5-tuple. crc32, xor and toeplitz are linear; murmur3 is not.")
     seed: Annotated[int, Field(ge=0, lt=2**32)] | Literal["per-switch"] | None = Field(
-        None, description="per-switch: drawn for each switch; a number: the same everywhere, which polarises.")
+        None, description="per-switch: drawn for each switch; a number: the same everywhere, which polarises. With a "
+                          "linear algorithm some pairs of switches polarise whatever the seeds.")
 
 
 class PortSettings(Strict):
@@ -122,6 +164,7 @@ class PortSettings(Strict):
     ecn_queues: Priorities | None = Field(None, description="Queues that mark; those of the lossless priorities where "
                                                             "absent.")
     buffer: Buffer | None = Field(None, description="Priority-group profile.")
+    egress: Egress | None = Field(None, description="Limits and guarantees in the egress pools.")
     scheduler: dict[PriorityKey, Weight | Literal["strict"]] | None = Field(
         None, description="Queue: strict, or DWRR weight 1 to 100.")
     pfc_priorities: Priorities | None = Field(None, description="Priorities with PFC; the lossless ones where absent.")
@@ -140,6 +183,7 @@ class SwitchSettings(PortSettings):
     cell: SizeBytes | None = Field(None, gt=0, le=16_384, description="Accounting unit instead of the chip's.")
     pool: AutoSize | None = Field(None, description="Shared ingress pool; auto: what headroom and guarantees leave.")
     shared_headroom: OffSize | None = Field(None, description="Shared headroom pool (BUFFER_POOL.xoff); off: private.")
+    egress_pools: EgressPools | None = Field(None, description="Sizes of the egress pools; a full one drops.")
     lossless: Priorities | None = Field(None, description="Priorities that must not lose packets.")
     dscp_to_tc: dict[DscpKey, Priority] | None = Field(
         None, description="Traffic class of a DSCP; dscp / 8 where absent.")

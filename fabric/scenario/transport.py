@@ -114,8 +114,8 @@ def vxlan(spec: VxlanSpec | None, tenancy: Tenancy, *, by_host: bool) -> VxlanPa
     tenants = tuple(TenantParams(vni, tuple(place for place, it in enumerate(tenancy.segments) if it.l3_vni == vni),
                                  routed.get(vni, ()), by_host) for vni in l3_vnis)
     return VxlanParams(uniform_dscp=spec.dscp == "uniform", outer_dscp=spec.dscp if isinstance(spec.dscp, int) else 0,
-                       ecn_copy=spec.ecn == "copy", segments=segments, tenants=tenants, flood_by_host=by_host,
-                       floods_unknown=bool(spec.silent))
+                       ecn_copy=spec.ecn == "copy", segments=segments, tenants=tenants, outer_ttl=spec.ttl,
+                       flood_by_host=by_host, floods_unknown=bool(spec.silent))
 
 
 def largest_frame(spec: TransportSpec) -> int:

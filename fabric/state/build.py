@@ -106,7 +106,8 @@ def build(fabric: Fabric, params: EngineParams, *, threads: int = 1, order: Orde
         fib=t.rows(max(n_switches * n_hosts, 1), np.uint32), groups=t.rows(1, t.GROUP), members=t.rows(1, t.MEMBER),
         tx_ps=t.rows(t.TX_SIZES, np.int64), cells=t.rows(t.TX_SIZES,
                                                          np.uint16), random=t.rows(n_nodes * N_RANDOM_USES, t.RANDOM),
-        flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET),
+        flowlets=t.rows(_flowlets(params, n_switches), t.FLOWLET), losses=t.rows(1, t.LOSS), storms=t.rows(1, t.STORM),
+        shares=t.rows(1 + sum(len(port.egress_shares) for port in params.ports), t.SHARE),
         segments=t.rows(max(n_switches * n_vnis, 1), t.SEGMENT), vteps=t.rows(1, np.uint32),
         known=t.rows(max(n_switches * n_hosts, 1) if n_vnis else 1, np.uint8),
         domains=t.rows(n_subnets, np.uint32), tenant_fib=t.rows(n_routes, np.uint32), ways=t.rows(2, np.uint32),
@@ -261,6 +262,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
         "ack_strict_at_host": transport.ack_strict_at_host, "sack_window_pkts": sack_window,
         "trace_mask": trace_mask, "trace_rows": _trace_rows(fabric), "inbox_rows": inbox_rows,
         "reorder_window_ps": transport.reorder_window_ps, "ancestry_rows": _ancestry_rows(params, order),
+        "egress_detail": params.egress_detail,
     }
     if transport.congestion_control is not CongestionControl.NONE and transport.dcqcn is not None:
         d = transport.dcqcn
@@ -276,7 +278,7 @@ def _config(fabric: Fabric, params: EngineParams, threads: int, order: Order, tr
     if vxlan is not None:
         values |= {"vxlan": 1, "n_vnis": len(vxlan.vnis), "n_l3": n_l3, "arp_bytes": ARP_BYTES,
                    "vxlan_uniform": vxlan.uniform_dscp, "vxlan_dscp": vxlan.outer_dscp,
-                   "vxlan_ecn_copy": vxlan.ecn_copy}
+                   "vxlan_ecn_copy": vxlan.ecn_copy, "vxlan_ttl": vxlan.outer_ttl}
     for name, value in values.items():
         row[name] = value
     return config

@@ -213,9 +213,13 @@ class DropReason(IntEnum):
     """The host's receive buffer overflowed."""
     INJECTED = 13
     """A fault of the scenario asked for it."""
+    EGRESS_POOL = 14
+    """The egress pool of the queue has no room left."""
+    EGRESS_PORT = 15
+    """The port's limit in the egress pool of the queue."""
 
 
-N_DROP_REASONS: Final = 14
+N_DROP_REASONS: Final = 16
 
 
 class EventKind(IntEnum):

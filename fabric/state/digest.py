@@ -9,8 +9,8 @@ import numpy as np
 from fabric.state.codes import Recovery
 from fabric.state.types import State
 
-OBSERVABLE = ("queues", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages", "rmessages",
-              "members", "random", "segments", "known", "asks")
+OBSERVABLE = ("queues", "shares", "pgs", "prios", "pools", "drops", "switches", "hosts", "rqps", "messages",
+              "rmessages", "members", "random", "segments", "known", "asks")
 """Tables whose every field is the same for any scheduler, thread count and packet numbering."""
 ROUTED = ("tenant_fib", "ways")
 """Observable, too, where tenants route between subnets."""
@@ -20,11 +20,11 @@ _OF_RECOVERY = ("out_of_order_pkts", "out_of_order_peak_pkts", "declared_lost_pk
                 "retransmitted_probe_pkts")
 _POINTERS = {
     "switches": ("cells_row",),
-    "ports": ("ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail", "pout_window",
-              "free_pending"),
-    "queues": ("head", "tail"),
+    "ports": ("first_loss", "ctrl_head", "ctrl_tail", "in_head", "out_tail", "out_window", "pin_head", "pout_tail",
+              "pout_window", "free_pending"),
+    "queues": ("head", "tail", "share"),
     "segments": ("first",),
-    "hosts": ("rx_head", "rx_tail", "cnp_head", "cnp_tail"),
+    "hosts": ("first_storm", "rx_head", "rx_tail", "cnp_head", "cnp_tail"),
 }
 
 

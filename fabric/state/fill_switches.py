@@ -10,7 +10,15 @@ from fabric.errors import InvariantError
 from fabric.state import types as t
 from fabric.state.calendar import NEW_ORDER, place
 from fabric.state.codes import INFINITY_PS, N_CLASSES, Aux
-from fabric.state.params import EcnParams, EngineParams, PgParams, PortParams, QueueParams, SwitchParams
+from fabric.state.params import (
+    EcnParams,
+    EgressShareParams,
+    EngineParams,
+    PgParams,
+    PortParams,
+    QueueParams,
+    SwitchParams,
+)
 from fabric.state.timing import quantum_ps, serialisation_row
 from fabric.topology.model import Fabric, Node
 
@@ -39,7 +47,7 @@ def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
         row["pause_delay_ps"] = link.delay_ps + params.ports[peer.id].response_ps
         row["pfc_next_ps"] = INFINITY_PS
         row["out_window"] = row["pout_window"] = -1     # it has never sent
-        row["bit_error_ratio"], row["drop_every"] = mine.bit_error_ratio, params.drop_every.get(port.id, 0)
+        row["bit_error_ratio"] = mine.bit_error_ratio
         row["strict"] = sum(queue.strict << index for index, queue in enumerate(mine.queues))
         lookahead_ps = min(lookahead_ps, int(row["arrival_delay_ps"]), int(row["pause_delay_ps"]))
         _fill_classes(state, port.id, mine)
@@ -88,7 +96,7 @@ def fill_pg(row: Any, pg: PgParams) -> None:
 
 def fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
     """Write switches and their pools; State with the table of whole cells. Raises: InvariantError on a shared pool."""
-    n_hosts, pool = len(fabric.hosts), 0
+    n_hosts, pool, share = len(fabric.hosts), 0, 1
     sizes = sorted({mine.cell_bytes for mine in params.switches.values()})
     cells = t.rows(len(sizes) * t.TX_SIZES, np.uint16)
     for index, size in enumerate(sizes):
@@ -116,9 +124,24 @@ def fill_switches(state: t.State, fabric: Fabric, params: EngineParams) -> t.Sta
                     raise InvariantError(f"{fabric.port_name(port)}: queue {index} uses an ingress pool")
                 state.pgs[port * N_CLASSES + index]["pool"] = pool + pg.pool
                 state.queues[port * N_CLASSES + index]["pool"] = pool + queue.pool
+                state.queues[port * N_CLASSES + index]["reserved_bytes"] = queue.reserved_bytes
+            for limit in params.ports[port].egress_shares:
+                _fill_share(state, port, share, pool + limit.pool, limit)
+                share += 1
         pool += len(mine.pools)
         fill_watchdog(state, node, mine, 0)
     return state._replace(cells=cells)
+
+
+def _fill_share(state: t.State, port: int, share: int, pool: int, limit: EgressShareParams) -> None:
+    """Write a port's limit in an egress pool, and which of its queues it is for."""
+    row = state.shares[share]
+    row["port"], row["pool"] = port, pool
+    row["limit_bytes"] = -1 if limit.dynamic_th is not None else limit.static_th_bytes
+    row["shift"] = limit.dynamic_th or 0
+    for queue in state.queues[port * N_CLASSES : (port + 1) * N_CLASSES]:
+        if queue["pool"] == pool:
+            queue["share"] = share
 
 
 def fill_watchdog(state: t.State, node: Node, mine: SwitchParams, now_ps: int) -> None:

@@ -83,6 +83,18 @@ class QueueParams:
     strict: bool
     weight: int
     """DWRR weight 1..100 (SONiC SCHEDULER)."""
+    reserved_bytes: int = 0
+    """Guaranteed before the queue draws on the pool; only with EngineParams.egress_detail."""
+
+
+@dataclass(frozen=True, slots=True)
+class EgressShareParams:
+    """What one port may take of one egress pool (SAI port egress buffer profile list)."""
+
+    pool: int
+    """Position in SwitchParams.pools."""
+    dynamic_th: int | None
+    static_th_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,8 @@ class PortParams:
     queues: tuple[QueueParams, ...]
     """8 entries."""
     bit_error_ratio: float = 0.0
+    egress_shares: tuple[EgressShareParams, ...] = ()
+    """At most one for each egress pool; none on a host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +281,8 @@ class VxlanParams:
     """Those that route between subnets."""
     floods_unknown: bool = False
     """Some hosts are silent: what is for them is flooded until leaves know them, which dated edits say."""
+    outer_ttl: int = 64
+    """TTL that a leaf gives the outer header."""
     flood_by_host: bool = True
     """Copies of broadcasts take the route to a host behind the VTEP that they are for. False: they take the routes to
     the VTEP's address, which dated edits write; there are none before."""
@@ -337,7 +353,11 @@ class EngineParams:
     queue_pairs: QueuePairs
     vxlan: VxlanParams | None = None
     law: Law = Law.ASIC
+    egress_detail: bool = False
+    """Egress pools are held to their sizes, in cells, with guarantees and limits of ports. False: a queue's own limit
+    decides alone."""
     initial_ttl: int = 64
+    """TTL (hop limit) that hosts give their packets."""
     drop_every: Mapping[int, int] = field(default_factory=dict)
     """PortId -> n: the n-th, 2n-th, ... data frame arriving there is discarded (fault injection)."""
     ecmp_descending: bool = False

@@ -61,7 +61,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     # frames, bytes
     ("payload_bytes", I8), ("data_header_bytes", I8), ("reth_bytes", I8), ("ack_bytes", I8), ("cnp_bytes", I8),
     ("pfc_bytes", I8), ("vxlan_bytes", I8), ("min_gap_bytes", I8),  # min_gap_bytes: wire overhead per frame
-    ("initial_ttl", I8),
+    ("initial_ttl", I8), ("vxlan_ttl", I8),
     # transport
     ("window_bytes", I8), ("variable_window", I8), ("ack_every_packets", I8), ("timeout_ps", I8), ("retry_limit", I8),
     ("nak_interval_ps", I8), ("ack_dscp", I8), ("cnp_dscp", I8), ("ack_strict", I8), ("ack_strict_at_host", I8),
@@ -75,6 +75,7 @@ CONFIG = _table(  # (1,)  read-only while kernels run, except next_order and the
     ("max_rate_bps", I8), ("first_rate_bps", I8),    # 0: none
     # overlay
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),
+    ("egress_detail", I8),       # 1: egress pools have sizes, guarantees or limits of ports (switch/egress_pool.py)
     ("n_l3", I8),                # tenants that route between subnets; 0: no table of theirs is ever read
     ("trace_rows", I8),          # rows of State.trace per thread
     ("trace_mask", I8),          # codes.TraceBit categories that are recorded
@@ -121,7 +122,7 @@ PORT = _table(  # (n_ports,)  first cache line: sending; second: receiving and c
     ("bit_error_ratio", F8),
     ("in_head", U4),             # first frame flying towards this port                    writer: wire
     ("pin_head", U4),            # first PFC frame
-    ("drop_every", I8), ("drop_count", I8),  # fault injection
+    ("first_loss", U4),          # first row of State.losses; 0: none                      writer: build, edits
     ("pout_window", I8), ("pout_tail", U4),  # as out_window and out_tail, for PFC frames
     ("rate_bps", I8),
     ("pause_delay_ps", I8),      # departure end -> the peer has stopped: propagation + peer response time
@@ -158,6 +159,10 @@ QUEUE = _table(  # (n_ports * 8,)  egress, row = port * 8 + queue; two hot cache
     ("wd_left_ps", I8), ("wd_restore_left_ps", I8), ("wd_stormed_ps", I8), ("wd_last_sent_pkts", I8),
     ("wd_detected", I8), ("wd_restored", I8), ("wd_dropped_pkts", I8), ("wd_last_rx_pkts", I8), ("wd_last_on2off", I8),
     ("wd_last_paused_ps", I8), ("wd_last_paused", I8), ("wd_polled", I8),
+    # egress pools in detail; 0 where CONFIG.egress_detail is
+    ("use_bytes", I8),           # reserved + shared, in cells                             writer: egress_pool
+    ("reserved_bytes", I8),      # guaranteed before the queue draws on the pool
+    ("share", U4),               # row of State.shares: its port's limit in the pool; 0: none
 )
 
 PG = _table(  # (n_ports * 8,)  ingress, row = port * 8 + priority group; two hot cache lines, then what is rare
@@ -216,7 +221,8 @@ HOST = _table(  # (n_hosts,)
     ("rx_used_bytes", I8), ("rx_peak_bytes", I8), ("rx_head", U4), ("rx_tail", U4),
     ("rx_xoff_sent", U1), ("rx_port", U4),
     ("cnp_head", U4), ("cnp_tail", U4),
-    ("storm_classes", U1), ("storm_port", U4), ("storm_gap_ps", I8), ("storm_until_ps", I8), ("storm_quanta", I8),
+    ("first_storm", U4),         # first row of State.storms; 0: none                      writer: edits, faults
+    ("storm_port", U4),          # by which it storms
     ("ask_next", U4), ("ask_end", U4),           # region of State.asks still to be sent
     ("timeout_ps", I8),          # next look at the retransmission timers
     # counters since start
@@ -326,14 +332,17 @@ PACKET = _table(  # (capacity,)  64 bytes; owner: whoever holds it (a device, a 
     ("order", I8),               # insertion order of that event
     ("seq", U4),                 # PSN of data; next expected PSN of ACK/NAK; quanta of PFC
     ("next", U4),                # list it is in
-    ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4), ("words", U4),
+    ("qp", U4), ("src", U4), ("dst", U4), ("msg", U4), ("in_port", U4),
+    ("words", U4),               # UDP ports, source | destination << 16; while an outer VXLAN header is worn, its
+                                 # source port | << 16: where PacketFlag.ROUTED row of the VTEP that it is for,
+                                 # of flooded unicast NodeId of the host that it is for
     ("size", U2), ("payload", U2),
     ("charged", U2),             # bytes of whole cells that the present switch accounts it with
-    ("inner_ecn", U1), ("inner_dscp", U1),                 # while an outer VXLAN header is worn
+    ("inner_tos", U1),           # DSCP << 2 | ECN of the inner header, while an outer VXLAN header is worn
+    ("unseen_hops", U1),         # switches that took nothing from the TTL that the receiver sees
     ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
-    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # classes, xoff: bitmaps of a PFC frame; where ROUTED
-                                                                  # is set, low and high byte of the outer destination;
-                                                                  # of flooded unicast those of the host it is for
+    ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # ttl: of the outermost header; classes, xoff: of a
+                                 # PFC frame, bitmaps; classes: the inner TTL, while an outer header is worn
 )
 
 DROP = _table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device
@@ -362,6 +371,22 @@ BY_HOST: Final = 0xFFFFFFFF
 """In State.tenant_fib: no route; to a host at a port of this leaf; as bridged packets go (no control plane)."""
 ANY_VTEP: Final = 0xFFFF
 """Outer destination of a packet that goes as bridged ones do; a switch's row is below it."""
+LOSS = _table(  # (1 + losses so far,) every n-th data frame that arrives at a port is lost   owner: the port's device
+    ("fault", I8),               # fill_faults.key_of; 0: no fault's
+    ("every", I8), ("count", I8),
+    ("next", U4),                # of this port; 0: the last
+)
+STORM = _table(  # (1 + storms so far,) XOFF without end                                     owner: the host
+    ("classes", U1), ("quanta", I8), ("gap_ps", I8), ("until_ps", I8),
+    ("next_ps", I8), ("asked_until_ps", I8),     # next frame; end of the pause that its last frame asked for
+    ("next", U4),                # of this host; 0: the last
+)
+SHARE = _table(  # (1 + limits,) what one port may take of one egress pool                    owner: the port's device
+    ("port", U4), ("pool", U4),
+    ("limit_bytes", I8), ("shift", I8),          # as of a queue
+    ("used_bytes", I8),          # shared bytes of the port's queues in the pool             writer: egress_pool
+    ("peak_bytes", I8),
+)
 FLOWLET = _table(("last_ps", I8), ("port", U4))     # (n_switches * 1024,) or (1,)
 RANDOM = _table(("key", I8), ("count", I8))         # (n_nodes * N_RANDOM_USES,)
 THREAD = _table(  # (n_threads,)  first cache line: a player in a window; then what is rare, and the coordinator's
@@ -446,6 +471,9 @@ class _Tables(NamedTuple):
     cells: NDArray[np.uint16]    # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
     random: NDArray[np.void]     # RANDOM
     flowlets: NDArray[np.void]   # FLOWLET
+    losses: NDArray[np.void]     # LOSS
+    shares: NDArray[np.void]     # SHARE
+    storms: NDArray[np.void]     # STORM
     segments: NDArray[np.void]   # SEGMENT
     vteps: NDArray[np.uint32]    # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]     # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN

@@ -27,7 +27,7 @@ from fabric.state import pool
 from fabric.state.codes import DropReason, Ecn, PacketFlag, PacketKind
 from fabric.state.jit import i64, kernel
 from fabric.state.types import NO_HOST, State
-from fabric.switch import admission, forward, irb, vtep
+from fabric.switch import admission, forward, irb, ttl, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
 _ENCAP, _BROADCAST = int(PacketFlag.ENCAP), int(PacketFlag.BROADCAST)
@@ -47,27 +47,32 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
     made["seq"], made["qp"], made["msg"], made["words"] = frame["seq"], frame["qp"], frame["msg"], frame["words"]
     made["src"], made["dst"], made["in_port"] = frame["src"], frame["dst"], frame["in_port"]
     made["dscp"], made["tc"], made["ecn"], made["ttl"] = frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"]
-    if i64(frame["kind"]) != _REQUEST:
-        made["classes"], made["xoff"] = frame["classes"], frame["xoff"]
+    made["unseen_hops"] = frame["unseen_hops"]
     state.switches[switch_row(state, device)]["net_copies"] += 1
     return copy
 
 
 @kernel
-def _address(state: State, copy: np.uint32, host: int) -> None:
-    """At the last port: a copy of unknown unicast is an ordinary frame to its host, and useless to others."""
+def _address(state: State, copy: np.uint32, host: int, target: int) -> None:
+    """At the last port: a copy of unknown unicast for `target` is an ordinary frame there, and useless to others."""
     frame = state.packets[copy]
     if i64(frame["kind"]) == _REQUEST:
         return
-    if i64(frame["classes"]) | i64(frame["xoff"]) << 8 == host:
+    if host == target:
         frame["flags"] = i64(frame["flags"]) & ~_BROADCAST & 0xFF
     else:
         frame["kind"] = _FLOODED
 
 
 @kernel
-def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
-    """A copy to every host of the segment at this leaf but the one that it came from."""
+def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, target: int, arrived_bytes: int,
+                    now_ps: int) -> None:
+    """A copy to every host of the segment at this leaf but the one that it came from.
+
+    Parameters
+    ----------
+    target : int    host that unknown unicast is for; a broadcast does not need it
+    """
     config, row = state.config[0], state.devices[device]
     vni = i64(state.addresses[state.packets[packet]["src"]]["vni"])
     segment = vtep.segment_of(state, device, packet)
@@ -77,7 +82,7 @@ def _to_local_ports(state: State, device: int, port: int, packet: np.uint32, arr
         if out != port and peer < config["n_hosts"] and state.addresses[peer]["vni"] == vni:
             copy = _copy(state, device, packet)
             state.packets[copy]["dst"] = peer
-            _address(state, copy, peer)
+            _address(state, copy, peer, target)
             state.segments[segment]["bum_delivered_pkts"] += 1
             admission.admit(state, device, port, copy, out, arrived_bytes, now_ps)
 
@@ -91,8 +96,9 @@ def _route_to(state: State, device: int, leaf: int, host: int) -> int:
 
 
 @kernel
-def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
-    """A copy in VXLAN to every VTEP of the flood list."""
+def _to_vteps(state: State, device: int, port: int, packet: np.uint32, target: int, arrived_bytes: int,
+              now_ps: int) -> None:
+    """A copy in VXLAN to every VTEP of the flood list; `target` as in _to_local_ports()."""
     config = state.config[0]
     row = state.segments[vtep.segment_of(state, device, packet)]
     first = i64(row["first"])
@@ -107,6 +113,8 @@ def _to_vteps(state: State, device: int, port: int, packet: np.uint32, arrived_b
             discard(state, device, port, copy, _LOST, now_ps, i64(state.packets[copy]["dst"]), 0, 0)
             continue
         vtep.encapsulate(state, copy, vtep.segment_of(state, device, copy))
+        if i64(state.packets[copy]["kind"]) != _REQUEST:
+            state.packets[copy]["words"] = i64(state.packets[copy]["words"]) | target << 16
         state.packets[copy]["tc"] = switch["dscp_to_tc"][i64(state.packets[copy]["dscp"])]
         out = forward.choose(state, device, copy, route, now_ps)
         admission.admit(state, device, port, copy, i64(out), arrived_bytes, now_ps)
@@ -154,14 +162,16 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
             if not irb.has_tunnels(state):
                 return False
             route = irb.tunnel(state, device, switch_row(state, leaf))
-            irb.send(state, device, port, packet, route, arrived_bytes, now_ps)
+            irb.pass_on(state, device, port, packet, route, arrived_bytes, now_ps)
             return True
+        target = i64(frame["words"]) >> 16
+        ttl.bridged(state, packet)
         if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
             discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
             return True
         frame["tc"] = state.switches[switch_row(state, device)]["dscp_to_tc"][i64(frame["dscp"])]
         state.segments[vtep.segment_of(state, device, packet)]["bum_received_pkts"] += 1
-        _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
+        _to_local_ports(state, device, port, packet, target, arrived_bytes, now_ps)
         _use_up(state, device, packet)
         return True
     if irb.asks_gateway(state, packet):
@@ -177,10 +187,10 @@ def handled(state: State, device: int, port: int, packet: np.uint32, arrived_byt
         row["arp_suppressed"] += 1
         _answer(state, device, port, packet, arrived_bytes, now_ps)
         return True
-    _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
+    _to_local_ports(state, device, port, packet, target, arrived_bytes, now_ps)
     if not is_known:
         row["arp_flooded"] += 1
-        _to_vteps(state, device, port, packet, arrived_bytes, now_ps)
+        _to_vteps(state, device, port, packet, target, arrived_bytes, now_ps)
     _use_up(state, device, packet)
     return True
 
@@ -199,8 +209,8 @@ def flooded(state: State, device: int, port: int, packet: np.uint32, arrived_byt
             or i64(state.known[switch_row(state, device) * i64(config["n_hosts"]) + target]) & _UNKNOWN_MAC == 0):
         return False
     frame["flags"] = i64(frame["flags"]) | _BROADCAST
-    frame["classes"], frame["xoff"] = target & 0xFF, target >> 8
-    _to_local_ports(state, device, port, packet, arrived_bytes, now_ps)
-    _to_vteps(state, device, port, packet, arrived_bytes, now_ps)
+    ttl.bridged(state, packet)
+    _to_local_ports(state, device, port, packet, target, arrived_bytes, now_ps)
+    _to_vteps(state, device, port, packet, target, arrived_bytes, now_ps)
     _use_up(state, device, packet)
     return True

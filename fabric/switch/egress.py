@@ -15,7 +15,7 @@ from fabric.state.codes import DropReason, Ecn, EventKind, TraceBit
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.prefetch import prefetch
 from fabric.state.types import State
-from fabric.switch import buffer, ecn
+from fabric.switch import buffer, ecn, egress_pool
 from fabric.switch.forward import switch_row
 
 _CE = int(Ecn.CE)
@@ -46,12 +46,17 @@ def refusal(state: State, device: int, port: int, q: int, packet: np.uint32) -> 
         return _LINK_DOWN
     if i64(state.ports[port]["wd_dropping"]) >> q & 1:
         return _WATCHDOG
-    limit = i64(row["limit_bytes"])
-    if limit < 0:
-        shared = state.pools[row["pool"]]
-        limit = buffer.scaled(i64(shared["size_bytes"]) - i64(shared["used_bytes"]), i64(row["shift"]))
-    if row["depth_bytes"] + size_bytes > limit:
-        return _EGRESS
+    if state.config[0]["egress_detail"] != 0:
+        reason = egress_pool.refusal(state, port * 8 + q, size_bytes)
+        if reason != buffer.ADMITTED:
+            return reason
+    else:
+        limit = i64(row["limit_bytes"])
+        if limit < 0:
+            shared = state.pools[row["pool"]]
+            limit = buffer.scaled(i64(shared["size_bytes"]) - i64(shared["used_bytes"]), i64(row["shift"]))
+        if row["depth_bytes"] + size_bytes > limit:
+            return _EGRESS
     if row["drop_non_ect"] != 0 and i64(state.packets[packet]["ecn"]) == _NOT_ECT and ecn.should_mark(
             state, device, port * 8 + q, i64(row["depth_bytes"])):
         return _WRED
@@ -71,10 +76,13 @@ def _pass_through(state: State, device: int, port: int, q: int, packet: np.uint3
     row["sent_bytes"] += size_bytes
     row["watermark_bytes"] = max(i64(row["watermark_bytes"]), size_bytes)
     row["peak_bytes"] = max(i64(row["peak_bytes"]), size_bytes)
-    shared = state.pools[row["pool"]]
-    used = i64(shared["used_bytes"]) + size_bytes
-    shared["watermark_bytes"] = max(i64(shared["watermark_bytes"]), used)
-    shared["peak_bytes"] = max(i64(shared["peak_bytes"]), used)
+    if state.config[0]["egress_detail"] != 0:
+        egress_pool.peak(state, port * 8 + q, size_bytes)
+    else:
+        shared = state.pools[row["pool"]]
+        used = i64(shared["used_bytes"]) + size_bytes
+        shared["watermark_bytes"] = max(i64(shared["watermark_bytes"]), used)
+        shared["peak_bytes"] = max(i64(shared["peak_bytes"]), used)
     end_ps = transmit.occupy(state, port, size_bytes, now_ps)
     group = i64(frame["in_port"]) * 8 + i64(state.switches[switch_row(state, device)]["tc_to_pg"][i64(frame["tc"])])
     buffer.release_only(state, group, i64(frame["charged"]))
@@ -107,11 +115,14 @@ def enqueue(state: State, device: int, port: int, q: int, packet: np.uint32, now
     row["enqueued_bytes"] += size_bytes
     row["watermark_bytes"] = max(i64(row["watermark_bytes"]), depth)
     row["peak_bytes"] = max(i64(row["peak_bytes"]), depth)
-    shared = state.pools[row["pool"]]
-    used = i64(shared["used_bytes"]) + size_bytes
-    shared["used_bytes"] = used
-    shared["watermark_bytes"] = max(i64(shared["watermark_bytes"]), used)
-    shared["peak_bytes"] = max(i64(shared["peak_bytes"]), used)
+    if state.config[0]["egress_detail"] != 0:
+        egress_pool.take(state, port * 8 + q, size_bytes)
+    else:
+        shared = state.pools[row["pool"]]
+        used = i64(shared["used_bytes"]) + size_bytes
+        shared["used_bytes"] = used
+        shared["watermark_bytes"] = max(i64(shared["watermark_bytes"]), used)
+        shared["peak_bytes"] = max(i64(shared["peak_bytes"]), used)
     frame["next"] = 0
     if row["tail"] == 0:
         row["head"] = packet
@@ -132,7 +143,10 @@ def _unlink(state: State, port: int, q: int) -> np.uint32:
     size_bytes = i64(state.packets[packet]["size"])
     row["depth_bytes"] -= size_bytes
     row["depth_pkts"] -= 1
-    state.pools[row["pool"]]["used_bytes"] -= size_bytes
+    if state.config[0]["egress_detail"] != 0:
+        egress_pool.give(state, port * 8 + q, size_bytes)
+    else:
+        state.pools[row["pool"]]["used_bytes"] -= size_bytes
     if packet == row["tail"]:
         row["head"] = row["tail"] = 0
         scheduler.emptied(state, port, q)
@@ -204,5 +218,8 @@ def refuse(state: State, device: int, port: int, q: int, packet: np.uint32, reas
     if reason == _WATCHDOG:
         row["wd_dropped_pkts"] += 1
     shared = state.pools[row["pool"]]
-    discard(state, device, port, packet, reason, now_ps, i64(row["depth_bytes"]), i64(row["limit_bytes"]),
+    use, limit = i64(row["depth_bytes"]), i64(row["limit_bytes"])
+    if state.config[0]["egress_detail"] != 0:
+        use, limit = egress_pool.use_at(state, port * 8 + q, reason), egress_pool.limit_at(state, port * 8 + q, reason)
+    discard(state, device, port, packet, reason, now_ps, use, limit,
             i64(shared["size_bytes"]) - i64(shared["used_bytes"]))

@@ -12,6 +12,7 @@ from fabric.state.codes import LoadBalance, PacketFlag
 from fabric.state.jit import hot, i64, kernel
 from fabric.state.types import State
 from fabric.switch.hashing import flow_hash
+from fabric.switch.vtep import VXLAN_PORT
 
 NO_ROUTE = -1
 FLOWLETS_PER_SWITCH = 1024
@@ -33,10 +34,12 @@ def packet_hash(state: State, device: int, packet: np.uint32) -> int:
     frame = state.packets[packet]
     switch = state.switches[switch_row(state, device)]
     source, target = i64(state.addresses[frame["src"]]["ip"]), i64(state.addresses[frame["dst"]]["ip"])
+    words = i64(frame["words"])
     if i64(frame["flags"]) & _ENCAP:
+        words = words & 0xFFFF | VXLAN_PORT << 16
         source = i64(state.switches[switch_row(state, i64(state.addresses[frame["src"]]["leaf"]))]["ip"])
         target = i64(state.switches[switch_row(state, i64(state.addresses[frame["dst"]]["leaf"]))]["ip"])
-    return flow_hash(i64(switch["hash_algorithm"]), source, target, i64(frame["words"]), i64(switch["hash_seed"]))
+    return flow_hash(i64(switch["hash_algorithm"]), source, target, words, i64(switch["hash_seed"]))
 
 
 @kernel

@@ -2,11 +2,16 @@
 16.
 
 CRC32      IEEE 802.3 polynomial, reflected, 12 bytes little-endian, seed xored into the initial value. A CRC is
-           linear: another seed only xors a constant, which would leave two tiers correlated (polarisation), so
-           switches also pick another window of bits; here the result is rotated by an amount drawn from the seed.
-XOR        the words folded together with the seed: cheap, and it polarises; kept because switches ship it.
-TOEPLITZ   Microsoft RSS verification key rotated by the seed (RSS hash, 96 input bits, most significant first).
-MURMUR3    MurmurHash3 x86_32 with the seed, as the public HPCC simulator chooses next hops.
+           linear over GF(2): another seed only xors a constant onto every hash, so with groups of a power of two the
+           choices of two tiers stay the same but for their names (polarisation). Switches therefore take other bits of
+           the result as well (SAI_SWITCH_ATTR_ECMP_DEFAULT_HASH_OFFSET, set by role in SONiC's switch.json.j2); here
+           the result is rotated by an amount drawn from the seed, so that pairs with overlapping bits still polarise.
+XOR        the words folded together with the seed: linear, and no seed helps; kept because switches ship it.
+TOEPLITZ   Microsoft RSS verification key rotated by the seed (RSS hash, 96 input bits, most significant first). Linear;
+           ten rotations of the key, so two seeds may have the same one.
+MURMUR3    MurmurHash3 x86_32 with the seed, as the public HPCC simulator chooses next hops. Not linear: choices under
+           different seeds are independent. It stands for SAI_HASH_ALGORITHM_RANDOM and for Broadcom's macro-flow
+           hashing, which selects the function by flow.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from fabric.port.drop import discard
 from fabric.state.codes import DropReason, PacketFlag
 from fabric.state.jit import hot, i64
 from fabric.state.types import State
-from fabric.switch import admission, arp, forward, irb, vtep
+from fabric.switch import admission, arp, forward, irb, ttl, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 
 _ENCAP, _ROUTED = int(PacketFlag.ENCAP), int(PacketFlag.ROUTED)
 _APART = int(PacketFlag.BROADCAST) | _ROUTED
-_NO_ROUTE, _TTL, _WRED = int(DropReason.NO_ROUTE), int(DropReason.TTL), int(DropReason.WRED)
+_NO_ROUTE, _WRED = int(DropReason.NO_ROUTE), int(DropReason.WRED)
 u = np.uint32
 
 
@@ -40,10 +40,6 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
         if reason != INTACT:
             discard(state, device, port, packet, reason, now_ps, 0, 0, 0)
             return
-    if frame["ttl"] <= 1:
-        discard(state, device, port, packet, _TTL, now_ps, 0, 0, 0)
-        return
-    frame["ttl"] = i64(frame["ttl"]) - 1
     if i64(frame["flags"]) & _APART:
         if i64(frame["flags"]) & _ROUTED:
             irb.through(state, device, port, packet, arrived_bytes, now_ps)
@@ -56,6 +52,7 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
                 state, device, port, packet, arrived_bytes, now_ps):
             discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
         return
+    routes = True           # whether this switch routes the packet, so that its TTL falls
     if switch["is_vtep"] != 0:
         local = forward.is_local(state, route)
         if i64(frame["flags"]) & _ENCAP == 0:
@@ -65,13 +62,23 @@ def receive(state: State, device: int, port: int, packet: np.uint32, now_ps: int
                         # Another tenant's address: no entry in this one's tables.
                         discard(state, device, port, packet, _NO_ROUTE, now_ps, i64(frame["dst"]), 0, 0)
                     return
+                routes = False
+                ttl.bridged(state, packet)
                 if not local:
                     vtep.encapsulate(state, packet, vtep.segment_of(state, device, packet))
                     frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
         elif local:
+            routes = False
+            ttl.bridged(state, packet)
             if not vtep.decapsulate(state, packet, vtep.segment_of(state, device, packet)):
                 discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
                 return
             frame["tc"] = switch["dscp_to_tc"][i64(frame["dscp"])]
+    elif row["peer_node"] < config["n_hosts"] and forward.is_local(state, route):
+        routes = False
+        ttl.bridged(state, packet)
+    if routes and not ttl.spend(state, packet):
+        ttl.expire(state, device, port, packet, now_ps)
+        return
     out = forward.choose(state, device, packet, route, now_ps)
     admission.admit(state, device, port, packet, i64(out), arrived_bytes, now_ps)

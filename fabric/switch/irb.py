@@ -12,8 +12,7 @@ Rules
 5. Where no control plane says who is behind which VTEP (TenantParams.by_host), switches forward as they do for bridged
    packets.
 
-The one TTL of a frame counts every switch, as for bridged packets: with the underlay's hops, which RFC 9135 leaves to
-the outer header (docs/decisions/0019). Hashes of the outer header take the VTEP of the host's own leaf as destination.
+TTLs are those of fabric/switch/ttl.py. Hashes of the outer header take the VTEP of the host's own leaf as destination.
 Copies of broadcasts follow rule 2 as well (fabric/switch/arp.py).
 """
 
@@ -25,7 +24,7 @@ from fabric.port.drop import discard
 from fabric.state.codes import DropReason, HashAlgorithm, PacketFlag
 from fabric.state.jit import i64, kernel
 from fabric.state.types import ANY_VTEP, BY_HOST, HERE, NO_TENANT, NOWHERE, State
-from fabric.switch import admission, forward, vtep
+from fabric.switch import admission, forward, ttl, vtep
 from fabric.switch.forward import NO_ROUTE, switch_row
 from fabric.switch.hashing import flow_hash
 
@@ -55,12 +54,22 @@ def send(state: State, device: int, port: int, packet: np.uint32, route: int, ar
 
 
 @kernel
+def pass_on(state: State, device: int, port: int, packet: np.uint32, route: int, arrived_bytes: int,
+            now_ps: int) -> None:
+    """As send(), by a switch that routes by the outermost header."""
+    if ttl.spend(state, packet):
+        send(state, device, port, packet, route, arrived_bytes, now_ps)
+    else:
+        ttl.expire(state, device, port, packet, now_ps)
+
+
+@kernel
 def _wear(state: State, device: int, packet: np.uint32, far: int) -> None:
     """Put on an outer header of the L3 VNI, for the VTEP in row `far` of State.switches (ANY_VTEP: rule 5)."""
     frame = state.packets[packet]
     vtep.encapsulate(state, packet, segment(state, device, i64(frame["src"])))
     frame["flags"] = i64(frame["flags"]) | _ROUTED
-    frame["classes"], frame["xoff"] = far & 0xFF, far >> 8
+    frame["words"] = i64(frame["words"]) | far << 16
 
 
 @kernel
@@ -91,6 +100,9 @@ def tunnel(state: State, device: int, far: int) -> int:
 @kernel
 def _route(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
     """Route a packet without an outer header (rules 1 and 3)."""
+    if not ttl.spend(state, packet):
+        ttl.expire(state, device, port, packet, now_ps)
+        return
     target = i64(state.packets[packet]["dst"])
     way = i64(state.tenant_fib[switch_row(state, device) * i64(state.config[0]["n_hosts"]) + target])
     if way == NOWHERE:
@@ -128,23 +140,22 @@ def entered(state: State, device: int, port: int, packet: np.uint32, arrived_byt
 def through(state: State, device: int, port: int, packet: np.uint32, arrived_bytes: int, now_ps: int) -> None:
     """A packet in an L3 VNI: on to its VTEP (rule 2), or at it (rule 3)."""
     frame = state.packets[packet]
-    far = i64(frame["classes"]) | i64(frame["xoff"]) << 8
+    far = i64(frame["words"]) >> 16
     route = NO_ROUTE
     if far == ANY_VTEP:
         route = forward.group_of(state, device, i64(frame["dst"]))
         if route == NO_ROUTE or not forward.is_local(state, route):
-            send(state, device, port, packet, route, arrived_bytes, now_ps)
+            pass_on(state, device, port, packet, route, arrived_bytes, now_ps)
             return
     elif far != switch_row(state, device):
-        send(state, device, port, packet, tunnel(state, device, far), arrived_bytes, now_ps)
+        pass_on(state, device, port, packet, tunnel(state, device, far), arrived_bytes, now_ps)
         return
     kept = vtep.decapsulate(state, packet, segment(state, device, i64(frame["src"])))
     frame["flags"] = i64(frame["flags"]) & ~_ROUTED & 0xFF
-    frame["classes"] = frame["xoff"] = 0
     if not kept:
         discard(state, device, port, packet, _WRED, now_ps, 0, 0, 0)
     elif far == ANY_VTEP:
-        send(state, device, port, packet, route, arrived_bytes, now_ps)
+        pass_on(state, device, port, packet, route, arrived_bytes, now_ps)
     else:
         _route(state, device, port, packet, arrived_bytes, now_ps)
 

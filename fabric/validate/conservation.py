@@ -137,7 +137,14 @@ def _buffers(state: State, fabric: Fabric, time_ps: int, places: _Places) -> Ite
                f"is charged {pgs['use_bytes'][row]} + {pgs['headroom_bytes'][row]}")
     on_switch = state.devices["is_host"][state.ports["node"]].repeat(N_CLASSES) == 0
     shared = np.where(on_switch, np.maximum(pgs["use_bytes"] - pgs["reserved_bytes"], 0), 0)
-    depth = np.where(on_switch, state.queues["depth_bytes"], 0)
+    taken = state.queues["depth_bytes"]
+    if state.config[0]["egress_detail"]:
+        taken = np.maximum(state.queues["use_bytes"] - state.queues["reserved_bytes"], 0)
+        shares = np.bincount(state.queues["share"], taken, len(state.shares)).astype(np.int64)
+        counted = state.shares["used_bytes"]
+        for row in (np.flatnonzero(shares[1:] != counted[1:]) + 1).tolist():
+            yield f"(5) egress share {row}: {shares[row]} bytes are held, {counted[row]} are counted"
+    depth = np.where(on_switch, taken, 0)
     used = np.bincount(pgs["pool"], shared, len(state.pools)) + np.bincount(state.queues["pool"], depth,
                                                                             len(state.pools))
     for row in np.flatnonzero(used.astype(np.int64) != state.pools["used_bytes"]).tolist():

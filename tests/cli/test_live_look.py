@@ -27,7 +27,7 @@ topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate:
 switches: {asic: trident3}
 workload:
   - {kind: incast, receiver: host1, senders: ["host2", "host3", "host4"], size: 20MB}
-run: {duration: 4ms, seed: 3, stop: duration}
+run: {duration: 4ms, seed: 5, stop: duration}
 """
 
 

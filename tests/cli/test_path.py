@@ -47,7 +47,7 @@ def test_a_polarised_pair_of_tiers_is_explained_in_words(capsys: pytest.CaptureF
     text = " ".join(capsys.readouterr().out.split())
     assert "Polarised: p1-spine3 has 4 members, and what p1-leaf1 sends it by member 2 of 4 reaches 1 of them" in text
     assert "both compute crc32 with seed 7: the same hash" in text
-    assert "switches.hash.seed: per-switch" in text
+    assert "switches.hash: {algorithm: murmur3, seed: per-switch}" in text
     assert main(["path", "host1", "host17", POLARISED, "--set", "switches.hash={algorithm: murmur3}"]) == 0
     assert "Polarised" not in capsys.readouterr().out
 

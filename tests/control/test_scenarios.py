@@ -14,6 +14,7 @@ from fabric.faults.control_spec import NEEDS_BGP
 from fabric.report import play
 from fabric.report.compose import compose
 from fabric.report.evidence import Evidence
+from fabric.report.forwarding import Cause, changes, forwarding_at
 from fabric.report.model import Table
 from fabric.report.rundir import RunDir
 from fabric.scenario.compile import CompiledScenario, compile_scenario
@@ -53,6 +54,30 @@ def routes(result: CompiledScenario) -> list[tuple[float, str, str, list[str]]]:
             for edit in result.edits if isinstance(edit, FibRoute)]
 
 
+def used(result: CompiledScenario, switch: str, host: str, *at_ms: float) -> list[list[str]]:
+    """Neighbours that a switch sends to at these moments, and the engine agrees."""
+    fabric, found = result.fabric, []
+    timeline = changes(result.edits, fabric, result.params, None)
+    engine = Emulator(fabric, result.params, result.edits, reroute_delay_ps=result.reroute_delay_ps)
+    row, column = fabric.by_name[switch].id, fabric.by_name[host].id
+    for moment in at_ms:
+        at = forwarding_at(fabric, result.params, timeline, round(moment * MS), Cause.CONTROL_PLANE)
+        found.append(sorted(fabric.peer_of(port).name for port in at.next_ports(row, column)))
+        engine.advance(round(moment * MS) + 1)
+        assert sorted(fabric.peer_of(port).name for port in installed(engine, row, column)) == found[-1]
+    return found
+
+
+def installed(engine: Emulator, switch: int, host: int) -> list[int]:
+    """Ports of the engine's route."""
+    state, n_hosts = engine.state, len(engine.fabric.hosts)
+    group = int(state.fib[(switch - n_hosts) * n_hosts + host])
+    if group == 0:
+        return []
+    first, count = int(state.groups[group - 1]["first"]), int(state.groups[group - 1]["count"])
+    return [int(port) for port in state.members["port"][first : first + count]]
+
+
 def test_every_kind_of_fault_about_routing_has_a_case_here() -> None:
     assert set(CASES) == NEEDS_BGP
 
@@ -88,10 +113,20 @@ def test_a_static_route_stands_against_bgp_and_its_repair_brings_what_bgp_has_by
     static = {"kind": "route", "switches": ["leaf2"], "hosts": ["host1"], "via": ["spine1"], "at": "1ms",
               "until": "5ms"}
     lost = {"kind": "link-down", "link": "leaf1--spine1", "at": "2ms"}
-    found = routes(compiled(static, lost))
-    assert [(ms, to) for ms, switch, host, to in found if (switch, host) == ("leaf2", "host1")] == [
-        (1.0, ["spine1"]), (5.0, ["spine2"])]
-    assert [to for _, switch, host, to in found if (switch, host) == ("leaf2", "host2")] == [["spine2"]]
+    result = compiled(static, lost)
+    assert used(result, "leaf2", "host1", 0, 1, 4, 5) == [
+        ["spine1", "spine2"], ["spine1"], ["spine1"], ["spine2"]]
+    assert used(result, "leaf2", "host2", 1, 4) == [["spine1", "spine2"], ["spine2"]]
+
+
+def test_a_static_route_is_withdrawn_when_its_port_is_pruned_and_back_with_the_light() -> None:
+    static = {"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": ["spine1"], "at": "1ms",
+              "until": "6ms"}
+    lost = {"kind": "link-down", "link": "leaf1--spine1", "at": "2ms", "until": "4ms"}
+    result = compiled(static, lost)
+    pruned = 2 + 0.02       # prune_delay
+    assert used(result, "leaf1", "host3", 1, pruned - 0.001, pruned, 4, 6) == [
+        ["spine1"], ["spine1"], ["spine2"], ["spine1"], ["spine2"]]     # BGP at 6 ms: its session is not up again
 
 
 def test_a_hung_switch_loses_frames_and_keeps_its_links() -> None:
@@ -180,8 +215,14 @@ def test_without_a_control_plane_the_summary_has_no_routing(tmp_path: Path) -> N
 
 def test_a_second_wrong_route_is_no_repair_of_the_first() -> None:
     static = {"kind": "route", "switches": ["leaf2"], "hosts": ["host1"]}
-    found = routes(compiled({**static, "via": ["spine1"], "at": "1ms", "name": "one"},
-                            {**static, "via": [], "at": "2ms", "name": "two"},
-                            {"kind": "link-down", "link": "leaf1--spine1", "at": "3ms"}))
-    assert [(ms, to) for ms, switch, host, to in found if (switch, host) == ("leaf2", "host1")] == [
-        (1.0, ["spine1"]), (2.0, [])]
+    result = compiled({**static, "via": ["spine1"], "at": "1ms", "until": "5ms", "name": "one"},
+                      {**static, "via": [], "at": "2ms", "until": "6ms", "name": "two"},
+                      {"kind": "link-down", "link": "leaf1--spine1", "at": "3ms"})
+    assert used(result, "leaf2", "host1", 1, 2, 4, 5, 6) == [["spine1"], [], [], [], ["spine2"]]
+
+
+def test_the_first_of_two_static_routes_is_used_again_when_the_second_ends() -> None:
+    static = {"kind": "route", "switches": ["leaf2"], "hosts": ["host1"]}
+    result = compiled({**static, "via": ["spine1"], "at": "1ms"},
+                      {**static, "via": ["spine2"], "at": "2ms", "until": "4ms"})
+    assert used(result, "leaf2", "host1", 1, 2, 4) == [["spine1"], ["spine2"], ["spine1"]]

@@ -79,12 +79,12 @@ def test_a_dark_port_of_the_first_host_takes_no_broadcast_from_the_others_of_its
 @pytest.mark.parametrize("bgp", [True, False])
 def test_copies_avoid_a_dark_cable_as_soon_as_the_routes_do(bgp: bool) -> None:
     """leaf2 keeps one uplink; until leaf1 knows, copies by the other one are lost at the dark port or before it."""
-    down = [{"kind": "link-down", "link": "leaf2:Ethernet8", "at": "95us"}]
+    down = [{"kind": "link-down", "link": "leaf2:Ethernet12", "at": "95us"}]
     result = compiled(ASK, bgp=bgp, faults=down, run={"duration": "1ms", "stop": "duration", **(
         {} if bgp else {"reroute_delay": "60us"})})
     engine = played(result)
     late = lost(engine, DropReason.LINK_DOWN) | lost(engine)
-    assert late.keys() <= {"spine1:Ethernet0", "spine1:Ethernet4"}
+    assert late.keys() <= {"spine2:Ethernet0", "spine2:Ethernet4"}
     assert heard(engine)[3] + sum(late.values()) == 10 == heard(engine)[5]
     assert 7 <= heard(engine)[3] < 10           # some in time of need, none after the routes have changed
 

@@ -38,7 +38,8 @@ BOUND: Final = {"alone": 1.6, "permutation": 1.75, "incast": 1.75, "all-to-all":
 def emulator(work: str, *, order: str = "source", threads: int = 1) -> Emulator:
     raw: dict[str, Any] = {
         "name": work, "topology": FABRIC, "transport": {"mtu": "1024B", "ack_every": 1, **CONTROL[work]},
-        "switches": {"asic": "trident3"}, "workload": [WORK[work]], "run": {"duration": "100ms", "seed": 1}}
+        "switches": {"asic": "trident3", "hash": {"algorithm": "crc32"}}, "workload": [WORK[work]],
+        "run": {"duration": "100ms", "seed": 1}}
     compiled = compile_scenario(build_scenario(raw, Path("guard.yml")))
     return Emulator(compiled.fabric, compiled.params, compiled.edits, record=compiled.record,
                     scheduler="windows" if order == "source" else "sequential",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
 from typing import Final
 
 import numba
@@ -11,7 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from fabric.report.flowhash import HASHES, Words
+from fabric.scenario.models import default_tree
 from fabric.state.codes import HashAlgorithm
 from fabric.switch import hashing
 
@@ -83,12 +87,83 @@ def test_toeplitz_gives_the_rss_verification_suites_values(
     assert _toeplitz(a, b, source_port << 16 | target_port, 0) == value
 
 
-@pytest.mark.parametrize("algorithm", [HashAlgorithm.CRC32, HashAlgorithm.TOEPLITZ, HashAlgorithm.MURMUR3])
-def test_two_seeds_decide_independently(algorithm: int) -> None:
-    """Else two tiers of switches would polarise: of the flows that one sends left, the next sends half left."""
+# ===== polarisation: what the flows that one tier has sorted leave to the next =====
 
-    words = [port | 4791 << 16 for port in range(49_152, 53_248)]
-    bits = np.array([[_flow_hash(algorithm, 10 << 24, 11 << 24, word, seed) for seed in (7, 8)] for word in words]) & 1
-    left = bits[bits[:, 0] == 0, 1]
-    assert 0.4 < len(left) / len(bits) < 0.6
-    assert 0.4 < left.mean() < 0.6
+TRIALS: Final = 60
+FLOWS: Final = 4096
+
+
+def _chosen(function: Callable[[Words, Words, Words, Words], Words], words: tuple[Words, Words, Words], seed: int,
+            members: int) -> Words:
+    """Member of each flow at a switch with this seed."""
+    return function(*words, np.full(len(words[0]), seed, np.int64)) % members
+
+
+def _three_tiers(algorithm: HashAlgorithm, members: int, stream: np.random.Generator) -> tuple[float, float]:
+    """(effective paths / paths, share of second choices with a member out of reach) of two hosts' flows.
+
+    A leaf divides them over `members` spines, each with its own seed over as many super-spines. Effective paths are
+    the inverse Simpson index 1 / sum p^2; divided by the number of paths it is Jain's index of their loads.
+    """
+    function = HASHES[algorithm]
+    ports = stream.choice(np.arange(0xC000, 0x10000), FLOWS, replace=False).astype(np.int64)
+    words = (np.full(FLOWS, (10 << 24) + int(stream.integers(1 << 16)), np.int64),
+             np.full(FLOWS, (10 << 24) + int(stream.integers(1 << 16)), np.int64), ports | 4791 << 16)
+    seeds = stream.integers(1 << 32, size=1 + members).tolist()
+    first = _chosen(function, words, seeds[0], members)
+    path, starved = np.zeros(FLOWS, np.int64), 0
+    for spine in range(members):
+        mine = first == spine
+        second = _chosen(function, (words[0][mine], words[1][mine], words[2][mine]), seeds[1 + spine], members)
+        starved += len(np.unique(second)) < members
+        path[mine] = spine * members + second
+    share = np.bincount(path, minlength=members * members) / FLOWS
+    return float(1 / (share @ share) / members**2), starved / members
+
+
+def _over_seeds(algorithm: HashAlgorithm, members: int) -> tuple[NDArray[np.float64], float]:
+    found = [_three_tiers(algorithm, members, np.random.default_rng(trial)) for trial in range(TRIALS)]
+    return np.array([jain for jain, _ in found]), float(np.mean([starved for _, starved in found]))
+
+
+@pytest.mark.parametrize("members", [2, 4, 8])
+def test_the_default_hash_spreads_flows_over_three_tiers_as_a_random_choice_does(members: int) -> None:
+    """FLOWS balls in n bins at random: E(sum p^2) = 1/n + 1/FLOWS, so Jain's index is about 1 / (1 + n / FLOWS)."""
+    default = HashAlgorithm[default_tree("asic")["switches"]["hash"]["algorithm"].upper()]
+    jain, starved = _over_seeds(default, members)
+    expected = 1 / (1 + members**2 / FLOWS)
+    assert starved == 0
+    assert jain.mean() == pytest.approx(expected, abs=0.005)
+    assert jain.min() > expected - 0.02
+
+
+@pytest.mark.parametrize(("algorithm", "least", "most"), [
+    (HashAlgorithm.XOR, 0.95, 1.0), (HashAlgorithm.CRC32, 0.03, 0.3), (HashAlgorithm.TOEPLITZ, 0.03, 0.3),
+    (HashAlgorithm.MURMUR3, 0.0, 0.0)])
+def test_linear_hashes_starve_members_whatever_the_seeds(algorithm: HashAlgorithm, least: float, most: float) -> None:
+    """Share of second choices that cannot reach a member, with a seed per switch, over groups of four."""
+    jain, starved = _over_seeds(algorithm, 4)
+    assert least <= starved <= most
+    assert (jain.min() < 0.6) == (least > 0)
+
+
+def test_every_algorithm_is_judged_here() -> None:
+    judged = {HashAlgorithm.XOR, HashAlgorithm.CRC32, HashAlgorithm.TOEPLITZ, HashAlgorithm.MURMUR3}
+    assert set(HASHES) == judged == set(HashAlgorithm)
+
+
+@given(a=WORDS, b=WORDS, c=WORDS, other=WORDS, seed=WORDS)
+def test_linear_is_what_the_documentation_means_by_it(a: int, b: int, c: int, other: int, seed: int) -> None:
+    """Of flows that differ in one word, hashes under one seed differ by the same bits, whatever the other words are."""
+
+    def differ(algorithm: int, first: int, second: int) -> int:
+        return (_flow_hash(algorithm, first, second, c, seed) ^ _flow_hash(algorithm, first, second, c ^ other, seed)
+                )  # type: ignore[no-any-return]
+
+    for algorithm in (HashAlgorithm.XOR, HashAlgorithm.CRC32, HashAlgorithm.TOEPLITZ):
+        assert differ(algorithm, a, b) == differ(algorithm, b, a)
+
+
+def test_murmur3_is_not_linear() -> None:
+    hashes = [_flow_hash(HashAlgorithm.MURMUR3, a, 2, c, 5) for a in (1, 7) for c in (3, 9)]
+    assert hashes[0] ^ hashes[1] != hashes[2] ^ hashes[3]

@@ -15,6 +15,7 @@ import pytest
 from fabric.engine.driver import Emulator
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
+from fabric.state.fill_faults import lose_every
 from fabric.state.jit import is_compiled
 
 Order = Literal["source", "insertion"]
@@ -115,7 +116,7 @@ def test_a_run_whose_last_packets_were_lost_goes_on_to_its_end_without_an_event_
     """There is no retransmission timeout, and rate timers of a message that never ends run until the stop time."""
     engine = emulator(compiled(8, "64KB"), "insertion")
     engine.advance(60_000_000)
-    engine.state.ports[engine.fabric.hosts[0].first_port]["drop_every"] = 1     # nothing arrives any more
+    engine.state = lose_every(engine.state, engine.fabric.hosts[0].first_port, 1, "")     # nothing arrives any more
     engine.advance(1_000_000_000_000)
     assert not engine.finished
     assert engine.now_ps == 1_000_000_000_000

@@ -276,3 +276,42 @@ def test_a_broken_nic_goes_on_without_a_gap_when_its_lanes_come_back() -> None:
     log = engine.drain_events()
     port = int(fabric.ports[host.first_port].peer)
     assert ((log["kind"] == EventKind.RESUMED) & (log["port"] == port)).sum() == 0
+
+
+def test_storms_of_one_nic_go_on_without_a_gap_when_its_lanes_come_back() -> None:
+    """Each keeps its gap at half of what it asks for; they pause different classes."""
+    other = 2
+    world = World(leaves=1, hosts=2, cc=0, messages=((0, 1, 100, 0, LOSSLESS),))
+    fabric = worlds.topology(world)
+    link, host = cable_of(fabric, 1), fabric.hosts[1]
+    edits = [e.LinkRate(0, link, 5 * 10**9), e.PauseStorm(5 * US, host.id, 1 << LOSSLESS, 4000 * US, 0, 65_535),
+             e.PauseStorm(9 * US, host.id, 1 << other, 4000 * US, 0, 30_000), e.LinkRate(1000 * US, link, 25 * 10**9)]
+    engine = play(Emulator(fabric, worlds.parameters(world, fabric), edits), 4000 * US)
+    log = engine.drain_events()
+    port = int(fabric.ports[host.first_port].peer)
+    assert ((log["kind"] == EventKind.RESUMED) & (log["port"] == port)).sum() == 0
+    sent = engine.state.prios["rx_xoff_pkts"].reshape(-1, 8)[port]
+    plain = play(Emulator(fabric, worlds.parameters(world, fabric), edits[1:3]), 4000 * US)
+    assert 0 < sent[other] < plain.state.prios["rx_xoff_pkts"].reshape(-1, 8)[port][other]
+
+
+def test_a_storm_leaves_another_storms_pause_alone_also_after_a_change_of_speed() -> None:
+    """What the first has asked for is counted in quanta of the speed there is when the second one's frame follows."""
+    world = World(leaves=1, hosts=2, cc=0, messages=((0, 1, 100, 0, LOSSLESS),))
+    fabric = worlds.topology(world)
+    link, host = cable_of(fabric, 1), fabric.hosts[1]
+    port = int(fabric.ports[host.first_port].peer)
+    edits = [e.LinkRate(0, link, 5 * 10**9),
+             e.PauseStorm(5 * US, host.id, 1 << LOSSLESS, 20_000 * US, 30_000 * US, 65_535),
+             e.LinkRate(1000 * US, link, 25 * 10**9)]
+    second = e.PauseStorm(1100 * US, host.id, 1 << LOSSLESS, 500 * US, 100 * US, 10)
+
+    def ended(*more: e.Edit) -> int:
+        engine = play(Emulator(fabric, worlds.parameters(world, fabric), [*edits, *more]), 15_000 * US)
+        log = engine.drain_events()
+        return int(log["time_ps"][(log["kind"] == EventKind.RESUMED) & (log["port"] == port)][-1])
+
+    asked = 5 * US + 65_535 * 512 * 200
+    assert abs(ended() - (1000 * US + (asked - 1000 * US) // 5)) < US
+    # A timer counts whole quanta from the end of its own frame, so a frame in between may add one and its own delay.
+    assert 0 <= ended(second) - ended() < 2 * US

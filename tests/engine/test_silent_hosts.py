@@ -137,7 +137,7 @@ def test_a_silent_host_that_sends_is_heard_when_it_does() -> None:
 
 def test_path_and_tables_say_flooded_and_not_black_hole() -> None:
     result = compiled()
-    timeline = changes(result.edits, None)
+    timeline = changes(result.edits, result.fabric, result.params, None)
     leaf, host = result.fabric.by_name["leaf1"].id, result.fabric.by_name["host5"].id
     at = forwarding_at(result.fabric, result.params, timeline, MS // 2)
     assert (leaf, host) in at.unknown

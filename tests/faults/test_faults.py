@@ -10,7 +10,6 @@ import pytest
 
 from fabric.engine.edits import (
     DropEvery,
-    FibRoute,
     HostDrain,
     LinkErrors,
     LinkRate,
@@ -19,6 +18,7 @@ from fabric.engine.edits import (
     PfcClasses,
     PgThreshold,
     QueueEcn,
+    StaticRoute,
 )
 from fabric.errors import InputErrors
 from fabric.faults.control_spec import NEEDS_BGP
@@ -84,7 +84,8 @@ def test_all_parallel_cables_of_a_pair_go_down_unless_one_is_chosen() -> None:
     one = compiled({"kind": "link-down", "link": "leaf1--spine1#1", "at": "1ms"})
     reverse = compiled({"kind": "link-down", "link": "spine1--leaf1#1", "at": "1ms"})
     assert [edit.link for edit in both.edits if isinstance(edit, LinkState)] == [4, 5]
-    assert one.edits == reverse.edits == (LinkState(MS, 5, up=False),)  # type: ignore[arg-type]
+    assert one.edits == reverse.edits == (
+        LinkState(MS, 5, up=False, fault="faults[0]"),)  # type: ignore[arg-type]
 
 
 def test_a_flap_goes_down_and_up_as_often_as_asked() -> None:
@@ -161,17 +162,18 @@ def test_a_route_uses_every_cable_to_its_neighbours_and_names_those_it_has_not()
     fabric = compiled().fabric
     peers = {}
     for edit in edits:
-        assert isinstance(edit, FibRoute)
-        peers[edit.time_ps, fabric.nodes[edit.host].name] = [fabric.peer_of(port).name for port in edit.ports]
-    both = ["spine1", "spine1", "spine2", "spine2"]
-    assert peers == {(MS, "host3"): both[2:], (MS, "host4"): both[2:], (3 * MS, "host3"): both, (3 * MS, "host4"): both}
+        assert isinstance(edit, StaticRoute)
+        peers[edit.time_ps, fabric.nodes[edit.host].name] = (
+            [fabric.peer_of(port).name for port in edit.ports], edit.ends)
+    begins, ends = (["spine2", "spine2"], False), ([], True)
+    assert peers == {(MS, "host3"): begins, (MS, "host4"): begins, (3 * MS, "host3"): ends, (3 * MS, "host4"): ends}
     with pytest.raises(InputErrors, match="leaf1 has no cable to 'leaf2'"):
         compiled({"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": ["leaf2"], "at": "1ms"})
 
 
 def test_a_route_to_nowhere_is_a_black_hole() -> None:
     [edit] = compiled({"kind": "route", "switches": ["leaf1"], "hosts": ["host3"], "via": [], "at": "1ms"}).edits
-    assert isinstance(edit, FibRoute)
+    assert isinstance(edit, StaticRoute)
     assert edit.ports == ()
 
 
@@ -185,12 +187,12 @@ def test_a_route_for_bridged_packets_of_a_routed_tenant_is_written(hosts: list[s
     """host1 and host3 talk inside their segment; host4 does not, and is named with one that does."""
     found = compiled({"kind": "route", "switches": ["spine1"], "hosts": hosts, "via": [], "at": "1ms"},
                      **ROUTED_TENANT).edits
-    assert [edit for edit in found if isinstance(edit, FibRoute) and edit.time_ps == MS and edit.ports == ()]
+    assert [edit for edit in found if isinstance(edit, StaticRoute) and edit.time_ps == MS and edit.ports == ()]
 
 
 def test_a_route_at_the_leaf_that_delivers_is_written_for_routed_packets_too() -> None:
     fault = {"kind": "route", "hosts": ["host4"], "via": [], "at": "1ms"}
-    assert any(isinstance(edit, FibRoute) and edit.time_ps == MS
+    assert any(isinstance(edit, StaticRoute) and edit.time_ps == MS
                for edit in compiled({**fault, "switches": ["leaf2"]}, **ROUTED_TENANT).edits)
     with pytest.raises(InputErrors, match="a route for host4 at leaf1 has no effect"):
         compiled({**fault, "switches": ["leaf1"]}, **ROUTED_TENANT)

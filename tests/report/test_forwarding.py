@@ -16,6 +16,7 @@ from fabric.report.paths import tables_of
 from fabric.report.subject import load_subject
 from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario, load_scenario
+from fabric.state.types import State
 
 US = 10**6
 
@@ -41,6 +42,15 @@ FAULTS = [
 ]
 
 
+def losses_at(state: State, port: int) -> list[Any]:
+    """Rows of State.losses of a port."""
+    found, at = [], int(state.ports[port]["first_loss"])
+    while at:
+        found.append(state.losses[at])
+        at = int(state.losses[at]["next"])
+    return found
+
+
 def members(tables: walks.Tables) -> list[list[tuple[int, ...]]]:
     return [[tables.members(switch, host) for host in range(tables.n_hosts)] for switch in range(len(tables.fib))]
 
@@ -50,7 +60,8 @@ def test_tables_are_those_of_the_engine_at_any_moment(at_us: int) -> None:
     case = compiled(*FAULTS)
     engine = Emulator(case.fabric, case.params, case.edits, reroute_delay_ps=case.reroute_delay_ps)
     engine.advance(at_us * US + 1)
-    ours = forwarding_at(case.fabric, case.params, changes(case.edits, case.reroute_delay_ps), at_us * US)
+    timeline = changes(case.edits, case.fabric, case.params, case.reroute_delay_ps)
+    ours = forwarding_at(case.fabric, case.params, timeline, at_us * US)
     assert members(ours.tables) == members(tables_of(engine.state))
     assert ours.down == frozenset(np.flatnonzero(engine.state.ports["up"] == 0).tolist())
     for name in ("peer_node", "hash_algorithm", "hash_seed", "load_balance", "is_vtep", "switch_ip", "host_ip", "leaf"):
@@ -60,7 +71,7 @@ def test_tables_are_those_of_the_engine_at_any_moment(at_us: int) -> None:
 def test_a_route_says_what_wrote_it_and_when() -> None:
     case = compiled(*FAULTS)
     node = case.fabric.by_name
-    timeline = changes(case.edits, case.reroute_delay_ps)
+    timeline = changes(case.edits, case.fabric, case.params, case.reroute_delay_ps)
 
     def written(switch: str, host: str, at_us: int) -> tuple[Cause, int]:
         at = forwarding_at(case.fabric, case.params, timeline, at_us * US)
@@ -69,6 +80,8 @@ def test_a_route_says_what_wrote_it_and_when() -> None:
     assert written("leaf2", "host1", 5) == (Cause.SHORTEST_PATH, 0)
     assert written("leaf2", "host1", 16) == (Cause.SHORTEST_PATH, 15 * US)
     assert written("leaf2", "host1", 20) == (Cause.EDIT, 20 * US)
+    assert written("leaf2", "host1", 50) == (Cause.EDIT, 20 * US)      # paths were computed again at 45 us
+    assert written("leaf2", "host1", 60) == (Cause.SHORTEST_PATH, 60 * US)
     assert written("leaf3", "host5", 90) == (Cause.SHORTEST_PATH, 0)
 
 
@@ -77,7 +90,7 @@ def test_hosts_of_one_class_share_every_route_but_the_last_hop() -> None:
     at = forwarding_at(case.fabric, case.params, (), 0)
     assert sorted(len(hosts) for hosts in at.classes().values()) == [2, 2, 2]
     edited = compiled(FAULTS[1])
-    later = forwarding_at(edited.fabric, edited.params, changes(edited.edits, 0), 30 * US)
+    later = forwarding_at(edited.fabric, edited.params, changes(edited.edits, edited.fabric, edited.params, 0), 30 * US)
     assert sorted(len(hosts) for hosts in later.classes().values()) == [1, 1, 2, 2]
 
 
@@ -89,7 +102,7 @@ def test_tables_of_a_control_plane_are_those_of_the_engine_at_any_moment(at_us: 
     engine.advance(at_us * US + 1)
     ours = load_subject(path, ["workload[0].size=4KB", "run.stop=duration"]).at(at_us * US)
     assert members(ours.tables) == members(tables_of(engine.state))
-    lost = engine.state.ports["drop_every"] == 1
+    lost = [any(loss["every"] == 1 for loss in losses_at(engine.state, port.id)) for port in case.fabric.ports]
     assert ours.silent == frozenset(int(port) for port in engine.state.ports["peer"][lost])
     assert set(ours.cause.reshape(-1).tolist()) == {int(Cause.CONTROL_PLANE)}
 

@@ -46,8 +46,8 @@ def played(result: CompiledScenario) -> Emulator:
 
 def same_by_edits(result: CompiledScenario, engine: Emulator) -> None:
     """Tables that follow from edits send every queue pair as those of the engine do."""
-    at = forwarding_at(result.fabric, result.params, changes(result.edits, None), result.duration_ps,
-                       Cause.CONTROL_PLANE)
+    timeline = changes(result.edits, result.fabric, result.params, None)
+    at = forwarding_at(result.fabric, result.params, timeline, result.duration_ps, Cause.CONTROL_PLANE)
     mine, its = walk(at.tables, at.queue_pairs()), walk(tables_of(engine.state), at.queue_pairs())
     assert mine.egress.tolist() == its.egress.tolist()
     assert mine.end.tolist() == its.end.tolist()
@@ -96,7 +96,8 @@ def test_flows_to_two_vteps_go_where_the_engine_sends_them() -> None:
 def test_a_flow_without_a_route_ends_at_the_leaf_that_routes() -> None:
     result = compiled(bgp=True)
     at = forwarding_at(result.fabric, result.params, changes(
-        (*result.edits, TenantRoutes(1, ((LEAF4, NodeId(0), ()),))), None), 2, Cause.CONTROL_PLANE)
+        (*result.edits, TenantRoutes(1, ((LEAF4, NodeId(0), ()),))), result.fabric, result.params, None), 2,
+        Cause.CONTROL_PLANE)
     found = walk(at.tables, at.queue_pairs())
     assert found.end.tolist() == [End.ARRIVED, End.NO_ROUTE, *[End.ARRIVED] * 5]
     assert int((found.egress[1] >= 0).sum()) == 1
@@ -108,7 +109,8 @@ def test_every_flow_takes_one_of_the_paths_that_are_listed(leaf4: tuple[NodeId, 
                                                            leaf2: tuple[NodeId, ...]) -> None:
     result = compiled(bgp=True)
     changed = TenantRoutes(1, ((LEAF4, NodeId(0), leaf4), (LEAF2, NodeId(0), leaf2)))
-    at = forwarding_at(result.fabric, result.params, changes((*result.edits, changed), None), 2, Cause.CONTROL_PLANE)
+    at = forwarding_at(result.fabric, result.params, changes(
+        (*result.edits, changed), result.fabric, result.params, None), 2, Cause.CONTROL_PLANE)
     src, dst = result.fabric.by_name["host7"], result.fabric.by_name["host1"]
     paths, whole = all_paths(at, LinkRates(at, result.edits), src, dst)
     assert whole

@@ -35,6 +35,21 @@ def put(device: str, table: str, key: str, **values: str | None) -> Change:
     return change
 
 
+def hashing(leaf: str, spine: str) -> Change:
+    """Algorithms of leaf1 and spine1, which both have a choice towards leaf2."""
+    changes = [put("leaf1", "SWITCH_HASH", "GLOBAL", ecmp_hash_algorithm=leaf),
+               put("spine1", "SWITCH_HASH", "GLOBAL", ecmp_hash_algorithm=spine)]
+    for number in (1, 2):
+        port = f"Ethernet{40 + number}"
+        changes += [put(f"leaf{number}", "DEVICE_NEIGHBOR", "Ethernet8", name="spine1", port=port),
+                    put("spine1", "PORT", port, speed="400000", admin_status="up")]
+
+    def change(fabric: dict[str, Tables]) -> None:
+        for one in changes:
+            one(fabric)
+    return change
+
+
 def drop(device: str, table: str, key: str) -> Change:
     return lambda fabric: fabric[device][table].pop(key)
 
@@ -163,6 +178,8 @@ CASES: list[tuple[str, Severity, str, str, Change]] = [
             change(f) for leaf, port in (("leaf1", "Ethernet8"), ("leaf2", "Ethernet8")) for change in (
                 put(leaf, "DEVICE_NEIGHBOR", port, name="spine1", port=f"Ethernet{40 + int(leaf[-1])}"),
                 put("spine1", "PORT", f"Ethernet{40 + int(leaf[-1])}", speed="400000", admin_status="up"))))),
+    *(("D5", severity, "leaf1", "leaf1↔spine1", hashing(algorithm, algorithm))
+      for algorithm, severity in (("XOR", W), ("CRC", I), ("CRC_CCITT", I))),
     ("D3", W, "leaf1", "SWITCH|switch", lambda f: (put("leaf1", "VLAN", "Vlan100", vlanid="100")(f),
                                                    put("leaf1", "VLAN_MEMBER", "Vlan100|Ethernet0",
                                                        tagging_mode="untagged")(f),
@@ -254,6 +271,13 @@ def test_a_ring_of_switches_with_hosts_may_deadlock(judge: Judge) -> None:
     found = judge(ring, only={"D1"})
     assert len(found) == 2                        # one circle each way round
     assert all(it.text.count("→") == 4 for it in found)
+
+
+@pytest.mark.parametrize(("leaf", "spine"), [("RANDOM", "RANDOM"), ("CRC", "CRC_CCITT"), ("CRC_32LO", "XOR")])
+def test_a_hash_that_is_not_linear_or_another_one_per_tier_is_no_finding(leaf: str, spine: str, judge: Judge) -> None:
+    fabric = small_fabric()
+    hashing(leaf, spine)(fabric)
+    assert not judge(fabric, only={"D5"})
 
 
 def test_a_links_file_can_contradict_the_neighbour_tables(judge: Judge) -> None:

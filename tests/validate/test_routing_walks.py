@@ -23,7 +23,8 @@ def walked(at_us: int, *faults: dict[str, Any]) -> tuple[Fabric, Findings]:
         "name": "w", "run": run, "faults": list(faults), "workload": [{"kind": "permutation", "size": "4KB"}],
         "topology": {"kind": "leaf-spine", "leaves": 3, "spines": 2, "hosts_per_leaf": 2, "host_rate": "100G",
                      "fabric_rate": "100G"}}, Path("w.yml")))
-    at = forwarding_at(case.fabric, case.params, changes(case.edits, case.reroute_delay_ps), at_us * US)
+    timeline = changes(case.edits, case.fabric, case.params, case.reroute_delay_ps)
+    at = forwarding_at(case.fabric, case.params, timeline, at_us * US)
     classes = [[host.id for host in hosts] for hosts in at.classes().values()]
     return case.fabric, check_routes(case.fabric, at.next_ports, classes, at.down)
 

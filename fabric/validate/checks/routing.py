@@ -95,6 +95,10 @@ def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                                                               line.port.speed_mbps) for line in up[:4]), severity)
 
 
+_LINEAR: Final = frozenset({"CRC", "CRC_32LO", "CRC_32HI", "CRC_CCITT", "CRC_XOR", "XOR"})
+"""Values of ecmp_hash_algorithm (sonic-hash.yang, saihash.h) other than RANDOM."""
+
+
 def _seed(role: str) -> int | None:
     return _SPINE_SEED if "SpineRouter" in role else _SEEDS.get(role)
 
@@ -105,12 +109,18 @@ def _choose_twice(facts: Facts) -> set[tuple[str, str]]:
             for hop in hops if len(tree.next_hops.get(hop.into[0], ())) > 1}
 
 
-@check("D5", W, "two tiers hash alike", condition="the tiers of a path differ in ECMP seed, algorithm or fields",
+@check("D5", W, "two tiers hash alike",
+       condition="the tiers of a path differ in ECMP seed, algorithm or fields, and not in a linear hash's seed alone",
        consequence="polarisation: the second tier uses one of its uplinks per flow group, the others idle",
-       remedy="set the device types (the seed follows from them), or another algorithm per tier",
-       source="sonic-buildimage switch.json.j2")
+       remedy="set the device types (the seed follows from them), and another ecmp_hash_algorithm or offset per tier, "
+              "or RANDOM",
+       source="sonic-buildimage switch.json.j2; saihash.h; a CRC or XOR under another seed differs by a constant")
 def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """A leaf and its spine of the same type; a note where no path has a choice at both, so that nothing polarises."""
+    """A leaf and its spine of the same type; a note where no path has a choice at both, so that nothing polarises.
+
+    Seeds that differ do not help a linear hash. XOR has nothing else, so that is a warning. Of a CRC a chip may take
+    other bits by role (ecmp_hash_offset), which no configuration says, so that is a note.
+    """
     seen = set()
     twice = _choose_twice(facts)
     for wire in facts.wires:
@@ -118,6 +128,14 @@ def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         pair = tuple(sorted((a.name, b.name)))
         same = (_seed(a.role), a.hash_algorithm, a.hash_fields) == (_seed(b.role), b.hash_algorithm, b.hash_fields)
         known = _seed(a.role) is not None and a.language == b.language == "sonic"
+        linear = a.hash_algorithm == b.hash_algorithm in _LINEAR and a.hash_fields == b.hash_fields
+        if pair not in seen and a is not b and linear and not same and a.language == b.language == "sonic" and (
+                {(a.name, b.name), (b.name, a.name)} & twice):
+            seen.add(pair)
+            yield Found(a.name, f"{a.name}↔{b.name}", f"both hash by {a.hash_algorithm}, which is linear: another seed "
+                        "changes every hash by the same bits, and flows that went together stay together",
+                        tuple(shows(it, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash_algorithm", it.hash_algorithm)
+                              for it in (a, b)), W if a.hash_algorithm == "XOR" else I)
         if pair not in seen and a is not b and same and known:
             seen.add(pair)
             idle = bool(facts.routes.edges) and not {(a.name, b.name), (b.name, a.name)} & twice

@@ -19,21 +19,23 @@ from fabric.validate.theory.routing import loop_deadlock_threshold_bps
 _US: Final = 10**6
 _STEP_PS: Final = 500 * _US
 _LOOPS: Final = {
-    "two switches": ("s2", ("s1", "s2")),
-    "four switches": ("s3", ("s1", "s2", "s3", "s4")),
+    "two switches": ("s2", ("s1", "s2"), 64),
+    "four switches": ("s3", ("s1", "s2", "s3", "s4"), 64),
+    "two switches, TTL 16": ("s2", ("s1", "s2"), 16),
 }
-"""Where the target hangs, and the loop."""
+"""Where the target hangs, the loop, and the TTL of hosts' packets."""
 BELOW, ABOVE = 0.8, 1.25
 
 
 def _sets(loop: str, rate_bps: int) -> list[str]:
-    home, ring = _LOOPS[loop]
+    home, ring, ttl = _LOOPS[loop]
     following = {switch: ring[(place + 1) % len(ring)] for place, switch in enumerate(ring)}
     routes = ", ".join(
         f"{{kind: route, switches: [{switch}], hosts: [target], via: [{after}], at: 0s}}"
         for switch, after in following.items()
     )
-    return [f"topology.links[1].b={home}", f"topology.links[0].rate={rate_bps}bps", f"faults=[{routes}]"]
+    return [f"topology.links[1].b={home}", f"topology.links[0].rate={rate_bps}bps", f"faults=[{routes}]",
+            f"transport.ttl={ttl}"]
 
 
 def _locked(engine: Emulator) -> bool:
