@@ -54,8 +54,7 @@ def read_bytes(path: Path, limit_bytes: int, *, place: str = "", stage: str = "r
         except OSError as error:
             raise refused(f"cannot be read: {error.strerror}", missing) from error
     if len(data) > limit_bytes:
-        raise refused(f"has {format_size_bytes(max(about.st_size, len(data)))}; at most "
-                      f"{format_size_bytes(limit_bytes)} are read", too_large)
+        raise refused(f"is larger than {format_size_bytes(limit_bytes)}, the most that is read", too_large)
     return data
 
 
