@@ -15,11 +15,11 @@ from typing import Any, Final, Protocol
 import yaml
 from yaml.events import (
     AliasEvent,
+    CollectionStartEvent,
     DocumentStartEvent,
     MappingStartEvent,
     NodeEvent,
     ScalarEvent,
-    SequenceStartEvent,
 )
 
 _END: Final = yaml.events.CollectionEndEvent
@@ -60,7 +60,7 @@ _OPEN: Final = object()
 
 def build(text: str, resolve: Resolve, *, max_nodes: int, too_many: str,
           twice: Callable[[list[Any], int, int], None] | None = None,
-          note: Callable[[list[Any], int], None] | None = None) -> Any:  # noqa: ANN401  what YAML holds
+          note: Callable[[list[Any], int], object] | None = None) -> Any:  # noqa: ANN401  what YAML holds
     """The value of one document; None where there is none.
 
     Parameters
@@ -82,7 +82,7 @@ def build(text: str, resolve: Resolve, *, max_nodes: int, too_many: str,
         with _without_collector():
             for event in yaml.parse(text, Loader=yaml.CSafeLoader):
                 if isinstance(event, NodeEvent):
-                    line = event.start_mark.line + 1
+                    line = _line(event)
                     nodes += 1
                     if isinstance(event, ScalarEvent):
                         _plain_tag(event.tag, line)
@@ -90,12 +90,12 @@ def build(text: str, resolve: Resolve, *, max_nodes: int, too_many: str,
                         if event.anchor:
                             anchors[event.anchor] = value, 1
                     elif isinstance(event, AliasEvent):
-                        value, size = anchors.get(event.anchor, (_OPEN, 0))
+                        value, size = anchors.get(str(event.anchor), (_OPEN, 0))
                         if value is _OPEN:
-                            raise YamlError(f"alias '{event.anchor[:60]}' names nothing before it", line,
+                            raise YamlError(f"alias '{str(event.anchor)[:60]}' names nothing before it", line,
                                               "write the value out")
                         nodes += size - 1
-                    else:
+                    elif isinstance(event, CollectionStartEvent):
                         _plain_tag(event.tag, line)
                         value = {} if isinstance(event, MappingStartEvent) else []
                         if len(stack) >= MAX_DEPTH:
@@ -107,9 +107,9 @@ def build(text: str, resolve: Resolve, *, max_nodes: int, too_many: str,
                     if not stack:
                         root = value
                     else:
-                        _put(stack, value, line, collection=isinstance(event, MappingStartEvent | SequenceStartEvent),
+                        _put(stack, value, line, collection=isinstance(event, CollectionStartEvent),
                              twice=twice, note=note)
-                    if isinstance(event, MappingStartEvent | SequenceStartEvent):
+                    if isinstance(event, CollectionStartEvent):
                         stack.append(_Open(value, event.anchor, nodes - 1))
                 elif isinstance(event, _END):
                     ended = stack.pop()
@@ -118,7 +118,7 @@ def build(text: str, resolve: Resolve, *, max_nodes: int, too_many: str,
                 elif isinstance(event, DocumentStartEvent):
                     documents += 1
                     if documents > 1:
-                        raise YamlError("holds more than one document", event.start_mark.line + 1,
+                        raise YamlError("holds more than one document", _line(event),
                                           "remove what follows '---'")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -134,10 +134,10 @@ def check_depth(text: str) -> None:
     depth = 0
     try:
         for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, MappingStartEvent | SequenceStartEvent):
+            if isinstance(event, CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise YamlError(_DEEP, event.start_mark.line + 1, _SHALLOWER)
+                    raise YamlError(_DEEP, _line(event), _SHALLOWER)
             elif isinstance(event, _END):
                 depth -= 1
     except yaml.YAMLError:
@@ -145,7 +145,7 @@ def check_depth(text: str) -> None:
 
 
 def _put(stack: list[_Open], value: Any, line: int, *, collection: bool,  # noqa: ANN401  what YAML holds
-         twice: Callable[[list[Any], int, int], None] | None, note: Callable[[list[Any], int], None] | None) -> None:
+         twice: Callable[[list[Any], int, int], None] | None, note: Callable[[list[Any], int], object] | None) -> None:
     """Append a value to the innermost list, or take it as a key or value of the innermost mapping."""
     top = stack[-1]
     if isinstance(top.value, list):
@@ -159,17 +159,22 @@ def _put(stack: list[_Open], value: Any, line: int, *, collection: bool,  # noqa
         return
     if collection or isinstance(value, dict | list):
         raise YamlError("a key is not a plain word", line, "write 'key: value'")
-    known = type(value), value                  # 1 and True are equal, and not the same key
-    if known in top.lines:
-        first = top.lines[known]
+    if value is None or isinstance(value, bool | float):
+        raise YamlError(f"'{value}' is no key", line, "keys are words or whole numbers; quote it if it is a word")
+    if value in top.lines:
+        first = top.lines[value]
         if twice is None:
             raise YamlError(f"'{value}' is given twice in one mapping", line,
                             f"the first is on line {first}; remove one of them")
         twice([*_path(stack[:-1]), value], first, line)
-    top.lines[known] = line
+    top.lines[value] = line
     top.key, top.at_value = value, True
     if note is not None:
         note([*_path(stack[:-1]), value], line)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark is not None else 0
 
 
 def _plain_tag(tag: str | None, line: int) -> None:

@@ -52,6 +52,13 @@ def draw_sizes(points: _Points, n: int, random: np.random.Generator) -> NDArray[
     return sizes
 
 
+def _finite(word: str) -> float:
+    value = float(word)
+    if not isfinite(value):
+        raise ValueError(f"{word} is beyond every number")
+    return value
+
+
 def read_cdf(file: Path, path: str, problems: list[Problem]) -> _Points:
     """A user's distribution: lines '<bytes> <percent>', ascending from 0 to 100 percent; '#' begins a comment."""
     points: list[tuple[float, float]] = []
@@ -65,9 +72,7 @@ def read_cdf(file: Path, path: str, problems: list[Problem]) -> _Points:
         if not words:
             continue
         try:
-            size, percent = (float(word) for word in words)
-            if not (isfinite(size) and isfinite(percent)):
-                raise ValueError("beyond every number")
+            size, percent = (_finite(word) for word in words)
         except ValueError:
             problems.append(Problem(f"{path}, {file.name} line {number}", "is not '<bytes> <percent>'",
                                     "such as '10000 15'"))
