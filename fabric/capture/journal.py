@@ -114,6 +114,8 @@ class Journal:
 
     config: SpeakerConfig
     entries: tuple[Entry, ...]
+    name: str = "journal"
+    """For messages: its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +149,17 @@ def read(lines: Iterable[str], name: str) -> Journal:
             else:
                 entry["do"]     # a KeyError where it is neither
                 outputs.append(entry)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise InputErrors("journal", [Problem(
-                f"{name}: line {number}", f"cannot be read: {type(error).__name__}: {error}",
-                "a journal is what `fabric bgp speak --journal` writes")]) from error
+        except Exception as error:  # whatever a value of another type happens to raise on its way to a message
+            raise _unreadable(name, number, error) from error
     if config is None:
         raise InputErrors("journal", [Problem(name, "is empty", "a journal begins with its speaker's configuration")])
-    return Journal(config, tuple(entries))
+    return Journal(config, tuple(entries), name)
+
+
+def _unreadable(name: str, line: int, error: Exception) -> InputErrors:
+    return InputErrors("journal", [Problem(
+        f"{name}: line {line}", f"cannot be read: {type(error).__name__}: {str(error)[:200]}",
+        "a journal is what `fabric bgp speak --journal` writes")])
 
 
 def _head(entry: Json) -> SpeakerConfig:
@@ -181,7 +187,11 @@ def replay(journal: Journal, speaker: Speaker | None = None) -> Iterator[Differe
     """
     call = direct(speaker if speaker is not None else speaker_of(journal.config))
     for entry in journal.entries:
-        played = [json.loads(_line(output(action))) for action in call(entry.call, entry.at_ns, **entry.arguments)]
+        try:
+            actions = call(entry.call, entry.at_ns, **entry.arguments)
+            played = [json.loads(_line(output(action))) for action in actions]
+        except Exception as error:      # an input that no speaker ever had: another type, a time that goes back
+            raise _unreadable(journal.name, entry.line, error) from error
         for recorded, now in zip_longest(entry.outputs, played):
             if recorded != now:
                 yield Difference(entry.line, entry.call, recorded, now)

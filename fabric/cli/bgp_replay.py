@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from fabric.reading import MIB, read_text
+
 EXIT_FINDING: Final = 1
 _SHOWN: Final = 20
+MAX_BYTES: Final = 256 * MIB
+"""Of a journal: days of a session with a full table."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """Play, print, exit 0 where every output is the journal's, byte for byte."""
     from fabric.capture.journal import read, replay  # noqa: PLC0415  --help must not load a speaker
 
-    with args.journal.open(encoding="utf-8") as lines:
-        journal = read(lines, str(args.journal))
+    missing = "name a file that `fabric bgp speak --journal` wrote"
+    lines = read_text(args.journal, MAX_BYTES, missing=missing).splitlines()
+    journal = read(lines, str(args.journal))
     differences = list(replay(journal))
     outputs = sum(len(entry.outputs) for entry in journal.entries)
     if args.json:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from fabric.configs.model import Where
 from fabric.errors import InputErrors, Problem
+from fabric.reading import read_bytes
 
 MAX_BYTES: Final = 64 * 2**20
 """A CONFIG_DB of a 512-port switch has some 2 MB."""
@@ -122,13 +123,8 @@ class JsonText:
 
 
 def read_file(path: Path, limit: int = MAX_BYTES) -> str:
-    """A file's text; of what never ends (a device, a pipe) no more than the limit. Raises InputErrors."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(limit + 1)
-    except OSError as error:
-        raise refuse(str(path), f"cannot be read: {error.strerror or error}", "check the name and the permissions"
-                     ) from error
+    """A regular file's text. Raises InputErrors."""
+    data = read_bytes(path, limit, stage="configuration", too_large="give one file per switch")
     return read_text(data, str(path), limit)
 
 

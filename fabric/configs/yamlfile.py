@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import yaml
-
 from fabric.configs.jsonfile import FixedLines, refuse, refuse_surrogates
 from fabric.configs.model import Where
+from fabric.yamltext import YamlError, build
 
 MAX_BYTES: Final = 8 * 2**20
 MAX_NODES: Final = 500_000
-MAX_DEPTH: Final = 40
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}")
 _WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
@@ -22,49 +20,24 @@ class YamlText:
 
     def __init__(self, text: str, file: str) -> None:
         self._lines = FixedLines()
-        self._left = MAX_NODES
-        self._file = file
         self.duplicates: list[tuple[Where, int, int]] = []
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark
-            raise refuse(f"{file}:{mark.line + 1}" if mark else file, f"not YAML: {error.problem}",
-                         "check the indentation and quotes on that line") from error
-        except (yaml.YAMLError, RecursionError) as error:
-            raise refuse(file, "not YAML: " + str(error).splitlines()[0][:100], "give plain nested mappings") from error
-        self.value: Any = None if node is None else self._build(node, (), 0)
+            self.value: Any = build(text, _scalar, max_nodes=MAX_NODES, too_many="write the mapping out",
+                                    twice=lambda path, first, line: self.duplicates.append(
+                                        (tuple(map(str, path)), first, line)),
+                                    note=lambda path, line: self._lines.note(tuple(map(str, path)), line))
+        except YamlError as error:
+            raise refuse(f"{file}:{error.line}" if error.line else file, error.text, error.hint) from error
         refuse_surrogates(self.value, text, file)
 
     def line(self, where: Where) -> int:
         """The line of a path, or of the longest part of it that is there."""
         return self._lines.line(where)
 
-    def _build(self, node: yaml.Node, where: Where, depth: int) -> Any:  # noqa: ANN401
-        self._left -= 1
-        if self._left < 0 or depth > MAX_DEPTH:
-            raise refuse(f"{self._file}:{node.start_mark.line + 1}", "nested too deeply, or aliases that multiply",
-                         "write the mapping out")
-        if isinstance(node, yaml.MappingNode):
-            found: dict[str, Any] = {}
-            for key, value in node.value:
-                name = key.value if isinstance(key, yaml.ScalarNode) else "?"
-                path, line = (*where, name), key.start_mark.line + 1
-                if name in found:
-                    self.duplicates.append((path, self._lines.line(path), line))
-                self._lines.lines[path] = line
-                found[name] = self._build(value, path, depth + 1)
-            return found
-        if isinstance(node, yaml.SequenceNode):
-            for number, item in enumerate(node.value):
-                self._lines.note((*where, str(number)), item.start_mark.line + 1)
-            return [self._build(item, (*where, str(number)), depth + 1) for number, item in enumerate(node.value)]
-        return _scalar(node)
 
-
-def _scalar(node: yaml.Node) -> Any:  # noqa: ANN401
-    text = str(node.value)
-    if not isinstance(node, yaml.ScalarNode) or node.style in {"'", '"'}:
+def _scalar(text: str, plain: bool, line: int) -> Any:  # noqa: ANN401  what YAML holds
+    del line
+    if not plain:
         return text
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]

@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -156,7 +157,7 @@ def _value(text: str, kind: Kind, metric: str) -> float:
         raise UnitError(f"{metric} is a {kind}: {error.text}", error.hint) from error
     except ValueError as error:
         raise UnitError(f"{metric} is a {kind}, and {text!r} is not a number", "write a plain number") from error
-    if number != number or (kind == "count" and number != int(number)):  # noqa: PLR0124  NaN differs from itself
+    if not isfinite(number) or (kind == "count" and number != int(number)):
         raise UnitError(f"{metric} is a {kind}, and {text!r} is none", "write a whole number")
     return number
 

@@ -14,34 +14,25 @@ from typing import Any, Final
 import networkx as nx
 import yaml
 
+from fabric import reading
 from fabric.errors import InputErrors, Problem
+from fabric.yamltext import YamlError, check_depth
 
 MAX_FILE_BYTES: Final = 32 * 2**20
 """A fabric of 4,096 hosts and 320 switches takes about 4 MB in the wordiest format."""
+_STAGE: Final = "topology file"
 MAX_MERGED: Final = 100_000
 """Keys of one YAML mapping after its merges."""
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a regular file of at most MAX_FILE_BYTES."""
-    try:
-        if not path.is_file():
-            kind = "is a directory" if path.is_dir() else "there is no such file"
-            raise _refused(path, kind, "give the path of a topology file")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise _refused(path, f"the file has {path.stat().st_size} bytes",
-                           f"topology files have at most {MAX_FILE_BYTES} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise _refused(path, f"cannot be read: {error.strerror}", "check its permissions") from error
+    return reading.read_bytes(path, MAX_FILE_BYTES, stage=_STAGE, missing="give the path of a topology file")
 
 
 def read_text(path: Path) -> str:
     """The content of a UTF-8 file."""
-    try:
-        return read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _refused(path, f"byte {error.start} is not UTF-8", "save the file as UTF-8 text") from error
+    return reading.read_text(path, MAX_FILE_BYTES, stage=_STAGE, missing="give the path of a topology file")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml where it is there: 10 x
@@ -69,13 +60,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 def parse_yaml(text: str, path: Path) -> object:
     """One YAML document of plain data; `path` is for the error text."""
     try:
+        check_depth(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506  a safe loader with more checks
+    except YamlError as error:
+        raise _refused(path, f"line {error.line}: {error.text}", error.hint) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise _refused(path, f"{where}{error.problem or 'not YAML'}", "correct the YAML") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _refused(path, f"not YAML: {error}", "correct the YAML") from error
+    except Exception as error:  # constructors raise what int(), a date or a regular expression happens to raise
+        raise _refused(path, f"not YAML: {str(error)[:200] or type(error).__name__}", "correct the YAML") from error
 
 
 def read_yaml(path: Path) -> object:
@@ -89,8 +83,8 @@ def read_json(path: Path) -> object:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
         raise _refused(path, f"line {error.lineno}, column {error.colno}: {error.msg}", "correct the JSON") from error
-    except RecursionError as error:
-        raise _refused(path, "nested too deeply", "node-link JSON has three levels") from error
+    except (RecursionError, ValueError) as error:     # ValueError: a number of thousands of digits
+        raise _refused(path, "nested too deeply, or a number too long", "node-link JSON has three levels") from error
 
 
 def read_graphml(path: Path) -> nx.Graph:
@@ -105,4 +99,4 @@ def read_graphml(path: Path) -> nx.Graph:
 
 
 def _refused(path: Path, text: str, hint: str) -> InputErrors:
-    return InputErrors("topology file", [Problem(str(path), text, hint)])
+    return InputErrors(_STAGE, [Problem(str(path), text, hint)])

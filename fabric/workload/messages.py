@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from fabric.errors import Problem
+from fabric.errors import InputErrors, Problem
+from fabric.reading import MIB
 from fabric.topology.select import nearest
 from fabric.units import PS_PER_NS
 from fabric.workload.batch import Batch, Surroundings
+from fabric.workload.beside import read_beside
 from fabric.workload.spec import MessagesSpec
 
 REQUIRED: Final = ("id", "src", "dst", "size_bytes", "start_ns")
 COLUMNS: Final = (*REQUIRED, "priority", "after", "delay_ns")
+MAX_BYTES: Final = 256 * MIB
+"""Of a message list: some five million messages."""
+MAX_DIGITS: Final = 18
+MAX_VALUE: Final = 10**15
+"""Of bytes and nanoseconds: a petabyte, eleven days."""
 _MAX_PROBLEMS: Final = 20
 """A file that is wrong everywhere is described by its first lines."""
 
@@ -55,26 +63,30 @@ def generate(spec: MessagesSpec, name: str, path: str, around: Surroundings) -> 
 def read_csv(file: Path, path: str, problems: list[Problem]) -> list[Row]:
     """All rows; what is wrong with them goes to `problems`."""
     try:
-        with file.open(encoding="utf-8", newline="") as handle:
-            reader = csv.DictReader(handle)
-            header = [name.strip() for name in reader.fieldnames or ()]
-            reader.fieldnames = header
-            missing = [name for name in REQUIRED if name not in header]
-            unknown = [name for name in header if name not in COLUMNS]
-            problems += [Problem(f"{path}, {file.name} line 1", f"column '{name}' is missing",
-                                 f"the columns are {','.join(COLUMNS[:-1])} and optionally delay_ns")
-                         for name in missing]
-            problems += [Problem(f"{path}, {file.name} line 1", f"unknown column '{name}'",
-                                 nearest(name, COLUMNS, "columns"))
-                         for name in unknown]
-            if missing or unknown:
-                return []
-            found: list[Problem] = []
-            rows = list(_rows(reader, f"{path}, {file.name}", found))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        siblings = [entry.name for entry in file.parent.iterdir() if entry.is_file()] if file.parent.is_dir() else []
-        problems.append(Problem(path, f"{file}: {why}", nearest(file.name, siblings, "files there")))
+        reader = csv.DictReader(StringIO(read_beside(file, MAX_BYTES, path), newline=""))
+        header = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = header
+        missing = [name for name in REQUIRED if name not in header]
+        unknown = [name for name in header if name not in COLUMNS]
+        if not set(header) & set(COLUMNS):        # another kind of file: what it holds is not for messages
+            problems.append(Problem(f"{path}, {file.name} line 1", "is no header of a message list",
+                                    f"begin with {','.join(REQUIRED)}"))
+            return []
+        problems += [Problem(f"{path}, {file.name} line 1", f"column '{name}' is missing",
+                             f"the columns are {','.join(COLUMNS[:-1])} and optionally delay_ns")
+                     for name in missing]
+        problems += [Problem(f"{path}, {file.name} line 1", f"unknown column '{name}'",
+                             nearest(name, COLUMNS, "columns"))
+                     for name in unknown]
+        if missing or unknown:
+            return []
+        found: list[Problem] = []
+        rows = list(_rows(reader, f"{path}, {file.name}", found))
+    except InputErrors as error:
+        problems += error.problems
+        return []
+    except csv.Error as error:
+        problems.append(Problem(path, f"{file.name}: not CSV: {error}", "export it as CSV again"))
         return []
     problems += found[:_MAX_PROBLEMS]
     if not rows and not found:
@@ -90,13 +102,16 @@ def _rows(reader: csv.DictReader[str], path: str, problems: list[Problem]) -> It
                                      ("delay_ns", 0, "0")):
             text = (cells.get(column) or "").strip() or empty
             try:
-                values[column] = int(text)
+                values[column] = int(text) if len(text) <= MAX_DIGITS else least - 1
             except ValueError:
-                problems.append(Problem(where, f"{column} {text!r} is not a whole number",
+                problems.append(Problem(where, f"{column} {text[:40]!r} is not a whole number",
                                         "write digits without a unit"))
                 values[column] = least
             if values[column] < least and text != empty:
-                problems.append(Problem(where, f"{column} {text} is negative", f"write {least} or more"))
+                why = "is negative" if text.startswith("-") else "is too large"
+                problems.append(Problem(where, f"{column} {text[:40]} {why}", f"write {least} to {MAX_VALUE:,}"))
+            elif values[column] > MAX_VALUE:
+                problems.append(Problem(where, f"{column} {text} is too large", f"write {least} to {MAX_VALUE:,}"))
         if values["priority"] > 7:
             problems.append(Problem(where, f"priority {values['priority']} does not exist", "write 0 to 7, or nothing"))
         after = (cells.get("after") or "").replace(";", " ").split()

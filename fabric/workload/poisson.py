@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.errors import Problem
-from fabric.topology.select import nearest
+from fabric.errors import InputErrors, Problem
+from fabric.reading import MIB
 from fabric.units import PS_PER_S
 from fabric.workload.batch import Batch, Surroundings, nothing, plain
+from fabric.workload.beside import read_beside
 from fabric.workload.spec import PoissonSpec
 
 MAX_MESSAGES: Final = 20_000_000
@@ -50,25 +52,29 @@ def draw_sizes(points: _Points, n: int, random: np.random.Generator) -> NDArray[
     return sizes
 
 
+def _finite(word: str) -> float:
+    value = float(word)
+    if not isfinite(value):
+        raise ValueError(f"{word} is beyond every number")
+    return value
+
+
 def read_cdf(file: Path, path: str, problems: list[Problem]) -> _Points:
     """A user's distribution: lines '<bytes> <percent>', ascending from 0 to 100 percent; '#' begins a comment."""
     points: list[tuple[float, float]] = []
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        siblings = [entry.name for entry in file.parent.iterdir() if entry.is_file()] if file.parent.is_dir() else []
-        problems.append(Problem(path, f"{file}: {why}", nearest(file.name, siblings, "files there")))
+        lines = read_beside(file, MIB, path).splitlines()
+    except InputErrors as error:
+        problems += error.problems
         return ()
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         try:
-            size, percent = (float(word) for word in words)
+            size, percent = (_finite(word) for word in words)
         except ValueError:
-            problems.append(Problem(f"{path}, {file.name} line {number}",
-                                    f"{line.strip()!r} is not '<bytes> <percent>'",
+            problems.append(Problem(f"{path}, {file.name} line {number}", "is not '<bytes> <percent>'",
                                     "such as '10000 15'"))
             return ()
         if points and (size < points[-1][0] or percent < points[-1][1]):

@@ -118,7 +118,7 @@ def test_a_bad_file_is_refused_with_the_reason(name: str, content: str, expected
 def test_a_missing_file_a_directory_and_a_binary_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "d.json").mkdir()
     (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    assert "no such file" in refusal(tmp_path / "x.json")
+    assert "No such file" in refusal(tmp_path / "x.json")
     assert "is a directory" in refusal(tmp_path / "d.json")
     assert "not UTF-8" in refusal(tmp_path / "b.json")
 
@@ -126,7 +126,7 @@ def test_a_missing_file_a_directory_and_a_binary_file_are_refused(tmp_path: Path
 def test_a_file_over_the_limit_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
     (tmp_path / "a.json").write_text('{"nodes": []}')
-    assert "at most 10 bytes" in refusal(tmp_path / "a.json")
+    assert "is larger than 10B" in refusal(tmp_path / "a.json")
 
 
 def test_yaml_merges_that_multiply_are_stopped(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.reading import MIB, read_text
 from fabric.scenario.hpcc import PS_PER_NS, Acks, Flows, HpccSettings, aside_bytes, engine_params
 from fabric.state.params import DcqcnParams, EcnParams, EngineParams
 from fabric.topology.assemble import assemble
@@ -21,6 +22,8 @@ from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from fabric.units import PS_PER_US
 
 _ACKS: Final[dict[str, Acks]] = {"stock": "stock", "q0": "strict", "q3": "data-class"}
+MAX_BYTES: Final = 64 * MIB
+"""Of a case file; the recorded ones have some kilobytes."""
 _M: Final = 10**6
 
 
@@ -46,8 +49,8 @@ def read_case(path: Path) -> Case:
     Raises: InputErrors naming the file and the field, FabricError where the file is no JSON.
     """
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        raw = json.loads(read_text(path, MAX_BYTES, missing="give a case file of the reference simulator"))
+    except (ValueError, RecursionError) as error:
         raise FabricError(f"{path}: is no JSON: {error}", "give a case file of the reference simulator") from error
     try:
         return make_case(raw)
