@@ -13,7 +13,7 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 LADDER: Final = (                                     # lowest first; names on one row never import each other
-    ("fabric", "fabric.errors", "fabric.units", "fabric.ids", "fabric.shipped"),
+    ("fabric", "fabric.errors", "fabric.units", "fabric.ids", "fabric.shipped", "fabric.reading", "fabric.yamltext"),
     ("fabric.topology", "fabric.wire"),
     ("fabric.state", "fabric.routing"),
     ("fabric.port", "fabric.transport", "fabric.overlay"),
