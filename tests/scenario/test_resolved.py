@@ -62,6 +62,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
                            "fabric_rate": "100G", "link_overrides": [{"a": "*", "b": "spine1", "rate": "50G"}]}},
     "two tors": {"topology": {"kind": "dual-tor", "racks": 2, "hosts_per_rack": 2, "spines": 1, "host_rate": "100G",
                               "fabric_rate": "100G"}},
+    "egress": {"switches": {"egress": {"lossless": {"static_th": "20MB", "reserved": "1KB"}, "lossy": {"dynamic_th": 1},
+                                       "port_lossless": {"static_th": "10MB"}, "port_lossy": {"dynamic_th": 0}},
+                            "egress_pools": {"lossless": "auto", "lossy": "8MB"}}},
     "own hash": {"switches": {"hash": {"seed": 5}}},
     "custom": {"workload": [{"kind": "permutation", "size": "100KB"}], "topology": {"kind": "custom", "nodes": [
         {"name": "a", "role": "host"}, {"name": "b", "role": "host"}, {"name": "s", "role": "switch"}],
