@@ -193,9 +193,9 @@ CASES: Final[Mapping[str, Tree]] = {
         "run": {"reroute_delay": "50us"},
         "transport": {"retransmit_timeout": "100us"},
     },
-    "link-rate": fault("link-rate", link="leaf1--spine1", rate="25G"),
+    "link-rate": fault("link-rate", link="host1--leaf1", rate="25G"),
     "bit-errors": {
-        **fault("bit-errors", link="leaf1--spine1", ratio=1e-5),
+        **fault("bit-errors", link="host1--leaf1", ratio=1e-5),
         "transport": {"retransmit_timeout": "100us"},
     },
     "drop-every": {**fault("drop-every", port="leaf1:*", every=10), "transport": {"retransmit_timeout": "100us"}},
