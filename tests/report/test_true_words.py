@@ -242,7 +242,8 @@ def test_a_report_of_unrecorded_pauses_does_not_say_that_nothing_was_paused(play
 def test_diff_tells_what_was_asked_for_and_not_what_was_left_out(played: Callable[..., Path],
                                                                 capsys: pytest.CaptureFixture[str]) -> None:
     plain, curve = played(), played("switches.ecn={kmin: 10KB, kmax: 40KB, pmax: 0.2}", "transport.ack_every=1",
-                                    "hosts.latency=500ns", "switches.hash={algorithm: murmur3}", "topology.host_cable=3m")
+                                    "hosts.latency=500ns", "switches.hash={algorithm: murmur3}",
+                                    "topology.host_cable=3m")
     capsys.readouterr()
     assert main(["diff", str(plain), str(curve), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
