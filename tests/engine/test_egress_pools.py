@@ -175,3 +175,10 @@ def test_the_same_whoever_plays_it(options: dict[str, Any]) -> None:
 def test_bad_input_is_named_with_its_place(switches: dict[str, Any], pfc: str, words: str) -> None:
     with pytest.raises(InputErrors, match=words):
         compiled(switches, pfc=pfc)
+
+
+@pytest.mark.parametrize("switches", [
+    {"egress_pools": {"lossless": "auto"}}, {"egress_pools": {"lossless": "auto", "lossy": "auto"}},
+    {"egress": {"lossless": None}}])
+def test_what_is_there_anyway_may_be_written_out_where_no_priority_is_lossless(switches: dict[str, Any]) -> None:
+    compiled(switches, pfc="off")

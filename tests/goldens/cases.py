@@ -81,8 +81,12 @@ HPCC_NS3: Final[Tree] = {
     },
     "switches": None,
     "transport": {"dcqcn": "hpcc-dcqcn", "acks": "strict"},
-    "workload": [{"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "400KB"}],
+    "workload": [
+        {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "400KB"},
+        {"kind": "all-to-all", "size": "50KB"},
+    ],
 }
+"""All to all beside the incast: packets that meet at one instant, so that the order of events matters."""
 
 
 def fault(kind: str, at: str = "20us", until: str | None = "120us", **fields: object) -> Tree:
@@ -193,9 +197,15 @@ CASES: Final[Mapping[str, Tree]] = {
         "run": {"reroute_delay": "50us"},
         "transport": {"retransmit_timeout": "100us"},
     },
+<<<<<<< HEAD
     "link-rate": fault("link-rate", link="host1--leaf1", rate="25G"),
     "bit-errors": {
         **fault("bit-errors", link="host1--leaf1", ratio=1e-5),
+=======
+    "link-rate": fault("link-rate", link="leaf1--spine*", rate="25G"),
+    "bit-errors": {
+        **fault("bit-errors", link="leaf1--spine*", ratio=1e-5),
+>>>>>>> wt-mg
         "transport": {"retransmit_timeout": "100us"},
     },
     "drop-every": {**fault("drop-every", port="leaf1:*", every=10), "transport": {"retransmit_timeout": "100us"}},
