@@ -197,15 +197,9 @@ CASES: Final[Mapping[str, Tree]] = {
         "run": {"reroute_delay": "50us"},
         "transport": {"retransmit_timeout": "100us"},
     },
-<<<<<<< HEAD
-    "link-rate": fault("link-rate", link="host1--leaf1", rate="25G"),
-    "bit-errors": {
-        **fault("bit-errors", link="host1--leaf1", ratio=1e-5),
-=======
     "link-rate": fault("link-rate", link="leaf1--spine*", rate="25G"),
     "bit-errors": {
         **fault("bit-errors", link="leaf1--spine*", ratio=1e-5),
->>>>>>> wt-mg
         "transport": {"retransmit_timeout": "100us"},
     },
     "drop-every": {**fault("drop-every", port="leaf1:*", every=10), "transport": {"retransmit_timeout": "100us"}},
@@ -260,7 +254,7 @@ CASES: Final[Mapping[str, Tree]] = {
             "fabric_rate": "100G",
         }
     },
-    "hpcc-ns3-windows": {**HPCC_NS3, "workload": [*HPCC_NS3["workload"], {"kind": "permutation", "size": "200KB"}]},
+    "hpcc-ns3-windows": HPCC_NS3,
     "hpcc-ns3-insertion": {**HPCC_NS3, "order": "insertion"},
     "hpcc-ns3-stock-acks": {
         **HPCC_NS3,
