@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from fabric import __version__
 from fabric.errors import RunDirError
-from fabric.report import checkpoint, endstate, files, messages
+from fabric.report import checkpoint, endstate, files, lock, messages
 from fabric.report.checkpoint import Checkpoint
 from fabric.report.convergence import losses_over_time, routing_section
 from fabric.report.recorder import Recorder, write_table
@@ -36,15 +35,16 @@ ENDED: Final = frozenset({"done", "stopped-no-progress"})
 
 _LAYOUT: Final = ("threads", "scheduler")
 """Options that a checkpoint's arrays depend on, though the result does not."""
-_LOCK: Final = ".lock"
 _RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TABLES)
 
 
 class RunFolder:
     """A directory that this process writes a run to. Use `claimed(path)`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, check: Callable[[], None] = lambda: None) -> None:
         self.path = path
+        self.check = check
+        """Raises RunDirError where the directory is no longer ours to write to."""
         self._manifest: dict[str, Any] = {}
 
     def begin(self, plan: Plan, how: Mapping[str, Any]) -> None:
@@ -105,6 +105,7 @@ class RunFolder:
         self, plan: Plan, recorder: Recorder, now: Snapshot, ending: Ending, paths: pa.Array | None
     ) -> dict[str, Any]:
         """Write every table and summary.json; returns the summary."""
+        self.check()
         recorder.finish(now)
         if paths is None:
             paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
@@ -119,6 +120,7 @@ class RunFolder:
 
     def end(self, status: str, timings: Mapping[str, Any], **facts: Any) -> None:  # noqa: ANN401  JSON values
         """Write the final manifest."""
+        self.check()
         self._manifest = {**self._manifest, "status": status, **facts, "timings": dict(timings)}
         files.write_json(self.path / files.MANIFEST, self._manifest)
 
@@ -129,39 +131,39 @@ def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterato
 
     Raises: RunDirError where it is in use, or not empty and neither resumed nor forced.
     """
+    _held(path, resume=resume, force=force, locked=False)       # before anything is made in it
+    path.mkdir(parents=True, exist_ok=True)
+    with lock.held(path) as check:
+        held = _held(path, resume=resume, force=force, locked=True)     # again: another run may have ended just now
+        if held and not resume:
+            _clear(path)
+        yield RunFolder(path, check)
+
+
+def _held(path: Path, *, resume: bool, force: bool, locked: bool) -> bool:
+    """Whether a directory holds anything. Raises: RunDirError where the options do not allow to write to it."""
     if path.exists() and not path.is_dir():
         raise RunDirError(f"{path} is a file", "give another --out")
-    held = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()
-    if resume and files.MANIFEST not in held:
+    names = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()
+    if resume and files.MANIFEST not in names:
         raise RunDirError(f"{path} holds no run to resume", "leave --resume out to start one")
-    if held and not resume and not force:
+    if names and not resume and not force:
+        owner = None if locked else lock.writer(path)
+        if owner is not None:
+            raise RunDirError(f"{path} is being written by {owner}", "wait for it, or give another --out")
         raise RunDirError(
             f"{path} is not empty", "give another --out, --resume to take up the run in it, or --force to replace it"
         )
-    if held and not resume and files.MANIFEST not in held:
+    if names and not resume and files.MANIFEST not in names:
         raise RunDirError(
             f"{path} is not empty and holds no run: --force would have nothing of ours to replace", "give another --out"
         )
-    path.mkdir(parents=True, exist_ok=True)
-    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RunDirError(
-                f"{path} is being written by another process", "wait for it, or give another --out"
-            ) from error
-        if held and not resume:
-            _clear(path)
-        yield RunFolder(path)
-    finally:
-        (path / _LOCK).unlink(missing_ok=True)
-        os.close(lock)
+    return bool(names)
 
 
 def _is_residue(path: Path) -> bool:
     """Whether a killed run may have left this behind without having begun."""
-    return path.name == _LOCK or path.name.endswith(files.PENDING_SUFFIX)
+    return path.name == lock.NAME or path.name.endswith(files.PENDING_SUFFIX)
 
 
 def machine() -> dict[str, Any]:

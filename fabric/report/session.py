@@ -326,6 +326,7 @@ class Session:
         return now
 
     def _save(self) -> None:
+        self._home.check()
         began = time.monotonic()
         self._at.checkpoints += 1
         self._at.wall_s = began - self._started
