@@ -167,7 +167,7 @@ def _end_ns(run: RunDir) -> int:
     """The run's end. Raises: RunDirError where it has not ended."""
     from fabric.report import endstate  # noqa: PLC0415
 
-    return int(endstate.read(run.path, run.fabric).time_ps // PS_PER_NS)
+    return int(endstate.read(run).time_ps // PS_PER_NS)
 
 
 def _parquet(args: argparse.Namespace) -> int:

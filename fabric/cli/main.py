@@ -62,6 +62,7 @@ VERBS: Final = (
     Verb("explain", "look", "why it happened: pause trees, thresholds against what was used"),
     Verb("report", "look", "one page about a run"),
     Verb("diff", "look", "what differs between two runs"),
+    Verb("verify", "look", "whether the files of a run are as they were written"),
     Verb("serve", "operate", "play a scenario live: metrics for Prometheus, an API to break and change things"),
     Verb("top", "operate", "watch and steer a live run in the terminal"),
     Verb("alerts", "operate", "what would have paged, the rules for Prometheus, and what they are worth"),

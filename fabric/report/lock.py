@@ -27,7 +27,7 @@ from fabric.errors import RunDirError
 NAME: Final = ".lock"
 _TRIES: Final = 25
 _PAUSE_S: Final = 0.02
-"""A reader that asks who writes holds a shared lock for some microseconds: a refusal needs half a second of refusals."""
+"""A reader that asks who writes holds a shared lock for some microseconds, so one refusal is not enough to give up."""
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def _acquire(folder: Path) -> int:
 def _stands_for(path: Path, handle: int) -> bool:
     """Whether the name still is the open file."""
     try:
-        return os.path.samestat(os.stat(path), os.fstat(handle))
+        return os.path.samestat(path.stat(), os.fstat(handle))
     except FileNotFoundError:
         return False
 
