@@ -184,10 +184,12 @@ def _parquet(args: argparse.Namespace) -> int:
 
 
 def _dashboards(args: argparse.Namespace) -> int:
+    from fabric.report.files import naming  # noqa: PLC0415
     from telemetry.dashboards import write  # noqa: PLC0415  the catalogue
     from telemetry.render import RUNBOOKS  # noqa: PLC0415
 
-    paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
+    with naming(args.out):
+        paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
     print(json.dumps({"written": paths}) if args.json else "\n".join(paths))
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fabric.engine.driver import Emulator
-from fabric.errors import InputErrors, Problem
-from fabric.report import checkpoint, eventlog
+from fabric.errors import InputErrors, Problem, RunDirError
+from fabric.report import checkpoint, eventlog, files
 from fabric.report.folder import ENDED, claimed
 from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks, Outcome, Plan, Session
@@ -99,8 +100,20 @@ def prepare(
 def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None = None) -> Outcome:
     """Play a prepared scenario into its directory. A run that had ended already is only read.
 
-    Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken.
+    Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken, OSError where the
+    disk is full or fails.
     """
+    try:
+        return _play(compiled, plan, options, hooks)
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise
+        how = "take it up again with --resume" if (options.out / files.MANIFEST).is_file() else "run it again"
+        where = error.filename or options.out
+        raise RunDirError(f"{where}: {error.strerror}", f"make room there, then {how}") from error
+
+
+def _play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None) -> Outcome:
     # The order of equal moments decides the result, as the scenario does; a run is resumed in its own order only.
     plan = replace(plan, identity=f"{plan.identity}/{options.order}")
     how = {"threads": options.threads, "scheduler": options.scheduler, "order": options.order}
