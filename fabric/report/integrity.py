@@ -50,7 +50,8 @@ def _verdicts(folder: Path) -> Iterator[Verdict]:
     if manifest.get("format") != FORMAT and not _seal_fault(manifest):
         raise RunDirError(f"{folder / files.MANIFEST}: format is {manifest.get('format')!r}, this version reads "
                           f"{FORMAT}", "verify it with the version that wrote it")
-    yield Verdict(files.MANIFEST, None, _seal_fault(manifest))
+    fault = _seal_fault(manifest)
+    yield Verdict(files.MANIFEST, None, fault)
     try:
         listed = files.listed(manifest["files"])
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -58,11 +59,11 @@ def _verdicts(folder: Path) -> Iterator[Verdict]:
     for name, known in listed.items():
         yield Verdict(name, known.size, known.fault(folder / name))
     if manifest.get("status") not in ENDED:
-        yield from _checkpoint(folder, manifest.get("identity"))
+        yield from _checkpoint(folder, None if fault else manifest.get("identity"))
 
 
 def _checkpoint(folder: Path, identity: object) -> Iterator[Verdict]:
-    """What --resume would take up."""
+    """What --resume would take up; `identity` is the run's, None where nobody can tell."""
     name = f"{files.CHECKPOINT}/{checkpoint.INDEX}"
     try:
         index = checkpoint.read_index(folder)
@@ -71,7 +72,7 @@ def _checkpoint(folder: Path, identity: object) -> Iterator[Verdict]:
         return
     if index is None:
         return
-    yield Verdict(name, None, "" if index.identity == identity else "the checkpoint of another run")
+    yield Verdict(name, None, "" if identity in {None, index.identity} else "the checkpoint of another run")
     for path, known in index.paths(folder).items():
         yield Verdict(str(path.relative_to(folder)), known.size, known.fault(path))
 

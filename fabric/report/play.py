@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from fabric.engine.driver import Emulator
 from fabric.errors import InputErrors, Problem, RunDirError
@@ -20,6 +20,14 @@ from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.resolved import resolved
 from fabric.scenario.schema import Scenario
 from fabric.units import format_time_ps
+
+_ROOM: Final = "make room there, then {}"
+_REMEDIES: Final = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EFBIG: _ROOM,
+                    errno.EISDIR: "a file of the run belongs there: remove the folder, then {}",
+                    errno.ENOTDIR: "a folder belongs there: give another --out",
+                    errno.EACCES: "change its permissions, or give another --out",
+                    errno.EROFS: "give another --out"}
+"""What helps against an error of the file system; {} is how to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +114,12 @@ def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks 
     try:
         return _play(compiled, plan, options, hooks)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        hint = _REMEDIES.get(error.errno or 0)
+        if hint is None:
             raise
         how = "take it up again with --resume" if (options.out / files.MANIFEST).is_file() else "run it again"
-        where = error.filename or options.out
-        raise RunDirError(f"{where}: {error.strerror}", f"make room there, then {how}") from error
+        where = error.filename2 or error.filename or options.out
+        raise RunDirError(f"{where}: {error.strerror}", hint.format(how)) from error
 
 
 def _play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None) -> Outcome:

@@ -62,6 +62,7 @@ class RunDir:
             manifest = files.read_index(path)
             _check_format(path, manifest)
             files.check_seal(manifest)
+            _check_shape(manifest)
             return cls(folder, manifest)
         except files.DamageError as error:
             raise RunDirError(f"{path} is damaged: {error}", _AGAIN) from error
@@ -202,6 +203,17 @@ def _check_format(path: Path, manifest: Mapping[str, Any]) -> None:
     if manifest.get("format") != FORMAT:
         raise RunDirError(f"{path}: format is {manifest.get('format')!r}, this version reads {FORMAT}",
                           "run the scenario again with this version")
+
+
+def _check_shape(manifest: Mapping[str, Any]) -> None:
+    """Raises: KeyError, TypeError where what is read before the tables is not there, or is something else."""
+    for name in ("version", "name", "status", "identity"):
+        if not isinstance(manifest[name], str):
+            raise TypeError(f"{name} is not text")
+    if not isinstance(manifest["scenario"], dict):
+        raise TypeError("scenario is not an object")
+    for name in ("threads", "scheduler", "order"):
+        _ = manifest["how"][name]
 
 
 def _among(column: str, names: Sequence[str] | None) -> list[tuple[str, str, list[str]]] | None:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.reliability.command import RESULTS, call, start, wait_for
+from fabric.report import lock
+from tests.reliability.command import RESULTS, call, start
 from tests.reliability.report import Row
 
 KILLS: Final = 20
@@ -39,7 +40,8 @@ def rows(work: Path) -> list[Row]:
     while killed < KILLS and len(failures) < KILLS:
         resume = ["--resume"] if (cut / "manifest.json").exists() else []
         process = start("run", scenario, "--out", cut, "--quiet", "--checkpoint-every", "0.02", *resume)
-        wait_for(cut / ".lock", process)
+        while process.poll() is None and lock.writer(cut) is None:
+            time.sleep(0.005)
         time.sleep(moments.uniform(0.0, 0.6) * wall_s)
         process.kill()
         _, err = process.communicate()
