@@ -172,10 +172,6 @@ def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterato
 
 def _held(path: Path, *, resume: bool, force: bool, locked: bool) -> bool:
     """Whether a directory holds anything. Raises: RunDirError where the options do not allow to write to it."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError as error:     # PEP 383; Parquet's writer takes UTF-8 only
-        raise RunDirError(f"the name of {path} is not UTF-8", "give another --out") from error
     if path.exists() and not path.is_dir():
         raise RunDirError(f"{path} is a file", "give another --out")
     names = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()

@@ -4,7 +4,7 @@ A part is a Parquet file of plain integers (codes, not names), so writing one co
 another part holds. A checkpoint lists the parts that belong to it with their checksums; parts beyond
 that are leftovers of a killed run and are removed when it resumes. A part is compared with its checksum whenever it is
 read. Joining cuts the rows into groups of a fixed size, so the final file's bytes do not depend on where parts began or
-ended.
+ended. Parquet's reader and writer are given open files: of paths they take only UTF-8.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class PartWriter:
         self._folder.mkdir(exist_ok=True)
         target = part_path(self._folder.parent, self._stream, len(self.sums) + 1)
         sums: dict[str, Sum] = {}
-        with files.replacing(target, sums) as pending:
+        with files.replacing(target, sums) as pending, pending.open("wb") as out:
             pq.write_table(
                 table,
-                pending,
+                out,
                 compression=COMPRESSION,
                 compression_level=1,
                 use_dictionary=False,
@@ -115,7 +115,8 @@ def join(folder: Path, stream: Stream, sums: Sequence[Sum], target: Path, fabric
     rows = 0
     with (
         files.replacing(target, results) as pending,
-        pq.ParquetWriter(pending, stream.schema, compression=COMPRESSION) as writer,
+        pending.open("wb") as out,
+        pq.ParquetWriter(out, stream.schema, compression=COMPRESSION) as writer,
     ):
         for table in _groups(folder, stream, sums):
             if content is not None:

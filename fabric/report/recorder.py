@@ -109,5 +109,5 @@ def counters(now: Snapshot) -> pa.Table:
 
 def write_table(path: Path, table: pa.Table, sums: files.Sums | None = None) -> None:
     """Write one Parquet file as a whole."""
-    with files.replacing(path, sums) as pending:
-        pq.write_table(table, pending, compression=parts.COMPRESSION, row_group_size=parts.GROUP_ROWS)
+    with files.replacing(path, sums) as pending, pending.open("wb") as out:
+        pq.write_table(table, out, compression=parts.COMPRESSION, row_group_size=parts.GROUP_ROWS)

@@ -175,7 +175,8 @@ class RunDir:
         path = self.file(name)
         _known(schema, columns)
         try:
-            return pq.read_table(path, columns=None if columns is None else list(columns), filters=filters)
+            with path.open("rb") as file:
+                return pq.read_table(file, columns=None if columns is None else list(columns), filters=filters)
         except (pa.ArrowException, OSError) as error:
             raise RunDirError(f"{path} cannot be read: {error}", _AGAIN) from error
 

@@ -50,7 +50,8 @@ def _refused(work: Path, whole: Path) -> Row:
         failures += ([f"round {number}: the writer: exit {answer.code}: {answer.err.strip()[-160:]}"] if answer.code
                      else _differences(f"round {number}: the writer", out, whole))
     return Row("`fabric run --out DIR` with --force, --resume or neither while another process writes DIR: refused "
-               "(exit 2), and the first ends with the results of a run that was left alone", ROUNDS * STARTS, "?", failures)
+               "(exit 2), and the first ends with the results of a run that was left alone", ROUNDS * STARTS,
+               "?", failures)
 
 
 def _read(work: Path, whole: Path) -> Row:
@@ -71,8 +72,8 @@ def _read(work: Path, whole: Path) -> Row:
         answer = ended(process)
         failures += [f"the writer: exit {answer.code}: {answer.err.strip()[-160:]}"] if answer.code else []
         failures += [] if answer.code else _differences("the writer", out, whole)
-    return Row("readers (show, verify, diff, report) of a folder that is being written or replaced: results of one state, "
-               "or an error that says so (exit 0, 1 or 2, never a traceback)", tried, "?", failures)
+    return Row("readers (show, verify, diff, report) of a folder that is being written or replaced: results of one "
+               "state, or an error that says so (exit 0, 1 or 2, never a traceback)", tried, "?", failures)
 
 
 def _races(work: Path, whole: Path) -> Row:
@@ -91,8 +92,8 @@ def _races(work: Path, whole: Path) -> Row:
             failures.append(f"race {race} {' '.join(words)}: exits {codes}: {answers[-1].err.strip()[-160:]}")
         failures += _differences(f"race {race}", out, whole)
         shutil.rmtree(out)
-    return Row(f"{RACERS} processes that start on one folder at once, with and without --force: one at a time writes, the "
-               "others are refused, and the folder holds one whole run", RACES * RACERS, "?", failures)
+    return Row(f"{RACERS} processes that start on one folder at once, with and without --force: one at a time writes, "
+               "the others are refused, and the folder holds one whole run", RACES * RACERS, "?", failures)
 
 
 def _differences(case: str, out: Path, whole: Path) -> list[str]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tests.reliability import folder_concurrent, folder_damage, folder_foreign, folder_full_disk, folder_kills
+from tests.reliability import (
+    folder_concurrent,
+    folder_damage,
+    folder_foreign,
+    folder_full_disk,
+    folder_kills,
+    output_streams,
+)
 from tests.reliability.report import Family, Section
 
 FAMILIES: Final[Mapping[str, Family]] = {
@@ -14,4 +21,5 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "folder-foreign": Family(Section.FOLDERS, folder_foreign.rows),
     "folder-concurrent": Family(Section.FOLDERS, folder_concurrent.rows),
     "folder-full-disk": Family(Section.FOLDERS, folder_full_disk.rows),
+    "output-streams": Family(Section.FOLDERS, output_streams.rows),
 }
