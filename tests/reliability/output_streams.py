@@ -133,7 +133,7 @@ def _streams(home: Path) -> Row:
                     failures.append(f"{verb[0]}, {name}: exit {process.returncode}: {said[-160:]}")
                 elif code == 2 and "stderr" not in streams and "standard output: No space left" not in said:
                     failures.append(f"{verb[0]}, {name}: does not say so: {said[-160:]}")
-    return Row("`fabric run` and `fabric show` with standard streams that are closed, full, or of the C locale: exit 0, "
+    return Row("`fabric run` and `fabric show` with standard streams that are closed, full or of the C locale: exit 0, "
                "or 2 where standard output could not be written, naming it", tried, "?", failures)
 
 
