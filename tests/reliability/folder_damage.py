@@ -46,7 +46,8 @@ def rows(work: Path) -> list[Row]:
         for damage in damages(folder, random.Random(number)):
             shutil.copytree(folder, case)
             (case / damage.file).write_bytes(damage.data)
-            failures += [f"{damage.text}: {fault}" for fault in judge(damage, case, whole, work)]
+            faults = judge(damage, case, whole, work)
+            failures += [f"{damage.text}: {'; '.join(faults)}"] if faults else []
             shutil.rmtree(case)
         found.append(Row(f"{what}: {rule}", CASES, before, failures))
     return found

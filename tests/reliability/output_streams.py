@@ -87,7 +87,8 @@ def _encodings(home: Path) -> Row:
             elif bool(answer.out) != bool(wanted.out) or bool(answer.err) != bool(wanted.err):
                 failures.append(f"{name}: prints nothing")
     return Row(f"every verb, its errors included, into standard output and error of {len(ENCODINGS)} encodings that "
-               "lack characters of the output: the exit code that it has in UTF-8", tried, "?", failures)
+               "lack characters of the output: the exit code that it has in UTF-8", tried,
+               "74: exit 3", failures)
 
 
 def _encoded(words: tuple[str | Path, ...], encoding: str) -> Answer:
@@ -134,7 +135,8 @@ def _streams(home: Path) -> Row:
                 elif code == 2 and "stderr" not in streams and "standard output: No space left" not in said:
                     failures.append(f"{verb[0]}, {name}: does not say so: {said[-160:]}")
     return Row("`fabric run` and `fabric show` with standard streams that are closed, full or of the C locale: exit 0, "
-               "or 2 where standard output could not be written, naming it", tried, "?", failures)
+               "or 2 where standard output could not be written, naming it", tried,
+               "11: exit 3, or not named", failures)
 
 
 def _names(work: Path) -> Row:
@@ -149,4 +151,4 @@ def _names(work: Path) -> Row:
         if answer.defect:
             failures.append(f"{' '.join(map(str, words[:2]))}: {answer.defect}".encode(errors="replace").decode())
     return Row("every command that names a file, in a folder whose name is not UTF-8: never a traceback", len(found),
-               "?", failures)
+               "`fabric run` itself: exit 3", failures)

@@ -5,7 +5,7 @@ returns one Row for each kind of try: what was tried, in how many cases, and whi
 
 To add a family
 1. Write a module in this folder with a function `rows(work: Path) -> list[Row]`. `work` is an empty folder that is the
-   family's own. Choices are random with a fixed seed. A case that fails is collected as one line of text that repeats
+   family's own. Choices are random with a fixed seed. A case that fails is collected as one line of text that tells
    it ("seed 7: flip of bit 3 of byte 512 in messages.parquet: exit 3"); it does not end the family.
 2. Add one line to FAMILIES in registry.py: a name, the Section of the page, and the function.
 3. Run `python -m tests.reliability NAME`, then `python -m tests.reliability NAME --write docs/reliability.md`. The rows
