@@ -154,9 +154,14 @@ def _fill_in(args: argparse.Namespace) -> None:
     """Options of the engine that were not given: those of the run to resume, whose checkpoint fits no others."""
     how = {"threads": 1, "scheduler": "windows", "order": "source"}
     if args.resume and args.out is not None and (args.out / files.MANIFEST).is_file():
+        from fabric.report import checkpoint, lock  # noqa: PLC0415  only to resume
         from fabric.report.rundir import RunDir  # noqa: PLC0415  only to resume
 
-        how |= RunDir.open(args.out).manifest["how"]
+        found = RunDir.open(args.out)
+        how |= found.manifest["how"]
+        if lock.writer(args.out) is None:       # else claimed() will refuse
+            # Before the scenario is compiled: with routing: bgp that simulates the control plane.
+            checkpoint.check(args.out, found.manifest["identity"])
     for name, value in how.items():
         if getattr(args, name) is None:
             setattr(args, name, value)

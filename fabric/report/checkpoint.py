@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -21,6 +22,7 @@ from fabric.report.files import Sum
 from fabric.report.parts import EVENTS, SERIES, part_path
 
 INDEX: Final = "checkpoint.json"
+_PREFIXES: Final = (INDEX, "engine-", "recorder-", f"{SERIES.name}-", f"{EVENTS.name}-")
 REMEDY: Final = "start again with --force instead of --resume"
 
 
@@ -88,7 +90,7 @@ def write(
         "session": dict(session),
     })
     keep = {_engine(home, number), _memory(home, number), home / INDEX}
-    for path in home.iterdir():
+    for path in _ours(home):
         if path not in keep:
             path.unlink()
 
@@ -121,6 +123,20 @@ def read(folder: Path, identity: str) -> Checkpoint | None:
     Every file of it is compared with its checksum here, before anything is simulated.
     Raises: RunDirError where it is damaged, or another run's.
     """
+    index = check(folder, identity)
+    if index is None:
+        return None
+    home = folder / files.CHECKPOINT
+    try:
+        with np.load(_memory(home, index.number), allow_pickle=False) as memory:
+            arrays = {name: memory[name] for name in memory.files}
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise RunDirError(f"{_memory(home, index.number)} cannot be used: {error}", REMEDY) from error
+    return Checkpoint(index.number, _engine(home, index.number), arrays, index.parts, index.session)
+
+
+def check(folder: Path, identity: str) -> Index | None:
+    """Compare every file of the last checkpoint; None where there is none. Raises: RunDirError, as read()."""
     index = read_index(folder)
     if index is None:
         return None
@@ -131,23 +147,24 @@ def read(folder: Path, identity: str) -> Checkpoint | None:
     if faults:
         more = f", and {len(faults) - 1} more files of its checkpoint are damaged" if len(faults) > 1 else ""
         raise RunDirError(faults[0] + more, REMEDY)
-    try:
-        with np.load(_memory(home, index.number), allow_pickle=False) as memory:
-            arrays = {name: memory[name] for name in memory.files}
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        raise RunDirError(f"{_memory(home, index.number)} cannot be used: {error}", REMEDY) from error
-    return Checkpoint(index.number, _engine(home, index.number), arrays, index.parts, index.session)
+    return index
 
 
 def forget(folder: Path) -> None:
-    """Remove checkpoints and parts: the run is done and its final files are written."""
+    """Remove checkpoints and parts: the run is done and its final files are written. Files of others stay."""
     (folder / files.CHECKPOINT / INDEX).unlink(missing_ok=True)     # first: it names the others
     for name in (files.CHECKPOINT, files.PARTS):
         home = folder / name
         if home.is_dir():
-            for path in home.iterdir():
+            for path in _ours(home):
                 path.unlink()
-            home.rmdir()
+            with suppress(OSError):         # a file of somebody else is in it, or it is a link to a folder elsewhere
+                home.rmdir()
+
+
+def _ours(home: Path) -> list[Path]:
+    """Files that a run makes in checkpoint/ or parts/, finished or not."""
+    return [path for path in home.iterdir() if path.name.startswith(_PREFIXES)]
 
 
 def _engine(home: Path, number: int) -> Path:

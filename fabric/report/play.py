@@ -24,6 +24,7 @@ from fabric.units import format_time_ps
 _ROOM: Final = "make room there, then {}"
 _REMEDIES: Final = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EFBIG: _ROOM,
                     errno.EISDIR: "a file of the run belongs there: remove the folder, then {}",
+                    errno.EEXIST: "a folder of the run belongs there: remove the file, then {}",
                     errno.ENOTDIR: "a folder belongs there: give another --out",
                     errno.EACCES: "change its permissions, or give another --out",
                     errno.EROFS: "give another --out"}

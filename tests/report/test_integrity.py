@@ -223,3 +223,19 @@ def rows_digest(rows: np.ndarray) -> str:
     content = Content()
     content.add_array("it", rows)
     return content.hexdigest("engine")
+
+
+def test_files_of_others_beside_parts_and_checkpoints_stay(killed: Path, incast_file: Path) -> None:
+    for name in ("parts", "checkpoint"):
+        (killed / name / "notes.txt").write_text("mine")
+    assert resumed(incast_file, killed).status == "done"
+    assert sorted(path.name for name in ("parts", "checkpoint") for path in (killed / name).iterdir()) == \
+        ["notes.txt"] * 2
+
+
+def test_damage_is_found_before_the_scenario_is_compiled(
+        killed: Path, incast_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    flip(killed / "parts" / "series-000001.parquet")
+    monkeypatch.setattr(play, "prepare", None)
+    assert main(["run", str(incast_file), "--out", str(killed), "--resume"]) == 2
+    assert "series-000001.parquet is changed" in capsys.readouterr().err
