@@ -127,14 +127,16 @@ class Store:
         table = pa.concat_tables(tables) if tables else _table(names, "", [], np.empty(0, np.int64),
                                                                np.empty(0, np.int32), np.empty(0))
         samples = self.times_ns.tobytes()
-        pq.write_table(table.unify_dictionaries().replace_schema_metadata({_SAMPLES: samples}), path,
-                       compression="zstd")
+        with path.open("wb") as out:        # an open file: of paths Parquet's writer takes only UTF-8
+            pq.write_table(table.unify_dictionaries().replace_schema_metadata({_SAMPLES: samples}), out,
+                           compression="zstd")
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """What write() wrote. Raises: StoreError."""
         try:
-            table = pq.read_table(path)
+            with path.open("rb") as file:
+                table = pq.read_table(file)
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"{path} cannot be read: {error}", "give a file that was written from a run") from error
         samples = (table.schema.metadata or {}).get(_SAMPLES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fabric import shipped
-from fabric.cli.output import add_out
+from fabric.cli.output import add_out, write_file
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
@@ -195,7 +195,7 @@ def _rules(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, args.tickets or TICKETS_URL)
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config)):
-        (args.out / name).write_text(text, encoding="utf-8")
+        write_file(args.out / name, text)
     shutil.copytree(shipped.folder("runbooks"), args.out / RUNBOOKS_FOLDER, dirs_exist_ok=True)
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, RUNBOOKS_FOLDER)]
     print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
@@ -230,7 +230,7 @@ def _bank(args: argparse.Namespace) -> int:
     page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)),
                     (bank.seeds, bank.held_out), list(zip(fitted, fresh, strict=True)), incidents, detector)
     if args.write is not None:
-        args.write.write_text(page, encoding="utf-8")
+        write_file(args.write, page)
     if args.json:
         print(json.dumps({"fitted": [it.as_json() for it in fitted], "held_out": [it.as_json() for it in fresh],
                           "incidents": incidents.as_json(), "detector": detector.as_json()}, indent=2))

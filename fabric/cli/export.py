@@ -167,7 +167,7 @@ def _end_ns(run: RunDir) -> int:
     """The run's end. Raises: RunDirError where it has not ended."""
     from fabric.report import endstate  # noqa: PLC0415
 
-    return int(endstate.read(run.path, run.fabric).time_ps // PS_PER_NS)
+    return int(endstate.read(run).time_ps // PS_PER_NS)
 
 
 def _parquet(args: argparse.Namespace) -> int:
@@ -184,10 +184,12 @@ def _parquet(args: argparse.Namespace) -> int:
 
 
 def _dashboards(args: argparse.Namespace) -> int:
+    from fabric.report.files import naming  # noqa: PLC0415
     from telemetry.dashboards import write  # noqa: PLC0415  the catalogue
     from telemetry.render import RUNBOOKS  # noqa: PLC0415
 
-    paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
+    with naming(args.out):
+        paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
     print(json.dumps({"written": paths}) if args.json else "\n".join(paths))
     return 0
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fabric.cli.output import add_out
+from fabric.cli.output import add_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.units import format_per_s
 
@@ -198,5 +198,5 @@ def _write(file: Path, families: Mapping[str, Sequence[Outcome]], reference: Pat
     images = file.parent / "images"
     images.mkdir(parents=True, exist_ok=True)
     figures.write(images, reference)
-    file.write_text(page.markdown(families), encoding="utf-8")
+    write_file(file, page.markdown(families))
     print(f"wrote {file}", file=sys.stderr)

@@ -10,6 +10,7 @@ from pathlib import Path
 from fabric import shipped
 from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem
+from fabric.report.files import naming
 
 EXAMPLE = "validate-example"
 _DEFAULT = "leaf-spine"
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
         shutil.copytree(source, out, dirs_exist_ok=True)
         steps = [f"fabric validate {out}/after --baseline {out}/before"]
     else:
-        out.write_bytes(source.read_bytes())
+        with naming(out):
+            out.write_bytes(source.read_bytes())
         steps = [f"fabric scenario check {out}", f"fabric run {out}"]
     if args.json:
         print(json.dumps({"wrote": str(out), "next": steps}))

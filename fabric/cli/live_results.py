@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,7 +15,6 @@ from fabric.cli.live_world import LiveWorld
 from fabric.engine.counters import Snapshot
 from fabric.engine.driver import Emulator
 from fabric.errors import InvariantError
-from fabric.report import files
 from fabric.report.folder import RunFolder, claimed
 from fabric.report.paths import message_paths
 from fabric.report.recorder import Recorder
@@ -77,9 +75,10 @@ class LiveResults(Observer):
         stuck = reason in {"no progress", "duration"} and not engine.finished
         ending = Ending({"stopped": "interrupted"}.get(reason, reason), cycle=_cycle(engine) if stuck else ())
         truth = [*self._plan.truth, *self._world.truth]
-        files.write_text(self._home.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in truth))
-        self._home.write_results(self._plan, self._recorder, now, ending, message_paths(engine))
-        self._home.end(_STATUS.get(reason, "done"), self._timings(engine), digest=engine.digest(),
+        self._home.replace_truth(truth)
+        _, digest = self._home.write_results(self._plan, self._recorder, now, ending, message_paths(engine),
+                                             engine.digest())
+        self._home.end(_STATUS.get(reason, "done"), self._timings(engine), digest=digest,
                        samples=self._samples, live={"dilation": self._dilation, "changes": self._changes()})
 
     def broken(self, error: InvariantError) -> None:

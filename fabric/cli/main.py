@@ -21,13 +21,12 @@ import importlib
 import importlib.util
 import json
 import logging
-import os
 import sys
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast
 
 from fabric import __version__
-from fabric.cli import logs
+from fabric.cli import logs, streams
 from fabric.errors import FabricError, InputErrors
 
 log = logging.getLogger(__name__)
@@ -62,6 +61,7 @@ VERBS: Final = (
     Verb("explain", "look", "why it happened: pause trees, thresholds against what was used"),
     Verb("report", "look", "one page about a run"),
     Verb("diff", "look", "what differs between two runs"),
+    Verb("verify", "look", "whether the files of a run are as they were written"),
     Verb("serve", "operate", "play a scenario live: metrics for Prometheus, an API to break and change things"),
     Verb("top", "operate", "watch and steer a live run in the terminal"),
     Verb("alerts", "operate", "what would have paged, the rules for Prometheus, and what they are worth"),
@@ -182,6 +182,7 @@ def _spelt_out(words: Sequence[str]) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Raises nothing but what a debugger wants to see."""
     words = _with_signs(_spelt_out(sys.argv[1:] if argv is None else argv))
+    streams.prepare()
     try:
         args = _parse(words)
     except SystemExit as stop:  # argparse has spoken already
@@ -191,11 +192,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _module(args.verb).run(args)
         sys.stdout.flush()  # here, where a reader that went away is still an ordinary exception
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        streams.say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Python flushes stdout once more at exit; give that flush somewhere to go (docs.python.org, signal: SIGPIPE).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard()
         return EXIT_BROKEN_PIPE
     except Exception as error:  # noqa: BLE001  the last line before the user: every error gets its exit code here
         return _report(error, as_json=getattr(args, "json", False) is True)
@@ -204,6 +204,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> NoReturn:
     """The ``fabric`` command."""
+    streams.name_them()
     sys.exit(main())
 
 
@@ -252,12 +253,14 @@ def _report(error: Exception, *, as_json: bool) -> int:
             problems = tuple({"path": it.path, "text": it.text, "hint": it.hint} for it in error.problems)
     elif isinstance(error, OSError):  # a file that is not there, may not be read, or does not fit
         text = shown = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        if error.filename == streams.STDOUT:
+            streams.discard()
         code = EXIT_BAD_INPUT
     else:
         text = shown = f"{type(error).__name__}: {error}"
         code = EXIT_DEFECT
     defect = code == EXIT_DEFECT
-    print(f"{'defect' if defect else 'error'}: {shown}", file=sys.stderr)
+    streams.say(f"{'defect' if defect else 'error'}: {shown}")
     log.log(logging.ERROR if defect else logging.DEBUG, "traceback", exc_info=error)
     if as_json:
         about = {"kind": type(error).__name__, "text": text, "hint": hint, "problems": problems, "exit_code": code}

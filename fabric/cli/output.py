@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from fabric.report.files import naming
+
 STDOUT: Final = Path("-")
 """Stands for standard output wherever a single text file is written."""
 
@@ -30,5 +32,11 @@ def write_out(path: Path | None, text: str) -> bool:
     if path is None or path == STDOUT:
         sys.stdout.write(text)
         return False
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)
     return True
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text file in UTF-8. Raises: OSError that names it, also where the disk is full."""
+    with naming(path):
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")

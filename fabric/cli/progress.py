@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Final, Self, TextIO
 
@@ -47,7 +47,8 @@ class ProgressLine:
         self._watching.close()
         self._compiler_ends()
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):
+                self._bar.stop()
 
     def first_answer(self) -> None:
         """The engine has returned for the first time: what may be compiled later is not waited for."""
@@ -59,6 +60,12 @@ class ProgressLine:
         if self._quiet or self._first:  # the first call may have compiled; its pace says nothing
             self._first, self._said = False, time.monotonic()
             return
+        try:
+            self._show(at)
+        except OSError:         # nobody can see it any more; the run goes on
+            self._quiet = True
+
+    def _show(self, at: Standing) -> None:
         text = standing_text(at)
         if self._console.is_terminal:
             if self._bar is None:
@@ -89,7 +96,8 @@ class ProgressLine:
 
     def _explain_wait(self) -> None:
         self._explained = True
-        print("compiling the engine; this happens once per version", file=self._out, flush=True)
+        with suppress(OSError):
+            print("compiling the engine; this happens once per version", file=self._out, flush=True)
 
 
 def standing_text(at: Standing) -> str:

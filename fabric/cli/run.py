@@ -9,11 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fabric.cli import streams
 from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.report import files
@@ -23,7 +25,7 @@ if TYPE_CHECKING:  # the engine and its compiler are loaded when there is someth
     from fabric.cli.progress import ProgressLine
     from fabric.engine.counters import Snapshot
     from fabric.engine.driver import Emulator
-    from fabric.report.session import Hooks, Plan
+    from fabric.report.session import Hooks, Outcome, Plan
 
 COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
 """Names in telemetry/compat/registry.py, which --help must not load."""
@@ -97,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     sets = [*args.sets, *([] if args.seed is None else [f"run.seed={args.seed}"])]
     scenario = load_scenario(args.scenario, sets)
     from fabric.cli.progress import ProgressLine  # noqa: PLC0415
-    from fabric.report import page, play  # noqa: PLC0415
+    from fabric.report import play  # noqa: PLC0415
     from fabric.report.rundir import RunDir  # noqa: PLC0415
 
     compiled, plan = play.prepare(scenario, sets=sets, until_ps=until_ps)
@@ -109,7 +111,20 @@ def run(args: argparse.Namespace) -> int:
         line = stack.enter_context(ProgressLine(sys.stderr, quiet=args.quiet))
         hooks = _hooks(args, plan, line, stack)
         outcome = play.play(compiled, plan, options, hooks)
-    manifest = RunDir.open(out).manifest
+    try:
+        _tell(args, out, outcome, RunDir.open(out).manifest)
+        sys.stdout.flush()
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):      # the run is done, and only telling it went wrong
+            streams.say(f"the run is {outcome.status}; its results are in {out}")
+        raise
+    return outcome.exit_code
+
+
+def _tell(args: argparse.Namespace, out: Path, outcome: Outcome, manifest: Mapping[str, Any]) -> None:
+    """Print how it went."""
+    from fabric.report import page  # noqa: PLC0415  as in run()
+
     if args.json:
         print(
             json.dumps(
@@ -133,16 +148,20 @@ def run(args: argparse.Namespace) -> int:
                 else f", digest {outcome.digest[:16]}"
             )
         )
-    return outcome.exit_code
 
 
 def _fill_in(args: argparse.Namespace) -> None:
     """Options of the engine that were not given: those of the run to resume, whose checkpoint fits no others."""
     how = {"threads": 1, "scheduler": "windows", "order": "source"}
     if args.resume and args.out is not None and (args.out / files.MANIFEST).is_file():
+        from fabric.report import checkpoint, lock  # noqa: PLC0415  only to resume
         from fabric.report.rundir import RunDir  # noqa: PLC0415  only to resume
 
-        how |= RunDir.open(args.out).manifest["how"]
+        found = RunDir.open(args.out)
+        how |= found.manifest["how"]
+        if lock.writer(args.out) is None:       # else claimed() will refuse
+            # Before the scenario is compiled: with routing: bgp that simulates the control plane.
+            checkpoint.check(args.out, found.manifest["identity"])
     for name, value in how.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
@@ -212,9 +231,13 @@ def _cycle(engine: Emulator) -> Sequence[tuple[int, int]]:
 
 
 def _free_folder(name: str) -> Path:
-    """runs/NAME, or runs/NAME-2, -3, ...: the first that does not exist."""
-    folder, number = Path("runs") / name, 1
-    while folder.exists():
-        number += 1
-        folder = Path("runs") / f"{name}-{number}"
-    return folder
+    """runs/NAME, or runs/NAME-2, -3, ...: the first that does not exist. It is made: no other process has it."""
+    Path("runs").mkdir(exist_ok=True)
+    for number in count(1):
+        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("there is always a next number")

@@ -27,7 +27,7 @@ def of_run(run: RunDir) -> RunInfo:
     manifest = run.manifest
     workload = manifest["scenario"]["resolved"]["workload"]
     return RunInfo(str(manifest["version"]), str(manifest["name"]), str(manifest["name"]), str(manifest["model"]),
-                   int(manifest["seed"]), ideal_ps=endstate.ideal_ps(run.path),
+                   int(manifest["seed"]), ideal_ps=endstate.ideal_ps(run),
                    vnis=tuple(manifest.get("vnis", ())),
                    collectives=collectives_of(workload, run.messages(["id"])["id"].to_pylist()))
 

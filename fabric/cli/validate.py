@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from fabric.cli.output import STDOUT, add_out
+from fabric.cli.output import STDOUT, add_out, write_file
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:
@@ -210,10 +210,10 @@ def _rendered(verdict: Verdict, style: str, limit: Severity | None, *, everythin
 def _write(path: Path | None, text: str, style: str) -> None:
     """Text in the terminal's encoding, other formats in UTF-8; what has no form there (arrows, odd names) escaped."""
     if path is not None and path != STDOUT:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_file(path, text)
         return
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding=None if style == "text" else "utf-8", errors="backslashreplace")
+    if style != "text" and isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.stdout.write(text)
 
 

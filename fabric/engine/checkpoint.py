@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fabric.state.codes import LINE, Shared
 from fabric.state.jit import source_digest
 from fabric.state.types import TRACE, State, rows
 
+_REMEDY = "start again with --force instead of --resume"
 _FACTS, _EVENTS = "facts", "events"
 _NOT_KEPT = ("trace", "inbox", "inbox_count")
 """Between windows nothing waits in an inbox, and the rows of the trace are `events`."""
@@ -56,16 +58,16 @@ def read(path: Path, like: State) -> tuple[State, dict[str, Any], NDArray[Any]]:
             arrays = {name: archive[name] for name in archive.files}
         facts = json.loads(arrays.pop(_FACTS).tobytes().decode())
         if facts["kernels"] != source_digest():     # before its rows are taken for ours
-            raise FabricError(f"{path} was written by another version", "run again without --resume")
+            raise FabricError(f"{path} was written by another version", _REMEDY)
         events = arrays.pop(_EVENTS).view(like.trace.dtype)
         tables = {name: _aligned(arrays[name].view(getattr(like, name).dtype)) for name in State._fields
                   if name not in _NOT_KEPT}
         trace = rows(len(tables["threads"]) * int(tables["config"][0]["trace_rows"]), TRACE)
         state = State(trace=trace, inbox=like.inbox, inbox_count=like.inbox_count, **tables)
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise FabricError(f"{path} is not a readable checkpoint: {error}", "run again without --resume") from error
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        raise FabricError(f"{path} is not a readable checkpoint: {error}", _REMEDY) from error
     for name in ("devices", "ports", "qps", "messages", "fib", "segments", "asks"):
         if getattr(state, name).shape != getattr(like, name).shape:
             raise FabricError(f"{path} belongs to another scenario ({name} differ in number)",
-                              "run again without --resume")
+                              _REMEDY)
     return state, facts, events

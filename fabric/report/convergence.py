@@ -45,8 +45,9 @@ Losses = Sequence[tuple[int, str, int]]
 def losses_over_time(folder: Path) -> Losses:
     """Packets lost for REASONS over a run's samples, by device."""
     names = [f"drop_{reason.name.lower()}_pkts" for reason in REASONS]
-    table = pq.read_table(folder / files.TIMESERIES, filters=[("observable", "in", names)],
-                          columns=["time_ns", "observable", "device", "port", "class", "value"])
+    with (folder / files.TIMESERIES).open("rb") as file:
+        table = pq.read_table(file, filters=[("observable", "in", names)],
+                              columns=["time_ns", "observable", "device", "port", "class", "value"])
     last: dict[tuple[object, ...], int] = {}
     found: dict[tuple[int, str], int] = {}
     for row in table.to_pylist():

@@ -18,7 +18,9 @@ from fabric.scenario.expectations import METRICS, UNITS, summary_key
 FILES: Final = {
     files.MANIFEST: "What was run, with what, on what, and how it ended: version, scenario verbatim and resolved, "
                     "seed, digest, model card, machine, status (running, done, interrupted, stopped-no-progress, "
-                    "broken-invariant), timings. The only file that depends on the machine.",
+                    "broken-invariant), timings. The only file that depends on the machine. `files` lists every other "
+                    "file of the run with its size and SHA-256, `checksum` is over the manifest's own values; `fabric "
+                    "verify DIR` compares them all. `digest` covers the engine's state and every value of the tables.",
     files.SUMMARY: "The run on one page: headline, verdict, metrics, expectations, worst places (`row_counts` says how "
                    "many rows each list has in full). Times are nanoseconds; names say their unit.",
     files.TOPOLOGY: "Nodes, ports and links in id order.",

@@ -31,7 +31,10 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
     Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios,
     so a default that only one of them states is no difference), `metrics` rows {metric, unit, a, b, change (b / a - 1,
     None where a is 0 or has no value)} and `messages` (see below; None without a common id).
+    Raises: RunDirError where a file of either run is damaged: equal digests say nothing of such files.
     """
+    for run in (a, b):
+        run.verify()
     scenario = dict(_leaves(a.manifest["scenario"]["resolved"], b.manifest["scenario"]["resolved"]))
     said = {"duration_ps"} if "run.duration" in scenario else set()
     return {

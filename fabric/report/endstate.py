@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from fabric.engine.counters import Snapshot
 from fabric.errors import RunDirError
 from fabric.report import files
+from fabric.report.content import Content
+from fabric.report.rundir import RunDir
 from fabric.state import types
-from fabric.topology.model import Fabric
 
 TABLES: Final = {
     "devices": types.DEVICE, "ports": types.PORT, "queues": types.QUEUE, "pgs": types.PG, "prios": types.PRIO,
@@ -32,33 +33,38 @@ LINKS: Final = ("head", "tail", "out_window", "_first", "_last", "free_pending",
 """How the names of fields end that are left out."""
 
 
-def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64]) -> None:
-    """Write the tables of the last Snapshot, and (n_messages,) completion times in an idle fabric."""
+def write(folder: Path, now: Snapshot, ideal_ps: NDArray[np.int64], content: Content | None = None,
+          sums: files.Sums | None = None) -> None:
+    """Write the tables of the last Snapshot, and (n_messages,) completion times in an idle fabric.
+
+    `content` takes them for the run's digest, `sums` the checksum of the file.
+    """
     tables: dict[str, Any] = {name: _packed(getattr(now, name), empty=name in _NEEDLESS) for name in TABLES}
     facts = np.array([now.time_ps, now.finished, now.events, now.packet_hops], np.int64)
-    with files.replacing(folder / files.TABLES) as pending, pending.open("wb") as out:
+    if content is not None:
+        for name, table in tables.items():
+            content.add_array(f"{files.TABLES} {name}", table)
+        content.add_array(f"{files.TABLES} ideal_ps", ideal_ps)
+    with files.replacing(folder / files.TABLES, sums) as pending, pending.open("wb") as out:
         np.savez_compressed(out, facts=facts, ideal_ps=ideal_ps, **tables)
 
 
-def read(folder: Path, fabric: Fabric) -> Snapshot:
+def read(run: RunDir) -> Snapshot:
     """The last Snapshot. Raises: RunDirError."""
-    found = _load(folder)
-    path = folder / files.TABLES
+    found = _load(run)
+    path = run.path / files.TABLES
     time_ps, finished, events, hops = found["facts"].tolist()
-    return Snapshot(time_ps=time_ps, fabric=fabric, finished=bool(finished), events=events, packet_hops=hops,
+    return Snapshot(time_ps=time_ps, fabric=run.fabric, finished=bool(finished), events=events, packet_hops=hops,
                     **{name: _unpacked(found[name], kind, path, name) for name, kind in TABLES.items()})
 
 
-def ideal_ps(folder: Path) -> NDArray[np.int64]:
+def ideal_ps(run: RunDir) -> NDArray[np.int64]:
     """(n_messages,) completion times in an idle fabric. Raises: RunDirError."""
-    return np.asarray(_load(folder)["ideal_ps"], np.int64)
+    return np.asarray(_load(run)["ideal_ps"], np.int64)
 
 
-def _load(folder: Path) -> dict[str, NDArray[Any]]:
-    path = folder / files.TABLES
-    if not path.is_file():
-        raise RunDirError(f"{path} is not there: the run was killed, still runs, or an older version wrote it",
-                          "finish it with `fabric run SCENARIO --out DIR --resume`, or run it again with --force")
+def _load(run: RunDir) -> dict[str, NDArray[Any]]:
+    path = run.file(files.TABLES)
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in ("facts", "ideal_ps", *TABLES)}

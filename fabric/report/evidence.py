@@ -212,7 +212,7 @@ class Evidence:
     @cached_property
     def spreads(self) -> bool:
         """Whether a switch sprays packets or moves flowlets, so that a queue pair has no one path."""
-        return bool((endstate.read(self.run.path, self.fabric).switches["load_balance"] != LoadBalance.ECMP).any())
+        return bool((endstate.read(self.run).switches["load_balance"] != LoadBalance.ECMP).any())
 
     def records(self, category: str) -> bool:
         """Whether the scenario recorded events of a category (telemetry.events)."""

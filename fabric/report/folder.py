@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import platform
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -18,9 +16,11 @@ import pyarrow as pa
 
 from fabric import __version__
 from fabric.errors import RunDirError
-from fabric.report import checkpoint, endstate, files, messages
+from fabric.report import checkpoint, endstate, files, lock, messages
 from fabric.report.checkpoint import Checkpoint
+from fabric.report.content import Content
 from fabric.report.convergence import losses_over_time, routing_section
+from fabric.report.files import Sum
 from fabric.report.recorder import Recorder, write_table
 from fabric.report.rundir import FORMAT, RunDir
 from fabric.report.summary import Ending, summarise
@@ -36,16 +36,19 @@ ENDED: Final = frozenset({"done", "stopped-no-progress"})
 
 _LAYOUT: Final = ("threads", "scheduler")
 """Options that a checkpoint's arrays depend on, though the result does not."""
-_LOCK: Final = ".lock"
 _RESULTS: Final = (files.SUMMARY, files.MESSAGES, files.COUNTERS, files.TIMESERIES, files.EVENTS, files.TABLES)
 
 
 class RunFolder:
     """A directory that this process writes a run to. Use `claimed(path)`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, check: Callable[[], None] = lambda: None) -> None:
         self.path = path
+        self.check = check
+        """Raises RunDirError where the directory is no longer ours to write to."""
         self._manifest: dict[str, Any] = {}
+        self._sums: dict[str, Sum] = {}
+        """Of the files that manifest.json lists."""
 
     def begin(self, plan: Plan, how: Mapping[str, Any]) -> None:
         """Write what is known before the first event: manifest (status running), topology, truth.
@@ -63,16 +66,15 @@ class RunFolder:
             "how": dict(how),
             "machine": machine(),
         }
-        files.write_json(self.path / files.MANIFEST, self._manifest)
-        files.write_json(self.path / files.TOPOLOGY, fabric_to_json(plan.fabric))
-        files.write_text(self.path / files.TRUTH, "".join(json.dumps(dict(it)) + "\n" for it in plan.truth))
+        self._write_inputs(plan)
 
     def resume(self, plan: Plan, how: Mapping[str, Any]) -> Checkpoint | None:
         """Take up a run: its last checkpoint; None where it must start over, or has ended already.
 
         Raises: RunDirError where the directory holds another run or another version's.
         """
-        manifest = RunDir.open(self.path).manifest
+        run = RunDir.open(self.path)
+        manifest = run.manifest
         if manifest["version"] != __version__:
             raise RunDirError(
                 f"{self.path} was written by version {manifest['version']}, this is {__version__}",
@@ -84,8 +86,9 @@ class RunFolder:
                 "give the same scenario and options, another --out, or --force to start again",
             )
         if manifest["status"] in ENDED:
+            run.verify()
             return None
-        found = checkpoint.read(self.path)
+        found = checkpoint.read(self.path, plan.identity)
         if found is None:
             self.begin(plan, how)
         else:
@@ -96,31 +99,60 @@ class RunFolder:
                     "its checkpoint fits no others: give the same, or leave them out",
                 )
             self._manifest = {**manifest, "status": "running", "how": dict(how), "machine": machine()}
-            for name in _RESULTS:  # of an interrupted run: they would look like this one's
+            self._write_inputs(plan)
+            for name in _RESULTS:       # of an interrupted run; the manifest no longer lists them
                 (self.path / name).unlink(missing_ok=True)
-            files.write_json(self.path / files.MANIFEST, self._manifest)
         return found
 
+    def _write_inputs(self, plan: Plan) -> None:
+        """The manifest, and what is known of a run before its first event. The manifest comes first: it makes the
+        directory a run, which --resume and --force can take up.
+        """
+        texts = {files.TOPOLOGY: files.json_text(fabric_to_json(plan.fabric)), files.TRUTH: _lines(plan.truth)}
+        self._sums = {name: Sum.of_bytes(files.encoded(text)) for name, text in texts.items()}
+        self._write_manifest()
+        for name, text in texts.items():
+            files.write_text(self.path / name, text)
+
+    def replace_truth(self, truth: Sequence[Mapping[str, Any]]) -> None:
+        """Write the truth again, with what was injected from outside; end() makes it part of the run."""
+        del self._sums[files.TRUTH]
+        self._write_manifest()
+        files.write_text(self.path / files.TRUTH, _lines(truth), self._sums)
+
+    def _write_manifest(self) -> None:
+        self._manifest["files"] = files.listing(self._sums)
+        files.write_index(self.path / files.MANIFEST, self._manifest)
+
     def write_results(
-        self, plan: Plan, recorder: Recorder, now: Snapshot, ending: Ending, paths: pa.Array | None
-    ) -> dict[str, Any]:
-        """Write every table and summary.json; returns the summary."""
-        recorder.finish(now)
+        self, plan: Plan, recorder: Recorder, now: Snapshot, ending: Ending, paths: pa.Array | None, engine_digest: str
+    ) -> tuple[dict[str, Any], str]:
+        """Write every table and summary.json; returns the summary, and the digest of the engine and all tables."""
+        self.check()
+        content = Content()
+        recorder.finish(now, content, self._sums)
         if paths is None:
             paths = pa.nulls(len(now.messages), pa.list_(pa.string()))
-        write_table(self.path / files.MESSAGES, messages.table(now, plan.ideal_ps, plan.labels, paths))
-        endstate.write(self.path, now, plan.ideal_ps)
+        table = messages.table(now, plan.ideal_ps, plan.labels, paths)
+        content.add_table(files.MESSAGES, table)
+        write_table(self.path / files.MESSAGES, table, self._sums)
+        endstate.write(self.path, now, plan.ideal_ps, content, self._sums)
         routing = None if plan.control is None else routing_section(
             plan.control, now, plan.ideal_ps, losses_over_time(self.path), plan.sampling_ps // PS_PER_NS)
         summary = summarise(now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded,
                             routing, plan.truth)
-        files.write_json(self.path / files.SUMMARY, summary)
-        return summary
+        files.write_json(self.path / files.SUMMARY, summary, self._sums)
+        return summary, content.hexdigest(engine_digest)
 
     def end(self, status: str, timings: Mapping[str, Any], **facts: Any) -> None:  # noqa: ANN401  JSON values
-        """Write the final manifest."""
+        """Write the final manifest: with it the results become part of the run."""
+        self.check()
         self._manifest = {**self._manifest, "status": status, **facts, "timings": dict(timings)}
-        files.write_json(self.path / files.MANIFEST, self._manifest)
+        self._write_manifest()
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(dict(it)) + "\n" for it in rows)
 
 
 @contextmanager
@@ -129,39 +161,39 @@ def claimed(path: Path, *, resume: bool = False, force: bool = False) -> Iterato
 
     Raises: RunDirError where it is in use, or not empty and neither resumed nor forced.
     """
+    _held(path, resume=resume, force=force, locked=False)       # before anything is made in it
+    path.mkdir(parents=True, exist_ok=True)
+    with lock.held(path) as check:
+        held = _held(path, resume=resume, force=force, locked=True)     # again: another run may have ended just now
+        if held and not resume:
+            _clear(path)
+        yield RunFolder(path, check)
+
+
+def _held(path: Path, *, resume: bool, force: bool, locked: bool) -> bool:
+    """Whether a directory holds anything. Raises: RunDirError where the options do not allow to write to it."""
     if path.exists() and not path.is_dir():
         raise RunDirError(f"{path} is a file", "give another --out")
-    held = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()
-    if resume and files.MANIFEST not in held:
+    names = {it.name for it in path.iterdir() if not _is_residue(it)} if path.is_dir() else set()
+    if resume and files.MANIFEST not in names:
         raise RunDirError(f"{path} holds no run to resume", "leave --resume out to start one")
-    if held and not resume and not force:
+    if names and not resume and not force:
+        owner = None if locked else lock.writer(path)
+        if owner is not None:
+            raise RunDirError(f"{path} is being written by {owner}", "wait for it, or give another --out")
         raise RunDirError(
             f"{path} is not empty", "give another --out, --resume to take up the run in it, or --force to replace it"
         )
-    if held and not resume and files.MANIFEST not in held:
+    if names and not resume and files.MANIFEST not in names:
         raise RunDirError(
             f"{path} is not empty and holds no run: --force would have nothing of ours to replace", "give another --out"
         )
-    path.mkdir(parents=True, exist_ok=True)
-    lock = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RunDirError(
-                f"{path} is being written by another process", "wait for it, or give another --out"
-            ) from error
-        if held and not resume:
-            _clear(path)
-        yield RunFolder(path)
-    finally:
-        (path / _LOCK).unlink(missing_ok=True)
-        os.close(lock)
+    return bool(names)
 
 
 def _is_residue(path: Path) -> bool:
     """Whether a killed run may have left this behind without having begun."""
-    return path.name == _LOCK or path.name.endswith(files.PENDING_SUFFIX)
+    return path.name == lock.NAME or path.name.endswith(files.PENDING_SUFFIX)
 
 
 def machine() -> dict[str, Any]:
@@ -194,5 +226,4 @@ def _clear(path: Path) -> None:
     (path / files.MANIFEST).unlink(missing_ok=True)
     for name in (*_RESULTS, files.TOPOLOGY, files.TRUTH):
         (path / name).unlink(missing_ok=True)
-    for name in (files.CHECKPOINT, files.PARTS):
-        shutil.rmtree(path / name, ignore_errors=True)
+    checkpoint.forget(path)

@@ -1,15 +1,15 @@
 """Streams of rows that grow while a run plays: numbered part files, and the one Parquet file they become.
 
 A part is a Parquet file of plain integers (codes, not names), so writing one costs little and never depends on what
-another part holds. A checkpoint names how many parts belong to it; parts beyond that are leftovers of a killed run and
-are removed when it resumes. Joining cuts the rows into groups of a fixed size, so the final file's bytes do not depend
-on where parts began or ended.
+another part holds. A checkpoint lists the parts that belong to it with their checksums; parts beyond
+that are leftovers of a killed run and are removed when it resumes. A part is compared with its checksum whenever it is
+read. Joining cuts the rows into groups of a fixed size, so the final file's bytes do not depend on where parts began or
+ended. Parquet's reader and writer are given open files: of paths they take only UTF-8.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,13 +18,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from fabric.errors import RunDirError
 from fabric.report import eventlog, files, schemas, series
+from fabric.report.content import Content
+from fabric.report.files import Sum
 from fabric.topology.model import Fabric
 
 GROUP_ROWS: Final = 1 << 20
 """Rows per row group of a final file; also the most that joining holds in memory."""
 
 COMPRESSION: Final = "zstd"
+
+_REMEDY: Final = "run the scenario again with --force"
 
 
 class Stream(NamedTuple):
@@ -48,16 +53,19 @@ class PartWriter:
     ----------
     folder : Path      the run directory
     stream : Stream    what the rows are
-    count : int        parts that exist and belong to this run (after a resume)
+    sums : sequence of Sum    of parts that exist and belong to this run (after a resume), in order
     """
 
-    def __init__(self, folder: Path, stream: Stream, count: int = 0) -> None:
+    def __init__(self, folder: Path, stream: Stream, sums: Sequence[Sum] = ()) -> None:
         self._folder = folder / files.PARTS
         self._stream = stream
         self._rows: list[NDArray[np.void]] = []
-        self.count = count
-        for leftover in part_paths(folder, stream)[count:]:
-            leftover.unlink()
+        self.sums = list(sums)
+        """Of all parts, in order."""
+        belong = {part_path(folder, stream, number) for number in range(1, len(sums) + 1)}
+        for path in part_paths(folder, stream):
+            if path not in belong:
+                path.unlink()
 
     def append(self, rows: NDArray[np.void]) -> None:
         """Take rows; a part is written when GROUP_ROWS have come together."""
@@ -73,16 +81,18 @@ class PartWriter:
         rows = np.concatenate(self._rows)
         table = pa.table({name: np.ascontiguousarray(rows[name]) for name in self._stream.row.names or ()})
         self._folder.mkdir(exist_ok=True)
-        with files.replacing(self._folder / _part_name(self._stream, self.count + 1)) as pending:
+        target = part_path(self._folder.parent, self._stream, len(self.sums) + 1)
+        sums: dict[str, Sum] = {}
+        with files.replacing(target, sums) as pending, pending.open("wb") as out:
             pq.write_table(
                 table,
-                pending,
+                out,
                 compression=COMPRESSION,
                 compression_level=1,
                 use_dictionary=False,
                 write_statistics=False,
             )
-        self.count += 1
+        self.sums.append(sums[target.name])
         self._rows = []
 
 
@@ -91,43 +101,55 @@ def part_paths(folder: Path, stream: Stream) -> list[Path]:
     return sorted((folder / files.PARTS).glob(f"{stream.name}-*.parquet"))
 
 
-def join(folder: Path, stream: Stream, count: int, target: Path, fabric: Fabric) -> int:
-    """Write the final file of the first `count` parts; returns its rows. The parts stay."""
+def join(folder: Path, stream: Stream, sums: Sequence[Sum], target: Path, fabric: Fabric,
+         content: Content | None = None, results: files.Sums | None = None) -> int:
+    """Write the final file of these parts; returns its rows. The parts stay.
+
+    Parameters
+    ----------
+    content : Content, optional    takes the coded rows, for the run's digest
+    results : Sums, optional       takes the checksum of the final file
+
+    Raises: RunDirError where a part is damaged.
+    """
     rows = 0
     with (
-        files.replacing(target) as pending,
-        pq.ParquetWriter(pending, stream.schema, compression=COMPRESSION) as writer,
+        files.replacing(target, results) as pending,
+        pending.open("wb") as out,
+        pq.ParquetWriter(out, stream.schema, compression=COMPRESSION) as writer,
     ):
-        for table in _groups(folder, stream, count):
+        for table in _groups(folder, stream, sums):
+            if content is not None:
+                content.add_rows(stream.name, table)
             writer.write_table(stream.decode(table, fabric), row_group_size=GROUP_ROWS)
             rows += table.num_rows
     return rows
 
 
-def read_all(folder: Path, stream: Stream, fabric: Fabric) -> pa.Table:
-    """Rows of an unfinished run up to its last checkpoint, as columns of the stream's schema."""
-    count = checkpointed(folder).get(stream.name, 0)
-    tables = [stream.decode(table, fabric) for table in _groups(folder, stream, count)]
+def read_all(folder: Path, stream: Stream, sums: Sequence[Sum], fabric: Fabric) -> pa.Table:
+    """The rows of these parts, as columns of the stream's schema. Raises: RunDirError where one is damaged."""
+    tables = [stream.decode(table, fabric) for table in _groups(folder, stream, sums)]
     return pa.concat_tables(tables).unify_dictionaries() if tables else stream.schema.empty_table()
 
 
-def checkpointed(folder: Path) -> dict[str, int]:
-    """Parts per stream that the last checkpoint names; empty where there is none."""
-    path = folder / files.CHECKPOINT / "checkpoint.json"
-    if not path.is_file():
-        return {}
-    return {str(name): int(count) for name, count in json.loads(path.read_text(encoding="utf-8"))["parts"].items()}
+def part_path(folder: Path, stream: Stream, number: int) -> Path:
+    """The file of a part; the first is number 1."""
+    return folder / files.PARTS / f"{stream.name}-{number:06}.parquet"
 
 
-def _part_name(stream: Stream, number: int) -> str:
-    return f"{stream.name}-{number:06}.parquet"
+def _read(path: Path, known: Sum) -> pa.Table:
+    """One part, parsed from the very bytes whose checksum was compared."""
+    data = path.read_bytes() if path.is_file() else b""
+    if Sum.of_bytes(data) != known:
+        raise RunDirError(f"{path} is {known.fault(path) or 'changed while it was read'}", _REMEDY)
+    return pq.read_table(pa.BufferReader(data))
 
 
-def _groups(folder: Path, stream: Stream, count: int) -> Iterator[pa.Table]:
+def _groups(folder: Path, stream: Stream, sums: Sequence[Sum]) -> Iterator[pa.Table]:
     """The rows of all parts, GROUP_ROWS at a time."""
     held: list[pa.Table] = []
-    for number in range(1, count + 1):
-        held.append(pq.read_table(folder / files.PARTS / _part_name(stream, number)))
+    for number, known in enumerate(sums, start=1):
+        held.append(_read(part_path(folder, stream, number), known))
         while sum(table.num_rows for table in held) >= GROUP_ROWS:
             whole = pa.concat_tables(held)
             yield whole.slice(0, GROUP_ROWS)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from fabric.engine.driver import Emulator
-from fabric.errors import InputErrors, Problem
-from fabric.report import checkpoint, eventlog
+from fabric.errors import InputErrors, Problem, RunDirError
+from fabric.report import checkpoint, eventlog, files
 from fabric.report.folder import ENDED, claimed
 from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks, Outcome, Plan, Session
@@ -19,6 +20,15 @@ from fabric.scenario.compile import CompiledScenario, compile_scenario
 from fabric.scenario.resolved import resolved
 from fabric.scenario.schema import Scenario
 from fabric.units import format_time_ps
+
+_ROOM: Final = "make room there, then {}"
+_REMEDIES: Final = {errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EFBIG: _ROOM,
+                    errno.EISDIR: "a file of the run belongs there: remove the folder, then {}",
+                    errno.EEXIST: "a folder of the run belongs there: remove the file, then {}",
+                    errno.ENOTDIR: "a folder belongs there: give another --out",
+                    errno.EACCES: "change its permissions, or give another --out",
+                    errno.EROFS: "give another --out"}
+"""What helps against an error of the file system; {} is how to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +109,21 @@ def prepare(
 def play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None = None) -> Outcome:
     """Play a prepared scenario into its directory. A run that had ended already is only read.
 
-    Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken.
+    Raises: RunDirError where the directory cannot be used, InvariantError where the model is broken, OSError where the
+    disk is full or fails.
     """
+    try:
+        return _play(compiled, plan, options, hooks)
+    except OSError as error:
+        hint = _REMEDIES.get(error.errno or 0)
+        if hint is None:
+            raise
+        how = "take it up again with --resume" if (options.out / files.MANIFEST).is_file() else "run it again"
+        where = error.filename2 or error.filename or options.out
+        raise RunDirError(f"{where}: {error.strerror}", hint.format(how)) from error
+
+
+def _play(compiled: CompiledScenario, plan: Plan, options: Options, hooks: Hooks | None) -> Outcome:
     # The order of equal moments decides the result, as the scenario does; a run is resumed in its own order only.
     plan = replace(plan, identity=f"{plan.identity}/{options.order}")
     how = {"threads": options.threads, "scheduler": options.scheduler, "order": options.order}

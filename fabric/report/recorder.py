@@ -6,7 +6,7 @@ last written, rows held back, counts), so that a resumed run writes exactly what
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from fabric.report import eventlog, files, parts, schemas, series
+from fabric.report.content import Content
+from fabric.report.files import Sum
 from fabric.topology.model import Fabric
 
 if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
@@ -30,19 +32,20 @@ class Recorder:
     folder : Path                  the run directory
     fabric : Fabric                names of devices and ports
     cap : int                      event rows recorded per category
-    counts : mapping, optional     parts per stream that belong to the run (after a resume)
+    sums : mapping, optional       stream -> checksums of the parts that belong to the run (after a resume)
     """
 
     def __init__(
-        self, folder: Path, fabric: Fabric, cap: int = eventlog.DEFAULT_CAP, counts: Mapping[str, int] | None = None
+        self, folder: Path, fabric: Fabric, cap: int = eventlog.DEFAULT_CAP,
+        sums: Mapping[str, Sequence[Sum]] | None = None
     ) -> None:
         self._folder = folder
         self._fabric = fabric
         self._sampler = series.Sampler()
         self._log = eventlog.EventLog(cap)
-        known = counts or {}
-        self._series = parts.PartWriter(folder, parts.SERIES, known.get(parts.SERIES.name, 0))
-        self._events = parts.PartWriter(folder, parts.EVENTS, known.get(parts.EVENTS.name, 0))
+        known = sums or {}
+        self._series = parts.PartWriter(folder, parts.SERIES, known.get(parts.SERIES.name, ()))
+        self._events = parts.PartWriter(folder, parts.EVENTS, known.get(parts.EVENTS.name, ()))
 
     def sample(self, now: Snapshot) -> None:
         """Record every observable that changed since the last sample."""
@@ -62,11 +65,11 @@ class Recorder:
         """Event rows beyond the cap, by category."""
         return self._log.unrecorded
 
-    def flush(self) -> dict[str, int]:
-        """Write what is held as parts; returns the number of parts per stream."""
+    def flush(self) -> dict[str, list[Sum]]:
+        """Write what is held as parts; returns the checksums of all parts per stream."""
         self._series.flush()
         self._events.flush()
-        return {parts.SERIES.name: self._series.count, parts.EVENTS.name: self._events.count}
+        return {parts.SERIES.name: self._series.sums, parts.EVENTS.name: self._events.sums}
 
     def save(self) -> dict[str, NDArray[Any]]:
         """Memory for a checkpoint."""
@@ -77,20 +80,23 @@ class Recorder:
         self._sampler.load(saved)
         self._log.load(saved)
 
-    def finish(self, now: Snapshot) -> dict[str, int]:
-        """Write the final Parquet files of events, time series and counters; the parts stay. Returns rows per file."""
+    def finish(self, now: Snapshot, content: Content | None = None, results: files.Sums | None = None
+               ) -> dict[str, int]:
+        """Write the final Parquet files of events, time series and counters; the parts stay. Returns rows per file.
+
+        `content` takes the rows for the run's digest, `results` the checksums of the files.
+        """
         self._events.append(self._log.finish())
-        counts = self.flush()
+        sums = self.flush()
         rows = {
-            files.TIMESERIES: parts.join(
-                self._folder, parts.SERIES, counts[parts.SERIES.name], self._folder / files.TIMESERIES, self._fabric
-            ),
-            files.EVENTS: parts.join(
-                self._folder, parts.EVENTS, counts[parts.EVENTS.name], self._folder / files.EVENTS, self._fabric
-            ),
+            name: parts.join(self._folder, stream, sums[stream.name], self._folder / name, self._fabric, content,
+                             results)
+            for name, stream in ((files.TIMESERIES, parts.SERIES), (files.EVENTS, parts.EVENTS))
         }
         table = counters(now)
-        write_table(self._folder / files.COUNTERS, table)
+        if content is not None:
+            content.add_table(files.COUNTERS, table)
+        write_table(self._folder / files.COUNTERS, table, results)
         return {**rows, files.COUNTERS: table.num_rows}
 
 
@@ -101,7 +107,7 @@ def counters(now: Snapshot) -> pa.Table:
     return series.decode(columns, now.fabric).select(schemas.COUNTERS.names).cast(schemas.COUNTERS)
 
 
-def write_table(path: Path, table: pa.Table) -> None:
+def write_table(path: Path, table: pa.Table, sums: files.Sums | None = None) -> None:
     """Write one Parquet file as a whole."""
-    with files.replacing(path) as pending:
-        pq.write_table(table, pending, compression=parts.COMPRESSION, row_group_size=parts.GROUP_ROWS)
+    with files.replacing(path, sums) as pending, pending.open("wb") as out:
+        pq.write_table(table, out, compression=parts.COMPRESSION, row_group_size=parts.GROUP_ROWS)

@@ -36,7 +36,7 @@ def snapshots(run: RunDir) -> Iterator[Snapshot]:
 
     Raises: RunDirError where the run has not ended or was written without its tables.
     """
-    last = endstate.read(run.path, run.fabric)
+    last = endstate.read(run)
     coded = _Coded(run.timeseries(), last)
     tables = {name: getattr(last, name).copy() for name in endstate.TABLES}
     _forget(tables)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.errors import InvariantError
+from fabric.errors import InvariantError, RunDirError
 from fabric.report import checkpoint, eventlog, folder, messages
 from fabric.report.checkpoint import Checkpoint
 from fabric.report.pace import Look, Pace
@@ -212,8 +212,12 @@ class Session:
         self._recorder = Recorder(home.path, plan.fabric, event_cap, start.parts if start else None)
         self._at = _Position()
         if start is not None:
-            self._recorder.load(start.memory)
-            self._at = _Position(**start.session)
+            try:
+                self._recorder.load(start.memory)
+                self._at = _Position(**start.session)
+            except (KeyError, IndexError, TypeError, ValueError) as error:      # whole, and not as we write it
+                raise RunDirError(f"{start.engine.parent} was written by another version: {error!r}",
+                                  checkpoint.REMEDY) from error
             self._at.resumed += 1
         self._stop_asked = threading.Event()
         self._latest: Snapshot | None = None
@@ -333,6 +337,7 @@ class Session:
         return now
 
     def _save(self) -> None:
+        self._home.check()
         began = time.monotonic()
         self._at.checkpoints += 1
         self._at.wall_s = began - self._started
@@ -343,6 +348,7 @@ class Session:
             self._recorder.save(),
             self._recorder.flush(),
             self._at.as_dict(),
+            self._plan.identity,
         )
         log.info(
             "checkpoint written",
@@ -356,8 +362,8 @@ class Session:
     def _finish(self, ending: Ending, now: Snapshot) -> Outcome:
         status = {"interrupted": "interrupted", "no progress": "stopped-no-progress"}.get(ending.reason, "done")
         paths = self._hooks.paths(self._engine) if self._hooks.paths else None
-        summary = self._home.write_results(self._plan, self._recorder, now, ending, paths)
-        digest = self._engine.digest()
+        summary, digest = self._home.write_results(self._plan, self._recorder, now, ending, paths,
+                                                   self._engine.digest())
         self._home.end(status, self._timings(), digest=digest, samples=self._at.samples)
         if status != "interrupted":
             checkpoint.forget(self._home.path)

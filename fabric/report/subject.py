@@ -166,7 +166,7 @@ def load_subject(source: Path, sets: Sequence[str] = ()) -> Subject:
     if placed.fabric != run.fabric:
         raise RunDirError(f"{source}: its scenario no longer gives the fabric that the run was made on",
                           "a file that the scenario names has changed, or this is another version: run it again")
-    ended_ps = run.summary["stop"]["time_ns"] * PS_PER_NS if (source / files.SUMMARY).is_file() else None
+    ended_ps = run.summary["stop"]["time_ns"] * PS_PER_NS if files.SUMMARY in run.listed else None
     return Subject(placed, _unplanned(run, placed), ended_ps)
 
 

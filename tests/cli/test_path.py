@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fabric.cli.main import main
+from fabric.report import files
 
 ROOT = Path(__file__).parents[2]
 POLARISED = str(ROOT / "scenarios" / "polarised.yml")
@@ -180,7 +181,7 @@ def test_cables_that_an_operator_shut_during_a_run_are_known_from_its_event_log(
     before, _, after = about["text"].partition("faults:")
     about["text"] = before + "run:" + after.partition("run:")[2].replace("reroute_delay: 500us", "seed: 1")
     about["set"] += ["expectations=[]"]
-    (out / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    files.write_index(out / files.MANIFEST, manifest)
     _, found = answer(capsys, "host1", "host5", str(out), "--at", "300us")
     assert [path["state"] for path in found["paths"]["paths"] if path["state"] != "up"] == [
         "leaf1:Ethernet16: cable is down"]

@@ -94,9 +94,11 @@ def test_a_directory_without_a_run_exits_2(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / files.MANIFEST).write_text('{"format": 99}')
     assert main(["show", str(tmp_path)]) == 2
     assert "this version reads" in capsys.readouterr().err
-    (tmp_path / files.MANIFEST).write_text("{")
-    assert main(["show", str(tmp_path)]) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    for text, said in (("{", "not JSON any more"), ("", "empty"), ("[]", "not an object"),
+                       ('{"format": 3}', "without its own checksum")):
+        (tmp_path / files.MANIFEST).write_text(text)
+        assert main(["show", str(tmp_path)]) == 2
+        assert f"manifest.json is damaged: {said}" in capsys.readouterr().err
 
 
 def test_drops_are_attributed_to_the_fault_that_asked_for_them(runs: tuple[str, str],

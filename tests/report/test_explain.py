@@ -27,6 +27,7 @@ from fabric.report.rundir import RunDir
 from fabric.report.session import Hooks
 from fabric.scenario.load import build_scenario
 from fabric.state.codes import DropReason
+from tests.runs import accept
 
 TOPOLOGY = {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate": "100G",
             "fabric_rate": "100G"}
@@ -121,6 +122,7 @@ def test_a_circle_of_waiting_queues_is_named_and_is_bad_news(crowded: Evidence, 
     summary = json.loads((copy / "summary.json").read_text())
     summary["deadlock"] = [{"port": "leaf1:Ethernet16", "class": 3}, {"port": "spine1:Ethernet0", "class": 3}]
     (copy / "summary.json").write_text(json.dumps(summary))
+    accept(copy)
     document = explain_pfc(Evidence(RunDir.open(copy)))
     assert document.status is Status.BAD
     assert "leaf1:Ethernet16 class 3 -> spine1:Ethernet0 class 3" in document.reasons[0].text

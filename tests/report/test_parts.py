@@ -31,7 +31,7 @@ def test_the_joined_file_has_the_same_bytes_wherever_parts_were_cut(tmp_path: Pa
         for piece in np.split(rows(150), places):
             writer.append(piece)
             writer.flush()
-        parts.join(folder, parts.SERIES, writer.count, folder / "out.parquet", tiny)
+        parts.join(folder, parts.SERIES, writer.sums, folder / "out.parquet", tiny)
         found.append((folder / "out.parquet").read_bytes())
     assert found[0] == found[1]
     assert pq.read_metadata(tmp_path / "one" / "out.parquet").num_row_groups == 3
@@ -42,16 +42,16 @@ def test_parts_beyond_the_checkpoint_are_removed_on_resume(tmp_path: Path, tiny:
     for _ in range(3):
         writer.append(rows(4))
         writer.flush()
-    again = parts.PartWriter(tmp_path, parts.SERIES, 2)
+    again = parts.PartWriter(tmp_path, parts.SERIES, writer.sums[:2])
     names = [path.name for path in parts.part_paths(tmp_path, parts.SERIES)]
     assert names == ["series-000001.parquet", "series-000002.parquet"]
     again.append(rows(1))
     again.flush()
-    assert parts.join(tmp_path, parts.SERIES, again.count, tmp_path / "out.parquet", tiny) == 9
+    assert parts.join(tmp_path, parts.SERIES, again.sums, tmp_path / "out.parquet", tiny) == 9
 
 
 def test_an_empty_stream_becomes_an_empty_table_of_the_right_columns(tmp_path: Path, tiny: Fabric) -> None:
-    assert parts.join(tmp_path, parts.SERIES, 0, tmp_path / "out.parquet", tiny) == 0
+    assert parts.join(tmp_path, parts.SERIES, [], tmp_path / "out.parquet", tiny) == 0
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 0
 
 

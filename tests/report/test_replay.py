@@ -21,6 +21,7 @@ from fabric.report.session import Hooks, Plan
 from fabric.scenario.load import load_scenario
 from telemetry.metrics import BY_NAME, UNRECORDED
 from telemetry.sampler import record
+from tests.runs import accept
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 
@@ -76,11 +77,14 @@ def test_the_last_snapshot_is_exact(tmp_path: Path) -> None:
 def test_a_run_without_its_tables_says_so(tmp_path: Path) -> None:
     _, run, _ = both(SCENARIOS / "incast.yml", tmp_path / "run")
     (tmp_path / "run" / files.TABLES).write_bytes(b"torn")
+    with pytest.raises(RunDirError, match="is truncated to 4 of"):
+        list(snapshots(run))
+    accept(tmp_path / "run")        # written so, not damaged
     with pytest.raises(RunDirError, match="cannot be read"):
-        list(snapshots(run))
+        list(snapshots(RunDir.open(tmp_path / "run")))
     (tmp_path / "run" / files.TABLES).unlink()
-    with pytest.raises(RunDirError, match="is not there"):
-        list(snapshots(run))
+    with pytest.raises(RunDirError, match="is missing"):
+        list(snapshots(RunDir.open(tmp_path / "run")))
 
 
 def test_tables_of_another_version_are_refused_and_not_a_defect_of_ours(tmp_path: Path) -> None:
@@ -91,6 +95,8 @@ def test_tables_of_another_version_are_refused_and_not_a_defect_of_ours(tmp_path
     hosts = tables["hosts"]
     tables["hosts"] = np.zeros(hosts.shape, [*hosts.dtype.descr, ("of_old", np.int64)])
     np.savez_compressed(path, **tables)
+    accept(run.path)
+    run = RunDir.open(run.path)
     with pytest.raises(RunDirError, match=r"a column 'hosts\.of_old'") as caught:
         list(snapshots(run))
     assert "--force" in caught.value.hint

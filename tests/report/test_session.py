@@ -142,8 +142,9 @@ def test_a_run_that_waits_for_ever_ends_with_the_cycle_that_was_found(incast_fil
 def test_a_run_that_was_killed_shows_what_its_last_checkpoint_holds(incast_file: Path, tmp_path: Path) -> None:
     run(incast_file, tmp_path / "out", hooks=Hooks(on_pause=stopping(20)))
     whole = RunDir.open(tmp_path / "out").timeseries().num_rows
-    for name in (files.TIMESERIES, files.EVENTS, files.SUMMARY):     # as if killed right after the checkpoint
-        (tmp_path / "out" / name).unlink()
+    manifest = RunDir.open(tmp_path / "out").manifest        # as if killed right after the checkpoint
+    listed = {name: manifest["files"][name] for name in (files.TOPOLOGY, files.TRUTH)}
+    files.write_index(tmp_path / "out" / files.MANIFEST, {**manifest, "status": "running", "files": listed})
     killed = RunDir.open(tmp_path / "out")
     series = killed.timeseries(["tx_bytes"], ["time_ns", "value"])
     assert 0 < series.num_rows < killed.timeseries().num_rows <= whole

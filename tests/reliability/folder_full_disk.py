@@ -1,0 +1,101 @@
+"""A disk that is full at some moment of a run, or of another command: the file is named, and nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests.reliability import worlds
+from tests.reliability.command import RESULTS, call
+from tests.reliability.report import Row
+
+SIZES_KIB: Final = (4, 8, 16, 32, 64, 128, 192, 256, 320, 384, 512, 1024, 2048, 2600, 2700, 2800, 3072, 4096, 5120,
+                    6144)
+"""From less than the manifest to more than the run with its checkpoints needs."""
+ROOT_ONLY: Final = "needs root, to mount a tmpfs of a given size"
+
+
+def rows(work: Path) -> list[Row]:
+    """Two rows."""
+    tried = ("`fabric run` into file systems of {} sizes that become full: exit 2 naming the file and the remedy; with "
+             "room made, `--resume` ends with the results of a run that had room")
+    written = "other commands that write a file into a full file system: exit 2 naming the file"
+    if os.geteuid() != 0:
+        return [Row(tried.format(len(SIZES_KIB)), 0, "", left_out=ROOT_ONLY), Row(written, 0, "", left_out=ROOT_ONLY)]
+    whole = worlds.finished(work)
+    found = {size: list(_run(work, whole, size)) for size in SIZES_KIB}
+    failures = [f"{size} KiB: {'; '.join(faults)}" for size, faults in found.items() if faults]
+    commands = _commands(whole, worlds.scenario(work))
+    return [Row(tried.format(len(SIZES_KIB)), len(SIZES_KIB), "19: no file was named",
+                failures),
+            Row(written, len(commands), "5 of the 8 that there were: no file was named",
+                _others(work, commands))]
+
+
+def _run(work: Path, whole: Path, size_kib: int) -> Iterator[str]:
+    with _mounted(work / "disk", size_kib) as disk:
+        out = disk / "run"
+        scenario = worlds.scenario(work)
+        answer = call("run", scenario, "--out", out, "--quiet", "--checkpoint-every", "0.01")
+        if answer.code == 2:
+            if answer.defect or str(disk) not in answer.err or "No space left" not in answer.err \
+                    or "make room" not in answer.err:
+                yield f"not named: {answer.err.strip()[-200:]}"
+            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+            resume = ["--resume"] if (out / "manifest.json").is_file() else []
+            answer = call("run", scenario, "--out", out, "--quiet", *resume)
+        if answer.code != 0:
+            yield f"exit {answer.code}: {answer.err.strip()[-200:]}"
+            return
+        yield from (f"{name} differs" for name in RESULTS if (out / name).read_bytes() != (whole / name).read_bytes())
+        if worlds.manifest(out)["digest"] != worlds.manifest(whole)["digest"]:
+            yield "another digest"
+
+
+def _commands(whole: Path, scenario: Path) -> list[tuple[str | Path, ...]]:
+    return [
+        ("report", whole, "--out", "FILE.html"),
+        ("export", "parquet", whole, "--out", "FILE.parquet"),
+        ("export", "openmetrics", whole, "--out", "FILE.txt"),
+        ("export", "events", whole, "--out", "FILE.jsonl"),
+        ("export", "dashboards", "--out", "FILE"),
+        ("alerts", "rules", "--out", "FILE"),
+        ("topology", "export", scenario, "--format", "graphml", "--out", "FILE.graphml"),
+        ("schema", "--scenario", "--out", "FILE.json"),
+        ("scenario", "docs", "--out", "FILE.md"),
+        ("schema", "--markdown", "FILE.md"),
+        ("model", "docs", "--out", "FILE.md"),
+        ("validate", "--list", "--out", "FILE.txt"),
+        ("init", "--out", "FILE.yml"),
+        ("init", "validate-example", "--out", "FILE"),
+    ]
+
+
+def _others(work: Path, commands: list[tuple[str | Path, ...]]) -> list[str]:
+    failures = []
+    for words in commands:
+        with _mounted(work / "disk", 16) as disk:
+            (disk / "filler").write_bytes(bytes(8 * 1024))
+            with contextlib.suppress(OSError), (disk / "more").open("wb") as file:
+                while True:
+                    file.write(bytes(4096))
+                    file.flush()
+            target = [str(word).replace("FILE", str(disk / "target")) for word in words]
+            answer = call(*target)
+            if answer.code != 2 or answer.defect or str(disk) not in answer.err or "No space left" not in answer.err:
+                failures.append(f"{' '.join(map(str, words[:2]))}: exit {answer.code}: {answer.err.strip()[-200:]}")
+    return failures
+
+
+@contextlib.contextmanager
+def _mounted(path: Path, size_kib: int) -> Iterator[Path]:
+    path.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "fabric-reliability", str(path)], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", str(path)], check=True)

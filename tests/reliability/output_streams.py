@@ -1,0 +1,154 @@
+"""Standard output and error that lack characters, are full or closed: no command fails because of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from fabric.cli.main import VERBS, main
+from tests.reliability import worlds
+from tests.reliability.command import ENTRY, Answer
+from tests.reliability.report import PAGE, Row
+
+ENCODINGS: Final = ("ascii", "latin-1", "cp1252", "shift_jis")
+SCENARIOS: Final = PAGE.parents[1] / "scenarios"
+FOLDER: Final = "läufe-名前-\u2713"
+"""Of every path in the output: no encoding here has all of its letters."""
+C_LOCALE: Final = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "PYTHONIOENCODING": ""}
+
+
+def rows(work: Path) -> list[Row]:
+    """Three rows."""
+    home = work / FOLDER
+    home.mkdir()
+    return [_encodings(home), _streams(home), _names(work)]
+
+
+def commands(home: Path) -> Mapping[str, list[tuple[str | Path, ...]]]:
+    """Verb -> its commands. Those that need a server, a laboratory or hours end with an error, which is printed."""
+    scenario, evpn = worlds.scenario(home), SCENARIOS / "mac-move.yml"
+    run, other = worlds.finished(home), worlds.finished(home, "other", seed=4)
+    bgp = SCENARIOS / "bgp-spine-failure.yml"
+    absent = home / "absent"
+    return {
+        "run": [("run", scenario, "--out", home / "again", "--force"), ("run", absent)],
+        "init": [("init", "--out", home / "start.yml", "--force"), ("init", "nöthing")],
+        "scenario": [("scenario", "list"), ("scenario", "check", scenario), ("scenario", "show", scenario),
+                     ("scenario", "schema"), ("scenario", "check", absent)],
+        "validate": [("validate", "--list"), ("validate", SCENARIOS.parent / "docs/howto/validate-example/before"),
+                     ("validate", absent)],
+        "headroom": [("headroom", "--speed", "400G", "--cable", "40m"),
+                     ("headroom", "--speed", "400µ", "--cable", "4m")],
+        "topology": [("topology", "show", scenario), ("topology", "check", scenario), ("topology", "show", absent)],
+        "model": [("model", "list"), ("model", "show", "dcqcn"), ("model", "show", "µ")],
+        "show": [("show", run), ("show", run, "messages"), ("show", run, "events", "--format", "csv"),
+                 ("show", run, "events", "--format", "jsonl"), ("show", run, "ports"), ("show", absent)],
+        "path": [("path", scenario), ("path", "host1", "host5", scenario), ("path", "hóst", "host5", run)],
+        "route": [("route", "leaf1", scenario), ("route", "leaf1", "host5", run), ("route", "lëaf", run)],
+        "bgp": [("bgp", "summary", bgp), ("bgp", "routes", bgp), ("bgp", "summary", absent)],
+        "evpn": [("evpn", "routes", evpn), ("evpn", "mac", evpn), ("evpn", "check-isolation", evpn)],
+        "explain": [("explain", "run", run), ("explain", "pfc", run), ("explain", "drops", run),
+                    ("explain", "message", run), ("explain", "run", absent)],
+        "report": [("report", run, "--text"), ("report", run), ("report", run, "--out", "-"), ("report", absent)],
+        "diff": [("diff", run, other), ("diff", run, run), ("diff", run, absent)],
+        "verify": [("verify", run), ("verify", run, "--json"), ("verify", absent)],
+        "serve": [("serve", absent)],
+        "top": [("top", "127.0.0.1:1", "--once")],
+        "alerts": [("alerts", "list"), ("alerts", "show", run), ("alerts", "rules"), ("alerts", "show", absent)],
+        "export": [("export", "openmetrics", run), ("export", "events", run), ("export", "events", absent)],
+        "playbook": [("playbook", "list"), ("playbook", "show", "pfc-storm"), ("playbook", "show", "µ")],
+        "lab": [("lab", "show", "nöthing")],
+        "fidelity": [("fidelity", "--list"), ("fidelity", "--case", absent)],
+        "schema": [("schema",), ("schema", "--json"), ("schema", "--scenario")],
+        "completion": [("completion", "bash")],
+    }
+
+
+def _encodings(home: Path) -> Row:
+    """Every verb into streams of encodings that lack characters."""
+    table = commands(home)
+    failures = [f"no command of the verb {verb.name}" for verb in VERBS if verb.name not in table]
+    tried = 0
+    for words in [words for verb in table.values() for words in verb]:
+        wanted = _encoded(words, "utf-8")
+        for encoding in ENCODINGS:
+            tried += 1
+            answer = _encoded(words, encoding)
+            name = f"{' '.join(map(str, words[:2]))} in {encoding}"
+            if answer.defect:
+                failures.append(f"{name}: {answer.defect}")
+            elif answer.code != wanted.code:
+                failures.append(f"{name}: exit {answer.code} instead of {wanted.code}: {answer.err.strip()[-120:]}")
+            elif bool(answer.out) != bool(wanted.out) or bool(answer.err) != bool(wanted.err):
+                failures.append(f"{name}: prints nothing")
+    return Row(f"every verb, its errors included, into standard output and error of {len(ENCODINGS)} encodings that "
+               "lack characters of the output: the exit code that it has in UTF-8", tried,
+               "74: exit 3", failures)
+
+
+def _encoded(words: tuple[str | Path, ...], encoding: str) -> Answer:
+    """Streams as Python makes them: strict, with the encoding of the locale."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main([str(word) for word in words])
+        except BaseException as error:  # noqa: BLE001  as in call()
+            return Answer(3, "", f"defect: {error!r}")
+    with contextlib.suppress(UnicodeError):
+        out.flush()
+    texts = [stream.buffer.getvalue().decode(encoding, "replace") for stream in (out, err)]  # type: ignore[attr-defined]
+    return Answer(code, *texts)
+
+
+def _streams(home: Path) -> Row:
+    """A run and a reader as processes, with streams that fail."""
+    run, scenario = worlds.finished(home, "read"), worlds.scenario(home)
+    failures = []
+    quiet = subprocess.DEVNULL
+    with Path("/dev/full").open("w") as full:
+        cases = {
+            "LC_ALL=C": ({}, C_LOCALE, 0),
+            "PYTHONIOENCODING=ascii": ({}, {"PYTHONIOENCODING": "ascii"}, 0),
+            "standard output closed": ({"stdout": None, "preexec_fn": lambda: os.close(1)}, {}, 0),
+            "standard error closed": ({"stderr": None, "preexec_fn": lambda: os.close(2)}, {}, 0),
+            "both closed": ({"preexec_fn": lambda: os.closerange(1, 3)}, {}, 0),
+            "standard input closed": ({"stdin": None, "preexec_fn": lambda: os.close(0)}, {}, 0),
+            "standard output full": ({"stdout": full}, {}, 2),
+            "standard error full": ({"stderr": full}, {}, 0),
+            "both full": ({"stdout": full, "stderr": full}, {}, 2),
+        }
+        tried = 0
+        for name, (streams, env, code) in cases.items():
+            for verb in (("run", scenario, "--out", home / "streams", "--force"), ("show", run, "events")):
+                tried += 1
+                options = {"stdin": quiet, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
+                process = subprocess.Popen([*ENTRY, *map(str, verb)], env={**os.environ, **env}, **options)
+                _, err = process.communicate(timeout=300)
+                said = (err or b"").decode(errors="replace").strip()
+                if process.returncode != code or "Traceback" in said:
+                    failures.append(f"{verb[0]}, {name}: exit {process.returncode}: {said[-160:]}")
+                elif code == 2 and "stderr" not in streams and "standard output: No space left" not in said:
+                    failures.append(f"{verb[0]}, {name}: does not say so: {said[-160:]}")
+    return Row("`fabric run` and `fabric show` with standard streams that are closed, full or of the C locale: exit 0, "
+               "or 2 where standard output could not be written, naming it", tried,
+               "11: exit 3, or not named", failures)
+
+
+def _names(work: Path) -> Row:
+    """Names of files that are not UTF-8 (PEP 383): in paths of a scenario and a run, in errors and in JSON."""
+    home = Path(os.fsdecode(os.fsencode(work) + b"/caf\xe9"))
+    home.mkdir()
+    table = commands(home)
+    found = [words for verb in table.values() for words in verb if any(str(home) in str(word) for word in words)]
+    failures = []
+    for words in found:
+        answer = _encoded(words, "utf-8")
+        if answer.defect:
+            failures.append(f"{' '.join(map(str, words[:2]))}: {answer.defect}".encode(errors="replace").decode())
+    return Row("every command that names a file, in a folder whose name is not UTF-8: never a traceback", len(found),
+               "`fabric run` itself: exit 3", failures)
