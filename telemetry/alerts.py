@@ -44,6 +44,10 @@ STOPPED_RATIO: Final = 0.95
 PAUSED_RATIO: Final = 0.05
 BUSY_RATIO: Final = 0.1
 """Uplinks below this mean utilisation are idle, and balance means nothing."""
+DRAIN_S: Final = 180
+"""How long a fabric may still pause after the cause of its pauses is gone, nominal seconds: 12 ms of packets, in which
+queues and what senders held back meanwhile drain. Measured: 6, 10 and 9 ms after storms of 10, 20 and 40 ms, with
+senders that offer half of the stopped port's rate without waiting for it (docs/decisions/0034)."""
 
 
 class Severity(StrEnum):
@@ -77,6 +81,8 @@ class Alert:
     """What the threshold tells apart."""
     style: str = ""
     """How the threshold is written; '' where the alert is about a state and no other threshold would make sense."""
+    settle_s: int = 0
+    """How long its symptom may go on after the root cause is gone, nominal seconds; its windows are not counted."""
 
     @property
     def expr(self) -> Expr:
@@ -89,9 +95,31 @@ def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
     return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
 
 
+def _unless_idle(of: Expr) -> Expr:
+    """Rows of `of` (at ports towards a host) less those whose host is known to hold nothing back."""
+    return without(of, Relabel(_IDLE, "peer_device", "device"), "instance", "peer_device")
+
+
+def _if_idle(of: Expr) -> Expr:
+    """Rows of `of` (at ports towards a host) whose host is known to hold nothing back."""
+    return both(of, Relabel(_IDLE, "peer_device", "device"), "instance", "peer_device")
+
+
+def _host_pauses(limit: float) -> Expr:
+    """Ports towards hosts that are paused for more than `limit` of the time, but not for good."""
+    return _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST, "peer_device")
+
+
 _PAUSED: Final = recorded(rules.PAUSED)
 _HOSTS: Final = select("fabric_device_info", {"role": "host"})
 _MINUTE: Final = MINUTE_S
+_STOPPED: Final = above(Over(Function.MAX, select(rules.PAUSED), 5 * _MINUTE), STOPPED_RATIO)
+"""Ports that have stood still for good within five minutes. As a storm begins, ends, or begins again, its share of the
+last minute passes through every value on its way: that is no slow receiver."""
+_IDLE: Final = Binary(
+    Symbol.EQUAL, Over(Function.MAX, select("fabric_rnic_receive_buffer_peak_bytes"), 5 * _MINUTE), Number(0))
+"""Hosts whose receive buffer has not held a byte. Absent where hosts tell nothing, as where only switches are polled.
+The peak begins again with every pass of a looped run, hence the highest of five minutes."""
 _IGNORED: Final = increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE)
 _HANDLED: Final = increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE)
 _FLOODED: Final = increase(select("fabric_arp_requests_flooded_total"), _MINUTE)
@@ -100,11 +128,11 @@ _SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _M
 
 
 def _evpn_share() -> Expr:
-    """EVPN routes now over the most of the last ten minutes, at the switch that lost most: one VTEP that is gone is
+    """EVPN routes now over the most of the last hour, at the switch that lost most: one VTEP that is gone is
     missing at all others, and is one page.
     """
     share = Binary(Symbol.DIVIDE, select("fabric_evpn_routes"),
-                   above(Over(Function.MAX, select("fabric_evpn_routes"), 10 * _MINUTE), 0))
+                   above(Over(Function.MAX, select("fabric_evpn_routes"), 60 * _MINUTE), 0))
     return Aggregate(Operator.MIN, share, ("device",))
 
 
@@ -143,23 +171,30 @@ ALERTS: Final = (
         "FabricEvpnRouteLoss",
         lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)), 0.9, 60, Severity.CRITICAL,
         "Switches lost EVPN routes.",
-        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:600}.",
+        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:3600}.",
         "fabric-evpn-bgp", "",
         "Hosts come and go one by one; a tenth at once is a VTEP or a session that is gone."),
     Alert(
         "FabricSlowReceiver",
-        lambda limit: _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST,
-                               "peer_device"), 0.1, 60, Severity.WARNING,
+        lambda limit: without(_unless_idle(_host_pauses(limit)), _STOPPED, *PORT_PRIORITY), 0.1, 60, Severity.WARNING,
         "A host takes less than its line rate and pauses its switch.",
         "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}.",
         "fabric-pfc-storm", "peer_device",
         "A healthy host never pauses its switch: any share above rounding separates; 10 % is worth a look.", "percent"),
     Alert(
+        "FabricBrokenNic", lambda limit: _if_idle(_host_pauses(limit)), 0.1, 60, Severity.WARNING,
+        "A host pauses its switch now and then although it holds nothing back.",
+        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}, and "
+        "its receive buffer was empty all the while.",
+        "fabric-pfc-storm", "peer_device",
+        "A NIC asks for a pause when its receive buffer fills; one that asks with an empty buffer is broken.",
+        "percent"),
+    Alert(
         "FabricPfcPauseRatioHigh", lambda limit: above(_PAUSED, limit), PAUSED_RATIO, 2 * _MINUTE, Severity.WARNING,
         "A port is kept from sending for much of its time.",
         "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last {last:60}.",
         "fabric-pfc-storm", "",
-        "Bursts that ECN then slows pause for less, and for less than two minutes.", "percent"),
+        "Bursts that ECN then slows pause for less, and for less than two minutes.", "percent", settle_s=DRAIN_S),
     Alert(
         "FabricPfcwdFlapping",
         lambda limit: _at_port(above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
@@ -183,7 +218,7 @@ ALERTS: Final = (
         "A switch pauses its neighbours and marks nothing.",
         "{device} sent XOFF {value:count} times within {last:60} and marked no packet: DCQCN hears nothing of it.",
         "fabric-congestion", "device",
-        "Where marking works, a queue that is deep enough for XOFF has marked long before."),
+        "Where marking works, a queue that is deep enough for XOFF has marked long before.", settle_s=DRAIN_S),
     Alert(
         "FabricPfcBeforeEcn",
         lambda limit: above(Binary(Symbol.DIVIDE, recorded(rules.XOFFS), above(recorded(rules.MARKS), 0)), limit), 1,
@@ -192,7 +227,7 @@ ALERTS: Final = (
         "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
         "fabric-congestion", "device",
         "Marks outnumber XOFFs by far where Kmin is below XOFF, also where somebody else's pause fills the queue.",
-        "ratio"),
+        "ratio", settle_s=DRAIN_S),
     Alert(
         "FabricVictimFlows",
         lambda limit: both(_at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info",
@@ -203,7 +238,7 @@ ALERTS: Final = (
         "{device} was paused for {value:percent} of the last {last:60} by {peer_device}, which is paused itself: all "
         "its flows of priority {priority} wait, whatever their destination.",
         "fabric-congestion", "",
-        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent"),
+        "A switch that is congested itself is not paused; one that is hands on somebody else's congestion.", "percent", settle_s=DRAIN_S),
     Alert(
         "FabricEcmpImbalance",
         lambda limit: both(above(recorded(rules.IMBALANCE), limit),
@@ -212,7 +247,7 @@ ALERTS: Final = (
         "Equal-cost uplinks carry very different loads.",
         "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
         "fabric-ecmp", "device",
-        "Many flows of like size stay well below; few large ones, or a polarised hash, do not.", "ratio"),
+        "Many flows of like size stay well below; few large ones, or a polarised hash, do not.", "ratio", settle_s=DRAIN_S),
     Alert(
         "FabricRnicOutOfSequence",
         lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit), 0,
@@ -220,7 +255,7 @@ ALERTS: Final = (
         "A host receives packets out of sequence.",
         "{device} received {value:count} packets out of sequence within {last:60}: some are lost on the way.",
         "fabric-hosts", "",
-        "A healthy fabric keeps a queue pair on one path and loses nothing."),
+        "A healthy fabric keeps a queue pair on one path and loses nothing.", settle_s=_MINUTE),
     Alert(
         "FabricCnpIgnored",
         lambda limit: above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), limit),
@@ -257,7 +292,7 @@ ALERTS: Final = (
         "A BGP session is not established.",
         "{device} has no BGP session with {peer}.",
         "fabric-evpn-bgp", "peer",
-        "A session that restarts comes back within its hold time; one that is away for longer is down."),
+        "A session that restarts comes back within its hold time; one that is away for longer is down.", settle_s=_MINUTE),
     Alert(
         "FabricArpFloodHigh",
         lambda limit: above(Binary(Symbol.DIVIDE, _FLOODED, above(Binary(Symbol.ADD, _FLOODED, _SUPPRESSED), 0)),
@@ -265,7 +300,8 @@ ALERTS: Final = (
         "A VTEP floods most ARP requests.",
         "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last {last:60}.",
         "fabric-evpn-bgp", "device",
-        "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off."),
+        "Suppression answers for every host that EVPN knows; what is flooded is unknown hosts, or suppression is off.", settle_s=_MINUTE),
+
 )
 """In order of severity; docs/runbooks has a page for each."""
 

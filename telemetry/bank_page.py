@@ -7,6 +7,7 @@ from typing import Final
 
 from telemetry.alerts import shown
 from telemetry.bank import Label, Measured, Noticed, Total
+from telemetry.outlive import kept_s
 from telemetry.promql.text import duration
 from telemetry.rules import NOMINAL_DILATION, timing
 
@@ -26,6 +27,10 @@ How long something must last is wall time of the world that Prometheus scrapes: 
 {dilation:,} wall seconds per simulated second, where 1 ms is seen as 15 s, one scrape; a minute is 4 ms of packets. For
 another dilation render the rules for it: with `--dilation 1000` everything is fifteen times shorter and a scrape takes
 one second. Names of recorded series keep the nominal minute.
+
+An alert that explains others is kept firing (`keep_firing_for`, Prometheus 2.42 or later) for the time in the column
+`kept` after its expression has become false, so that it resolves after all that it explains and none of them becomes a
+ticket when the trouble is over ([how long, and why](decisions/0034-root-alerts-outlive-what-they-explain.md)).
 
 ## What they are worth
 
@@ -56,8 +61,8 @@ def markdown(cases: Sequence[tuple[str, str, Label]], seeds: tuple[Sequence[int]
     fitted, fresh = (", ".join(map(str, some)) for some in seeds)
     text = _INTRODUCTION.format(dilation=NOMINAL_DILATION, cases=len(cases), fitted=fitted, fresh=fresh)
     rows = [_row(*both) for both in measured]
-    head = ("| alert | severity | for | precision | recall | held out: precision | recall | right | wrong | missed "
-            "| delay | threshold | gap |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+    head = ("| alert | severity | for | kept | precision | recall | held out: precision | recall | right | wrong | missed "
+            "| delay | threshold | gap |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
     why = "\n".join(f"| [{it.alert.name}](runbooks/{it.alert.name}.md) | {it.alert.summary} | {it.alert.why} |"
                     for it, _ in measured)
     bank = "\n".join(f"| {name} | {about} | {', '.join(sorted(label.fires)) or 'none'} | "
@@ -86,7 +91,9 @@ def _row(it: Measured, fresh: Measured) -> str:
     if alert.style and it.firing_limit is not None:
         low = "-" if it.silent_limit is None else shown(it.silent_limit, alert.style)
         gap = f"{low} to {shown(it.firing_limit, alert.style)}"
-    cells = (f"[{alert.name}](runbooks/{alert.name}.md)", alert.severity.value, hold, _share(it.precision),
+    seconds = kept_s(alert.name)
+    kept = duration(timing(NOMINAL_DILATION).ms(seconds)) if seconds else ""
+    cells = (f"[{alert.name}](runbooks/{alert.name}.md)", alert.severity.value, hold, kept, _share(it.precision),
              _share(it.recall), _share(fresh.precision), _share(fresh.recall), fresh.true, fresh.false, fresh.missed,
              delay, limit, gap)
     return f"| {' | '.join(map(str, cells))} |"

@@ -2,8 +2,8 @@
 
     inactive -> pending    the expression has a row with these labels
     pending  -> firing     it had it at every evaluation for `for`; at once where that is 0
-    firing   -> resolved   an evaluation without the row
-    pending  -> inactive   likewise
+    firing   -> resolved   it has been without the row for `keep_firing_for` (telemetry/outlive.py), at once where that is 0
+    pending  -> inactive   an evaluation without the row
 
 A sample at simulated time t is seen by Prometheus at t times the dilation, and evaluations fall every
 SCRAPE_S * dilation / NOMINAL_DILATION seconds, in one group: a rule sees what those before it recorded at that moment.
@@ -14,7 +14,7 @@ Source: prometheus/rules/alerting.go (Eval), recording.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from fabric.units import PS_PER_MS, PS_PER_NS
 from telemetry.alerts import ALERTS, Alert, filled
+from telemetry.outlive import kept_s
 from telemetry.promql.model import Timing
 from telemetry.promql.series import Series, Times, labels, stale
 from telemetry.promql.vectors import Row, Vector, evaluate
@@ -42,8 +43,10 @@ class Firing:
     """Of the expression's row; severity and root_device are added by `all_labels`."""
     pending_ns: int
     firing_ns: int
+    cleared_ns: int | None
+    """When its expression became false for the last time; None: it was true at the end of the run."""
     resolved_ns: int | None
-    """None: it still fired at the end of the run."""
+    """When it ceased to fire, which is later where it is kept firing; None: it still fired at the end of the run."""
     value: float
     """At the moment it began to fire."""
 
@@ -164,12 +167,26 @@ def evaluate_store(store: Store, *, dilation: float = NOMINAL_DILATION, alerts: 
 
 
 def _firings(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], scaled: Timing) -> Iterator[Firing]:
-    """The state machine: each stretch of evaluations with the row, if it is long enough."""
+    """The state machine over the stretches of evaluations with the row."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], row.present, [False]]).astype(np.int8)))
-    hold_ms = scaled.ms(alert.hold_s)
+    hold_ms, kept_ms = scaled.ms(alert.hold_s), scaled.ms(kept_s(alert.name))
+
+    def moment(at: int) -> int | None:
+        return int(grid_ns[at]) if at < len(grid) else None
+
+    open_: Firing | None = None     # fires, and may go on
+    resolves = 0                    # evaluation at which it resolves unless the row comes back before
     for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if open_ is not None and first > resolves:
+            yield open_
+            open_ = None
         fires = first + int(np.searchsorted(grid[first:end] - grid[first], hold_ms))
-        if fires >= end:
-            continue
-        yield Firing(alert, dict(row.labels), int(grid_ns[first]), int(grid_ns[fires]),
-                     int(grid_ns[end]) if end < len(grid) else None, float(row.values[fires]))
+        if open_ is None:
+            if fires >= end:
+                continue
+            open_ = Firing(alert, dict(row.labels), int(grid_ns[first]), int(grid_ns[fires]), None, None,
+                           float(row.values[fires]))
+        resolves = end if end >= len(grid) else int(np.searchsorted(grid, grid[end] + kept_ms))
+        open_ = replace(open_, cleared_ns=moment(end), resolved_ns=moment(resolves))
+    if open_ is not None:
+        yield open_

@@ -56,8 +56,8 @@ class Incident:
 
     @property
     def ended_ns(self) -> int | None:
-        """When the last alert was resolved; None: something still fires."""
-        ends = [it.resolved_ns for it in self.firings]
+        """When the last alert's expression became false; None: one is true at the end of the run."""
+        ends = [it.cleared_ns for it in self.firings]
         return None if None in ends else max(end for end in ends if end is not None)
 
     def as_json(self) -> dict[str, Any]:
@@ -119,7 +119,8 @@ def _majority(names: Iterable[str]) -> str:
 
 
 def _end(it: Firing) -> float:
-    return np.inf if it.resolved_ns is None else it.resolved_ns
+    """When the trouble ended: that an alert is kept firing for longer joins nothing."""
+    return np.inf if it.cleared_ns is None else it.cleared_ns
 
 
 def _overlap(one: Firing, other: Firing, quiet_ns: int) -> bool:

@@ -130,7 +130,7 @@ def _scrape(registry: CollectorRegistry, writer: Writer, environ: dict[str, Any]
         headers, body = writer.answer(asked.collect(), environ.get("HTTP_ACCEPT", ""),
                                       environ.get("HTTP_ACCEPT_ENCODING", ""))
     except FabricError as error:
-        return _plain(start_response, "503 Service Unavailable", str(error.args[0]))
+        return _plain(start_response, "503 Service Unavailable", str(error.args[0]), ("Retry-After", "1"))
     start_response("200 OK", headers)
     return [body]
 

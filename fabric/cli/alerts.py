@@ -114,7 +114,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _alert_json(it: Firing) -> dict[str, object]:
     return {"labels": it.all_labels, "description": it.description, "pending_ns": it.pending_ns,
-            "firing_ns": it.firing_ns, "resolved_ns": it.resolved_ns, "value": it.value}
+            "firing_ns": it.firing_ns, "cleared_ns": it.cleared_ns, "resolved_ns": it.resolved_ns, "value": it.value}
 
 
 def _incident_table(joined: list[Incident]) -> Table:
@@ -139,7 +139,7 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
     table = Table("Fired", "Until", "Alert", "What", title="Alerts", title_justify="left", box=None, pad_edge=False)
     for it in firings:
-        until = "end" if it.resolved_ns is None else format_time_ps(it.resolved_ns * PS_PER_NS)
+        until = "end" if it.cleared_ns is None else format_time_ps(it.cleared_ns * PS_PER_NS)
         table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)
     return table
 
@@ -159,14 +159,15 @@ def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
 
 def _list(args: argparse.Namespace) -> int:
     from telemetry.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
+    from telemetry.outlive import kept_s  # noqa: PLC0415
     from telemetry.promql.text import duration, promql  # noqa: PLC0415
     from telemetry.rules import timing  # noqa: PLC0415
 
     nominal = timing(DEFAULT_DILATION)
     if args.json:
         print(json.dumps([{"alert": it.name, "severity": it.severity.value, "for": duration(nominal.ms(it.hold_s)),
-                           "expr": promql(it.expr, nominal), "summary": it.summary, "why": it.why} for it in ALERTS],
-                         indent=2))
+                           "keep_firing_for": duration(nominal.ms(kept_s(it.name))), "expr": promql(it.expr, nominal),
+                           "summary": it.summary, "why": it.why} for it in ALERTS], indent=2))
         return 0
     width = max(len(it.name) for it in ALERTS)
     for it in ALERTS:

@@ -157,6 +157,7 @@ def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenar
     from fabric.cli.progress import ProgressLine  # noqa: PLC0415
     from fabric.cli.run_info import of_plan  # noqa: PLC0415
     from fabric.report.eventlines import Severity  # noqa: PLC0415
+    from fabric.state.compiling import CompileClock  # noqa: PLC0415
     from telemetry.compat.registry import LAYERS  # noqa: PLC0415
     from telemetry.live.api import Api, serves  # noqa: PLC0415
     from telemetry.live.collector import LiveCollector  # noqa: PLC0415
@@ -180,8 +181,10 @@ def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenar
     if args.out is not None:
         observers.append(LiveResults(args.out, plan, world, stack, force=args.force, threads=args.threads,
                                      dilation=args.dilation))
+    compiler = stack.enter_context(CompileClock())
     player = Player(Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),
-                    world.make_engine, pacer, Mailbox(), observers)
+                    world.make_engine, pacer, Mailbox(), observers,
+                    compiled_s=lambda: compiler.seconds)
     collector.watch(player, eyes.look, eyes.last)
     registry = CollectorRegistry()
     registry.register(collector)

@@ -24,7 +24,7 @@ from fabric.units import PS_PER_S
 from telemetry.live.mailbox import BusyError
 from telemetry.live.openapi import Route, Schemas, describe
 from telemetry.live.pacing import MAX_DILATION, MIN_DILATION, is_dilation
-from telemetry.live.player import Player
+from telemetry.live.player import STARTING, Player
 from telemetry.live.token import same
 from telemetry.live.view import DEFAULT_ROWS, MAX_ROWS, ViewMaker, still_hosts
 
@@ -120,6 +120,9 @@ class Api:
                           headers=(("Allow", allowed[0]),))
         route, handler = self._routes[method, path]
         given = _query(environ) if method == "GET" else _body(environ)
+        if not self._player.started:
+            raise Refusal("503 Service Unavailable", STARTING, "ask again when /-/ready says so",
+                          headers=(("Retry-After", "1"),))
         try:
             _known(given, route)
             return handler(given)
@@ -133,10 +136,13 @@ class Api:
     def _open(self, path: str) -> Body:
         if path == "/api/v1/openapi.json":
             return self._description
-        ready = self._player.alive if path == "/-/healthy" else self._player.ready
-        if not ready:
-            raise Refusal("503 Service Unavailable", "the run has not begun yet" if path == "/-/ready"
-                          else "the run has not moved for a minute")
+        if path == "/-/healthy":
+            if not self._player.alive:
+                raise Refusal("503 Service Unavailable", "the run has not moved for a minute")
+        elif not self._player.started:
+            raise Refusal("503 Service Unavailable", STARTING, headers=(("Retry-After", "1"),))
+        elif not self._player.ready():
+            raise Refusal("503 Service Unavailable", "the run answers nothing now", headers=(("Retry-After", "1"),))
         return {"ok": True}
 
     def _check_token(self, environ: Mapping[str, Any]) -> None:

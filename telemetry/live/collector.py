@@ -10,12 +10,13 @@ from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from fabric.engine.counters import Snapshot
+from fabric.errors import FabricError
 from fabric.units import PS_PER_S
 from telemetry.collect import single
 from telemetry.columns import SnapshotMetrics
 from telemetry.compat.model import Layer
 from telemetry.derive import RunInfo
-from telemetry.live.player import Observer, Phase, Player, Standing
+from telemetry.live.player import STARTING, Observer, Phase, Player, Standing
 from telemetry.live.totals import Totals
 from telemetry.metrics import CATALOGUE
 
@@ -77,10 +78,15 @@ class LiveCollector(Collector, Observer):
         return [Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in CATALOGUE]
 
     def collect(self) -> list[Metric]:
-        """All families as the run stands now. Scrapes are answered one after the other. Raises: BusyError."""
+        """All families as the run stands now. Scrapes are answered one after the other.
+
+        Raises: BusyError; FabricError until the engine has answered for the first time.
+        """
         if self._player is None or self._look is None:
             return []
         player, look = self._player, self._look
+        if not player.started:      # at once: a scrape that waits for the compiler would only time out
+            raise FabricError(STARTING, "ask again when /-/ready says so")
         with self._one_scrape:
             # All of one moment: any number of passes may begin before this thread goes on.
             standing, snapshot, (totals, metrics) = player.mailbox.ask(lambda: (player.standing(), look(), self._pass))

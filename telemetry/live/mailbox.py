@@ -54,8 +54,7 @@ class Mailbox:
                 if request in self._waiting:
                     self._waiting.remove(request)
                     raise BusyError(f"the run gave no answer within {timeout_s:g} s",
-                                    "ask again: a first run compiles the engine for up to a minute; if it stays so, "
-                                    "raise the dilation")
+                                    "ask again; if it stays so, raise the dilation")
             request.done.wait()     # it has begun: it will end
         if request.error is not None:
             raise request.error

@@ -118,7 +118,7 @@ _ANSWERS: Final[Mapping[str, Schema]] = {
 _REFUSALS: Final = {"400": "Not a JSON object.", "401": "No token, or a wrong one.", "409": "Not now.",
                     "413": "The body is too large.", "415": "The body is not JSON.",
                     "422": "Something is wrong with it; every problem with its remedy.",
-                    "503": "The run gave no answer in time."}
+                    "503": "The run gave no answer in time, or has not begun: the engine is being compiled."}
 
 
 def describe(schemas: Schemas, version: str) -> Schema:

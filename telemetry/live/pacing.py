@@ -71,6 +71,10 @@ class Pacer:
         self.begin(now_s, sim_ps)
         return lag_s
 
+    def excuse(self, wall_s: float) -> None:
+        """Take out time that was not the run's, such as the compiler's: it is neither caught up nor counted as slip."""
+        self._wall_s += wall_s
+
     def pause(self, sim_ps: int) -> None:
         """Hold simulated time at sim_ps."""
         self.paused, self._sim_ps = True, sim_ps

@@ -7,6 +7,8 @@ Rules
 3. Observers get every event once, in order of time, when all devices have played that moment.
 4. A pass ends when all messages are done (where the scenario ends so), at its duration, or when nothing is pending.
    A run that makes no progress is not ended: an operator wants to see it stand.
+5. Simulated time begins to pass when the engine has answered for the first time, which compiles it where no compiled
+   one is kept. Until then the run is not ready. Time that the compiler takes later is not taken for a slow machine.
 
 Not here: making an engine, recording, HTTP.
 """
@@ -29,7 +31,7 @@ from fabric.engine.counters import Snapshot
 from fabric.errors import InvariantError
 from fabric.state.codes import Stop
 from fabric.units import PS_PER_S, format_time_ps
-from telemetry.live.mailbox import Mailbox
+from telemetry.live.mailbox import BusyError, Mailbox
 from telemetry.live.pacing import Pacer
 
 log = logging.getLogger(__name__)
@@ -41,7 +43,12 @@ HEED_S: Final = 0.25
 SPEED_WINDOW_S: Final = 5.0
 """Wall clock time over which the present speed is told."""
 DEAD_S: Final = 60.0
-"""A playing thread that has not come by for so long hangs; compiling the engine takes less."""
+"""A playing thread that has not come by for so long hangs."""
+STARTING_S: Final = 600.0
+"""The same before the engine has answered for the first time: on a slow machine its compilation takes minutes."""
+READY_S: Final = 2.0
+"""A request is answered within this time, or the run is not ready."""
+STARTING: Final = "the run has not begun: the engine is being compiled or loaded"
 SAY_SLIP_EVERY_S: Final = 60.0
 """At most one warning about a pace that cannot be held in so long."""
 
@@ -134,10 +141,12 @@ class Player:
     pacer, mailbox               pace, and requests to answer
     observers : sequence         told of passes, events and samples
     clock : callable             monotonic wall clock in seconds
+    compiled_s : callable        seconds that the compiler has taken so far (fabric/state/compiling.py)
     """
 
     def __init__(self, program: Program, make_engine: Callable[[], Engine], pacer: Pacer, mailbox: Mailbox,
-                 observers: Sequence[Observer] = (), clock: Callable[[], float] = time.monotonic) -> None:
+                 observers: Sequence[Observer] = (), clock: Callable[[], float] = time.monotonic,
+                 compiled_s: Callable[[], float] = lambda: 0.0) -> None:
         self.program = program
         self.mailbox = mailbox
         self.pacer = pacer
@@ -145,6 +154,8 @@ class Player:
         self._make_engine = make_engine
         self._observers = tuple(observers)
         self._clock = clock
+        self._compiled_s = compiled_s
+        self._answered = False
         self._engine: Engine | None = None
         self._phase = Phase.STARTING
         self._passes = 0
@@ -215,14 +226,24 @@ class Player:
     # ===== for any thread =====
 
     @property
+    def started(self) -> bool:
+        """Whether the engine has answered for the first time: nothing is being compiled any more."""
+        return self._answered
+
     def ready(self) -> bool:
-        """Whether the first pass has begun."""
-        return self.number > 0
+        """Whether a request is answered now; waits for READY_S to know."""
+        if not self._answered:
+            return False
+        try:
+            self.mailbox.ask(lambda: None, READY_S)
+        except BusyError:
+            return False
+        return True
 
     @property
     def alive(self) -> bool:
         """Whether the playing thread has come by lately."""
-        return self._clock() - self._seen_s < DEAD_S
+        return self._clock() - self._seen_s < (DEAD_S if self._answered else STARTING_S)
 
     def stop(self) -> None:
         """End at the next opportunity; may be called from a signal handler."""
@@ -240,11 +261,14 @@ class Player:
         for observer in self._observers:
             observer.begin(self.number)
         self._sample(engine)     # at time 0: gauges that never change are known from the start
-        self.pacer.begin(self._clock(), 0)
-        if self.pacer.paused:
-            self.pacer.pause(0)
         reason = None
         try:
+            if not self._answered:
+                engine.advance(0)    # nothing is due: compiles the engine, or loads it
+                self._answered = True
+            self.pacer.begin(self._clock(), 0)
+            if self.pacer.paused:
+                self.pacer.pause(0)
             while reason is None:
                 reason = "stopped" if self._stop_asked else self._step(engine)
         except InvariantError as error:
@@ -267,9 +291,12 @@ class Player:
             self.mailbox.work(min(wait_s, HEED_S))
             return None
         self._bound_ps = max(self._bound_ps, bound_ps)
+        compiled_s = self._compiled_s()
         stop = engine.advance(bound_ps, budget=self._budget)
         self._rows.append(engine.drain_events())
-        took_s = self._clock() - now_s
+        compiled_s = self._compiled_s() - compiled_s
+        self.pacer.excuse(compiled_s)
+        took_s = self._clock() - now_s - compiled_s
         if stop is Stop.BUDGET:
             self._budget = max(1, min(int(self._budget * min(HEED_S / max(took_s, 1e-6), 4.0)), 1 << 40))
         else:
@@ -307,11 +334,11 @@ class Player:
         self._trail.append((now_s, self._before_ps + engine.now_ps))
         while now_s - self._trail[0][0] > SPEED_WINDOW_S and len(self._trail) > 2:
             self._trail.popleft()
-        if lag_s and now_s - self._said_slip_s >= SAY_SLIP_EVERY_S:
+        speed = self._speed_ratio()
+        if lag_s and speed and now_s - self._said_slip_s >= SAY_SLIP_EVERY_S:
             self._said_slip_s = now_s
-            speed = self._speed_ratio()
             log.warning("the pace cannot be held", extra={
-                "asked_dilation": self.pacer.dilation, "held_dilation": round(1 / speed, 1) if speed else None,
+                "asked_dilation": self.pacer.dilation, "held_dilation": round(1 / speed, 1),
                 "at": format_time_ps(engine.now_ps), "remedy": "raise the dilation"})
 
     def _speed_ratio(self) -> float:

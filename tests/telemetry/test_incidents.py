@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from telemetry.alerts import BY_NAME, Severity
 from telemetry.evaluate import Firing, Offline, evaluate_store
 from telemetry.incidents import incidents
+from telemetry.outlive import kept_s
 from telemetry.promql.series import is_stale
+from telemetry.rules import SCRAPE_S
 from telemetry.score import devices_of, score
 from telemetry.store import Store
 
@@ -37,32 +40,58 @@ def up(values: Sequence[float]) -> dict[tuple[str, ...], Sequence[float]]:
     return {("fabric_port_up", "device=leaf1", "port=e0"): values}
 
 
-def firings(of: Store, name: str) -> list[tuple[int, int, int | None]]:
-    return [(it.pending_ns // MS, it.firing_ns // MS, None if it.resolved_ns is None else it.resolved_ns // MS)
+def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
+    """(pending, firing, cleared, resolved) of each, in ms."""
+    return [tuple(None if at is None else at // MS
+                  for at in (it.pending_ns, it.firing_ns, it.cleared_ns, it.resolved_ns))
             for it in Offline(of).firings(BY_NAME[name])]
+
+
+@pytest.mark.parametrize(("speeds", "seen"), [
+    ([100] * 20, []),
+    ([100] * 5 + [25] * 15, [(5, 9)]),
+    ([100] * 5 + [25] * 4 + [100] * 11, []),
+])
+def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple[int, int]]) -> None:
+    slow = {("fabric_port_speed_bytes_per_second", "device=leaf1", "port=e0"): speeds}
+    assert [it[:2] for it in firings(store(len(speeds), slow), "FabricLinkDegraded")] == seen
+
+
+def test_an_alert_that_explains_nothing_resolves_when_its_expression_is_false() -> None:
+    used = {("fabric_pg_headroom_watermark_bytes", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [90] * 8 + [0] * 17,
+            ("fabric_pg_headroom_limit_bytes", "device=leaf1", "port=e0", "priority=3"): [100] * 30}
+    assert firings(store(30, used), "FabricHeadroomNearlyFull") == [(5, 9, 17, 17)]     # the maximum of a minute
+
+
+KEPT: Final = kept_s("FabricLinkDown") // SCRAPE_S
+"""Scrapes for which it is kept firing."""
 
 
 @pytest.mark.parametrize(("values", "seen"), [
     ([1] * 20, []),
-    ([1] * 5 + [0] * 15, [(5, 7, None)]),
-    ([1] * 5 + [0] * 2 + [1] * 13, []),                            # two scrapes: pending, then gone
-    ([1] * 5 + [0] * 3 + [1] * 12, [(5, 7, 8)]),                   # 30 s are over at the third
-    ([0] * 4 + [1] * 4 + [0] * 12, [(0, 2, 4), (8, 10, None)]),
+    ([1] * 5 + [0] * 15, [(5, 7, None, None)]),
+    ([1] * 5 + [0] * 2 + [1] * 13, []),                             # two scrapes: pending, then gone
+    ([1] * 5 + [0] * 3 + [1] * 60, [(5, 7, 8, 8 + KEPT)]),          # 30 s are over at the third
+    ([1] * 5 + [0] * 3 + [1] * 8, [(5, 7, 8, None)]),               # the run ends while it is kept
+    ([0] * 4 + [1] * 4 + [0] * 12, [(0, 2, None, None)]),           # back while it is kept: it never resolved,
+    ([0] * 4 + [1] * 4 + [0] + [1] * 60, [(0, 2, 9, 9 + KEPT)]),    # and it is kept from the last time
+    ([0] * 4 + [1] * KEPT + [0] * 4, [(0, 2, None, None)]),
+    ([0] * 4 + [1] * (KEPT + 1) + [0] * 4, [(0, 2, 4, 4 + KEPT), (5 + KEPT, 7 + KEPT, None, None)]),
 ])
-def test_an_alert_is_pending_then_firing_then_resolved(values: list[int],
-                                                       seen: list[tuple[int, int, int | None]]) -> None:
-    assert firings(store(20, up(values)), "FabricLinkDown") == seen
+def test_an_alert_that_explains_others_is_kept_firing(values: list[int], seen: list[tuple[int | None, ...]]) -> None:
+    """As rules/alerting.go has it, which test_outlive.py asks a real Prometheus for."""
+    assert firings(store(len(values), up(values)), "FabricLinkDown") == seen
 
 
 def test_an_alert_without_for_fires_at_once() -> None:
     dropped = {("fabric_pg_dropped_packets_total", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [2] * 15,
                ("fabric_pg_lossless", "device=leaf1", "port=e0", "priority=3"): [1] * 20}
-    assert firings(store(20, dropped), "FabricLosslessDrop") == [(5, 5, None)]
+    assert firings(store(20, dropped), "FabricLosslessDrop") == [(5, 5, None, None)]
 
 
 def test_a_series_that_vanishes_ends_its_alert_and_one_that_never_was_is_silent() -> None:
     gone = store(20, up([0] * 10 + [float("nan")] * 10))
-    assert firings(gone, "FabricLinkDown") == [(0, 2, 10)]
+    assert firings(gone, "FabricLinkDown") == [(0, 2, 10, None)]
     assert firings(store(20, {}), "FabricLinkDown") == []
 
 
@@ -90,7 +119,8 @@ def test_a_recorded_row_that_is_absent_is_stale_and_not_old() -> None:
 
 
 def firing(name: str, *, begin: int = 0, end: int | None = None, **labels: str) -> Firing:
-    return Firing(BY_NAME[name], labels, begin * MS, (begin + 2) * MS, None if end is None else end * MS, 0.5)
+    end_ns = None if end is None else end * MS
+    return Firing(BY_NAME[name], labels, begin * MS, (begin + 2) * MS, end_ns, end_ns, 0.5)
 
 
 STORM = firing("FabricPfcStorm", begin=2, device="leaf1", port="e0", priority="3", peer_device="host1")

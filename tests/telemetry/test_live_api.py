@@ -21,8 +21,10 @@ from fabric.state.codes import Stop
 from fabric.state.types import TRACE
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_MS
+from telemetry.derive import RunInfo
 from telemetry.live import token
 from telemetry.live.api import MAX_BODY_BYTES, Api, serves
+from telemetry.live.collector import LiveCollector
 from telemetry.live.client import LiveClient, LiveError, find_token
 from telemetry.live.mailbox import Mailbox
 from telemetry.live.openapi import Route, Schemas
@@ -109,9 +111,43 @@ def served(tiny: Fabric, still: Callable[..., Snapshot]) -> Iterator[Served]:
     with serve("127.0.0.1:0", CollectorRegistry(), Beside(serves, api)) as server:
         host, port = server.address
         thread.start()
-        while not player.ready:
+        while not player.started:
             thread.join(0.01)
         yield Served(host, port, player, world, thread)
+        player.stop()
+        thread.join(10)
+
+
+def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, still: Callable[..., Snapshot]) -> None:
+    """At once: who asks would only wait for the compiler."""
+    player = Player(Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
+                    lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(1000), Mailbox())
+    api = Api(player, World(), TOKEN, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
+    collector = LiveCollector(RunInfo("1", "r", "s", "asic", 1))
+    collector.watch(player, lambda: still(tiny), lambda: still(tiny))
+    registry = CollectorRegistry()
+    registry.register(collector)
+    with serve("127.0.0.1:0", registry, Beside(serves, api)) as server:
+        host, port = server.address
+
+        def ask(path: str) -> tuple[int, str | None, str]:
+            connection = http.client.HTTPConnection(host, port, timeout=2)
+            connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            connection.close()
+            return answer.status, answer.headers["Retry-After"], text
+
+        assert ask("/-/healthy")[0] == 200
+        for path in ("/-/ready", "/metrics", "/api/v1/status"):
+            status, again, text = ask(path)
+            assert (status, again) == (503, "1"), path
+            assert "the engine is being compiled" in text
+        thread = threading.Thread(target=player.play, daemon=True)
+        thread.start()
+        while not player.started:
+            thread.join(0.01)
+        assert [ask(path)[0] for path in ("/-/ready", "/metrics", "/api/v1/status")] == [200, 200, 200]
         player.stop()
         thread.join(10)
 

@@ -13,7 +13,7 @@ from fabric.errors import InvariantError
 from fabric.state.codes import Stop
 from fabric.state.types import TRACE
 from fabric.units import PS_PER_MS, PS_PER_US
-from telemetry.live.mailbox import Mailbox
+from telemetry.live.mailbox import BusyError, Mailbox
 from telemetry.live.pacing import Pacer
 from telemetry.live.player import Observer, Phase, Player, Program
 
@@ -50,11 +50,27 @@ class Box(Mailbox):
         return bool(due)
 
 
+class Compiler:
+    """Takes `seconds` when the engine is first asked, and again when it is first asked for something after `again_ps`."""
+
+    def __init__(self, seconds: float, again_ps: int = 1 << 60) -> None:
+        self.due, self.each_s, self.seconds = [0, again_ps], seconds, 0.0
+
+    def work(self, until_ps: int) -> float:
+        if not self.due or until_ps < self.due[0]:
+            return 0.0
+        self.due.pop(0)
+        self.seconds += self.each_s
+        return self.each_s
+
+
 class Engine:
     """An engine that takes `cost_s` of wall clock per simulated ms, and has an event every 100us until `last_ps`."""
 
-    def __init__(self, clock: Clock, cost_s: float = 0.0, last_ps: int = 1 << 60, done_ps: int = 1 << 60) -> None:
+    def __init__(self, clock: Clock, cost_s: float = 0.0, last_ps: int = 1 << 60, done_ps: int = 1 << 60,
+                 compiler: Compiler | None = None) -> None:
         self.now_ps = 0
+        self.compiler = compiler
         self.clock, self.cost_s, self.last_ps, self.done_ps = clock, cost_s, last_ps, done_ps
         self.bounds: list[int] = []
         self._rows: list[tuple[int, int]] = []
@@ -65,6 +81,8 @@ class Engine:
 
     def advance(self, until_ps: int, *, budget: int | None = None) -> Stop:
         self.bounds.append(until_ps)
+        if self.compiler is not None:
+            self.clock.now_s += self.compiler.work(until_ps)
         step = 100 * PS_PER_US
         first = -(-self.now_ps // step) * step
         self._rows += [(time_ps, device) for time_ps in range(first, min(until_ps, self.last_ps), step)
@@ -108,18 +126,18 @@ class Diary(Observer):
 
 class World:
     def __init__(self, *, duration_ps: int = 10 * MS, loop: bool = False, stop_when_done: bool = False,
-                 dilation: float = 1000.0, **engine: float) -> None:
+                 dilation: float = 1000.0, compiler: Compiler | None = None, **engine: float) -> None:
         self.clock = Clock()
         self.box = Box(self.clock)
         self.diary = Diary()
         self.engines: list[Engine] = []
 
         def make() -> Engine:
-            self.engines.append(Engine(self.clock, **engine))
+            self.engines.append(Engine(self.clock, compiler=compiler, **engine))
             return self.engines[-1]
 
         self.player = Player(Program(duration_ps, MS, stop_when_done, loop), make, Pacer(dilation), self.box,
-                             [self.diary], self.clock)
+                             [self.diary], self.clock, lambda: 0.0 if compiler is None else compiler.seconds)
 
     def at(self, wall_s: float, work: Callable[[], object]) -> None:
         self.box.todo.append((wall_s, work))
@@ -221,6 +239,82 @@ def test_a_machine_that_is_too_slow_slips_and_says_so(caplog: pytest.LogCaptureF
     assert warning.__dict__["asked_dilation"] == 1000.0
     assert warning.__dict__["held_dilation"] == pytest.approx(3000, rel=0.2)
     assert len(caplog.records) == 1
+
+
+def test_compiling_the_engine_takes_no_simulated_time_and_is_no_slow_machine(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(compiler=Compiler(30.0))
+    standings = []
+    world.at(32.0, lambda: standings.append(world.player.standing()))
+    world.at(50.0, world.player.stop)
+    world.player.play()
+    assert standings[0].now_ps == pytest.approx(2 * MS, rel=0.05)
+    assert standings[0].slipped_s == 0
+    assert standings[0].speed_ratio == pytest.approx(1 / 1000, rel=0.05)
+    assert not caplog.records
+
+
+def test_a_kernel_that_is_compiled_later_is_no_slow_machine_either(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(compiler=Compiler(20.0, again_ps=3 * MS))
+    standings = []
+    world.at(45.0, lambda: standings.append(world.player.standing()))
+    world.at(60.0, world.player.stop)
+    world.player.play()
+    assert standings[0].now_ps == pytest.approx(5 * MS, rel=0.05)
+    assert standings[0].slipped_s == 0
+    assert not caplog.records
+
+
+def test_a_slow_machine_is_told_from_its_compiler(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(cost_s=3.0, compiler=Compiler(20.0))
+    standings = []
+    world.at(40.0, lambda: standings.append(world.player.standing()))
+    world.at(50.0, world.player.stop)
+    world.player.play()
+    assert standings[0].slipped_s == pytest.approx(20 * 2 / 3, rel=0.1)
+    (warning,) = caplog.records
+    assert warning.__dict__["held_dilation"] == pytest.approx(3000, rel=0.2)
+
+
+def test_a_run_is_ready_when_its_engine_has_answered_and_while_requests_are() -> None:
+    world = World()
+    seen: list[bool] = []
+    make = world.player._make_engine
+
+    def watched() -> Engine:
+        engine = make()
+        advance = engine.advance
+
+        def first(until_ps: int, *, budget: int | None = None) -> Stop:
+            seen.append(world.player.started)
+            return advance(until_ps, budget=budget)
+
+        engine.advance = first  # type: ignore[method-assign]
+        return engine
+
+    world.player._make_engine = watched
+    world.at(2.0, world.player.stop)
+    assert not world.player.ready()
+    world.player.play()
+    assert seen[:2] == [False, True]
+
+    def nobody(work: object, timeout_s: float = 5.0) -> None:
+        raise BusyError(f"no answer within {timeout_s} s")
+
+    world.box.ask = nobody  # type: ignore[method-assign, assignment]
+    assert not world.player.ready()
+    world.box.ask = lambda work, timeout_s=5.0: work()  # type: ignore[method-assign]
+    assert world.player.ready()
+
+
+def test_a_run_whose_engine_is_compiled_for_minutes_is_alive() -> None:
+    world = World(compiler=Compiler(300.0))
+    assert world.player.alive
+    world.clock.now_s = 300.0
+    assert world.player.alive
+    world.at(302.0, world.player.stop)
+    world.player.play()
+    world.clock.now_s += 61.0
+    assert not world.player.alive
 
 
 def test_a_machine_that_keeps_the_pace_never_slips() -> None:
