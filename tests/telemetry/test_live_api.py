@@ -23,7 +23,7 @@ from fabric.topology.model import Fabric
 from fabric.units import PS_PER_MS
 from telemetry.derive import RunInfo
 from telemetry.live import token
-from telemetry.live.api import MAX_BODY_BYTES, Api, serves
+from telemetry.live.api import MAX_BODY_BYTES, Api
 from telemetry.live.collector import LiveCollector
 from telemetry.live.client import LiveClient, LiveError, find_token
 from telemetry.live.mailbox import Mailbox
@@ -31,9 +31,11 @@ from telemetry.live.openapi import Route, Schemas
 from telemetry.live.pacing import Pacer
 from telemetry.live.player import Player, Program
 from telemetry.live.view import ViewMaker
-from telemetry.server import Beside, serve
+from telemetry.server import serve
 
 TOKEN: Final = "a-token-of-the-test-0123456789"
+VIEW: Final = "a-view-token-of-the-test-98765"
+TOKENS: Final = token.Tokens(TOKEN, VIEW)
 OBJECT: Final = {"type": "object", "additionalProperties": True}
 
 
@@ -105,10 +107,10 @@ def served(tiny: Fabric, still: Callable[..., Snapshot]) -> Iterator[Served]:
     player = Player(Program(1000 * PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(1000), Mailbox())
     world = World()
-    api = Api(player, world, TOKEN, {"scenario": "tiny", "version": "1.2.3", "hosts": 2, "switches": 1},
+    api = Api(player, world, TOKENS, {"scenario": "tiny", "version": "1.2.3", "hosts": 2, "switches": 1},
               Schemas(OBJECT, OBJECT, {}))
     thread = threading.Thread(target=player.play, daemon=True)
-    with serve("127.0.0.1:0", CollectorRegistry(), Beside(serves, api)) as server:
+    with serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         host, port = server.address
         thread.start()
         while not player.started:
@@ -122,12 +124,12 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
     """At once: who asks would only wait for the compiler."""
     player = Player(Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(1000), Mailbox())
-    api = Api(player, World(), TOKEN, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(player, World(), TOKENS, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
     collector = LiveCollector(RunInfo("1", "r", "s", "asic", 1))
     collector.watch(player, lambda: still(tiny), lambda: still(tiny))
     registry = CollectorRegistry()
     registry.register(collector)
-    with serve("127.0.0.1:0", registry, Beside(serves, api)) as server:
+    with serve("127.0.0.1:0", registry, api.beside) as server:
         host, port = server.address
 
         def ask(path: str) -> tuple[int, str | None, str]:
@@ -237,11 +239,11 @@ def test_a_body_that_is_no_small_json_object_is_refused(served: Served, body: by
 
 def test_a_body_without_its_length_is_not_waited_for(served: Served) -> None:
     with socket.create_connection((served.host, served.port), timeout=30) as door:
-        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
                      "Transfer-Encoding: chunked\r\n\r\n".encode())
         assert b" 411 " in door.recv(200)
     with socket.create_connection((served.host, served.port), timeout=30) as door:
-        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
                      "Content-Length: -5\r\n\r\n".encode())
         assert b" 400 " in door.recv(200)
 
@@ -273,9 +275,9 @@ def test_events_are_asked_for_from_a_number_on(served: Served) -> None:
 def test_nothing_changes_once_the_run_is_over(tiny: Fabric, still: Callable[..., Snapshot]) -> None:
     player = Player(Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(0.001), Mailbox())
-    api = Api(player, World(), TOKEN, {}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(player, World(), TOKENS, {}, Schemas(OBJECT, OBJECT, {}))
     threading.Thread(target=player.play, daemon=True).start()
-    with serve("127.0.0.1:0", CollectorRegistry(), Beside(serves, api)) as server:
+    with serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         client = LiveClient("http://{}:{}".format(*server.address), TOKEN)
         while client.get("status")["state"] != "finished":
             pass
