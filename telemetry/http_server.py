@@ -254,7 +254,9 @@ class HttpServer:
                 raise
             log.debug("no TLS session", extra={"client": client, "error": str(error)})
             return
-        transport.set_write_buffer_limits(high=0)       # drain() waits until the last byte has left
+        # drain() waits until the last byte has left. Not high=0 with TLS: asyncio's SSLProtocol compares with >= where
+        # plain transports compare with >, and would pause for good on an empty buffer (_control_app_writing).
+        transport.set_write_buffer_limits(high=0 if self._tls is None else 1, low=0)
         writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
         try:
             await self._exchange(reader, writer, late_s, client, arrived_at, reserved=reserved)
