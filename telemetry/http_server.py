@@ -281,8 +281,9 @@ class HttpServer:
             unread = request.length != len(request.body)
             self._waiting.pop(_this_task(), None)       # from here on the client waits for us
             if reserved and not self._urgent(request):
-                raise full(f"all {self._limit} connections are in use")
-            answer = await self._respond(replace(request, method="GET") if headless else request)
+                answer = plain(HTTPStatus.SERVICE_UNAVAILABLE, f"all {self._limit} connections are in use", _AGAIN)
+            else:
+                answer = await self._respond(replace(request, method="GET") if headless else request)
         except HttpError as error:
             answer = plain(error.status, error.text, *error.headers)
         except (asyncio.CancelledError, OSError):
@@ -291,7 +292,7 @@ class HttpServer:
             log.exception("a request was not answered", extra={"path": "" if request is None else ascii(request.path)})
             answer = plain(HTTPStatus.INTERNAL_SERVER_ERROR, "a defect of the server; its log says more")
         log.debug("http request", extra={"client": client, "status": answer.status, "line": "" if request is None else
-                                         f"{request.method} {ascii(request.path)}"})
+                                         f"{request.method} {request.path!a}"})
         self._waiting[_this_task()] = None
         await self._send(writer, answer, headless=headless)
         if unread:

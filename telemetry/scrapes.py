@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs
@@ -88,7 +89,7 @@ class Scrapes:
         try:
             families = await self._lane.do(lambda: list(self._registry.collect()))
             for variant, future in its.asked.items():
-                future.set_result(await self._lane.do(lambda variant=variant: self._rendered(families, variant)))
+                future.set_result(await self._lane.do(partial(self._rendered, families, variant)))
         except FabricError as error:
             _fail(its, full(str(error.args[0])))
         except Exception as error:  # noqa: BLE001  each of those who asked is told, and one of them logs it

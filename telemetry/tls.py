@@ -56,7 +56,8 @@ def _load_pair(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
         _readable(path)
 
     def no_password() -> str:
-        raise TlsError(f"the key in {key} is encrypted", "decrypt it: openssl pkey -in FILE -out PLAIN; chmod 600 PLAIN")
+        raise TlsError(f"the key in {key} is encrypted",
+                       "decrypt it: openssl pkey -in FILE -out PLAIN; chmod 600 PLAIN")
 
     try:
         context.load_cert_chain(certificate, key, no_password)

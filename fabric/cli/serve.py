@@ -87,7 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="threads of the engine (default 1)")
     parser.add_argument("--quiet", action="store_true", help="say nothing on standard error but warnings")
     parser.add_argument("--json", action="store_true",
-                        help="print one JSON object when serving begins: url, token_file, view_token_file, audit_file, pid")
+                        help="print one JSON object when serving begins: url, token_file, view_token_file, "
+                             "audit_file, pid")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         player, audit = _open(args, scenario, compiled, plan, stack)
         ended_by = ["a request"]
         if duration_s is not None:
-            timer = threading.Timer(duration_s, lambda: (ended_by.append("--duration"), player.stop()))
+            timer = threading.Timer(duration_s, _end, (player, ended_by))
             timer.daemon = True
             timer.start()
             stack.callback(timer.cancel)
@@ -292,6 +293,12 @@ def _keep(made: Mapping[Role, str], port: int, stack: ExitStack) -> Mapping[Role
         write_token(path, token)
         stack.callback(path.unlink, missing_ok=True)
     return kept
+
+
+def _end(player: Player, ended_by: list[str]) -> None:
+    """--duration is over."""
+    ended_by.append("--duration")
+    player.stop()
 
 
 @contextmanager

@@ -103,7 +103,7 @@ class Api:
 
     @property
     def beside(self) -> Beside:
-        """This application, as telemetry/server.py has it beside /metrics."""
+        """The application as telemetry/server.py has it beside /metrics."""
         return Beside(serves, self, HEALTH, MAX_BODY_BYTES)
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -148,13 +148,11 @@ class Api:
         facts: Body = {}
         result = "500 Internal Server Error"
         try:
-            if role is not Role.OPERATE:
-                raise Refusal("403 Forbidden", f"the role '{role}' may look, and not change anything",
-                              "use the token of the role 'operate'")
+            _may_change(role)
             given = _body(environ)
             found = self._carry_out(route, handler, given)
             result, facts = "200 OK", {"name": found["name"]} if "name" in found else {}
-            at_s = found.get("at_seconds", found.get("sim_time_seconds"))
+            at_s: float = found["at_seconds"] if "at_seconds" in found else found["sim_time_seconds"]
             facts |= {"pass": found["pass"], "sim_time_ns": round(at_s * _NS_PER_S)}
         except Refusal as refusal:
             number, now_ps = self._player.moment
@@ -286,6 +284,12 @@ _OPEN: Final = HEALTH | {"/api/v1/openapi.json"}
 def serves(path: str) -> bool:
     """Whether a path is this application's."""
     return path.startswith(("/api/", "/-/"))
+
+
+def _may_change(role: Role) -> None:
+    if role is not Role.OPERATE:
+        raise Refusal("403 Forbidden", f"the role '{role}' may look, and not change anything",
+                      "use the token of the role 'operate'")
 
 
 def _error(refusal: Refusal) -> Body:

@@ -70,7 +70,7 @@ class AuditLog:
             try:
                 self._flush()
             except OSError as error:
-                log.error("the audit log cannot be written", extra={"path": str(self.path), "why": error.strerror})
+                log.warning("the audit log cannot be written", extra={"path": str(self.path), "why": error.strerror})
 
     def check(self) -> None:
         """Raises AuditError where what happened before has not been written, and cannot be now."""

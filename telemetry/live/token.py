@@ -1,4 +1,4 @@
-"""Bearer tokens of the control API (RFC 6750), one for each role: made at start, in files that only their owner reads."""
+"""Bearer tokens of the control API (RFC 6750), a role each: made at start, in files that only their owner reads."""
 
 from __future__ import annotations
 

@@ -116,7 +116,8 @@ def serving(folder: Path, *options: str, tls: ssl.SSLContext | None = None) -> I
     (["--out", "x", "--loop"], "contradicts --loop"), (["--force"], "without --out"),
     (["--log", "-", "--json"], "both want standard output"), (["--log-level", "debug"], "without --log"),
     (["--allow-host", "http://x"], "no host name"), (["--tls-cert", "x"], "without --tls-key"),
-    (["--tls-client-ca", "x"], "without --tls-cert"), (["--tls-cert", "no.pem", "--tls-key", "no.key"], "cannot read no"),
+    (["--tls-client-ca", "x"], "without --tls-cert"),
+    (["--tls-cert", "no.pem", "--tls-key", "no.key"], "cannot read no"),
     (["--dilation", "0", "--threads", "0", "--listen", "x"], "3 problems")])
 def test_options_that_make_no_sense_are_refused_together(tmp_path: Path, capsys: Capture, options: list[str],
                                                          text: str) -> None:

@@ -15,8 +15,15 @@ from fabric.routing.bgp.afi import IPV4_UNICAST, prefix_key
 from fabric.routing.bgp.attributes import Attributes, sequence
 from fabric.routing.bgp.capabilities import Capabilities, write_capabilities
 from fabric.routing.bgp.config import NS_PER_S
-from fabric.routing.bgp.message import KEEPALIVE_BYTES, Notification, Open, RouteRefresh, encode_notification, \
-    encode_open, encode_refresh
+from fabric.routing.bgp.message import (
+    KEEPALIVE_BYTES,
+    Notification,
+    Open,
+    RouteRefresh,
+    encode_notification,
+    encode_open,
+    encode_refresh,
+)
 from fabric.routing.bgp.speaker import Speaker
 from fabric.routing.bgp.update import end_of_rib, reach_messages, unreach_messages
 from fabric.wire.iana import Cease, ErrorCode
@@ -131,7 +138,8 @@ def _floods() -> list[str]:
         session.connect()
         most, sent, each, size = 0, b"", choose.choice([1, 1, 7, 50]), choose.choice([4, 100, 3000])
         for number in range(400):
-            keys = [prefix_key(f"{choose.randrange(1, 220)}.{number >> 8}.{number & 255}.{it}/32") for it in range(each)]
+            keys = [prefix_key(f"{choose.randrange(1, 220)}.{number >> 8}.{number & 255}.{it}/32")
+                    for it in range(each)]
             its = Attributes(as_path=sequence(65002), unknown=((0xC0, 200, number.to_bytes(size)),))
             (before, behind), = reach_messages(IPV4_UNICAST, its, 4, keys, 4096, 4)
             notes = [it.data[19:21] for it in session.receive(before + bytes([127, 0, 0, 2]) + behind)

@@ -295,7 +295,8 @@ def limited(**limits: object) -> Neighbor:
 
 
 def notifications(actions: list[object]) -> list[tuple[int, int]]:
-    return [(action.data[19], action.data[20]) for action in actions if isinstance(action, Send) and action.data[18] == 3]
+    return [(action.data[19], action.data[20]) for action in actions
+            if isinstance(action, Send) and action.data[18] == 3]
 
 
 def keys(first: int, count: int) -> list[bytes]:

@@ -27,8 +27,8 @@ from telemetry.derive import RunInfo
 from telemetry.live import token
 from telemetry.live.api import MAX_BODY_BYTES, Api
 from telemetry.live.audit import AuditError, AuditLog, beside
-from telemetry.live.collector import LiveCollector
 from telemetry.live.client import LiveClient, LiveError, find_token
+from telemetry.live.collector import LiveCollector
 from telemetry.live.mailbox import Mailbox
 from telemetry.live.openapi import Route, Schemas
 from telemetry.live.pacing import Pacer

@@ -20,9 +20,9 @@ from prometheus_client.core import Metric
 from fabric.engine.counters import Snapshot
 from fabric.errors import FabricError
 from fabric.topology.model import Fabric
+from telemetry import http_server
 from telemetry.collect import FabricCollector, ScrapeError
 from telemetry.derive import RunInfo
-from telemetry import http_server
 from telemetry.server import Access, Beside, parse_listen, serve
 
 Still = Callable[..., Snapshot]
