@@ -184,9 +184,10 @@ class HttpServer:
         try:
             with suppress(asyncio.CancelledError):
                 self._loop.run_until_complete(self._main)
-            for task in list(self._open):
+            left = asyncio.all_tasks(self._loop)        # connections, and what they wait for together
+            for task in left:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*self._open, return_exceptions=True))
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             self._loop.run_until_complete(asyncio.sleep(0))     # transports close in the next turn
         finally:
             self._listener.close()

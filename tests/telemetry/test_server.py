@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import socket
 import threading
@@ -175,6 +176,23 @@ def test_five_hundred_scrapes_at_the_same_time_are_all_answered(registry: Collec
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         heads = Counter(client.recv(15) for client in clients)
     assert heads == {b"HTTP/1.1 200 OK": 500}
+
+
+def test_a_server_that_is_closed_leaves_no_scrape_waiting(
+        capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    counting, registry = Counting(), CollectorRegistry()
+    registry.register(counting)
+    with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not counting.count:
+            time.sleep(0.01)
+        server.close()
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+    counting.go.set()
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    assert not caplog.records
 
 
 def test_health_is_answered_while_all_connections_wait_for_a_scrape() -> None:
