@@ -22,8 +22,9 @@ from telemetry.compat.model import Layer
 from telemetry.derive import RunInfo
 from telemetry.metrics import BY_NAME, CATALOGUE
 
-SCRAPE_TIMEOUT_S: Final = 5.0
-"""Half of Prometheus' default scrape_timeout, so that the answer says why before Prometheus gives up."""
+SCRAPE_TIMEOUT_S: Final = 4.0
+"""Two such times, for a scrape that waits for the one before it, are less than Prometheus' default scrape_timeout of
+10 s, so that the answer says why before Prometheus gives up."""
 
 
 class ScrapeError(FabricError):

@@ -1,42 +1,47 @@
-"""The HTTP door: GET /metrics answers a scrape, in OpenMetrics 1.0 or the Prometheus text format as the client asks.
+"""The HTTP interface: GET /metrics answers a scrape, in OpenMetrics 1.0 or the Prometheus text format as asked for.
 
-Scrapes need no authentication and there is no TLS, so the door opens on the loopback address unless another one is
-named. What else there is to ask (telemetry/live/api.py) stands beside /metrics and guards itself.
+Scrapes need no token, so the server listens on a loopback address unless another one is given; there TLS with client
+certificates (telemetry/tls.py) keeps others out. What else there is to ask (telemetry/live/api.py) stands beside
+/metrics and guards itself.
+
+Health, scrapes, reading and changing have threads of their own (telemetry/http_server.py), so that none of them waits
+for another kind; only the run itself is shared (telemetry/live/mailbox.py).
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import io
 import ipaddress
 import logging
 import os
 import socket
-import sys
-import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Final, Self
-from urllib.parse import parse_qs
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from typing import Any, Final, Self, TypeVar
 
-from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.registry import CollectorRegistry
 
 from fabric.errors import FabricError
-from telemetry.exposition import Writer
+from telemetry.http_request import Hosts, HttpError, Request
+from telemetry.http_server import Answer, HttpServer, Lane, full, plain
+from telemetry.scrapes import Scrapes
+from telemetry.tls import TlsFiles, server_context
 
 log = logging.getLogger(__name__)
 
 _EXAMPLE: Final = "give an address and a port, such as '127.0.0.1:9464'; port 0 takes any free one"
-_POLL_S: Final = 0.05
-"""How long close() may have to wait for the thread to look up."""
-_CLIENT_TIMEOUT_S: Final = 10.0
-"""A client that sends nothing for so long is let go."""
-_MAX_CLIENTS: Final = 64
-"""Connections at a time, a thread each; the next ones are told to come again. Prometheus and people need a handful."""
-_FULL: Final = b"HTTP/1.0 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+_BACKLOG: Final = 1024
+"""Connections that the kernel holds until they are accepted; it may hold fewer (net.core.somaxconn)."""
+ANSWER_S: Final = 9.0
+"""Two looks of at most 4 s each (one under way, and one's own), and less than Prometheus' default scrape_timeout."""
+CHANGE_S: Final = 120.0
+"""A change that has begun is carried out to its end; routers that converge again may take so long."""
+
+T = TypeVar("T")
 
 
 class ListenError(FabricError):
@@ -47,124 +52,137 @@ def parse_listen(text: str) -> tuple[str, int]:
     """'127.0.0.1:9464' or '[::1]:9464' -> (address, port). Raises ListenError."""
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if host.startswith("[") else host
-    if not colon or not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+    if not colon or not host or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
         raise ListenError(f"{text!r} is not an address to listen on", _EXAMPLE)
     if ":" in host and not text.startswith("["):
         raise ListenError(f"{text!r} is ambiguous: an IPv6 address stands in brackets", "write '[::1]:9464'")
     return host, int(port)
 
 
-class _Handler(WSGIRequestHandler):
-    timeout = _CLIENT_TIMEOUT_S
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class calls it so
-        log.debug("http request", extra={"client": self.client_address[0], "line": format % args})
-
-
-class _Server(ThreadingWSGIServer):
-    """A thread a connection, and no more than _MAX_CLIENTS of them: who only opens connections exhausts nothing."""
-
-    request_queue_size = _MAX_CLIENTS
-
-    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401  the base's own
-        self._free = threading.BoundedSemaphore(_MAX_CLIENTS)
-        super().__init__(*args, **options)
-
-    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
-        """Give the connection a thread, or send it away."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-            return
-        with suppress(OSError):
-            request.settimeout(_POLL_S)
-            request.sendall(_FULL)
-        self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
-        """Answer, and make room."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  the base's own
-        """A client that went away, or said nothing, is no defect of ours."""
-        if isinstance(sys.exception(), OSError):
-            log.debug("a client is gone", extra={"client": client_address[0], "error": str(sys.exception())})
-        else:
-            super().handle_error(request, client_address)
-
-
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Another WSGI application behind the same door."""
+    """Another WSGI application behind the same address."""
 
     serves: Callable[[str], bool]
     """Whether a path is its own."""
     app: Callable[..., Iterable[bytes]]
+    health: frozenset[str] = frozenset()
+    """Paths of health checks: they have threads and connections that nothing else takes."""
+    max_body_bytes: int = 0
+    """Longer bodies are not read; the application refuses them by their Content-Length."""
 
 
-def _app(registry: CollectorRegistry, beside: Beside | None) -> Callable[..., Iterable[bytes]]:
-    writer = Writer()
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who can reach a server, and how."""
 
-    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        path = environ["PATH_INFO"]
+    hosts: tuple[str, ...] = ()
+    """Names and addresses under which it may be asked, beyond those that are known anyway (http_request.Hosts)."""
+    tls: TlsFiles | None = None
+    """None: no TLS."""
+
+
+class _Routes:
+    """What is answered; a coroutine for the event loop."""
+
+    def __init__(self, registry: CollectorRegistry, beside: Beside | None) -> None:
+        self._beside = beside
+        self._health = Lane("health", 2, 16)
+        self._scraping = Lane("scrape", 1, 16)
+        self._looking = Lane("look", 4, 64)
+        self._changing = Lane("change", 4, 32)
+        self._scrapes = Scrapes(registry, self._scraping)
+        self._checks: dict[str, asyncio.Task[Answer]] = {}
+
+    def urgent(self, request: Request) -> bool:
+        """Whether it is a health check."""
+        return self._beside is not None and request.path in self._beside.health
+
+    async def __call__(self, request: Request) -> Answer:
+        """Raises: HttpError."""
+        path = request.path
         if path == "/metrics":
-            return _scrape(registry, writer, environ, start_response)
-        if beside is not None and beside.serves(path):
-            return beside.app(environ, start_response)
+            if request.method != "GET":
+                raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "use GET or HEAD", ("Allow", "GET, HEAD"))
+            return await _in_time(self._scrapes.answer(request), ANSWER_S, "the run gave no answer")
+        if self._beside is not None and self._beside.serves(path):
+            return await self._ask(self._beside, request)
         if path == "/":
-            return _plain(start_response, "200 OK", "fabric emulator: metrics are at /metrics")
-        return _plain(start_response, "404 Not Found", f"nothing is at {path}; metrics are at /metrics")
+            return plain(HTTPStatus.OK, "fabric emulator: metrics are at /metrics")
+        return plain(HTTPStatus.NOT_FOUND, f"nothing is at {ascii(path)[1:-1]}; metrics are at /metrics")
 
-    return answer
+    async def _ask(self, beside: Beside, request: Request) -> Answer:
+        def work() -> Answer:
+            return _wsgi(beside.app, request)
+
+        if request.method != "GET":
+            return await _in_time(self._changing.do(work), CHANGE_S, "the change has begun, and has not ended")
+        if request.path not in beside.health:
+            return await _in_time(self._looking.do(work), ANSWER_S, "the run gave no answer")
+        check = self._checks.get(request.path)
+        if check is None:       # those that come while it is under way share its answer
+            check = self._checks[request.path] = asyncio.get_running_loop().create_task(self._health.do(work))
+            check.add_done_callback(lambda _: self._checks.pop(request.path))
+        return await _in_time(asyncio.shield(check), ANSWER_S, "the run gave no answer")
+
+    def close(self) -> None:
+        """Let the threads end."""
+        for lane in (self._health, self._scraping, self._looking, self._changing):
+            lane.close()
 
 
-def _scrape(registry: CollectorRegistry, writer: Writer, environ: dict[str, Any],
-            start_response: Callable[..., Any]) -> Iterable[bytes]:
-    if environ["REQUEST_METHOD"] != "GET":
-        return _plain(start_response, "405 Method Not Allowed", "use GET", ("Allow", "GET"))
-    names = parse_qs(environ.get("QUERY_STRING", "")).get("name[]")
-    asked = registry.restricted_registry(names) if names else registry
+async def _in_time(answer: Awaitable[T], limit_s: float, text: str) -> T:
     try:
-        headers, body = writer.answer(asked.collect(), environ.get("HTTP_ACCEPT", ""),
-                                      environ.get("HTTP_ACCEPT_ENCODING", ""))
-    except FabricError as error:
-        return _plain(start_response, "503 Service Unavailable", str(error.args[0]), ("Retry-After", "1"))
-    start_response("200 OK", headers)
-    return [body]
+        async with asyncio.timeout(limit_s):
+            return await answer
+    except TimeoutError:
+        raise full(f"{text} within {limit_s:g} s") from None
 
 
-def _plain(start_response: Callable[..., Any], status: str, text: str, *more: tuple[str, str]) -> Iterable[bytes]:
-    start_response(status, [("Content-Type", "text/plain; charset=utf-8"), *more])
-    return [f"{text}\n".encode()]
+def _wsgi(app: Callable[..., Iterable[bytes]], request: Request) -> Answer:
+    """An application's answer (PEP 3333)."""
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": request.method, "PATH_INFO": request.path, "QUERY_STRING": request.query,
+        "SCRIPT_NAME": "", "SERVER_PROTOCOL": "HTTP/1.1", "REMOTE_ADDR": request.client,
+        "fabric.client_subject": request.subject, "wsgi.input": io.BytesIO(request.body), "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http", "wsgi.multithread": True, "wsgi.multiprocess": False, "wsgi.run_once": False}
+    for name, value in request.headers.items():
+        key = name.upper().replace("-", "_")
+        environ[key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"] = value
+    begun: list[tuple[str, list[tuple[str, str]]]] = []
+    body = b"".join(app(environ, lambda status, headers, *_: begun.append((status, headers))))
+    status, headers = begun[-1]
+    return Answer(status, headers, body)
 
 
 class MetricsServer:
-    """A running door; close it, or use it as a context manager."""
+    """A running server; close it, or use it as a context manager."""
 
-    def __init__(self, httpd: WSGIServer) -> None:
-        self._httpd = httpd
-        self._thread = threading.Thread(target=httpd.serve_forever, args=(_POLL_S,), name="metrics", daemon=True)
-        self._thread.start()
+    def __init__(self, listener: socket.socket, routes: _Routes, beside: Beside | None, access: Access, host: str,
+                 limit: int | None) -> None:
+        self._address = listener.getsockname()[:2]
+        self._scheme = "http" if access.tls is None else "https"
+        self._routes = routes
+        self._server = HttpServer(
+            listener, routes, routes.urgent, Hosts.of(host, access.hosts), beside.max_body_bytes if beside else 0,
+            None if access.tls is None else server_context(access.tls), limit)
 
     @property
     def address(self) -> tuple[str, int]:
         """Address and port in use; the port is the real one where 0 was asked for."""
-        host, port = self._httpd.server_address[:2]
+        host, port = self._address
         return str(host), int(port)
 
     @property
     def url(self) -> str:
         """Where a scrape goes."""
         host, port = self.address
-        return f"http://[{host}]:{port}/metrics" if ":" in host else f"http://{host}:{port}/metrics"
+        return f"{self._scheme}://{f'[{host}]' if ':' in host else host}:{port}/metrics"
 
     def close(self) -> None:
         """Stop answering and free the port. May be called twice."""
-        self._httpd.shutdown()
-        self._httpd.server_close()
-        self._thread.join()
+        self._server.close()
+        self._routes.close()
 
     def __enter__(self) -> Self:
         return self
@@ -174,34 +192,47 @@ class MetricsServer:
         self.close()
 
 
-def serve(listen: str, registry: CollectorRegistry, beside: Beside | None = None) -> MetricsServer:
-    """Answer scrapes of `registry` at `listen` from a thread of its own.
+def serve(listen: str, registry: CollectorRegistry, beside: Beside | None = None, access: Access | None = None,
+          limit: int | None = None) -> MetricsServer:
+    """Answer scrapes of `registry` at `listen` from threads of its own.
 
     Parameters
     ----------
     listen : str                     'address:port', '[address]:port' for IPv6; port 0 takes any free one
     registry : CollectorRegistry     one made for this run, never prometheus_client's global one
     beside : Beside, optional        what else answers there
+    access : Access, optional        names of the server, and TLS
+    limit : int, optional            connections at a time; default: as the system allows, 1024 at most
 
     Returns: MetricsServer, already listening.
-    Raises: ListenError for an address that cannot be read, is not ours, or is in use.
+    Raises: ListenError for an address that cannot be read, is not ours, or is in use; TlsError.
     """
     host, port = parse_listen(listen)
+    access = access if access is not None else Access()
+    if access.tls is not None:
+        server_context(access.tls)      # what is wrong with its files is said before the port is taken
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except socket.gaierror as error:
         raise ListenError(f"cannot listen on {listen}: {error.strerror}", _EXAMPLE) from error
-
-    class Server(_Server):
-        address_family = family
-
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        httpd = make_server(str(address[0]), port, _app(registry, beside), Server, handler_class=_Handler)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
     except OSError as error:
+        listener.close()
         hint = {errno.EADDRINUSE: "stop the program that holds it, or choose another port; port 0 takes any free one",
                 errno.EACCES: "choose a port above 1023"}.get(error.errno or 0, _EXAMPLE)
         raise ListenError(f"cannot listen on {listen}: {os.strerror(error.errno or 0)}", hint) from error
-    server = MetricsServer(httpd)
+    server = MetricsServer(listener, _Routes(registry, beside), beside, access, host, limit)
     if not ipaddress.ip_address(server.address[0].partition("%")[0]).is_loopback:
-        log.warning("metrics are open to the network without authentication", extra={"url": server.url})
+        _warn(server.url, access, api=beside is not None)
     return server
+
+
+def _warn(url: str, access: Access, *, api: bool) -> None:
+    if access.tls is None or access.tls.client_ca is None:
+        log.warning("metrics are open to the network without authentication", extra={"url": url})
+    if access.tls is None and api:
+        log.warning("tokens of the API are sent unencrypted", extra={"url": url, "remedy": "--tls-cert and --tls-key"})

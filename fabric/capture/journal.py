@@ -29,6 +29,8 @@ from fabric.routing.bgp.speaker import Speaker
 from fabric.routing.bgp.update import Memory
 
 VERSION: Final = 1
+MEMORY_BYTES: Final = 1 << 20
+"""Of each of the memories of a speaker that is not one of many."""
 Json = dict[str, Any]
 CALLS: Final = ("start", "stop", "connected", "received", "closed", "link_down", "link_up", "bfd_down", "reset", "tick",
                 "originate", "withdraw", "graceful_shutdown", "set_policy", "request_refresh", "interior_routes")
@@ -198,5 +200,8 @@ def replay(journal: Journal, speaker: Speaker | None = None) -> Iterator[Differe
 
 
 def speaker_of(config: SpeakerConfig) -> Speaker:
-    """A new speaker that reads every family of its neighbours."""
-    return Speaker(config, Memory(FAMILIES.values()))
+    """A new speaker that reads every family of its neighbours.
+
+    It remembers little of what bytes meant: of a single router the same bytes hardly come twice.
+    """
+    return Speaker(config, Memory(FAMILIES.values(), MEMORY_BYTES))

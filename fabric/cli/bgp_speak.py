@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,7 @@ from fabric.errors import InputErrors, Problem, UnitError
 
 if TYPE_CHECKING:  # loaded when there is somebody to speak to
     from fabric.lab.sockets import Door
-    from fabric.lab.speaking import Announcement
+    from fabric.lab.speaking import Announcement, Limits
     from fabric.routing.bgp.actions import Action, RoutesChanged
     from fabric.routing.bgp.speaker import Speaker
 
@@ -53,6 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                                                        "the first of the highest tier)")
     parser.add_argument("--at", metavar="TIME", help="with --advertise: its routes at this simulated time")
     parser.add_argument("--hold-time", metavar="SECONDS", type=int, default=9, help="0, or 3 to 65535 (default: 9)")
+    parser.add_argument("--max-prefixes", metavar="N", type=int, default=100_000,
+                        help="end the session (Cease / Maximum Number of Prefixes Reached, RFC 4486) where the router "
+                             "announces more routes of one address family (default: 100000)")
+    parser.add_argument("--max-attributes", metavar="SIZE", default="32MiB",
+                        help="end the session (Cease / Out of Resources) where the attributes of its routes have more "
+                             "bytes in all (default: 32MiB)")
+    parser.add_argument("--restart", metavar="TIME",
+                        help="after such an end, connect again after this time (default: never)")
     parser.add_argument("--journal", metavar="FILE", type=Path,
                         help="write everything that came in and went out; `fabric bgp replay` plays it again")
     parser.add_argument("--duration", metavar="TIME", help="end after this time, such as 30s (default: at Ctrl-C)")
@@ -68,10 +77,11 @@ class _Plan:
     port: int
     local: str | None
     duration_ns: int | None
+    limits: Limits
 
 
 def run(args: argparse.Namespace) -> int:
-    """Speak until the end, print what was learned, exit 0."""
+    """Speak until the end, print what was learned; exit 1 where the router exceeded a limit and was not tried again."""
     plan = _checked(args)
     from fabric.capture.journal import direct, recording, speaker_of  # noqa: PLC0415  --help must not load scapy
     from fabric.lab import speaking  # noqa: PLC0415
@@ -81,12 +91,13 @@ def run(args: argparse.Namespace) -> int:
     local = plan.local or speaking.local_address(plan.peer, plan.port)
     speaker = speaker_of(speaking.session_config(
         local, plan.peer, args.asn, args.peer_asn, args.router_id, args.hostname, passive=args.listen,
-        hold_time_s=args.hold_time))
+        hold_time_s=args.hold_time, limits=plan.limits))
     with ExitStack() as stack:
         call = direct(speaker)
         if args.journal is not None:
             call = recording(speaker, stack.enter_context(args.journal.open("w", encoding="utf-8")))
-        door = Door(call, speaker, Ports((local, args.port) if args.listen else None, {plan.peer: plan.port}), _tell)
+        told = partial(_tell, speaker)
+        door = Door(call, speaker, Ports((local, args.port) if args.listen else None, {plan.peer: plan.port}), told)
         speaking.announce(door, announcements)
         asked = stack.enter_context(_signals(door))
         door.start()
@@ -94,9 +105,10 @@ def run(args: argparse.Namespace) -> int:
             print(f"listening at {local}, port {args.port}", file=sys.stderr, flush=True)
         door.run_until(asked, _FOREVER_NS if plan.duration_ns is None else door.now_ns + plan.duration_ns)
         shown = _tables(speaker, door.now_ns)
+        exceeded = any(peer.over_limit for peer in speaker.peers.values())
         door.stop()
     _print(shown, as_json=args.json)
-    return 0
+    return int(exceeded)
 
 
 def _checked(args: argparse.Namespace) -> _Plan:
@@ -123,10 +135,29 @@ def _checked(args: argparse.Namespace) -> _Plan:
     if args.hold_time in {1, 2} or not 0 <= args.hold_time < 1 << 16:
         problems.append(Problem("--hold-time", f"{args.hold_time} s cannot be",
                                 "0 for none, or 3 to 65535 (RFC 4271 section 4.2)"))
-    duration_ns = _duration_ns(args.duration, problems)
+    duration_ns = _duration_ns("--duration", args.duration, "30s", problems)
+    limits = _limits(args, problems)
     if problems:
         raise InputErrors("options", problems)
-    return _Plan(peer, port, args.local, duration_ns)
+    return _Plan(peer, port, args.local, duration_ns, limits)
+
+
+def _limits(args: argparse.Namespace, problems: list[Problem]) -> Limits:
+    from fabric.lab.speaking import Limits  # noqa: PLC0415
+    from fabric.units import parse_size_bytes  # noqa: PLC0415
+
+    attribute_bytes = 0
+    try:
+        attribute_bytes = parse_size_bytes(args.max_attributes)
+    except UnitError as error:
+        problems.append(Problem("--max-attributes", error.text, error.hint))
+    else:
+        if attribute_bytes < 1 << 16:
+            problems.append(Problem("--max-attributes", f"{args.max_attributes} is too little",
+                                    "64KiB or more: one UPDATE may have so many bytes (RFC 8654)"))
+    if not 0 < args.max_prefixes < _ASN_LIMIT:
+        problems.append(Problem("--max-prefixes", f"{args.max_prefixes} is no number of routes", "1 to 4294967295"))
+    return Limits(args.max_prefixes, attribute_bytes, _duration_ns("--restart", args.restart, "60s", problems))
 
 
 def _peer(text: str, problems: list[Problem]) -> tuple[str, int]:
@@ -171,7 +202,7 @@ def _prefix(text: str, problems: list[Problem]) -> None:
             problems.append(Problem("--prefix", f"{text} is IPv6", "IPv4 prefixes only"))
 
 
-def _duration_ns(text: str | None, problems: list[Problem]) -> int | None:
+def _duration_ns(option: str, text: str | None, example: str, problems: list[Problem]) -> int | None:
     from fabric.units import PS_PER_NS, parse_time_ps  # noqa: PLC0415
 
     if text is None:
@@ -179,10 +210,10 @@ def _duration_ns(text: str | None, problems: list[Problem]) -> int | None:
     try:
         found = parse_time_ps(text) // PS_PER_NS
     except UnitError as error:
-        problems.append(Problem("--duration", error.text, error.hint))
+        problems.append(Problem(option, error.text, error.hint))
         return None
     if found <= 0:
-        problems.append(Problem("--duration", f"{text} is no time to speak", "give more, such as 30s"))
+        problems.append(Problem(option, f"{text} is too short", f"give more, such as {example}"))
     return found
 
 
@@ -224,7 +255,7 @@ def _signals(door: Door) -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _tell(now_ns: int, actions: Sequence[Action]) -> None:
+def _tell(speaker: Speaker, now_ns: int, actions: Sequence[Action]) -> None:
     """Sessions and routes, on standard error."""
     from fabric.routing.bgp.actions import RoutesChanged, SessionDown, SessionUp  # noqa: PLC0415
 
@@ -233,13 +264,21 @@ def _tell(now_ns: int, actions: Sequence[Action]) -> None:
         if isinstance(action, SessionUp):
             lines = [f"session with {action.peer} is up"]
         elif isinstance(action, SessionDown):
-            lines = [f"session with {action.peer} is down: {action.reason}"]
+            lines = [f"session with {action.peer} is down: {action.reason}{_and_then(speaker, action.peer)}"]
         elif isinstance(action, RoutesChanged):
             lines = list(_changes(action))
             rest = len(lines) - _LINES
             lines = [*lines[:_LINES], *([f"... and {rest} more routes"] if rest > 0 else [])]
         for line in lines:
             print(f"{now_ns / 1e9:9.3f}s  {line}", file=sys.stderr, flush=True)
+
+
+def _and_then(speaker: Speaker, name: str) -> str:
+    peer = speaker.peers[name]
+    if not peer.over_limit:
+        return ""
+    restart_ns = peer.neighbor.limit_restart_ns
+    return "; it stays down" if restart_ns is None else f"; it is tried again in {restart_ns / 1e9:g} s"
 
 
 def _changes(action: RoutesChanged) -> Iterator[str]:

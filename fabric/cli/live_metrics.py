@@ -15,23 +15,24 @@ from fabric.cli.run_info import of_plan
 from fabric.report.session import Plan
 from telemetry.collect import FabricCollector, SnapshotRelay
 from telemetry.compat.registry import LAYERS
-from telemetry.server import serve
+from telemetry.server import Access, serve
 
 if TYPE_CHECKING:  # annotations only
     from fabric.engine.driver import Emulator
 
 
-def serve_metrics(listen: str, compat: str | None, plan: Plan, stack: ExitStack) -> Callable[[Emulator], None]:
+def serve_metrics(listen: str, compat: str | None, access: Access, plan: Plan,
+                  stack: ExitStack) -> Callable[[Emulator], None]:
     """Serve until the stack is closed; returns what to call with the engine, between two calls of it.
 
-    `compat` names the exporter whose names are served instead of ours.
+    `compat` names the exporter whose names are served instead of ours, `access` has names of the server, and TLS.
 
     Raises: ListenError for an address that cannot be listened on.
     """
     relay = SnapshotRelay()
     registry = CollectorRegistry()
     registry.register(FabricCollector(relay, of_plan(plan), layer=LAYERS[compat] if compat else None))
-    server = stack.enter_context(serve(listen, registry))
+    server = stack.enter_context(serve(listen, registry, access=access))
     print(f"metrics at {server.url}", file=sys.stderr, flush=True)
 
     history = ControlHistory(plan.control) if plan.control is not None else None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fabric.cli import streams
+from fabric.cli.http_options import access_of, add_http, given_http, http_problems
 from fabric.cli.output import add_out
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.report import files
@@ -86,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --metrics: the same values under the names of that exporter, for dashboards made for it; scrape "
         "with honor_labels: true",
     )
+    add_http(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
     parser.add_argument("--json", action="store_true", help="print directory, status, digest and summary as JSON")
 
@@ -196,6 +198,13 @@ def _checked(args: argparse.Namespace) -> int | None:
         )
     if args.compat is not None and args.metrics is None:
         problems.append(Problem("--compat", "has no effect without --metrics", "add --metrics 127.0.0.1:9464"))
+    if args.metrics is None:
+        problems += [
+            Problem(option, "has no effect without --metrics", "add --metrics 127.0.0.1:9464")
+            for option in given_http(args)
+        ]
+    else:
+        problems += http_problems(args)
     if args.scheduler == "sequential" and args.threads > 1:
         problems.append(Problem("--threads", "the sequential scheduler has one", "leave out --threads or --scheduler"))
     if problems:
@@ -212,7 +221,7 @@ def _hooks(args: argparse.Namespace, plan: Plan, line: ProgressLine, stack: Exit
     if args.metrics is not None:
         from fabric.cli.live_metrics import serve_metrics  # noqa: PLC0415  telemetry only where it is asked for
 
-        offer = serve_metrics(args.metrics, args.compat, plan, stack)
+        offer = serve_metrics(args.metrics, args.compat, access_of(args), plan, stack)
 
     return Hooks(on_progress=line.update, on_pause=offer, check=_broken_laws if args.check else None,
                  find_cycle=_cycle, paths=message_paths)

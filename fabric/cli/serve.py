@@ -1,7 +1,8 @@
 """``fabric serve SCENARIO``: play a scenario against the wall clock, for Prometheus to scrape and for people to steer.
 
-Metrics are at /metrics; pause, speed, faults and configuration changes at /api/v1, behind a token that is made at start
-(docs/howto/live.md). ``fabric top`` shows it in a terminal. Ctrl-C and SIGTERM end it; with --out the results stay.
+Metrics are at /metrics; pause, speed, faults and configuration changes at /api/v1, behind tokens that are made at start
+and written to files; every change is logged (docs/howto/live.md). ``fabric top`` shows it in a terminal. Ctrl-C and
+SIGTERM end it; with --out the results stay.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cli.http_options import access_of, add_http, http_problems
 from fabric.cli.output import add_out
 from fabric.cli.report import EXPORTERS
 from fabric.cli.run import COMPAT
 from fabric.errors import InputErrors, Problem, UnitError
-from fabric.units import PS_PER_S, format_time_ps, parse_time_ps
+from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
 
 if TYPE_CHECKING:  # loaded when there is something to serve
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import FrameType
 
     from fabric.cli.live_seen import Seen
@@ -31,7 +33,9 @@ if TYPE_CHECKING:  # loaded when there is something to serve
     from fabric.report.session import Plan
     from fabric.scenario.compile import CompiledScenario
     from fabric.scenario.schema import Scenario
+    from telemetry.live.audit import AuditLog
     from telemetry.live.player import Observer, Player
+    from telemetry.live.token import Role, Tokens
 
 DEFAULT_DILATION = 1000.0
 DEFAULT_LISTEN = "127.0.0.1:9464"
@@ -43,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Play a scenario against the wall clock, so that Prometheus, which looks every few seconds, sees a world of\n"
         "microseconds: one simulated second takes --dilation seconds. Metrics are at http://ADDRESS:PORT/metrics; a\n"
-        "small API at /api/v1, behind a token, pauses, changes the speed, injects faults and changes configurations.\n"
+        "small API at /api/v1, behind tokens, pauses, changes the speed, injects faults and changes configurations.\n"
         "`fabric top` shows the run in a terminal. Ctrl-C ends it.")
     parser.epilog = ("examples:\n  fabric serve scenarios/pause-storm.yml --loop\n"
                      "  fabric serve scenarios/incast.yml --dilation 5000 --out runs/live --log events.jsonl\n"
@@ -71,12 +75,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", choices=_LEVELS, default="info",
                         help="least severity of --log (default info: all but ECN marks and rate cuts)")
     parser.add_argument("--token-file", metavar="FILE", type=Path,
-                        help="read the API's token from FILE; else $FABRIC_TOKEN is it; else one is made, printed once "
-                             "and written to a file that only you can read")
+                        help="read the token of the role 'operate', which may change what runs, from FILE; else "
+                             "$FABRIC_TOKEN is it; else tokens of both roles are made and written to files that only "
+                             "you can read, named at the start")
+    parser.add_argument("--view-token-file", metavar="FILE", type=Path,
+                        help="the same of the role 'view', which may only look; else $FABRIC_VIEW_TOKEN is it")
+    parser.add_argument("--audit", metavar="FILE", type=Path,
+                        help="append a JSON line to FILE for every request to change something: who, when, what, with "
+                             "which result (default with --out: DIR.audit.jsonl)")
+    add_http(parser)
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="threads of the engine (default 1)")
     parser.add_argument("--quiet", action="store_true", help="say nothing on standard error but warnings")
     parser.add_argument("--json", action="store_true",
-                        help="print one JSON object when serving begins: url, token_file, pid")
+                        help="print one JSON object when serving begins: url, token_file, view_token_file, "
+                             "audit_file, pid")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,14 +102,21 @@ def run(args: argparse.Namespace) -> int:
 
     compiled, plan = play.prepare(scenario, sets=args.sets)
     with ExitStack() as stack:
-        player = _open(args, scenario, compiled, plan, stack)
+        player, audit = _open(args, scenario, compiled, plan, stack)
+        ended_by = ["a request"]
         if duration_s is not None:
-            timer = threading.Timer(duration_s, player.stop)
+            timer = threading.Timer(duration_s, _end, (player, ended_by))
             timer.daemon = True
             timer.start()
             stack.callback(timer.cancel)
-        with _stoppable(player):
+        if audit is not None:
+            audit.write("console", "", "serve", "begins", pid=os.getpid(), run=plan.name)
+        with _stoppable(player, ended_by):
             player.play()
+        if audit is not None:
+            number, now_ps = player.moment
+            audit.write("console", "", "serve", "ends", by=ended_by[-1], sim_time_ns=now_ps // PS_PER_NS,
+                        **{"pass": number})
     if args.out is not None and not args.quiet:
         found = RunDir.open(args.out)
         page.print_summary(found.manifest, found.summary, sys.stderr, args.out)
@@ -138,14 +157,15 @@ def _checked(args: argparse.Namespace) -> float | None:
         problems.append(Problem("--log", "'-' and --json both want standard output", "log to a file"))
     if args.log is None and args.log_level != "info":
         problems.append(Problem("--log-level", "has no effect without --log", "say where to log: --log FILE"))
+    problems += http_problems(args)
     if problems:
         raise InputErrors("options", problems)
     return duration_s
 
 
 def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenario, plan: Plan,
-          stack: ExitStack) -> Player:
-    """Everything behind the door, the door, and the line that says where it is."""
+          stack: ExitStack) -> tuple[Player, AuditLog | None]:
+    """Everything behind the HTTP interface, the interface, and the lines that say where it is."""
     from prometheus_client.registry import CollectorRegistry  # noqa: PLC0415
 
     from fabric import __version__  # noqa: PLC0415
@@ -159,12 +179,12 @@ def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenar
     from fabric.report.eventlines import Severity  # noqa: PLC0415
     from fabric.state.compiling import CompileClock  # noqa: PLC0415
     from telemetry.compat.registry import LAYERS  # noqa: PLC0415
-    from telemetry.live.api import Api, serves  # noqa: PLC0415
+    from telemetry.live.api import Api  # noqa: PLC0415
     from telemetry.live.collector import LiveCollector  # noqa: PLC0415
     from telemetry.live.mailbox import Mailbox  # noqa: PLC0415
     from telemetry.live.pacing import Pacer  # noqa: PLC0415
     from telemetry.live.player import Player, Program  # noqa: PLC0415
-    from telemetry.server import Beside, serve  # noqa: PLC0415
+    from telemetry.server import serve  # noqa: PLC0415
 
     pacer = Pacer(args.dilation)
     log = sys.stdout if args.log == "-" else None
@@ -188,14 +208,22 @@ def _open(args: argparse.Namespace, scenario: Scenario, compiled: CompiledScenar
     collector.watch(player, eyes.look, eyes.last)
     registry = CollectorRegistry()
     registry.register(collector)
-    token, source = _token(args)
+    tokens, kept = _tokens(args)
+    audit = _audit(args, stack)
     about = {"scenario": plan.name, "version": __version__, "hosts": len(compiled.fabric.hosts),
              "switches": len(compiled.fabric.switches)}
-    api = Api(player, world, token, about, schemas(routed=compiled.control is not None))
-    server = stack.enter_context(serve(args.listen, registry, Beside(serves, api)))
-    token_file = _kept_token(token, server.address[1], stack) if source is None else args.token_file
-    _announce(args, compiled, server.url, token if source is None else None, token_file)
-    return player
+    api = Api(player, world, tokens, about, schemas(routed=compiled.control is not None), audit)
+    server = stack.enter_context(serve(args.listen, registry, api.beside, access_of(args)))
+    _announce(args, compiled, server.url, _keep(kept, server.address[1], stack), audit)
+    return player, audit
+
+
+def _audit(args: argparse.Namespace, stack: ExitStack) -> AuditLog | None:
+    from telemetry.live.audit import AuditLog, beside  # noqa: PLC0415
+
+    if args.audit is None and args.out is None:
+        return None
+    return stack.enter_context(AuditLog(args.audit if args.audit is not None else beside(args.out)))
 
 
 def _seen(args: argparse.Namespace, compiled: CompiledScenario, world: LiveWorld) -> Seen:
@@ -205,53 +233,84 @@ def _seen(args: argparse.Namespace, compiled: CompiledScenario, world: LiveWorld
     return Seen(world, PROFILES[args.as_seen_by], compiled.fabric, args.dilation, compiled.seed)
 
 
-def _announce(args: argparse.Namespace, compiled: CompiledScenario, url: str, token: str | None,
-              token_file: Path | None) -> None:
+def _announce(args: argparse.Namespace, compiled: CompiledScenario, url: str, kept: Mapping[Role, Path],
+              audit: AuditLog | None) -> None:
+    """Where it is. Tokens are never printed: what is on a terminal is soon in a log, a recording or a screenshot."""
+    from telemetry.live.token import Role  # noqa: PLC0415
+
+    files = {Role.OPERATE: args.token_file, Role.VIEW: args.view_token_file, **kept}
     if args.json:
-        print(json.dumps({"url": url, "token_file": None if token_file is None else str(token_file),
-                          "pid": os.getpid(), "scenario": compiled.name, "dilation": args.dilation}), flush=True)
+        print(json.dumps({"url": url, **{
+            name: None if path is None else str(path) for name, path in (
+                ("token_file", files[Role.OPERATE]), ("view_token_file", files[Role.VIEW]),
+                ("audit_file", None if audit is None else audit.path))},
+            "pid": os.getpid(), "scenario": compiled.name, "dilation": args.dilation}), flush=True)
     if args.quiet:
         return
     one_pass_s = compiled.duration_ps / PS_PER_S * args.dilation
     print(f"serving {compiled.name} at {url}, dilation {args.dilation:g}: its {format_time_ps(compiled.duration_ps)} "
           f"take {one_pass_s:g} s{', over and over' if args.loop else ''}", file=sys.stderr)
-    if token is not None:
-        print(f"token {token}, also in {token_file}", file=sys.stderr)
+    for role, path in kept.items():
+        print(f"token of the role '{role}' in {path}", file=sys.stderr)
+    if audit is not None:
+        print(f"changes are logged in {audit.path}", file=sys.stderr)
     sys.stderr.flush()
 
 
-def _token(args: argparse.Namespace) -> tuple[str, str | None]:
-    """(token, where it is from); None: it was made here."""
+def _tokens(args: argparse.Namespace) -> tuple[Tokens, Mapping[Role, str]]:
+    """(the tokens, those of them that were made here and have to be kept in files)."""
+    from telemetry.live.token import VARIABLE, VIEW_VARIABLE, Role, Tokens, make_token  # noqa: PLC0415
+
+    operate, view = _given(args.token_file, VARIABLE), _given(args.view_token_file, VIEW_VARIABLE)
+    made = {}
+    if operate is None:
+        operate = made[Role.OPERATE] = make_token()
+        if view is None:        # who gives one token decides who has one
+            view = made[Role.VIEW] = make_token()
+    return Tokens(operate, view), made
+
+
+def _given(path: Path | None, variable: str) -> str | None:
+    """The token of a file or an environment variable."""
     from telemetry.live import token  # noqa: PLC0415
 
-    if args.token_file is not None:
-        found = token.read_token(args.token_file)
-        if token.is_open_to_others(args.token_file):
-            print(f"warning: others can read {args.token_file}; chmod 600 it", file=sys.stderr)
-        return found, "file"
-    given = os.environ.get(token.VARIABLE)
-    return (token.make_token(), None) if given is None else (token.checked(given, f"${token.VARIABLE}"), "environment")
+    if path is None:
+        text = os.environ.get(variable)
+        return None if text is None else token.checked(text, f"${variable}")
+    found = token.read_token(path)
+    if token.is_open_to_others(path):
+        print(f"warning: others can read {path}; chmod 600 it", file=sys.stderr)
+    return found
 
 
-def _kept_token(token: str, port: int, stack: ExitStack) -> Path:
-    """Write the token where `fabric top` looks for it, until the server ends."""
+def _keep(made: Mapping[Role, str], port: int, stack: ExitStack) -> Mapping[Role, Path]:
+    """Write tokens where `fabric top` looks for them, until the server ends."""
     from telemetry.live.token import token_path, write_token  # noqa: PLC0415
 
-    path = token_path(port, os.environ)
-    write_token(path, token)
-    stack.callback(path.unlink, missing_ok=True)
-    return path
+    kept = {}
+    for role, token in made.items():
+        kept[role] = path = token_path(port, os.environ, role)
+        write_token(path, token)
+        stack.callback(path.unlink, missing_ok=True)
+    return kept
+
+
+def _end(player: Player, ended_by: list[str]) -> None:
+    """--duration is over."""
+    ended_by.append("--duration")
+    player.stop()
 
 
 @contextmanager
-def _stoppable(player: Player) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run with results; a second SIGINT does not wait."""
+def _stoppable(player: Player, ended_by: list[str]) -> Iterator[None]:
+    """SIGINT and SIGTERM end the run with results; a second SIGINT does not wait. `ended_by` is told which one."""
     asked = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
         if asked.is_set() and number == signal.SIGINT:
             signal.default_int_handler(number, frame)
         asked.set()
+        ended_by.append(signal.Signals(number).name)
         player.stop()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

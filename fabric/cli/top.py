@@ -30,7 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", nargs="?", default="127.0.0.1:9464",
                         help="where `fabric serve` answers (default 127.0.0.1:9464)")
     parser.add_argument("--token-file", metavar="FILE", type=Path,
-                        help="the API's token; by default $FABRIC_TOKEN, or where a server of this machine has put it")
+                        help="a token of the API, of either role; by default $FABRIC_TOKEN, or where a server of this "
+                             "machine has put it")
+    parser.add_argument("--tls-ca", metavar="FILE", type=Path,
+                        help="with an https URL: authorities that the server's certificate is to be of (PEM; default: "
+                             "those of the system)")
+    parser.add_argument("--tls-cert", metavar="FILE", type=Path,
+                        help="with an https URL: our own certificate (PEM), for a server with --tls-client-ca")
+    parser.add_argument("--tls-key", metavar="FILE", type=Path, help="its private key (PEM, not encrypted)")
     parser.add_argument("--interval", metavar="TIME", default="1s", help="time between two looks (default 1s)")
     parser.add_argument("--once", action="store_true", help="print the tables once, over one interval, and end")
     parser.add_argument("--json", action="store_true", help="as --once, as one JSON object with every row")
@@ -42,7 +49,12 @@ def run(args: argparse.Namespace) -> int:
     from telemetry.live.client import LiveClient, base_url, find_token  # noqa: PLC0415
 
     url = base_url(args.url)
-    client = LiveClient(url, find_token(url, args.token_file, os.environ))
+    tls = None
+    if url.startswith("https:"):
+        from telemetry.tls import client_context  # noqa: PLC0415
+
+        tls = client_context(args.tls_ca, args.tls_cert, args.tls_key)
+    client = LiveClient(url, find_token(url, args.token_file, os.environ, tls), tls)
     if args.once or args.json:
         client.get("view")      # the shares of the next one are of the time in between
         time.sleep(interval_s)
@@ -70,6 +82,11 @@ def _checked(args: argparse.Namespace) -> float:
     else:
         if not 0.1 <= interval_s <= 3600:
             problems.append(Problem("--interval", f"{args.interval} is out of range", "give 100ms to 1h"))
+    given = [f"--{name.replace('_', '-')}" for name in ("tls_ca", "tls_cert", "tls_key") if getattr(args, name)]
+    if not args.url.startswith("https://"):
+        problems += [Problem(option, "has no effect without TLS", "write the URL with https://") for option in given]
+    elif (args.tls_cert is None) is not (args.tls_key is None):
+        problems.append(Problem("--tls-cert", "goes together with --tls-key", "give both"))
     if not (args.once or args.json) and not (sys.stdin.isatty() and sys.stdout.isatty()):
         problems.append(Problem("fabric top", "needs a terminal", "add --once or --json where there is none"))
     if problems:

@@ -35,6 +35,10 @@ _READ_BYTES: Final = 1 << 16
 _LINGER_NS: Final = 1_000_000_000
 """How long a closed connection is read until the other end closes too: a reset sooner would take our last NOTIFICATION
 from it."""
+_LONGEST_WAIT_NS: Final = 3_600_000_000_000
+"""A selector takes no more than 2**31 ms, and a session that stays down has no timer."""
+_PER_PEER: Final = 4
+"""Incoming connections of one neighbour at a time: a session, a collision, and what is being closed."""
 _PENDING: Final = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK})
 
 
@@ -151,7 +155,7 @@ class Door:
         closing = [it.closing_since_ns + _LINGER_NS for it in self._connections.values()
                    if it.closing_since_ns is not None]
         wait_ns = min([until_ns, *closing, *([] if due_ns is None else [due_ns])]) - self.now_ns
-        for key, events in self._selector.select(max(wait_ns, 0) / 1e9):
+        for key, events in self._selector.select(min(max(wait_ns, 0), _LONGEST_WAIT_NS) / 1e9):
             if key.fileobj is self._woken:
                 self._woken.recv(_READ_BYTES)
             elif key.fileobj is self._listener:
@@ -221,6 +225,10 @@ class Door:
         peer = self._by_address.get(address[0].removeprefix("::ffff:"))
         if peer is None:
             log.warning("connection refused", extra={"address": address[0], "why": "no such neighbour"})
+            sock.close()
+            return
+        if sum(it.peer == peer and not it.outgoing for it in self._connections.values()) >= _PER_PEER:
+            log.warning("connection refused", extra={"address": address[0], "why": f"it has {_PER_PEER} already"})
             sock.close()
             return
         self._opened(self._add(peer, sock, selectors.EVENT_READ, outgoing=False))

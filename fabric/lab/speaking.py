@@ -25,6 +25,18 @@ FAMILIES: Final = (IPV4_UNICAST, EVPN)
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What a neighbour may send; more ends the session. docs/howto/control-plane.md says what memory that is."""
+
+    prefixes: int = 100_000
+    """In each address family."""
+    attribute_bytes: int = 32 << 20
+    """Of all its routes."""
+    restart_ns: int | None = None
+    """Time to the next attempt; None: there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Announcement:
     """Routes that are announced alike."""
 
@@ -78,10 +90,13 @@ def local_address(peer: str, port: int) -> str:
 
 
 def session_config(local: str, peer: str, asn: int, peer_asn: int, router_id: str, hostname: str, *, passive: bool,
-                   hold_time_s: int) -> SpeakerConfig:
+                   hold_time_s: int, limits: Limits | None = None) -> SpeakerConfig:
     """One speaker with one neighbour."""
-    neighbor = Neighbor(peer, peer_asn, local, peer, dict.fromkeys(FAMILIES, PeerFamily()), passive=passive,
-                        hold_time_s=hold_time_s, keepalive_s=max(1, hold_time_s // 3))
+    limits = limits if limits is not None else Limits()
+    families = dict.fromkeys(FAMILIES, PeerFamily(max_prefixes=limits.prefixes))
+    neighbor = Neighbor(peer, peer_asn, local, peer, families, passive=passive, hold_time_s=hold_time_s,
+                        keepalive_s=max(1, hold_time_s // 3), max_attribute_bytes=limits.attribute_bytes,
+                        limit_restart_ns=limits.restart_ns)
     return SpeakerConfig(asn, router_id, hostname, (neighbor,), update_delay_ns=0, announce_delay_ns=0)
 
 

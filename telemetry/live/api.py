@@ -1,12 +1,13 @@
-"""The control API: status and views by GET, everything that changes something by POST, behind a bearer token.
+"""The control API: status and views by GET, everything that changes something by POST, behind bearer tokens.
 
 A WSGI application beside /metrics (telemetry/server.py). Rules
 
-1. Only /-/healthy, /-/ready and the OpenAPI description answer without the token (RFC 6750); no header allows another
-   origin, and a body must be JSON by its Content-Type, so no web page can send one unasked.
+1. Only /-/healthy, /-/ready and the OpenAPI description answer without a token (RFC 6750); no header allows another
+   origin, and a body must be JSON by its Content-Type, so no web page can send one unasked. The token of the role
+   'view' allows every GET, that of 'operate' also every POST; every POST with a token is a line of the audit log.
 2. A request is at most MAX_BODY_BYTES, one object, with no field that nobody reads. What is wrong with it comes back
    as a list of problems, each with its remedy, as the command line prints them.
-3. Whatever is asked is done by the playing thread between two moments of the run (telemetry/live/mailbox.py).
+3. Every request is carried out by the playing thread between two moments of the run (telemetry/live/mailbox.py).
 """
 
 from __future__ import annotations
@@ -20,18 +21,23 @@ from typing import Any, Final, Protocol
 from urllib.parse import parse_qs
 
 from fabric.errors import FabricError, InputErrors, Problem
-from fabric.units import PS_PER_S
+from fabric.units import PS_PER_NS, PS_PER_S
+from telemetry.live.audit import AuditError, AuditLog, shortened
 from telemetry.live.mailbox import BusyError
 from telemetry.live.openapi import Route, Schemas, describe
 from telemetry.live.pacing import MAX_DILATION, MIN_DILATION, is_dilation
 from telemetry.live.player import STARTING, Player
-from telemetry.live.token import same
+from telemetry.live.token import Role, Tokens
 from telemetry.live.view import DEFAULT_ROWS, MAX_ROWS, ViewMaker, still_hosts
+from telemetry.server import Beside
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 65_536
 """The largest fault is a list of host names."""
+_LENGTH_DIGITS: Final = 12
+"""Of a Content-Length that is read as a number."""
+_NS_PER_S: Final = 1_000_000_000
 _MAX_FIELDS: Final = 16
 """Of a query; no route reads more than two."""
 
@@ -77,13 +83,16 @@ class Api:
     ----------
     player : Player        what is steered
     world : World          what is asked of the scenario
-    token : str            the bearer token
+    tokens : Tokens        the bearer tokens, one for each role
     about : mapping        facts of the run that do not change: scenario, version, size of the fabric
     schemas : Schemas      JSON schemas of faults and configuration changes, for the description
+    audit : AuditLog       where changes are logged; None: nowhere
     """
 
-    def __init__(self, player: Player, world: World, token: str, about: Mapping[str, Any], schemas: Schemas) -> None:
-        self._player, self._world, self._token, self._about = player, world, token, about
+    def __init__(self, player: Player, world: World, tokens: Tokens, about: Mapping[str, Any], schemas: Schemas,
+                 audit: AuditLog | None = None) -> None:
+        self._player, self._world, self._tokens, self._about = player, world, tokens, about
+        self._audit = audit
         self._views = ViewMaker()
         handlers: Mapping[str, Callable[[Body], Body]] = {
             "status": self._status, "view": self._view, "events": self._events, "pause": self._pause,
@@ -92,6 +101,11 @@ class Api:
         self._description = describe(schemas, str(about.get("version", "")))
         self._routes = {(route.method, route.path): (route, handlers[route.name]) for route in Route.all()}
 
+    @property
+    def beside(self) -> Beside:
+        """The application as telemetry/server.py has it beside /metrics."""
+        return Beside(serves, self, HEALTH, MAX_BODY_BYTES)
+
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         try:
@@ -99,7 +113,7 @@ class Api:
             headers: tuple[tuple[str, str], ...] = ()
         except Refusal as refusal:
             status, headers, body = refusal.status, refusal.headers, _error(refusal)
-        log.debug("api request", extra={"method": environ["REQUEST_METHOD"], "path": environ["PATH_INFO"],
+        log.debug("api request", extra={"method": environ["REQUEST_METHOD"], "path": ascii(environ["PATH_INFO"]),
                                         "status": status})
         start_response(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store"),
                                 ("X-Content-Type-Options", "nosniff"), *headers])
@@ -109,17 +123,50 @@ class Api:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         if path in _OPEN:
             if method != "GET":
-                raise Refusal("405 Method Not Allowed", f"{path} takes GET only", headers=(("Allow", "GET"),))
+                raise Refusal("405 Method Not Allowed", f"{path} takes GET only", headers=(("Allow", "GET, HEAD"),))
             return self._open(path)
-        self._check_token(environ)
+        role = self._role(environ)
         allowed = [known for known, at in self._routes if at == path]
         if not allowed:
             raise Refusal("404 Not Found", f"nothing is at {path}", "GET /api/v1/openapi.json lists what is")
         if method not in allowed:
-            raise Refusal("405 Method Not Allowed", f"{path} takes {allowed[0]}, not {method}",
-                          headers=(("Allow", allowed[0]),))
+            right = "GET, HEAD" if allowed[0] == "GET" else allowed[0]
+            raise Refusal("405 Method Not Allowed", f"{path} takes {right}, not {method}", headers=(("Allow", right),))
         route, handler = self._routes[method, path]
-        given = _query(environ) if method == "GET" else _body(environ)
+        if method == "GET":
+            return self._carry_out(route, handler, _query(environ))
+        return self._logged(role, route, handler, environ)
+
+    def _logged(self, role: Role, route: Route, handler: Callable[[Body], Body], environ: Mapping[str, Any]) -> Body:
+        """Carry out a change, if the role allows it, and log it with its result."""
+        if self._audit is not None:
+            try:
+                self._audit.check()
+            except AuditError as error:
+                raise Refusal("503 Service Unavailable", error.text, error.hint) from error
+        given: Body | None = None
+        facts: Body = {}
+        result = "500 Internal Server Error"
+        try:
+            _may_change(role)
+            given = _body(environ)
+            found = self._carry_out(route, handler, given)
+            result, facts = "200 OK", {"name": found["name"]} if "name" in found else {}
+            at_s: float = found["at_seconds"] if "at_seconds" in found else found["sim_time_seconds"]
+            facts |= {"pass": found["pass"], "sim_time_ns": round(at_s * _NS_PER_S)}
+        except Refusal as refusal:
+            number, now_ps = self._player.moment
+            result, facts = refusal.status, {"why": refusal.text, "pass": number, "sim_time_ns": now_ps // PS_PER_NS}
+            raise
+        else:
+            return found
+        finally:
+            if self._audit is not None:
+                subject = environ.get("fabric.client_subject", "")
+                self._audit.write(role, environ.get("REMOTE_ADDR", ""), route.name, result, request=shortened(given),
+                                  **facts, **({"certificate": subject} if subject else {}))
+
+    def _carry_out(self, route: Route, handler: Callable[[Body], Body], given: Body) -> Body:
         if not self._player.started:
             raise Refusal("503 Service Unavailable", STARTING, "ask again when /-/ready says so",
                           headers=(("Retry-After", "1"),))
@@ -129,7 +176,7 @@ class Api:
         except InputErrors as error:
             raise Refusal("422 Unprocessable Entity", error.text.split("\n")[0], problems=error.problems) from error
         except BusyError as error:
-            raise Refusal("503 Service Unavailable", error.text, error.hint) from error
+            raise Refusal("503 Service Unavailable", error.text, error.hint, headers=(("Retry-After", "1"),)) from error
         except FabricError as error:
             raise Refusal("409 Conflict", error.text, error.hint) from error
 
@@ -145,12 +192,14 @@ class Api:
             raise Refusal("503 Service Unavailable", "the run answers nothing now", headers=(("Retry-After", "1"),))
         return {"ok": True}
 
-    def _check_token(self, environ: Mapping[str, Any]) -> None:
+    def _role(self, environ: Mapping[str, Any]) -> Role:
         scheme, _, given = str(environ.get("HTTP_AUTHORIZATION", "")).partition(" ")
-        if scheme.lower() != "bearer" or not same(given.strip(), self._token):
+        role = self._tokens.role(given.strip()) if scheme.lower() == "bearer" else None
+        if role is None:
             raise Refusal("401 Unauthorized", "the token is missing or wrong",
                           "send 'Authorization: Bearer TOKEN' with the token of the file that `fabric serve` named at "
                           "its start", headers=(("WWW-Authenticate", 'Bearer realm="fabric"'),))
+        return role
 
     # ===== looking =====
 
@@ -202,7 +251,7 @@ class Api:
             change()
             return self._standing()
 
-        return self._player.mailbox.ask(work)
+        return self._player.mailbox.ask(work, change=True)
 
     def _inject(self, body: Body) -> Body:
         return self._change(self._world.inject, body)
@@ -215,7 +264,7 @@ class Api:
             self._playing()
             return {**change(body, self._player.edit_ps), "pass": self._player.standing().number}
 
-        return self._player.mailbox.ask(work)
+        return self._player.mailbox.ask(work, change=True)
 
     def _playing(self) -> None:
         if not self._player.changeable:
@@ -228,12 +277,19 @@ class Api:
         return {**status, "state": "stopping"}
 
 
-_OPEN: Final = frozenset({"/-/healthy", "/-/ready", "/api/v1/openapi.json"})
+HEALTH: Final = frozenset({"/-/healthy", "/-/ready"})
+_OPEN: Final = HEALTH | {"/api/v1/openapi.json"}
 
 
 def serves(path: str) -> bool:
     """Whether a path is this application's."""
     return path.startswith(("/api/", "/-/"))
+
+
+def _may_change(role: Role) -> None:
+    if role is not Role.OPERATE:
+        raise Refusal("403 Forbidden", f"the role '{role}' may look, and not change anything",
+                      "use the token of the role 'operate'")
 
 
 def _error(refusal: Refusal) -> Body:
@@ -256,9 +312,9 @@ def _body(environ: Mapping[str, Any]) -> Body:
         raise Refusal("411 Length Required", "a chunked body is not read", "send Content-Length")
     if text and not (text.isascii() and text.isdigit()):
         raise Refusal("400 Bad Request", f"Content-Length {text[:40]!r} is no number")
+    if len(text) > _LENGTH_DIGITS or int(text or 0) > MAX_BODY_BYTES:
+        raise Refusal("413 Content Too Large", f"at most {MAX_BODY_BYTES} bytes of a body are read")
     length = int(text or 0)
-    if length > MAX_BODY_BYTES:
-        raise Refusal("413 Content Too Large", f"the body has {length} bytes, at most {MAX_BODY_BYTES} are read")
     if length == 0:
         return {}
     kind = str(environ.get("CONTENT_TYPE", "")).partition(";")[0].strip().lower()
@@ -267,8 +323,6 @@ def _body(environ: Mapping[str, Any]) -> Body:
                       "send 'Content-Type: application/json'")
     try:
         found = json.loads(environ["wsgi.input"].read(length), parse_constant=_no_number)
-    except TimeoutError as error:
-        raise Refusal("408 Request Timeout", "the body did not come") from error
     except (ValueError, RecursionError) as error:
         raise Refusal("400 Bad Request", f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):

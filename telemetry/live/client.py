@@ -5,16 +5,17 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
 from fabric.errors import FabricError, InputErrors, Problem
 from telemetry.live.openapi import BASE
-from telemetry.live.token import VARIABLE, checked, read_token, token_path
+from telemetry.live.token import VARIABLE, Role, checked, read_token, token_path
 
 TIMEOUT_S: Final = 10.0
 """Longer than the server waits for the run, so that its own words arrive."""
@@ -39,8 +40,11 @@ def base_url(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def find_token(url: str, token_file: Path | None, environ: Mapping[str, str]) -> str:
+def find_token(url: str, token_file: Path | None, environ: Mapping[str, str],
+               tls: ssl.SSLContext | None = None) -> str:
     """The token for a server: from the file, the environment, or where a server of this machine has put it.
+
+    On this machine it is the one that allows most: that of the role 'operate', else that of 'view'.
 
     Raises: LiveError, TokenError.
     """
@@ -49,12 +53,13 @@ def find_token(url: str, token_file: Path | None, environ: Mapping[str, str]) ->
     if VARIABLE in environ:
         return checked(environ[VARIABLE], f"${VARIABLE}")
     parts = urlsplit(url)
-    path = token_path(parts.port or 0, environ)
-    if _is_here(parts.hostname or "") and path.is_file():
-        return read_token(path)
-    LiveClient(url, "").reach()     # where nobody answers, a token is not what is missing
-    raise LiveError(f"no token for {url} is at hand", f"give the one that `fabric serve` printed: --token-file or "
-                                                      f"${VARIABLE}")
+    for role in (Role.OPERATE, Role.VIEW):
+        path = token_path(parts.port or 0, environ, role)
+        if _is_here(parts.hostname or "") and path.is_file():
+            return read_token(path)
+    LiveClient(url, "", tls).reach()     # where nobody answers, a token is not what is missing
+    raise LiveError(f"no token for {url} is at hand", "give that of a file which `fabric serve` named at its start: "
+                                                      f"--token-file or ${VARIABLE}")
 
 
 def _is_here(host: str) -> bool:
@@ -73,13 +78,14 @@ class LiveClient:
     ----------
     url : str      as base_url gives it
     token : str    the bearer token
+    tls : SSLContext, optional     whom to trust, and who we are; default: as the system does
     """
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, tls: ssl.SSLContext | None = None) -> None:
         self.url = url
         self._token = token
         # A proxy of the environment has no business with a fabric on this machine.
-        self._opener = build_opener(ProxyHandler({}))
+        self._opener = build_opener(ProxyHandler({}), *([] if tls is None else [HTTPSHandler(context=tls)]))
 
     def reach(self) -> None:
         """Only see whether there is a server; needs no token."""

@@ -115,7 +115,8 @@ _ANSWERS: Final[Mapping[str, Schema]] = {
     "Error": _object(error=_object(text=_TEXT, hint=_TEXT, problems=_list(_object(path=_TEXT, text=_TEXT,
                                                                                    hint=_TEXT)))),
 }
-_REFUSALS: Final = {"400": "Not a JSON object.", "401": "No token, or a wrong one.", "409": "Not now.",
+_REFUSALS: Final = {"400": "Not a JSON object.", "401": "No token, or a wrong one.",
+                    "403": "The token allows no changes.", "409": "Not now.",
                     "413": "The body is too large.", "415": "The body is not JSON.",
                     "422": "Something is wrong with it; every problem with its remedy.",
                     "503": "The run gave no answer in time, or has not begun: the engine is being compiled."}
@@ -133,7 +134,8 @@ def describe(schemas: Schemas, version: str) -> Schema:
     return {
         "openapi": "3.1.0",
         "info": {"title": "fabric serve", "version": version,
-                 "description": "Steers a fabric that is played live. Metrics are at /metrics, without a token."},
+                 "description": "Steers a fabric that is played live. Metrics are at /metrics, without a token. The "
+                                "token of the role 'view' allows every GET, that of 'operate' every request."},
         "security": [{"token": []}],
         "paths": paths,
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},

@@ -230,6 +230,11 @@ class Player:
         """Whether the engine has answered for the first time: nothing is being compiled any more."""
         return self._answered
 
+    @property
+    def moment(self) -> tuple[int, int]:
+        """(number of the pass, simulated time in ps), as it was a moment ago."""
+        return self.number, self._engine.now_ps if self._engine is not None else 0
+
     def ready(self) -> bool:
         """Whether a request is answered now; waits for READY_S to know."""
         if not self._answered:

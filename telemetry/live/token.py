@@ -1,4 +1,4 @@
-"""The bearer token of the control API (RFC 6750): made at start, in a file that only its owner reads."""
+"""Bearer tokens of the control API (RFC 6750), a role each: made at start, in files that only their owner reads."""
 
 from __future__ import annotations
 
@@ -7,19 +7,53 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from fabric.errors import FabricError
 
 VARIABLE: Final = "FABRIC_TOKEN"
-"""Environment variable that holds a token."""
+"""Environment variable that holds the token of the role 'operate'."""
+VIEW_VARIABLE: Final = "FABRIC_VIEW_TOKEN"
+"""The same for the role 'view'."""
 _BYTES: Final = 32
 _SHORTEST: Final = 16
 
 
 class TokenError(FabricError):
     """A token that cannot be used, or a file of it."""
+
+
+class Role(StrEnum):
+    """What a token allows."""
+
+    VIEW = "view"
+    """To look."""
+    OPERATE = "operate"
+    """To look, and to change what runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The tokens of a server. Raises TokenError where both are the same."""
+
+    operate: str
+    view: str | None = None
+    """None: nobody has only this role."""
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if self.view is not None and same(self.view, self.operate):
+            raise TokenError("both roles have the same token", "give the role 'view' another one")
+
+    def role(self, given: str) -> Role | None:
+        """The role of who gives this token; None: it is none of ours. Both are compared, whatever the first says."""
+        operates, views = same(given, self.operate), same(given, self.view or self.operate)
+        if operates:
+            return Role.OPERATE
+        return Role.VIEW if views else None
 
 
 def make_token() -> str:
@@ -50,9 +84,9 @@ def token_folder(environ: Mapping[str, str]) -> Path:
                          f"give a token by --token-file or {VARIABLE}, or set XDG_STATE_HOME") from error
 
 
-def token_path(port: int, environ: Mapping[str, str]) -> Path:
+def token_path(port: int, environ: Mapping[str, str], role: Role = Role.OPERATE) -> Path:
     """The file of the server that listens on this port of this machine."""
-    return token_folder(environ) / f"serve-{port}.token"
+    return token_folder(environ) / f"serve-{port}{'.view' if role is Role.VIEW else ''}.token"
 
 
 def write_token(path: Path, token: str) -> None:

@@ -41,7 +41,7 @@ def test_in_a_storm_every_pause_leads_to_the_broken_nic(storm: Emulator) -> None
     storm.advance(1_000_000_000)
     now = observed(storm)
     causes = pause_causes(now)
-    assert len(causes) == 3
+    assert {("leaf1", "Ethernet12")} < {(it["device"], it["port"]) for it in causes}, "the way to host4 and others"
     assert {it["evidence"] for it in causes} == {"packets"}
     assert {(it["root"], it["root_device"]) for it in causes} == {("broken_nic", "host4")}
     assert now.cycle == ()

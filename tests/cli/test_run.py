@@ -96,6 +96,9 @@ def test_seed_decides_the_result(tmp_path: Path, capsys: Capture) -> None:
     (["--scheduler", "sequential", "--threads", "2"], "has one"),
     (["--checkpoint-every", "-1"], "no number of seconds"),
     (["--metrics", "nowhere"], "not an address"),
+    (["--tls-cert", "a", "--tls-key", "b", "--allow-host", "x"], "3 problems"),
+    (["--tls-client-ca", "a"], "without --metrics"),
+    (["--metrics", "127.0.0.1:0", "--tls-key", "a"], "without --tls-cert"),
     (["--set", "run.sede=4"], "sede"),
 ])
 def test_options_that_cannot_be_meant_exit_2_and_name_the_option(

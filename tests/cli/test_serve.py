@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ import pytest
 from fabric.cli.main import main
 from fabric.report.rundir import RunDir
 from telemetry.live.client import LiveClient, LiveError
+from tests.telemetry.test_tls import make_pki
 
 SCENARIO = """\
 name: served
@@ -49,6 +51,9 @@ class Served:
     url: str
     token_file: Path
     environ: dict[str, str]
+    view_token_file: Path
+    audit_file: Path | None
+    tls: ssl.SSLContext | None = None
 
     @property
     def base(self) -> str:
@@ -56,7 +61,7 @@ class Served:
 
     @property
     def client(self) -> LiveClient:
-        return LiveClient(self.base, self.token_file.read_text().strip())
+        return LiveClient(self.base, self.token_file.read_text().strip(), self.tls)
 
     def metrics(self) -> str:
         with urllib.request.urlopen(self.url, timeout=30) as answer:  # noqa: S310  our own server
@@ -76,10 +81,11 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Served]:
+def serving(folder: Path, *options: str, tls: ssl.SSLContext | None = None) -> Iterator[Served]:
     """`fabric serve` from its first line until the block ends."""
     environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_RUNTIME_DIR": ""}
-    environ.pop("FABRIC_TOKEN", None)
+    for name in ("FABRIC_TOKEN", "FABRIC_VIEW_TOKEN"):
+        environ.pop(name, None)
     command = [*COMMAND, "serve", str(scenario(folder)), "--listen", "127.0.0.1:0", "--json", *options]
     with (folder / "err").open("w") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
@@ -88,7 +94,8 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
         line = process.stdout.readline()
         assert line, (folder / "err").read_text()
         about = json.loads(line)
-        served = Served(process, about["url"], Path(about["token_file"]), environ)
+        served = Served(process, about["url"], Path(about["token_file"]), environ, Path(about["view_token_file"]),
+                        None if about["audit_file"] is None else Path(about["audit_file"]), tls)
         served.wait_until("finished" if "0.001" in options else "playing")
         yield served
     finally:
@@ -108,6 +115,9 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
     (["--listen", "9464"], "not an address"), (["--threads", "0"], "0 threads"),
     (["--out", "x", "--loop"], "contradicts --loop"), (["--force"], "without --out"),
     (["--log", "-", "--json"], "both want standard output"), (["--log-level", "debug"], "without --log"),
+    (["--allow-host", "http://x"], "no host name"), (["--tls-cert", "x"], "without --tls-key"),
+    (["--tls-client-ca", "x"], "without --tls-cert"),
+    (["--tls-cert", "no.pem", "--tls-key", "no.key"], "cannot read no"),
     (["--dilation", "0", "--threads", "0", "--listen", "x"], "3 problems")])
 def test_options_that_make_no_sense_are_refused_together(tmp_path: Path, capsys: Capture, options: list[str],
                                                          text: str) -> None:
@@ -151,7 +161,10 @@ def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: Capture
 
 @pytest.mark.parametrize(("options", "text"), [
     (["--interval", "1"], "'1' has no unit"), (["--interval", "1ms", "--once"], "out of range"),
-    ([], "needs a terminal"), (["ftp://x:1", "--once"], "not the address of a live run")])
+    ([], "needs a terminal"), (["ftp://x:1", "--once"], "not the address of a live run"),
+    (["127.0.0.1:1", "--once", "--tls-ca", "x"], "without TLS"),
+    (["https://127.0.0.1:1", "--once", "--tls-cert", "x"], "goes together"),
+    (["https://127.0.0.1:1", "--once", "--tls-ca", "no.pem"], "no.pem")])
 def test_top_refuses_what_it_cannot_do(capsys: Capture, options: list[str], text: str) -> None:
     assert main(["top", *options]) == 2
     assert text in capsys.readouterr().err
@@ -166,7 +179,73 @@ def test_top_says_where_nobody_answers(capsys: Capture, tmp_path: Path, monkeypa
     assert "start `fabric serve`" in capsys.readouterr().err
 
 
+def test_both_roles_need_tokens_that_differ(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "token").write_text("a-token-for-both-0123456789")
+    (tmp_path / "token").chmod(0o600)
+    option = str(tmp_path / "token")
+    assert main(["serve", str(scenario(tmp_path)), "--token-file", option, "--view-token-file", option, "--listen",
+                 "127.0.0.1:0"]) == 2
+    assert "both roles have the same token" in capsys.readouterr().err
+
+
+def test_an_audit_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["serve", str(scenario(tmp_path)), "--audit", str(tmp_path), "--listen", "127.0.0.1:0"]) == 2
+    assert f"cannot write the audit log {tmp_path}" in capsys.readouterr().err
+
+
 # ===== a process =====
+
+
+@pytest.mark.slow
+def test_tokens_are_in_files_and_nowhere_on_the_terminal(tmp_path: Path) -> None:
+    with serving(tmp_path, "--loop") as served:
+        tokens = [path.read_text().strip() for path in (served.token_file, served.view_token_file)]
+        said = (tmp_path / "err").read_text()
+        for role, path in (("operate", served.token_file), ("view", served.view_token_file)):
+            assert f"token of the role '{role}' in {path}" in said
+            assert path.stat().st_mode & 0o777 == 0o600
+        viewer = LiveClient(served.base, tokens[1])
+        assert viewer.get("status")["state"] == "playing"
+        with pytest.raises(LiveError, match="may look"):
+            viewer.post("stop")
+        assert not any(token in said for token in tokens)
+    assert served.audit_file is None
+
+
+@pytest.mark.slow
+def test_the_audit_log_of_a_run_begins_ends_and_outlives_the_next(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for _ in range(2):
+        with serving(tmp_path, "--dilation", "5000", "--out", str(out), "--force") as served:
+            served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
+            served.process.send_signal(signal.SIGTERM)
+            assert served.process.wait(timeout=PATIENCE_S) == 0
+        assert served.audit_file == tmp_path / "out.audit.jsonl"
+    found = [json.loads(line) for line in served.audit_file.read_text().splitlines()]
+    one_run = [("console", "serve", "begins"), ("operate", "faults", "200 OK"), ("console", "serve", "ends")]
+    assert [(it["role"], it["action"], it["result"]) for it in found] == one_run * 2
+    assert found[2]["by"] == "SIGTERM"
+    change, = RunDir.open(out).manifest["live"]["changes"]
+    assert found[4]["sim_time_ns"] == change["at_ns"]
+
+
+@pytest.mark.slow
+def test_a_run_is_served_and_watched_over_tls(tmp_path: Path) -> None:
+    pki = make_pki(tmp_path)
+    certificate, key = pki.pair("server")
+    mine = ["--tls-ca", str(pki.ca), *(word for option, path in zip(("--tls-cert", "--tls-key"), pki.pair("operator"),
+                                                                    strict=True) for word in (option, str(path)))]
+    with serving(tmp_path, "--loop", "--tls-cert", str(certificate), "--tls-key", str(key), "--tls-client-ca",
+                 str(pki.ca), "--audit", str(tmp_path / "audit"), tls=pki.client("operator")) as served:
+        assert served.base.startswith("https://")
+        top = subprocess.run([*COMMAND, "top", served.base, "--json", "--interval", "100ms", *mine], env=served.environ,
+                             capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert top.returncode == 0, top.stderr
+        served.client.post("pause")
+        stranger = subprocess.run([*COMMAND, "top", served.base, "--json", "--tls-ca", str(pki.ca)], env=served.environ,
+                                  capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        assert stranger.returncode == 2
+    assert json.loads(served.audit_file.read_text().splitlines()[1])["certificate"] == "operator"
 
 
 @pytest.mark.slow

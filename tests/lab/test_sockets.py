@@ -9,14 +9,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from fabric.capture.journal import read, recording, replay, speaker_of
+from fabric.capture.journal import direct, read, recording, replay, speaker_of
 from fabric.cli.main import main
 from fabric.errors import FabricError
 from fabric.lab.sockets import Door, Ports
@@ -112,6 +112,34 @@ def test_a_stranger_is_turned_away() -> None:
     one.stop()
 
 
+def test_a_neighbour_has_a_few_connections_at_a_time_and_no_more() -> None:
+    one, its, _ = door(A, B, passive=True)
+    one.start()
+    assert one.listening is not None
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(one.listening, source_address=(B, 0), timeout=5))
+                   for _ in range(50)]
+        one.run_until(lambda: False, one.now_ns + S // 5)
+        answered = 0
+        for client in clients:
+            with suppress(ConnectionResetError):
+                answered += client.recv(100) != b""
+    assert answered == 4
+    assert its.peers[B].traffic.sent.opens == 4
+    one.stop()
+
+
+def test_a_speaker_without_any_timer_waits() -> None:
+    speaker = speaker_of(session_config(A, B, 65001, 65002, "10.0.0.1", "x", passive=True, hold_time_s=0))
+    one = Door(direct(speaker), speaker, Ports((A, 0)))
+    one.start()
+    one.interrupt()
+    seen = iter([False, True])
+    assert speaker.next_deadline_ns() is None
+    assert one.run_until(lambda: next(seen), 1 << 62)
+    one.stop()
+
+
 def test_a_port_that_is_taken_is_said() -> None:
     one, _, _ = door(A, B, passive=True)
     one.start()
@@ -127,7 +155,9 @@ def test_a_port_that_is_taken_is_said() -> None:
     (["--peer", "leaf1"], "--peer"), (["--peer", "10.0.0.1:99999"], "--peer"), (["--asn", "0"], "--asn"),
     (["--router-id", "2001:db8::1"], "--router-id"), (["--prefix", "10.0.0.1/24"], "--prefix"),
     (["--node", "leaf1"], "--node"), (["--hold-time", "2"], "--hold-time"), (["--duration", "4"], "--duration"),
-    (["--port", "1790"], "--port"), (["--peer", "fe80::1"], "--peer")])
+    (["--port", "1790"], "--port"), (["--peer", "fe80::1"], "--peer"), (["--max-prefixes", "0"], "--max-prefixes"),
+    (["--max-attributes", "5"], "--max-attributes"), (["--max-attributes", "1KiB"], "--max-attributes"),
+    (["--restart", "0s"], "--restart")])
 def test_options_that_cannot_be_are_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = {"--peer": "127.0.0.1", "--peer-asn": "65001", "--asn": "65002", "--router-id": "10.0.0.2"}
     given |= {words[0]: words[1]}
@@ -163,3 +193,29 @@ def test_the_command_speaks_until_it_is_ended(tmp_path: Path) -> None:
     assert set(tables["ipv4"]["routes"]) == {*PREFIXES, "192.0.2.0/24"}
     assert tables["summary"]["ipv4Unicast"]["peers"][A]["pfxRcd"] == 2
     assert list(replay(read(journal.read_text().splitlines(), "session"))) == []
+
+
+def test_the_command_ends_a_session_with_too_many_routes_and_says_so() -> None:
+    one, its, _ = door(A, B, passive=True)
+    one.start()
+    assert one.listening is not None
+    command = subprocess.Popen(
+        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "bgp", "speak", "--json",
+         "--peer", f"{A}:{one.listening[1]}", "--peer-asn", "65001", "--asn", "65002", "--router-id", "10.0.0.2",
+         "--local", B, "--max-prefixes", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        announce(one, announcements_of(PREFIXES))
+        play(lambda: its.peers[B].last_reset is not None, one, seconds=60)
+        reset = its.peers[B].last_reset
+        assert reset is not None
+        assert reset.reason == "NOTIFICATION received: Cease/Maximum Prefixes"
+        one.run_until(lambda: False, one.now_ns + 2 * S)        # it is not tried again
+        assert its.peers[B].connections_established == 1
+        os.kill(command.pid, signal.SIGTERM)
+        out, err = command.communicate(timeout=60)
+    finally:
+        command.kill()
+        one.stop()
+    assert command.returncode == 1, err
+    assert "is down: more than 1 routes of ipv4 unicast; it stays down" in err
+    assert json.loads(out)["summary"]["ipv4Unicast"]["peers"][A]["state"] == "Idle"

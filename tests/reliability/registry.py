@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tests.reliability import (
+    doors,
+    doors_bgp,
     folder_concurrent,
     folder_damage,
     folder_foreign,
@@ -22,4 +24,6 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "folder-concurrent": Family(Section.FOLDERS, folder_concurrent.rows),
     "folder-full-disk": Family(Section.FOLDERS, folder_full_disk.rows),
     "output-streams": Family(Section.FOLDERS, output_streams.rows),
+    "doors": Family(Section.DOORS, doors.rows),
+    "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
 }

@@ -112,6 +112,13 @@ def test_prometheus_scrapes_both_emulators_where_they_listen() -> None:
     assert [name for name in targets.values() if re.fullmatch(dropped, name)] == [targets["emulator-sonic:9464"]]
 
 
+def test_the_emulators_know_the_names_under_which_prometheus_scrapes_them() -> None:
+    for job in PROMETHEUS["scrape_configs"]:
+        for target in (target for it in job["static_configs"] for target in it["targets"]):
+            name = target.partition(":")[0]
+            assert name in serving(name).hosts
+
+
 def test_scrapes_evaluations_and_grafana_keep_the_interval_of_the_rules() -> None:
     interval = f"{SCRAPE_S}s"
     assert PROMETHEUS["global"]["scrape_interval"] == PROMETHEUS["global"]["evaluation_interval"] == interval

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +25,8 @@ from fabric.topology.model import Fabric
 from fabric.units import PS_PER_MS
 from telemetry.derive import RunInfo
 from telemetry.live import token
-from telemetry.live.api import MAX_BODY_BYTES, Api, serves
+from telemetry.live.api import MAX_BODY_BYTES, Api
+from telemetry.live.audit import AuditError, AuditLog, beside
 from telemetry.live.client import LiveClient, LiveError, find_token
 from telemetry.live.collector import LiveCollector
 from telemetry.live.mailbox import Mailbox
@@ -31,9 +34,11 @@ from telemetry.live.openapi import Route, Schemas
 from telemetry.live.pacing import Pacer
 from telemetry.live.player import Player, Program
 from telemetry.live.view import ViewMaker
-from telemetry.server import Beside, serve
+from telemetry.server import serve
 
 TOKEN: Final = "a-token-of-the-test-0123456789"
+VIEW: Final = "a-view-token-of-the-test-98765"
+TOKENS: Final = token.Tokens(TOKEN, VIEW)
 OBJECT: Final = {"type": "object", "additionalProperties": True}
 
 
@@ -84,6 +89,7 @@ class Served:
     player: Player
     world: World
     thread: threading.Thread
+    audit: Path
 
     def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> tuple[int, Any, Any]:
         given = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"} | {
@@ -101,19 +107,19 @@ class Served:
 
 
 @pytest.fixture
-def served(tiny: Fabric, still: Callable[..., Snapshot]) -> Iterator[Served]:
+def served(tiny: Fabric, still: Callable[..., Snapshot], tmp_path: Path) -> Iterator[Served]:
     player = Player(Program(1000 * PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(1000), Mailbox())
     world = World()
-    api = Api(player, world, TOKEN, {"scenario": "tiny", "version": "1.2.3", "hosts": 2, "switches": 1},
-              Schemas(OBJECT, OBJECT, {}))
+    api = Api(player, world, TOKENS, {"scenario": "tiny", "version": "1.2.3", "hosts": 2, "switches": 1},
+              Schemas(OBJECT, OBJECT, {}), audit := AuditLog(tmp_path / "audit"))
     thread = threading.Thread(target=player.play, daemon=True)
-    with serve("127.0.0.1:0", CollectorRegistry(), Beside(serves, api)) as server:
+    with audit, serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         host, port = server.address
         thread.start()
         while not player.started:
             thread.join(0.01)
-        yield Served(host, port, player, world, thread)
+        yield Served(host, port, player, world, thread, audit.path)
         player.stop()
         thread.join(10)
 
@@ -122,12 +128,12 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
     """At once: who asks would only wait for the compiler."""
     player = Player(Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(1000), Mailbox())
-    api = Api(player, World(), TOKEN, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(player, World(), TOKENS, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
     collector = LiveCollector(RunInfo("1", "r", "s", "asic", 1))
     collector.watch(player, lambda: still(tiny), lambda: still(tiny))
     registry = CollectorRegistry()
     registry.register(collector)
-    with serve("127.0.0.1:0", registry, Beside(serves, api)) as server:
+    with serve("127.0.0.1:0", registry, api.beside) as server:
         host, port = server.address
 
         def ask(path: str) -> tuple[int, str | None, str]:
@@ -237,13 +243,31 @@ def test_a_body_that_is_no_small_json_object_is_refused(served: Served, body: by
 
 def test_a_body_without_its_length_is_not_waited_for(served: Served) -> None:
     with socket.create_connection((served.host, served.port), timeout=30) as door:
-        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
                      "Transfer-Encoding: chunked\r\n\r\n".encode())
         assert b" 411 " in door.recv(200)
     with socket.create_connection((served.host, served.port), timeout=30) as door:
-        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n"
+        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
                      "Content-Length: -5\r\n\r\n".encode())
         assert b" 400 " in door.recv(200)
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "0" * 5000, "9" * 13, str(1 << 62)])
+def test_a_length_of_very_many_digits_is_refused_without_being_read(served: Served, length: str) -> None:
+    with socket.create_connection((served.host, served.port), timeout=30) as door:
+        door.sendall(f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+                     f"Content-Length: {length}\r\n\r\n".encode())
+        assert b" 413 " in door.recv(200)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/status", "/api/v1/openapi.json", "/-/healthy", "/-/ready"])
+def test_a_head_request_is_answered(served: Served, path: str) -> None:
+    connection = http.client.HTTPConnection(served.host, served.port, timeout=30)
+    connection.request("HEAD", path, headers={"Authorization": f"Bearer {TOKEN}"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.read()) == (200, b"")
+    assert int(answer.headers["Content-Length"]) > 0
+    connection.close()
 
 
 def test_a_wrong_path_or_method_says_what_is_right(served: Served) -> None:
@@ -273,9 +297,9 @@ def test_events_are_asked_for_from_a_number_on(served: Served) -> None:
 def test_nothing_changes_once_the_run_is_over(tiny: Fabric, still: Callable[..., Snapshot]) -> None:
     player = Player(Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
                     lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)), Pacer(0.001), Mailbox())
-    api = Api(player, World(), TOKEN, {}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(player, World(), TOKENS, {}, Schemas(OBJECT, OBJECT, {}))
     threading.Thread(target=player.play, daemon=True).start()
-    with serve("127.0.0.1:0", CollectorRegistry(), Beside(serves, api)) as server:
+    with serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         client = LiveClient("http://{}:{}".format(*server.address), TOKEN)
         while client.get("status")["state"] != "finished":
             pass
@@ -345,6 +369,111 @@ def test_refusals_are_what_the_description_says(served: Served) -> None:
         conforms(answer, schema["schema"], found["components"]["schemas"])
 
 
+# ===== roles and the audit log =====
+
+
+@pytest.mark.parametrize("route", Route.all(), ids=lambda route: route.name)
+def test_the_role_view_looks_and_changes_nothing(served: Served, route: Route) -> None:
+    status, found, _ = served.ask(route.method, route.path, None, Authorization=f"Bearer {VIEW}")
+    assert status == (200 if route.method == "GET" else 403)
+    if status == 403:
+        assert "operate" in found["error"]["hint"]
+    assert not served.world.asked
+    assert served.ask("GET", "/api/v1/status")[1]["state"] == "playing"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="ascii").splitlines()]
+
+
+def test_every_change_is_logged_with_who_when_what_and_its_result(served: Served) -> None:
+    served.post("speed", {"dilation": 500})
+    served.post("faults", {"kind": "x"})
+    served.post("faults", {})
+    served.ask("POST", "/api/v1/pause", Authorization=f"Bearer {VIEW}")
+    served.ask("POST", "/api/v1/pause", Authorization="Bearer nobody")
+    served.ask("POST", "/api/v1/speed", b"{")
+    served.ask("GET", "/api/v1/status")
+    found = lines(served.audit)
+    assert [(it["action"], it["role"], it["result"]) for it in found] == [
+        ("speed", "operate", "200 OK"), ("faults", "operate", "200 OK"),
+        ("faults", "operate", "422 Unprocessable Entity"), ("pause", "view", "403 Forbidden"),
+        ("speed", "operate", "400 Bad Request")]
+    assert found[0]["request"] == {"dilation": 500}
+    assert found[1]["name"] == "live-1"
+    assert found[1]["sim_time_ns"] == served.world.asked[0][2] // 1000
+    assert {it["client"] for it in found} == {"127.0.0.1"}
+    assert all(datetime.fromisoformat(it["time"]).tzinfo for it in found)
+    assert [it["time"] for it in found] == sorted(it["time"] for it in found)
+    assert all(it["pass"] == 1 and it["sim_time_ns"] >= 0 for it in found)
+    assert TOKEN not in served.audit.read_text()
+
+
+def test_control_characters_do_not_reach_the_audit_log(served: Served) -> None:
+    nasty = "".join(map(chr, [*range(32), 127, *range(128, 160), 0x202e, 0x2028, 0xd800]))
+    served.post("faults", {"kind": nasty, nasty: "\x1b[2J"})
+    raw = served.audit.read_bytes()
+    assert all(32 <= byte < 127 for byte in raw.replace(b"\n", b""))
+    assert raw.count(b"\n") == 1
+    assert lines(served.audit)[0]["request"][nasty] == "\x1b[2J"
+
+
+def test_a_long_request_is_cut_in_the_audit_log(served: Served) -> None:
+    served.post("faults", {"kind": "x", "hosts": ["h" * 100] * 400})
+    request = lines(served.audit)[0]["request"]
+    assert len(request) < 5000
+    assert "characters" in request
+
+
+def test_what_cannot_be_logged_is_not_done(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, full_disk = os.write, True
+
+    def written(handle: int, data: bytes) -> int:
+        if full_disk:
+            raise OSError(28, "No space left on device")
+        return write(handle, data)
+
+    monkeypatch.setattr("telemetry.live.audit.os.write", written)
+    assert served.post("faults", {"kind": "first"})[0] == 200      # nothing was known of it before
+    status, found = served.post("faults", {"kind": "second"})
+    assert (status, "No space left" in found["error"]["text"]) == (503, True)
+    assert served.ask("GET", "/api/v1/status")[0] == 200
+    full_disk = False
+    assert served.post("faults", {"kind": "third"})[0] == 200
+    assert [fault["kind"] for _, fault, _ in served.world.asked] == ["first", "third"]
+    assert [it["request"]["kind"] for it in lines(served.audit)] == ["first", "third"]
+
+
+def test_the_audit_log_is_appended_to_and_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for number in range(2):
+        with AuditLog(path) as log:
+            log.write("console", "", "serve", str(number))
+    assert [it["result"] for it in lines(path)] == ["0", "1"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_audit_log_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/null"), tmp_path, tmp_path / "no" / "log"):
+        with pytest.raises(AuditError) as caught:
+            AuditLog(place)
+        assert str(place) in caught.value.text
+        assert "--audit" in caught.value.hint
+
+
+def test_the_audit_log_of_a_run_is_beside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert beside(Path("runs/live")) == Path("runs/live.audit.jsonl")
+    monkeypatch.chdir(tmp_path)
+    assert beside(Path()) == tmp_path.with_name(f"{tmp_path.name}.audit.jsonl")
+
+
+def test_both_roles_with_one_token_are_refused() -> None:
+    with pytest.raises(token.TokenError, match="both roles"):
+        token.Tokens(TOKEN, TOKEN)
+    assert token.Tokens(TOKEN).role(VIEW) is None
+
+
 # ===== tokens and the client =====
 
 
@@ -401,6 +530,8 @@ def test_the_client_finds_the_token_of_a_server_on_this_machine(served: Served, 
     url = f"http://127.0.0.1:{served.port}"
     with pytest.raises(LiveError, match="no token"):
         find_token(url, None, environ)
+    token.write_token(token.token_path(served.port, environ, token.Role.VIEW), VIEW)
+    assert find_token(url, None, environ) == VIEW
     token.write_token(token.token_path(served.port, environ), TOKEN)
     assert LiveClient(url, find_token(url, None, environ)).get("status")["scenario"] == "tiny"
     assert find_token(url, None, {**environ, token.VARIABLE: "another-token-0123456789"}).startswith("another")

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from telemetry.live.mailbox import BusyError, Mailbox
+from telemetry.live.mailbox import MAX_CHANGES, MAX_LOOKS, BusyError, Mailbox
 
 
 @pytest.fixture
@@ -59,3 +59,36 @@ def test_no_request_is_lost_or_done_twice(served: Mailbox) -> None:
 
 def test_without_requests_work_returns_after_its_time() -> None:
     assert not Mailbox().work(0)
+
+
+def test_looks_go_before_changes_and_one_call_carries_out_one_change() -> None:
+    mailbox, order = Mailbox(), []
+    with ThreadPoolExecutor(6) as pool:
+        asked = [pool.submit(mailbox.ask, lambda number=number: order.append(f"change {number}"), 30, change=True)
+                 for number in range(3)]
+        while len(mailbox._changes) < 3:
+            pass
+        asked += [pool.submit(mailbox.ask, lambda: order.append("look"), 30) for _ in range(2)]
+        while len(mailbox._looks) < 2:
+            pass
+        counts = []
+        while mailbox.work(0):
+            counts.append(len(order))
+        for it in asked:
+            it.result()
+    assert counts == [3, 4, 5]
+    assert order[:2] == ["look", "look"]
+    assert sorted(order[2:]) == ["change 0", "change 1", "change 2"]
+
+
+@pytest.mark.parametrize(("change", "most"), [(False, MAX_LOOKS), (True, MAX_CHANGES)])
+def test_what_waits_is_bounded(change: bool, most: int) -> None:
+    mailbox = Mailbox()
+    with ThreadPoolExecutor(most) as pool:
+        asked = [pool.submit(mailbox.ask, lambda: 1, 30, change=change) for _ in range(most)]
+        while len(mailbox._looks) + len(mailbox._changes) < most:
+            pass
+        with pytest.raises(BusyError, match="waiting for the run already"):
+            mailbox.ask(lambda: 1, 30, change=change)
+        while not all(it.done() for it in asked):
+            mailbox.work(0)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import socket
+import threading
+import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pytest
 from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
 
 from fabric.engine.counters import Snapshot
 from fabric.errors import FabricError
 from fabric.topology.model import Fabric
+from telemetry import http_server
 from telemetry.collect import FabricCollector, ScrapeError
 from telemetry.derive import RunInfo
-from telemetry.server import _MAX_CLIENTS, _Handler, parse_listen, serve
+from telemetry.server import Access, Beside, parse_listen, serve
 
 Still = Callable[..., Snapshot]
 
@@ -74,7 +80,7 @@ def test_metrics_are_only_read(registry: CollectorRegistry) -> None:
         request = urllib.request.Request(server.url, method="POST", data=b"")  # noqa: S310  as above
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request, timeout=30)  # noqa: S310
-    assert (caught.value.code, caught.value.headers["Allow"]) == (405, "GET")
+    assert (caught.value.code, caught.value.headers["Allow"]) == (405, "GET, HEAD")
     caught.value.close()
 
 
@@ -84,26 +90,177 @@ def test_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) 
     assert {status for status, _, _ in answers} == {200}
 
 
-def test_connections_beyond_the_limit_are_sent_away_and_the_rest_are_answered(registry: CollectorRegistry) -> None:
-    with serve("127.0.0.1:0", registry) as server, ExitStack() as silent:
-        for _ in range(_MAX_CLIENTS):
-            silent.enter_context(socket.create_connection(server.address, timeout=30))
-        one_more = silent.enter_context(socket.create_connection(server.address, timeout=30))
-        assert one_more.recv(100).startswith(b"HTTP/1.0 503 ")
-        silent.close()
-        one_more.close()
-        answered = False
-        while not answered:     # threads notice one by one that their client has gone
-            answered = get(server.url)[0] == 200
-    assert answered
+def asked(address: tuple[str, int], head: bytes) -> bytes:
+    """Everything that is answered to these bytes."""
+    with socket.create_connection(address, timeout=30) as client:
+        client.sendall(head)
+        client.shutdown(socket.SHUT_WR)
+        found = b""
+        while data := client.recv(1 << 16):
+            found += data
+        return found
 
 
-def test_a_client_that_says_nothing_is_let_go_without_a_traceback(
+def test_clients_that_wait_give_way_to_new_ones_the_oldest_first(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry, limit=4) as server, ExitStack() as silent:
+        clients = [silent.enter_context(socket.create_connection(server.address, timeout=30)) for _ in range(4)]
+        for client in clients:
+            client.sendall(b"GET /metrics HT")
+        assert [get(server.url)[0] for _ in range(3)] == [200] * 3
+        with pytest.raises(ConnectionResetError):   # the first had to go, and only the first
+            clients[0].recv(1)
+        clients[-1].sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
+        assert clients[-1].recv(100).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_client_that_does_not_send_its_request_in_time_is_told(
         registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(_Handler, "timeout", 0.05)
+    monkeypatch.setattr(http_server, "HEAD_S", 0.05)
     with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as silent:
-        assert silent.recv(1) == b""
+        assert silent.recv(100).startswith(b"HTTP/1.1 408 ")
     assert capfd.readouterr().err == ""
+
+
+def test_a_client_that_does_not_read_is_let_go(registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "SEND_S", 0.05)
+    large = Beside(lambda path: path == "/large", lambda _, start: (start("200 OK", []), [bytes(64 << 20)])[1])
+    with serve("127.0.0.1:0", registry, large) as server, socket.create_connection(server.address) as lazy:
+        lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        lazy.settimeout(30)
+        lazy.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        time.sleep(0.2)
+        got = 0
+        with suppress(ConnectionResetError):
+            while data := lazy.recv(1 << 20):
+                got += len(data)
+    assert got < 64 << 20
+
+
+class Counting:
+    """A collector that counts how often it is asked, and answers when it is let."""
+
+    def __init__(self) -> None:
+        self.count, self.go = 0, threading.Event()
+
+    def describe(self) -> list[Metric]:
+        return []
+
+    def collect(self) -> list[Metric]:
+        self.count += 1
+        self.go.wait(30)
+        family = Metric("looks", "", "gauge")
+        family.add_sample("looks", {}, self.count)
+        return [family]
+
+
+def test_scrapes_of_one_moment_share_one_look_that_began_after_they_were_asked_for() -> None:
+    counting, registry = Counting(), CollectorRegistry()
+    registry.register(counting)
+    with serve("127.0.0.1:0", registry) as server, ThreadPoolExecutor(41) as pool:
+        first = pool.submit(get, server.url)
+        while not counting.count:
+            time.sleep(0.01)
+        rest = [pool.submit(get, server.url, **({"Accept": "application/openmetrics-text"} if number % 2 else {}))
+                for number in range(40)]
+        time.sleep(0.5)      # all of them wait
+        counting.go.set()
+        assert "\nlooks 1.0\n" in first.result()[2]
+        assert Counter("\nlooks 2.0\n" in it.result()[2] for it in rest) == {True: 40}
+    assert counting.count == 2
+
+
+def test_five_hundred_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server, ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(server.address, timeout=60)) for _ in range(500)]
+        for client in clients:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        heads = Counter(client.recv(15) for client in clients)
+    assert heads == {b"HTTP/1.1 200 OK": 500}
+
+
+def test_a_server_that_is_closed_leaves_no_scrape_waiting(
+        capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    counting, registry = Counting(), CollectorRegistry()
+    registry.register(counting)
+    with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as client:
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not counting.count:
+            time.sleep(0.01)
+        server.close()
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+    counting.go.set()
+    gc.collect()
+    assert capfd.readouterr().err == ""
+    assert not caplog.records
+
+
+def test_health_is_answered_while_all_connections_wait_for_a_scrape() -> None:
+    counting, registry = Counting(), CollectorRegistry()
+    registry.register(counting)
+    health = Beside(lambda path: path == "/-/healthy", lambda _, start: (start("200 OK", []), [b"ok"])[1],
+                    frozenset({"/-/healthy"}))
+    with serve("127.0.0.1:0", registry, health, limit=8) as server, ExitStack() as stack:
+        waiting = [stack.enter_context(socket.create_connection(server.address, timeout=30)) for _ in range(8)]
+        for client in waiting:
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while not counting.count:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        assert get(server.url.replace("metrics", "-/healthy"))[0] == 200
+        assert get(server.url)[0] == 503
+        counting.go.set()
+        assert [client.recv(15) for client in waiting] == [b"HTTP/1.1 200 OK"] * 8
+
+
+def test_a_head_request_is_answered_as_get_without_the_body(registry: CollectorRegistry) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        head, _, body = asked(server.address, b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").partition(
+            b"\r\n\r\n")
+        whole = asked(server.address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").partition(b"\r\n\r\n")[2]
+    assert head.startswith(b"HTTP/1.1 200 OK")
+    length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
+    assert body == b""
+    assert abs(length - len(whole)) < 500       # a second scrape tells the pace since the first, too
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:9464", "10.1.2.3", "localhost.evil.example", "127.evil",
+                                  "[2001:db8::1]"])
+@pytest.mark.parametrize("path", ["/metrics", "/", "/-/healthy"])
+def test_a_request_for_another_name_is_refused_dns_rebinding(registry: CollectorRegistry, host: str, path: str) -> None:
+    health = Beside(lambda path: path.startswith("/-/"), lambda _, start: (start("200 OK", []), [b"ok"])[1])
+    with serve("127.0.0.1:0", registry, health) as server:
+        answer = asked(server.address, f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        absolute = asked(server.address, f"GET http://{host}{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 421 ")
+    assert absolute.startswith(b"HTTP/1.1 421 ")
+    assert b"--allow-host" in answer
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.:80", "127.0.0.1:1", "[::1]:9464", "[::ffff:127.0.0.1]",
+                                  "emulator:9464", "10.9.8.7"])
+def test_names_that_are_ours_are_answered(registry: CollectorRegistry, host: str) -> None:
+    with serve("127.0.0.1:0", registry, access=Access(("Emulator", "10.9.8.7"))) as server:
+        answer = asked(server.address, f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(("head", "status"), [
+    (b"GET / HTTP/1.1\r\n\r\n", 400), (b"GET / HTTP/1.0\r\n\r\n", 200), (b"GET / HTTP/2.0\r\nHost: ::1\r\n\r\n", 505),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: lo\r\n calhost\r\n\r\n", 400),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: \x00\r\n\r\n", 400), (b"GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+    (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400), (b"\r\n\r\n", 400), (b"\x16\x03\x01\x02\x00\x01", 400),
+    (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431),
+    (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
+    (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400), (b"GET /metrics?" + b"a=1&" * 99 + b" HTTP/1.0\r\n\r\n", 400),
+    (b"GET /%0d%0aSet-Cookie:x HTTP/1.0\r\n\r\n", 404)])
+def test_a_malformed_request_is_refused_by_its_status(registry: CollectorRegistry, head: bytes, status: int) -> None:
+    with serve("127.0.0.1:0", registry) as server:
+        answer = asked(server.address, head)
+        assert answer.startswith(f"HTTP/1.1 {status} ".encode()), answer
+        assert b"Set-Cookie" not in answer.partition(b"\r\n\r\n")[0]
+        assert get(server.url)[0] == 200
 
 
 def test_other_paths_are_not_metrics(registry: CollectorRegistry) -> None:
@@ -117,13 +274,13 @@ def test_other_paths_are_not_metrics(registry: CollectorRegistry) -> None:
 
 def test_a_scrape_that_cannot_be_answered_says_why(info: RunInfo) -> None:
     def late() -> Snapshot:
-        raise ScrapeError("the run gave no snapshot within 5 s")
+        raise ScrapeError("the run gave no snapshot within 4 s")
 
     registry = CollectorRegistry()
     registry.register(FabricCollector(late, info))
     with serve("127.0.0.1:0", registry) as server:
         status, _, text = get(server.url)
-    assert (status, text) == (503, "the run gave no snapshot within 5 s\n")
+    assert (status, text) == (503, "the run gave no snapshot within 4 s\n")
 
 
 def test_a_busy_port_is_an_error_with_a_remedy(registry: CollectorRegistry) -> None:
@@ -152,6 +309,9 @@ def test_an_open_door_without_authentication_is_warned_of(
     assert not caplog.records
     serve("0.0.0.0:0", registry).close()
     assert [record.message for record in caplog.records] == ["metrics are open to the network without authentication"]
+    caplog.clear()
+    serve("0.0.0.0:0", registry, Beside(lambda _: False, lambda *_: [])).close()
+    assert "tokens of the API are sent unencrypted" in [record.message for record in caplog.records]
 
 
 @pytest.mark.parametrize(("text", "expected"), [

@@ -35,7 +35,7 @@ class PeerFamily:
     allowas_in: int = 0
     """How often the own AS may stand in a received AS_PATH."""
     max_prefixes: int | None = None
-    """More accepted routes end the session: Cease / Maximum Number of Prefixes Reached (RFC 4486)."""
+    """More accepted routes end the session: Cease / Maximum Number of Prefixes Reached (RFC 4486 section 4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,12 @@ class Neighbor:
     """Withdraw routes whose AS_PATH does not begin with the neighbour's AS (RFC 4271 section 6.3)."""
     peer_group: str = ""
     """For display only."""
+    max_attribute_bytes: int | None = None
+    """More bytes of attributes of its routes, all families together, end the session: Cease / Out of Resources (RFC
+    4486 section 4). A number of routes alone bounds no memory: one UPDATE may carry 64 KiB of attributes (RFC 8654)."""
+    limit_restart_ns: int | None = None
+    """From such an end, or one by max_prefixes, to the next attempt. None: none until start() or reset(), as FRR does
+    without `maximum-prefix N restart M`."""
 
     @property
     def by_interface(self) -> bool:

@@ -14,7 +14,7 @@ from fabric.routing.bgp.peer import Peer
 from fabric.routing.bgp.rib import Table
 from fabric.routing.bgp.session import Session, router_id_number
 from fabric.routing.bgp.timers import Timer, TimerJitter, Timers
-from fabric.routing.bgp.update import end_of_rib
+from fabric.routing.bgp.update import MEMORY_BYTES, end_of_rib
 
 Told = tuple[tuple[bytes, ...], Attributes, bytes, Hashable]
 """(keys, attributes, next hop, payload)."""
@@ -35,7 +35,8 @@ class Distributor:
     """Adj-RIBs-Out of a speaker."""
 
     def __init__(self, config: SpeakerConfig, tables: Mapping[AddressFamily, Table], peers: Mapping[str, Peer],
-                 timers: Timers, cause: Cause, jittered: TimerJitter) -> None:
+                 timers: Timers, cause: Cause, jittered: TimerJitter, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._memory_bytes = memory_bytes
         self.cause = cause
         self.config = config
         self.router_id = router_id_number(config.router_id)
@@ -67,7 +68,8 @@ class Distributor:
             default_local_pref=self.config.default_local_pref)
         group = self.groups.get((family, outbound))
         if group is None:
-            group = self.groups[family, outbound] = UpdateGroup(len(self.groups) + 1, self.tables[family], outbound)
+            group = self.groups[family, outbound] = UpdateGroup(
+                len(self.groups) + 1, self.tables[family], outbound, self._memory_bytes)
             made = group
             group.coalesce_timer.expire = lambda now_ns: self._coalesced(family, made, now_ns)
         group.members[peer.neighbor.name] = peer.local_bytes

@@ -16,7 +16,7 @@ from fabric.routing.bgp.config import Neighbor, PeerFamily
 from fabric.routing.bgp.policy import ACCEPT_ALL, evaluate, looks_at_prefixes
 from fabric.routing.bgp.rib import Group, Path, Sent, Table
 from fabric.routing.bgp.timers import Timer
-from fabric.routing.bgp.update import reach_messages, unreach_messages
+from fabric.routing.bgp.update import MEMORY_BYTES, Kept, reach_messages, unreach_messages
 from fabric.wire.iana import Community
 
 _NOT_TO_EXTERNAL: Final = (Community.NO_EXPORT, Community.NO_EXPORT_SUBCONFED)
@@ -97,7 +97,7 @@ class Batch:
 class UpdateGroup:
     """Adj-RIB-Out of peers that are told the same in one family."""
 
-    def __init__(self, index: int, table: Table, outbound: Outbound) -> None:
+    def __init__(self, index: int, table: Table, outbound: Outbound, memory_bytes: int = MEMORY_BYTES) -> None:
         self.index = index
         self.table = table
         self.outbound = outbound
@@ -118,7 +118,7 @@ class UpdateGroup:
         """MinRouteAdvertisementInterval: nothing before this time."""
         self.version = 0
         self._dump: tuple[int, tuple[bytes, ...], int] = (-1, (), 0)
-        self._memory: dict[tuple[bytes, bytes, bool, bool, int], tuple[Attributes, bytes] | None] = {}
+        self._memory: Kept[tuple[bytes, bytes, bool, bool, int], tuple[Attributes, bytes] | None] = Kept(memory_bytes)
         self._per_key = looks_at_prefixes(outbound.config.export_policy)
 
     def activate(self) -> None:
@@ -202,11 +202,12 @@ class UpdateGroup:
                  0 if self.outbound.external else source.router_id)
         if best.source.local:                                # its MED goes out, and there are few of them
             return self._judge(best, None)
-        if where not in self._memory:
-            sent = self._judge(best, None)
-            self._memory[where] = None if sent is None else (sent.attributes, sent.next_hop)
-        found = self._memory[where]
-        return None if found is None else Sent(found[0], found[1], best.payload)
+        if where in self._memory:
+            found = self._memory[where]
+            return None if found is None else Sent(found[0], found[1], best.payload)
+        sent = self._judge(best, None)
+        self._memory.put(where, None if sent is None else (sent.attributes, sent.next_hop), len(best.attributes.wire))
+        return sent
 
     def _judge(self, best: Path, key: bytes | None) -> Sent | None:
         out, family, its = self.outbound, self.table.family, best.attributes

@@ -15,6 +15,7 @@ from fabric.routing.bgp.afi import AddressFamily
 from fabric.routing.bgp.attributes import PARTIAL, Attributes, neighbor_asn, path_count
 from fabric.routing.bgp.config import PeerFamily
 from fabric.routing.bgp.policy import Verdict, evaluate, looks_at_prefixes
+from fabric.routing.bgp.update import MEMORY_BYTES, Kept
 from fabric.wire.iana import Community
 
 GRACEFUL_SHUTDOWN_LOCAL_PREF: Final = 0
@@ -43,7 +44,8 @@ class Importer:
     """Import side of all neighbours of a speaker that are treated alike in one family."""
 
     def __init__(self, family: AddressFamily, config: PeerFamily, *, local_asn: int, external: bool, router_id: int,
-                 cluster_id: int, first_as: int = 0, draining: bool = False) -> None:
+                 cluster_id: int, first_as: int = 0, draining: bool = False,
+                 memory_bytes: int = MEMORY_BYTES) -> None:
         self.family = family
         self.config = config
         self.local_asn = local_asn
@@ -55,7 +57,7 @@ class Importer:
         self.draining = draining
         """This router is being drained: what external peers say is marked and of lowest preference, too."""
         self._per_key = looks_at_prefixes(config.import_policy)
-        self._memory: dict[bytes, Verdict | Rejected] = {}
+        self._memory: Kept[bytes, Verdict | Rejected] = Kept(memory_bytes)
 
     def __call__(self, attributes: Attributes, keys: tuple[bytes, ...]) -> Sequence[Judged]:
         """What becomes of `keys` under `attributes`: parts of the keys with their verdict."""
@@ -65,7 +67,8 @@ class Importer:
         if path_count(attributes.as_path, self.local_asn) > self.config.allowas_in:
             return ((keys, Rejected.AS_LOOP),)               # cheaper to find again than to remember
         if not self._per_key:
-            found = self._memory[attributes.wire] = self._judge(attributes, None)
+            found = self._judge(attributes, None)
+            self._memory.put(attributes.wire, found, len(attributes.wire))
             return ((keys, found),)
         parts: dict[Verdict | Rejected, list[bytes]] = {}
         for key in keys:

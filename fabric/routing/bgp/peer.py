@@ -48,6 +48,15 @@ class Peer:
         """UPDATEs with attributes that were discarded or treated as withdrawn (RFC 7606)."""
         self.hostname = ""
         """What the neighbour called itself when the session last came up."""
+        self.limited = neighbor.max_attribute_bytes is not None or any(
+            it.max_prefixes is not None for it in neighbor.families.values())
+        """Whether there is a limit to what it may send."""
+        self.over_limit = False
+        """A limit has ended the last session."""
+        self.attribute_bytes = 0
+        """At most so many bytes of attributes do its routes hold."""
+        self.recount_bytes = neighbor.max_attribute_bytes or 0
+        """Above this they are counted exactly."""
         self.connections_established = 0
         self.connections_dropped = 0
         self.last_reset: Reset | None = None

@@ -44,6 +44,8 @@ from fabric.wire.iana import Cease, ErrorCode, RefreshSubtype
 
 LOCAL_WEIGHT = 32768
 """FRR's weight of routes this router originates."""
+_RECOUNT_PARTS = 8
+"""Attributes of a neighbour's routes are counted again after this part of their limit has come."""
 
 
 class Speaker:
@@ -72,7 +74,8 @@ class Speaker:
         self._unresolved: dict[bytes, int] = {}
         """IPv4 routes over which next hops have to be resolved again when that timer runs out, and why (cause.py)."""
         self.jittered = TimerJitter(config.jitter_key)
-        self.out = Distributor(config, self.tables, self.peers, self.timers, self.cause, self.jittered)
+        self.out = Distributor(config, self.tables, self.peers, self.timers, self.cause, self.jittered,
+                               self.memory.room_bytes)
         self._prefer: dict[AddressFamily, Preferences] = {}
         self._importers: dict[tuple[AddressFamily, PeerFamily, int, bool, int, bool], Importer] = {}
         self.draining = False
@@ -356,7 +359,7 @@ class Speaker:
             for timer in (peer.primary.retry_timer, peer.primary.idle_timer):
                 self.timers.stop(timer)
             peer.primary = session
-        peer.established = session
+        peer.established, peer.over_limit = session, False
         peer.hostname = agreed.peer.hostname
         peer.connections_established += 1
         peer.end_of_rib_sent.clear()
@@ -378,7 +381,7 @@ class Speaker:
         """Routes came. Raises BgpError (Cease) where a neighbour sends more than it may."""
         peer = self.peers[session.neighbor.name]
         name, source = peer.neighbor.name, peer.source
-        importers, tables = peer.importers, self.tables
+        importers, tables, limited = peer.importers, self.tables, peer.limited
         changed = False
         for attributes, reach, unreach, marker, flaws in updates:
             for family, keys in unreach:
@@ -405,9 +408,10 @@ class Speaker:
             if marker is not None:
                 changed |= restarting.end_of_rib(self.tables, peer, marker, now_ns)
             peer.flaws += len(flaws)
+            if limited:
+                self._check_limits(peer, attributes)
         if changed:
             self._touch(now_ns)
-        self._check_maximum(peer)
 
     def on_refresh(self, session: Session, message: RouteRefresh, now_ns: int) -> None:
         """RFC 2918, and the demarcation of RFC 7313 section 4."""
@@ -456,6 +460,9 @@ class Speaker:
         if graceful and agreed is not None and agreed.peer.restart is not None:
             self.timers.set(peer.stale_timer, now_ns + agreed.peer.restart[1] * NS_PER_S)
         peer.importers.clear()
+        peer.attribute_bytes, peer.recount_bytes = 0, peer.neighbor.max_attribute_bytes or 0
+        if peer.over_limit and peer.neighbor.limit_restart_ns is not None:
+            self.timers.set(session.idle_timer, now_ns + peer.neighbor.limit_restart_ns)
         self._touch(now_ns)
         self.actions.append(SessionDown(name, reset.reason, self.cause.now))
 
@@ -500,16 +507,35 @@ class Speaker:
         if alike not in self._importers:
             self._importers[alike] = Importer(
                 family, config, local_asn=session.local_asn, external=session.external, first_as=first_as,
-                router_id=self.router_id, cluster_id=self.cluster_id, draining=self.draining)
+                router_id=self.router_id, cluster_id=self.cluster_id, draining=self.draining,
+                memory_bytes=self.memory.room_bytes)
         return self._importers[alike]
 
-    def _check_maximum(self, peer: Peer) -> None:
+    def _check_limits(self, peer: Peer, attributes: Attributes | None) -> None:
+        """After each UPDATE, so that a limit is exceeded by one UPDATE at most. Raises: BgpError."""
         for family, config in peer.families.items():
             limit = config.max_prefixes
             if limit is not None and self.table(family).accepted.get(peer.neighbor.name, 0) > limit:
                 # RFC 4486 section 4
+                peer.over_limit = True
                 raise BgpError(ErrorCode.CEASE, Cease.MAXIMUM_PREFIXES, f"more than {limit} routes of {family.name}",
-                               family.afi.to_bytes(2) + bytes([family.safi]) + limit.to_bytes(4))
+                               family.afi.to_bytes(2) + bytes([family.safi]) + min(limit, 0xFFFFFFFF).to_bytes(4))
+        limit = peer.neighbor.max_attribute_bytes
+        if limit is None or attributes is None:
+            return
+        peer.attribute_bytes += len(attributes.wire)
+        if peer.attribute_bytes > peer.recount_bytes:
+            peer.attribute_bytes = self._attribute_bytes(peer.neighbor.name)
+            if peer.attribute_bytes > limit:
+                peer.over_limit = True
+                raise BgpError(ErrorCode.CEASE, Cease.OUT_OF_RESOURCES, f"more than {limit} bytes of attributes")
+            peer.recount_bytes = max(limit, peer.attribute_bytes + limit // _RECOUNT_PARTS)
+
+    def _attribute_bytes(self, name: str) -> int:
+        """What the attributes of a neighbour's routes have on the wire, each set of attributes once."""
+        held = {id(path.attributes): path.attributes for table in self.tables.values() for group in table.groups
+                if (path := group.paths.get(name)) is not None}
+        return sum(len(its.wire) for its in held.values())
 
     def _reject(self, peer: Peer, table: Table, blocks: Iterable[tuple[tuple[bytes, ...], Hashable]], why: Rejected,
                 now_ns: int) -> None:

@@ -8,8 +8,8 @@ any number of speakers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, Block
 from fabric.routing.bgp.attribute_codec import Fields, read_attributes
@@ -35,10 +35,12 @@ from fabric.wire.iana import (
 
 _UPDATE: Final = bytes([MessageType.UPDATE])
 _MP_FLAGS: Final = bytes([OPTIONAL | AttributeFlag.EXTENDED_LENGTH])
+MEMORY_BYTES: Final = 64 << 20
+"""Bytes of keys per memory; a full one is emptied. What they mean takes about five times as much."""
 _MEMORY_ENTRIES: Final = 1 << 17
-"""Entries per memory; a full one is emptied. At some 200 bytes each: 26 MB."""
+"""Entries per memory, likewise. At some 200 bytes each: 26 MB."""
 _STREAM_MEMORY_BYTES: Final = 16 << 20
-"""Bytes of remembered pieces of streams; what they mean takes about five times as much."""
+"""Bytes of remembered pieces of streams."""
 
 
 class Reach(NamedTuple):
@@ -70,21 +72,48 @@ class Update(NamedTuple):
     """What was discarded or treated as withdrawn."""
 
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Kept(dict[K, V]):
+    """A memory that is emptied when it is full: `put` is the only way in.
+
+    Parameters
+    ----------
+    room_bytes : int     of what is said to `put`
+    """
+
+    def __init__(self, room_bytes: int) -> None:
+        super().__init__()
+        self.room_bytes, self.held_bytes = room_bytes, 0
+
+    def put(self, key: K, value: V, size_bytes: int) -> None:
+        """Remember, unless it is too large by itself."""
+        self.held_bytes += size_bytes
+        if self.held_bytes > self.room_bytes or len(self) >= _MEMORY_ENTRIES:
+            self.clear()
+            self.held_bytes = size_bytes
+        if size_bytes <= self.room_bytes:
+            self[key] = value
+
+
 class Decoder:
     """Reads UPDATE bodies of sessions that agree on the width of AS numbers and on being external.
 
     Raises UpdateError of severity 'reset' where RFC 7606 leaves nothing milder.
     """
 
-    def __init__(self, families: Iterable[AddressFamily], *, width: int = 4, external: bool = True) -> None:
+    def __init__(self, families: Iterable[AddressFamily], *, width: int = 4, external: bool = True,
+                 memory_bytes: int = MEMORY_BYTES) -> None:
         self.families = {family.id: family for family in (IPV4_UNICAST, *families)}
         self.width = width
         self.external = external
-        self._streams: dict[bytes, tuple[Update, ...]] = {}
-        self._streams_bytes = 0
-        self._updates: dict[bytes, Update] = {}
-        self._attributes: dict[bytes, Attributes] = {}
-        self._nlri: dict[tuple[tuple[int, int], bool], dict[bytes, tuple[Block, ...]]] = {}
+        self._streams: Kept[bytes, tuple[Update, ...]] = Kept(min(_STREAM_MEMORY_BYTES, memory_bytes))
+        self._updates: Kept[bytes, Update] = Kept(memory_bytes)
+        self._attributes: Kept[bytes, Attributes] = Kept(memory_bytes)
+        self._nlri: dict[tuple[tuple[int, int], bool], Kept[bytes, tuple[Block, ...]]] = {}
+        self._memory_bytes = memory_bytes
 
     def update(self, body: bytes) -> Update:
         """Body of an UPDATE, without its header."""
@@ -95,9 +124,7 @@ class Decoder:
         if quick is not None:
             return quick
         update = self._read(body)
-        if len(self._updates) >= _MEMORY_ENTRIES:
-            self._updates.clear()
-        self._updates[body] = update
+        self._updates.put(body, update, len(body))
         return update
 
     def stream(self, data: bytes, limit: int) -> tuple[Update, ...] | None:
@@ -118,11 +145,8 @@ class Decoder:
             except UpdateError:
                 return None                                  # read again message by message, up to the bad one
             at += length
-        self._streams_bytes += end
-        if self._streams_bytes > _STREAM_MEMORY_BYTES:
-            self._streams.clear()
-            self._streams_bytes = end
-        result = self._streams[data] = tuple(updates)
+        result = tuple(updates)
+        self._streams.put(data, result, end)
         return result
 
     def _quick(self, body: bytes) -> Update | None:
@@ -148,20 +172,18 @@ class Decoder:
         if fields.flaws or fields.mp_reach or fields.mp_unreach or "as_path" not in fields.values:
             return None
         attributes = fields.attributes()
-        if len(self._attributes) >= _MEMORY_ENTRIES:
-            self._attributes.clear()
-        self._attributes[body[4:at] + body[at + 7:after]] = attributes
+        self._attributes.put(body[4:at] + body[at + 7:after], attributes, after)
         return attributes
 
     def nlri(self, family: AddressFamily, data: bytes, *, withdrawn: bool = False) -> tuple[Block, ...]:
         """Blocks of an NLRI field; equal bytes give the same tuple object."""
-        memory = self._nlri.setdefault((family.id, withdrawn), {})
+        memory = self._nlri.get((family.id, withdrawn))
+        if memory is None:
+            memory = self._nlri[family.id, withdrawn] = Kept(self._memory_bytes)
         blocks = memory.get(data)
         if blocks is None:
             blocks = family.decode_nlri(data, withdrawn)
-            if len(memory) >= _MEMORY_ENTRIES:
-                memory.clear()
-            memory[data] = blocks
+            memory.put(data, blocks, len(data))
         return blocks
 
     def _read(self, body: bytes) -> Update:
@@ -241,17 +263,22 @@ class Decoder:
 
 
 class Memory:
-    """Decoders shared by any number of speakers of one fabric: what one has read, the others need not read again."""
+    """Decoders shared by any number of speakers of one fabric: what one has read, the others need not read again.
 
-    def __init__(self, families: Iterable[AddressFamily] = ()) -> None:
+    `room_bytes` bounds each of the memories in them.
+    """
+
+    def __init__(self, families: Iterable[AddressFamily] = (), room_bytes: int = MEMORY_BYTES) -> None:
         self._families = tuple(families)
+        self.room_bytes = room_bytes
         self._decoders: dict[tuple[int, bool], Decoder] = {}
 
     def decoder(self, width: int, *, external: bool) -> Decoder:
         """The decoder for sessions of this kind."""
         found = self._decoders.get((width, external))
         if found is None:
-            found = self._decoders[width, external] = Decoder(self._families, width=width, external=external)
+            found = self._decoders[width, external] = Decoder(self._families, width=width, external=external,
+                                                              memory_bytes=self.room_bytes)
         return found
 
 

@@ -1,0 +1,83 @@
+"""TLS for the HTTP interface and its client, by the standard library: certificate, key, authority for clients."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fabric.errors import FabricError
+
+_PEM: Final = "PEM; `openssl x509 -in FILE -noout -text` and `openssl pkey -in FILE -noout` say whether they are"
+
+
+class TlsError(FabricError):
+    """A certificate, key or authority that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """Files in PEM format."""
+
+    certificate: Path
+    """The server's, followed by those of intermediate authorities."""
+    key: Path
+    """Its private key, not encrypted."""
+    client_ca: Path | None = None
+    """Authorities of clients' certificates: without a certificate of theirs no client gets in. None: any client."""
+
+
+def server_context(files: TlsFiles) -> ssl.SSLContext:
+    """TLS 1.2 or newer. Raises: TlsError."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _load_pair(context, files.certificate, files.key)
+    if files.client_ca is not None:
+        _load_authorities(context, files.client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def client_context(ca: Path | None, certificate: Path | None, key: Path | None) -> ssl.SSLContext:
+    """What a client trusts (`ca`; None: the system's authorities) and who it is. Raises: TlsError."""
+    context = ssl.create_default_context()
+    if ca is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        _load_authorities(context, ca)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if certificate is not None and key is not None:
+        _load_pair(context, certificate, key)
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    for path in (certificate, key):
+        _readable(path)
+
+    def no_password() -> str:
+        raise TlsError(f"the key in {key} is encrypted",
+                       "decrypt it: openssl pkey -in FILE -out PLAIN; chmod 600 PLAIN")
+
+    try:
+        context.load_cert_chain(certificate, key, no_password)
+    except (ssl.SSLError, ValueError) as error:
+        reason = getattr(error, "reason", None) or str(error)
+        raise TlsError(f"{certificate} and {key} are no certificate with its key: {reason}", _PEM) from error
+
+
+def _load_authorities(context: ssl.SSLContext, path: Path) -> None:
+    _readable(path)
+    try:
+        context.load_verify_locations(path)
+    except (ssl.SSLError, ValueError) as error:
+        raise TlsError(f"{path} holds no certificate of an authority: {getattr(error, 'reason', None) or error}",
+                       _PEM) from error
+
+
+def _readable(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except OSError as error:
+        raise TlsError(f"cannot read {path}: {error.strerror}", "name a file in PEM format") from error

@@ -1,0 +1,354 @@
+"""HTTP interface of `fabric serve` under load and under malformed requests, by raw sockets on the loopback address.
+
+Bounded: at most 500 connections at a time, each load lasts LOAD_S, and a server SERVER_S.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import selectors
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.reliability.report import Row
+
+TOKEN: Final = "a-token-of-the-tests-0123456789"
+SCENARIO: Final = """\
+name: doors
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_rate: 100G, fabric_rate: 400G}
+switches: {asic: trident3}
+workload:
+  - {kind: incast, receiver: host1, senders: ["host2", "host3", "host4"], size: 2MB}
+telemetry: {interval: 50us}
+run: {duration: 20ms, seed: 3, stop: duration}
+"""
+ROUTED: Final = """\
+name: routed
+topology: {kind: leaf-spine, leaves: 40, spines: 4, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 400G}
+routing: bgp
+switches: {asic: trident3}
+workload:
+  - {kind: incast, receiver: host1, senders: ["host5", "host9", "host13"], size: 2MB}
+telemetry: {interval: 50us}
+run: {duration: 20ms, seed: 3, stop: duration}
+"""
+"""Here a fault lets the routers converge again."""
+SERVER_S: Final = 900
+"""A server ends by itself, also where what started it was killed."""
+LOAD_S: Final = 20.0
+SCRAPE_TIMEOUT_S: Final = 10.0
+"""Prometheus' default."""
+SLOW: Final = 64
+SCRAPES: Final = 500
+INJECTORS: Final = 12
+MUTANTS: Final = 5000
+_ENTRY: Final = (sys.executable, "-c", "from fabric.cli.main import entry; entry()")
+_BEGIN_S: Final = 300.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running `fabric serve`."""
+
+    address: tuple[str, int]
+    process: subprocess.Popen[str]
+    errors: Path
+
+    def ask(self, data: bytes, timeout_s: float = SCRAPE_TIMEOUT_S) -> bytes:
+        """All that is answered to these bytes. Raises: OSError."""
+        with socket.create_connection(self.address, timeout=timeout_s) as client:
+            client.sendall(data)
+            return _rest(client, timeout_s)
+
+    def status(self, data: bytes, timeout_s: float = SCRAPE_TIMEOUT_S) -> str:
+        """'200', or what came instead of an answer."""
+        try:
+            answer = self.ask(data, timeout_s)
+        except OSError as error:
+            return type(error).__name__
+        return answer[9:12].decode("latin-1") if answer.startswith(b"HTTP/1.") else "no answer"
+
+
+@contextmanager
+def serving(work: Path, text: str = SCENARIO) -> Iterator[Served]:
+    """`fabric serve` on a free port of the loopback address, from its first scrape until the block ends."""
+    work.mkdir(parents=True, exist_ok=True)
+    scenario = work / "doors.yml"
+    scenario.write_text(text, encoding="utf-8")
+    errors = work / "stderr"
+    with errors.open("w", encoding="utf-8") as file:
+        process = subprocess.Popen(
+            [*_ENTRY, "serve", str(scenario), "--loop", "--dilation", "2000", "--listen", "127.0.0.1:0", "--json",
+             "--quiet", "--duration", f"{SERVER_S}s"], stdout=subprocess.PIPE, stderr=file, text=True, env={
+                 **os.environ, "FABRIC_TOKEN": TOKEN, "XDG_STATE_HOME": str(work), "XDG_RUNTIME_DIR": ""})
+    try:
+        assert process.stdout is not None
+        host, _, port = json.loads(process.stdout.readline())["url"].removesuffix("/metrics").rpartition(":")
+        served = Served((host.removeprefix("http://"), int(port)), process, errors)
+        end_s = time.monotonic() + _BEGIN_S
+        while served.status(get("/metrics")) != "200":
+            assert time.monotonic() < end_s, "the run did not begin"
+            time.sleep(0.1)
+        yield served
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def get(path: str) -> bytes:
+    """A GET request."""
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+
+
+def post(name: str, body: object) -> bytes:
+    """A POST to the API."""
+    text = json.dumps(body).encode()
+    return (f"POST /api/v1/{name} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode() + text
+
+
+def rows(work: Path) -> list[Row]:
+    """Every load against a server of its own."""
+    found = []
+    for number, (text, before, load) in enumerate(_LOADS):
+        with serving(work / str(number), ROUTED if load is _injectors else SCENARIO) as served:
+            cases, failures = load(served)
+            if served.process.poll() is not None:
+                failures.append(f"the server ended with {served.process.returncode}")
+        said = served.errors.read_text(encoding="utf-8", errors="replace")
+        if "Traceback" in said:
+            failures.append(f"traceback on standard error: {said.strip().splitlines()[-1]}")
+        found.append(Row(text, cases, before, failures))
+    return found
+
+
+# ===== slow clients =====
+
+
+def _slow(begin: bytes, go_on: bytes, *, read: bool = False) -> Callable[[Served], tuple[int, list[str]]]:
+    """Scrapes and health checks beside SLOW clients that send `begin`, then a byte every 4 s, and come back when they
+    are cut off. `read`: they send all of a request, and read a byte of the answer every 4 s.
+    """
+
+    def load(served: Served) -> tuple[int, list[str]]:
+        over = threading.Event()
+
+        def crawl() -> None:
+            while not over.is_set():
+                with suppress(OSError), socket.socket() as client:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                    client.settimeout(SCRAPE_TIMEOUT_S)
+                    client.connect(served.address)
+                    client.sendall(begin)
+                    while not over.wait(4.0):
+                        if read:
+                            client.recv(1)
+                        else:
+                            client.sendall(go_on)
+                over.wait(0.01)
+
+        threads = [threading.Thread(target=crawl, daemon=True) for _ in range(SLOW)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1.0)
+        try:
+            return _scraped(served, "/metrics", "/-/healthy")
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+
+    return load
+
+
+def _scraped(served: Served, *paths: str) -> tuple[int, list[str]]:
+    """(scrapes of these paths in LOAD_S, those that were not answered)."""
+    cases, failures = 0, []
+    end_s = time.monotonic() + LOAD_S
+    while time.monotonic() < end_s:
+        for path in paths:
+            cases += 1
+            began_s = time.monotonic()
+            status = served.status(get(path))
+            if status != "200":
+                failures.append(f"{path} after {time.monotonic() - began_s:.1f} s: {status}")
+        time.sleep(0.2)
+    return cases, failures
+
+
+# ===== many scrapes =====
+
+
+def _at_once(served: Served) -> tuple[int, list[str]]:
+    """SCRAPES connections that ask at the same time."""
+    with ExitStack() as stack, selectors.DefaultSelector() as selector:
+        answers: dict[int, bytearray] = {}
+        for number in range(SCRAPES):
+            client = stack.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(served.address)
+            selector.register(client, selectors.EVENT_WRITE, number)
+            answers[number] = bytearray()
+        open_, end_s = SCRAPES, time.monotonic() + 60
+        outcome: dict[int, str] = {}
+        while open_ and time.monotonic() < end_s:
+            for key, events in selector.select(1.0):
+                client, number = key.fileobj, key.data
+                assert isinstance(client, socket.socket)
+                try:
+                    if events & selectors.EVENT_WRITE:
+                        client.sendall(get("/metrics"))
+                        selector.modify(client, selectors.EVENT_READ, number)
+                        continue
+                    data = client.recv(1 << 16)
+                except OSError as error:
+                    outcome[number], data = type(error).__name__, b""
+                answers[number] += data
+                if not data:
+                    selector.unregister(client)
+                    open_ -= 1
+    for number, answer in answers.items():
+        if answer[9:12] != b"200":
+            outcome.setdefault(number, answer[9:12].decode("latin-1") or "no answer")
+    return SCRAPES, [f"scrape {number}: {why}" for number, why in sorted(outcome.items())]
+
+
+# ===== injectors =====
+
+
+def _injectors(served: Served) -> tuple[int, list[str]]:
+    """Scrapes beside INJECTORS clients that inject faults as fast as they are answered."""
+    over = threading.Event()
+    done: Counter[str] = Counter()
+    served.status(post("faults", {"kind": "link-down", "link": "leaf20--spine2", "until": "+100us"}), _BEGIN_S)
+    served.status(get("/metrics"), _BEGIN_S)        # what only faults use has been compiled now
+
+    def inject(number: int) -> None:
+        fault = {"kind": "link-down", "link": f"leaf{number + 1}--spine1", "until": "+100us"}
+        while not over.is_set():
+            done[served.status(post("faults", fault))] += 1
+
+    threads = [threading.Thread(target=inject, args=(number,), daemon=True) for number in range(INJECTORS)]
+    for thread in threads:
+        thread.start()
+    try:
+        cases, failures = _scraped(served, "/metrics", "/-/healthy", "/api/v1/status")
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    if not done["200"]:
+        failures.append(f"no fault was injected: {dict(done)}")
+    return cases, failures
+
+
+# ===== malformed requests =====
+
+
+def _malformed(served: Served) -> tuple[int, list[str]]:
+    """Requests mutated byte by byte, field by field; each is to be answered by anything but 5xx, or cut off."""
+    failures = []
+    for number in range(MUTANTS):
+        data = mutant(random.Random(number))
+        try:
+            with socket.create_connection(served.address, timeout=SCRAPE_TIMEOUT_S) as client:
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+                answer = _rest(client, SCRAPE_TIMEOUT_S)
+        except (ConnectionResetError, BrokenPipeError):
+            continue
+        except OSError as error:
+            failures.append(f"seed {number}: {type(error).__name__}: {data[:60]!r}")
+            continue
+        if answer and (not answer.startswith(b"HTTP/1.") or answer[9:10] not in b"1234"):
+            failures.append(f"seed {number}: {answer[:40]!r} to {data[:60]!r}")
+        elif not _framed(answer):
+            failures.append(f"seed {number}: the answer's length is not what it says: {data[:60]!r}")
+    if served.status(get("/metrics")) != "200":
+        failures.append("afterwards a scrape is not answered")
+    return MUTANTS, failures
+
+
+def mutant(choose: random.Random) -> bytes:
+    """A request that is nearly right."""
+    paths = ["/metrics", "/metrics?name[]=x", "/-/healthy", "/-/ready", "/api/v1/status", "/api/v1/view?rows=5",
+             "/api/v1/events?after=1", "/api/v1/openapi.json", *["/api/v1/speed", "/api/v1/faults"] * 4, "/"]
+    method = choose.choice(["GET", "GET", "POST", "POST", "POST", "HEAD", "PUT", "OPTIONS", "get"])
+    path = choose.choice(paths)
+    body = choose.choice([b"", b'{"dilation": 2000}', b'{"kind": "link-down", "link": "x"}', b"[" * 3000,
+                          b'{"dilation": 1e999}', b'{"dilation": ' + b"9" * 5000 + b"}", b"\xff\xfe{}",
+                          b"{" + b'"a":1,' * 9])
+    length = choose.choice([str(len(body)), str(len(body)), "9" * 5000, "-1", "+5", "0x10", "1e3", " ", "²",
+                            str(len(body) + 5), str(1 << 62), f"{len(body)}, {len(body)}", "007"])
+    fields = [b"Host: localhost", f"Authorization: Bearer {TOKEN}".encode(), b"Content-Type: application/json",
+              b"Content-Length: " + length.encode(), b"Accept-Encoding: gzip;q=x", b"Accept: ;;,,q=",
+              b"Transfer-Encoding: chunked", b"Expect: 100-continue", b"X-Long: " + b"y" * choose.choice([9, 9000])]
+    rare = (b"Transfer", b"Expect")
+    chosen = [field for field in fields if choose.random() < (0.3 if field.startswith(rare) else 0.9)]
+    choose.shuffle(chosen)
+    head = b"\r\n".join([f"{method} {path} HTTP/1.{choose.choice('01')}".encode(), *chosen])
+    data = head + b"\r\n\r\n" + body
+    for _ in range(choose.choice([0, 0, 1, 1, 2, 8])):
+        at = choose.randrange(len(data))
+        piece = bytes(choose.choices([0, 9, 10, 13, 32, 37, 58, 127, 200, 255, choose.randrange(256)],
+                                     k=choose.choice([1, 1, 1, 4])))
+        cut = choose.choice([at, at + 1, at + choose.randrange(20)])
+        data = data[:at] + choose.choice([piece, b"", data[at:cut] * 2]) + data[cut:]
+    return data if choose.random() < 0.9 else data[:choose.randrange(len(data) + 1)]
+
+
+def _framed(answer: bytes) -> bool:
+    """Whether no more than one answer came, with no header of the client's making."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    if head.startswith(b"HTTP/1.1 100"):
+        head, _, body = body.partition(b"\r\n\r\n")
+    lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    return not answer or not lengths or len(body) in {0, int(lengths[0].split(b":")[1])}
+
+
+def _rest(client: socket.socket, timeout_s: float) -> bytes:
+    """All that comes until the other end closes. Raises: OSError, TimeoutError after timeout_s in all."""
+    found, end_s = bytearray(), time.monotonic() + timeout_s
+    while (left_s := end_s - time.monotonic()) > 0:
+        client.settimeout(left_s)
+        data = client.recv(1 << 16)
+        if not data:
+            return bytes(found)
+        found += data
+    raise TimeoutError
+
+
+_HEAD: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+_BODY: Final = post("speed", {"dilation": 2000}).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+
+_ANSWERED: Final = "scrapes and health checks beside them are answered"
+_LOADS: Final[Sequence[tuple[str, str, Callable[[Served], tuple[int, list[str]]]]]] = (
+    (f"{SLOW} clients send a byte of a request's head every 4 s and come back when they are cut off: {_ANSWERED}",
+     "200 of 200: status 503", _slow(_HEAD, b"X")),
+    (f"{SLOW} clients send a byte of a request's body every 4 s: the same", "200 of 200: status 503",
+     _slow(_BODY, b" ")),
+    (f"{SLOW} clients read a byte of the answer every 4 s: the same", "0 of 190",
+     _slow(get("/metrics"), b"", read=True)),
+    (f"{SCRAPES} scrapes at the same time are answered", "98 of 500: status 503", _at_once),
+    (f"{INJECTORS} clients inject faults as fast as they can into a fabric of 44 routers: {_ANSWERED}, status, too",
+     "3 of 6: status 503 after 5 s", _injectors),
+    ("A mutated request (bytes, fields, lengths, JSON, cut anywhere) is answered by no 5xx, and without a traceback",
+     "208 of 5,000: status 500 with a traceback, answers without a status line", _malformed),
+)
