@@ -120,9 +120,10 @@ class Speaker:
             session = Session(self, its.neighbor, its.traffic, connection)
             session.state = State.ACTIVE
         session.connection, session.outgoing = connection, outgoing
-        if not outgoing and session.state == State.IDLE and session.idle_timer.deadline_ns is not None:
+        if not outgoing and session.state == State.IDLE and session.idle_timer.deadline_ns is not None and (
+                not its.over_limit):
             # RFC 4271 section 8.2.2 has Idle refuse connections. bgp_accept takes one for every neighbour that is not
-            # shut down or being cleared, also before its own start timer runs out.
+            # shut down, being cleared or over its limit of prefixes, also before its own start timer runs out.
             self._start(its, now_ns, passive=True)
         if session.state != State.IDLE:
             its.sessions[connection] = session
