@@ -12,7 +12,7 @@ from worlds import LOSSLESS, US, World
 
 from fabric.engine import edits as e
 from fabric.engine.driver import Emulator
-from fabric.state.codes import DropReason, EventKind
+from fabric.state.codes import N_DROP_REASONS, DropReason, EventKind
 from fabric.validate.conservation import check
 
 BIT_PS: Final = 40
@@ -107,7 +107,7 @@ def test_headroom_of_exactly_what_was_used_is_enough_and_a_byte_less_is_not(cell
                                          for c, pg in enumerate(mine.pgs))) for mine in params.ports]
         playing = play(Emulator(fabric, replace(params, ports=ports)), 400 * US)
         rows = playing.state.pgs["headroom_peak_bytes"].reshape(-1, 8)[:, LOSSLESS]
-        drops = playing.state.drops["pkts"].reshape(-1, 8, 14)[:, LOSSLESS, DropReason.HEADROOM]
+        drops = playing.state.drops["pkts"].reshape(-1, 8, N_DROP_REASONS)[:, LOSSLESS, DropReason.HEADROOM]
         return int(rows.max()), int(drops.sum())
 
     used, lost = peak_and_drops(100_000)
