@@ -121,8 +121,8 @@ def test_no_derivation_is_without_a_metric() -> None:
                                   and spec.source not in WALL_CLOCK], ids=by_name)
 def test_a_source_has_the_shape_of_its_rows(spec: MetricSpec, tiny: Fabric, still: Callable[..., Snapshot]) -> None:
     snapshot = still(tiny, qps=1)
-    shape = {Rows.FABRIC: (1,), Rows.PORT: (4,), Rows.DROP: (4, 8, len(DropReason)), Rows.POOL: (1,), Rows.HEADROOM_POOL: (1,),
-             Rows.HOST: (2,), Rows.MEMBER: (0,), Rows.SEARCHED: (1,),
+    shape = {Rows.FABRIC: (1,), Rows.PORT: (4,), Rows.DROP: (4, 8, len(DropReason)), Rows.POOL: (1,),
+             Rows.HEADROOM_POOL: (1,), Rows.HOST: (2,), Rows.MEMBER: (0,), Rows.SEARCHED: (1,),
              **dict.fromkeys((Rows.BGP_PEER, Rows.BGP_FAMILY, Rows.EVPN_TYPE, Rows.MOVES), (0,)),
              Rows.VNI: (1, 0)}.get(spec.rows, (4, 8))
     for source in spec.sources():
