@@ -63,7 +63,9 @@ class Scenario(Strict):
     transport: TransportSpec = Field(default_factory=TransportSpec, description="RDMA transport.")
     vxlan: VxlanSpec | None = Field(None, description="Overlay between leaves; none where absent.")
     workload: Annotated[tuple[WorkloadSpec, ...], Field(strict=False, min_length=1)] = Field(description="Traffic.")
-    faults: Annotated[tuple[FaultSpec, ...], Field(strict=False)] = Field((), description="What goes wrong, and when.")
+    faults: Annotated[tuple[FaultSpec, ...], Field(strict=False)] = Field(
+        (), description="What goes wrong, and when. Faults that overlap on one thing act side by side, each until its "
+                        "own end.")
     telemetry: TelemetrySpec = Field(default_factory=TelemetrySpec, description="Sampling and events.")
     run: RunSpec = Field(description="Duration, seed, end.")
     expectations: Annotated[tuple[ExpectationField, ...], Field(strict=False)] = Field(
