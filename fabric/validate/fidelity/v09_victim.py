@@ -10,6 +10,7 @@ fifteen hosts burst to the receiver of one of them. It leaves open what the fift
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -79,6 +80,11 @@ def _root(case: CompiledScenario) -> str:
     return ""
 
 
+def _over(one: float, other: float) -> float:
+    """A ratio; infinite where the victim got nothing at all, which no expectation meets."""
+    return one / other if other else math.inf
+
+
 def without_control(seeds: int = _SEEDS) -> Sequence[Finding]:
     """The victim's median with no, one and two more senders beside the receiver."""
     alone, one, two = (_median_bps(_NEAR + more, seeds, 5, 15) for more in (0, 1, 2))
@@ -87,16 +93,16 @@ def without_control(seeds: int = _SEEDS) -> Sequence[Finding]:
         between(
             "no control: one more sender far away, victim's median over that without",
             1.0,
-            one / alone,
+            _over(one, alone),
             0.0,
             1.0,
             "falls",
         ),
-        between("no control: two more over one more", 1.0, two / one, 0.0, 1.0, "falls"),
+        between("no control: two more over one more", 1.0, _over(two, one), 0.0, 1.0, "falls"),
         between(
             "no control: two more over none",
             0.45,
-            two / alone,
+            _over(two, alone),
             0.0,
             _FALL,
             f"at most {_FALL}: the paper's falls by half",
@@ -121,7 +127,14 @@ def with_control(seeds: int = _SEEDS_DCQCN) -> Sequence[Finding]:
     """The same with DCQCN."""
     alone, two = (_median_bps(_NEAR + more, seeds, 100, 150, *_DCQCN) for more in (0, 2))
     return [
-        between("DCQCN: two more senders over none, victim's median", 1.0, two / alone, _KEPT, 2.0, f"at least {_KEPT}")
+        between(
+            "DCQCN: two more senders over none, victim's median",
+            1.0,
+            _over(two, alone),
+            _KEPT,
+            2.0,
+            f"at least {_KEPT}",
+        )
     ]
 
 
