@@ -2,29 +2,54 @@
 #
 #   make demo      a pause storm on a leaf-spine fabric: found, explained, mitigated; results in runs/demo
 #   make test      the tests, without the slow ones
+#   make test-slow the slow tests alone
 #   make test-all  all tests
-#   make bench     packets a second on this machine
+#   make playbooks every playbook with its healthy twin
+#   make bench     packet-hops per second on this machine
 #   make goldens   run the golden runs again, print what changed, and keep the results
-#   make check     ruff, mypy --strict, import ladder
-#   make clean     remove .venv and caches; runs/ stays
+#   make mutants   mutation test of chosen packages, with its scores in docs/mutation.md
+#   make check     ruff check and format, mypy --strict, import ladder, generated pages, locks, licences, images
+#   make docs      the pages that are made from the code; says which changed
+#   make site      the documentation as a site in site/, which is read without a network: open site/index.html
+#   make lock      the lock files in lock/, from pyproject.toml; UPGRADE=1: with the newest versions
+#   make licences  docs/licences.md, from the locks and the packages' own metadata
+#   make image-digests       pin the images of docker-compose.yml and deploy/Dockerfile by digest
+#   make test-version-range  the engine's tests and the golden runs with the lowest and the highest Numba
+#   make check-stack         docker-compose.yml with real servers: every query of every dashboard; needs a docker engine
+#   make clean     remove .venv and caches; runs/ is kept
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+# Tests run in one process per processor; WORKERS=0: in one process, for a debugger.
+WORKERS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+UPGRADE ?=
+MUTATION_ARGS ?=
+# A test that hangs fails after this time, with the stacks of its process; the other tests go on.
+HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
 BIN := .venv/bin
 READY := .venv/.ready
+# What runs, without what tests and studies need: a quarter of the time and size. A full environment is used where it is.
+RUNS := .venv/.runs
+PIP := --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all bench goldens check clean
+.PHONY: demo test test-slow test-all playbooks bench goldens mutants check docs site lock licences image-digests test-version-range check-stack clean
 
-demo: $(READY)
+demo: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 	rm -rf runs/demo
 	$(BIN)/fabric playbook run pfc-storm --out runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(READY)
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) -m slow $(PYTEST_ARGS)
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) $(PYTEST_ARGS)
+
+playbooks: $(READY)
+	$(BIN)/fabric playbook check --all --workers $(WORKERS)
 
 bench: $(READY)
 	$(BIN)/python -m bench
@@ -32,21 +57,57 @@ bench: $(READY)
 goldens: $(READY)
 	$(BIN)/python -m tests.goldens
 
+mutants: $(READY)
+	$(BIN)/python -m tests.mutation --write docs/mutation.md $(MUTATION_ARGS)
+
 check: $(READY)
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --strict
-	$(BIN)/python -m pytest -q tests/test_layering.py
+	$(BIN)/python -m pytest -q tests/test_layering.py tests/test_supply_chain.py tests/test_pages.py
+
+docs: $(READY)
+	$(BIN)/python -m tools.pages
+
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+lock: $(READY)
+	$(BIN)/python -m tools.lock $(if $(UPGRADE),--upgrade)
+
+licences: $(READY)
+	$(BIN)/python -m tools.licences
+
+image-digests: $(READY)
+	$(BIN)/python -m tools.images --pin
+
+check-stack: $(if $(wildcard $(READY)),$(READY),$(RUNS))
+	$(BIN)/python deploy/check_stack.py
+
+test-version-range: $(READY)
+	$(BIN)/python -m tools.version_range
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-range .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation build dist
 	find fabric telemetry playbooks tests -name __pycache__ -type d -exec rm -rf {} +
 
-# The stamp, not the folder: an install that was cut off is done again.
-$(READY): pyproject.toml
+# The stamp, not the folder: an interrupted install is repeated. Every package is installed by its hash in the lock
+# (--no-deps: the lock is complete, and pip's resolver may consider other versions). This project is built with the
+# installed backend, so that the build downloads nothing.
+$(READY): pyproject.toml lock/dev.txt
+	$(call environment,lock/dev.txt)
+	@touch $@
+
+$(RUNS): pyproject.toml lock/runtime.txt lock/build.txt
+	$(call environment,lock/runtime.txt lock/build.txt)
+	@touch $@
+
+define environment
 	@command -v $(PYTHON) >/dev/null || { echo "error: no '$(PYTHON)' here; install Python 3.11 or newer" >&2; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: $$($(PYTHON) --version) is too old; try: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.11" >&2; exit 2; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || \
 		{ echo "error: cannot make .venv; on Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,plot]'
-	@touch $@
+	$(foreach lock,$(1),$(BIN)/python -m pip install $(PIP) --no-deps --require-hashes --only-binary :all: --requirement $(lock) &&) true
+	$(BIN)/python -m pip install $(PIP) --no-deps --no-index --no-build-isolation --editable .
+endef

@@ -1,1 +1,1 @@
-"""How fast the emulator is, where the time goes, and what it needs: `python -m bench`."""
+"""Speed, time and memory of the emulator: `python -m bench`."""

@@ -11,21 +11,31 @@ from typing import Any
 from bench import page, plots
 from bench.cases import permutation
 from bench.machine import conditions, yardstick_steps_per_s
-from bench.play import play
 from bench.sections import SECTIONS
+from bench.simulate import simulate
+from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.errors import FabricError, InputErrors, Problem
-from fabric.state.jit import is_compiled
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__,
-                                     formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     listing = "\n".join(f"  {name:8} {section.about}" for name, section in SECTIONS.items())
-    parser.add_argument("--only", metavar="NAME", action="append", choices=tuple(SECTIONS), default=[],
-                        help=f"measure only this; repeatable. One of:\n{listing}")
-    parser.add_argument("--quick", action="store_true", help="an eighth of the work, once, and no cold start: "
-                                                             "seconds instead of minutes")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        choices=tuple(SECTIONS),
+        default=[],
+        help=f"measure only this; repeatable. One of:\n{listing}",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="an eighth of the work, once, and no cold start: seconds instead of minutes",
+    )
     parser.add_argument("--plots", metavar="DIR", type=Path, help="draw SVGs into this folder")
     parser.add_argument("--write", metavar="FILE", type=Path, help="put the tables between this Markdown file's marks")
     parser.add_argument("--json", action="store_true", help="print results as JSON instead of tables")
@@ -33,7 +43,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
 
 
 def main(given: list[str] | None = None) -> int:
-    """Measure what was asked for; 2 where it cannot be measured."""
+    """Measure the chosen sections; 2 if that is not possible."""
     args = arguments(given)
     names = [name for name in SECTIONS if name in (args.only or SECTIONS)]
     try:
@@ -49,12 +59,12 @@ def main(given: list[str] | None = None) -> int:
 
 
 def _check(args: argparse.Namespace, names: list[str]) -> None:
-    """Before minutes of measuring: the options, all problems together; then the page."""
+    """Check the options, all problems together, and then the page, before minutes of measuring."""
     problems = []
     if not is_compiled():
-        problems.append(Problem("NUMBA_DISABLE_JIT", "without compiled kernels nothing can be measured", "unset it"))
+        problems.append(Problem("NUMBA_DISABLE_JIT", "the measurements need compiled kernels", "unset it"))
     if args.write and args.quick:
-        problems.append(Problem("--write", "wants full measurements", "leave out --quick"))
+        problems.append(Problem("--write", "needs full measurements", "leave out --quick"))
     if problems:
         raise InputErrors("options", problems)
     if args.write:
@@ -64,7 +74,7 @@ def _check(args: argparse.Namespace, names: list[str]) -> None:
 def _report(args: argparse.Namespace, names: list[str]) -> None:
     about = conditions()
     print(f"measuring {', '.join(names)}; kernels are compiled first if they are not", file=sys.stderr)
-    play(permutation(16, "10KB", "warm-up"))
+    simulate(permutation(16, "10KB", "warm-up"))
     steps = yardstick_steps_per_s()
     found: dict[str, Any] = {}
     for name in names:
@@ -72,16 +82,22 @@ def _report(args: argparse.Namespace, names: list[str]) -> None:
         found[name] = SECTIONS[name].run(args.quick)
     made = page.tables(found)
     if args.json:
-        print(json.dumps({"conditions": about, "yardstick_steps_per_s": steps, "quick": args.quick, "results": found},
-                         indent=2))
+        print(
+            json.dumps(
+                {"conditions": about, "yardstick_steps_per_s": steps, "quick": args.quick, "results": found}, indent=2
+            )
+        )
     else:
         print(page.conditions_line(about, steps), end="\n\n")
         print("\n".join(table.text() for table in made.values()))
     for path in plots.draw(found, args.plots) if args.plots else []:
         print(f"  {path}", file=sys.stderr)
     if args.write:
-        page.write(args.write, {"conditions": page.conditions_line(about, steps)}
-                   | {name: table.markdown() for name, table in made.items()})
+        page.write(
+            args.write,
+            {"conditions": page.conditions_line(about, steps)}
+            | {name: table.markdown() for name, table in made.items()},
+        )
 
 
 if __name__ == "__main__":

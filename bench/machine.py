@@ -1,8 +1,8 @@
-"""What a measurement was made on, and a yardstick that shares its fate.
+"""The machine of a measurement, and a yardstick loop that slows down with it.
 
 The yardstick is a bare compiled loop with the memory behaviour of a packet crossing a link: dependent visits to
-64-byte rows, two integer updates each. On a machine that is shared or slow it slows down with the engine, so a ratio of
-the two can be held to a band where absolute figures cannot.
+64-byte rows, two integer updates each. On a shared or slow machine it slows down with the engine, so a test can
+bound the ratio of the two but not absolute figures.
 """
 
 from __future__ import annotations
@@ -30,11 +30,16 @@ STEPS: Final = 1 << 22
 def conditions() -> dict[str, Any]:
     """Processor, cores, load when the measurement began, versions."""
     load = os.getloadavg()
-    return {"cpu": _cpu_model(), "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1,
-            "load_average": [round(value, 2) for value in load], "system": f"{platform.system()} {platform.machine()}",
-            "python": platform.python_version(), "numba": numba.__version__, "numpy": np.__version__,
-            "date": time.strftime("%Y-%m-%d", time.gmtime())}
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "load_average": [round(value, 2) for value in load],
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
 
 
 def _cpu_model() -> str:
@@ -86,14 +91,14 @@ def _walk(table: NDArray[np.int64], steps: int) -> int:
 
 
 def median(values: list[float]) -> float:
-    """The middle one; half-way between the middle two of an even number."""
+    """The middle value, or the mean of the middle two."""
     return float(statistics.median(values))
 
 
 def undisturbed_s(steps: Sequence[Sequence[float]]) -> float:
-    """Wall seconds of a run in which every step took what it took in the second fastest of all runs.
+    """Sum over the steps of each step's second fastest wall time among the runs.
 
-    Every run does the same in the same step, and what a neighbour on the host takes away comes in bursts: so this is
-    what a quiet machine would take, or a little more. The fastest is left out lest one lucky reading counts.
+    Every run does the same work in the same step, and other load on the host comes in bursts, so this is the time of a
+    quiet machine, or a little more. The fastest is left out because it may be an outlier.
     """
     return sum(sorted(times)[min(1, len(times) - 1)] for times in zip(*steps, strict=True))

@@ -20,32 +20,42 @@ def tables(found: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def conditions_line(conditions: Mapping[str, Any], yardstick: float) -> str:
-    """What was measured on what, in one line."""
+    """Conditions of the measurement, in one line."""
     load = ", ".join(f"{value:.2f}" for value in conditions["load_average"])
-    return (f"{conditions['cpu']}, {conditions['cores']} cores, {conditions['system']}; load average before: {load}; "
-            f"Python {conditions['python']}, Numba {conditions['numba']}, NumPy {conditions['numpy']}; "
-            f"yardstick {yardstick / 1e6:.0f} M steps/s; {conditions['date']}")
+    return (
+        f"{conditions['cpu']}, {conditions['cores']} cores, {conditions['system']}; load average before: {load}; "
+        f"Python {conditions['python']}, Numba {conditions['numba']}, NumPy {conditions['numpy']}; "
+        f"yardstick {yardstick / 1e6:.0f} M steps/s; {conditions['date']}"
+    )
 
 
 def check(page: Path, names: list[str]) -> None:
-    """The page can take these sections.
+    """Check that the page has the marks of these sections.
 
     Raises: InputErrors with one problem per mark that is missing, and one if the cases' table would lose some of them.
     """
     text = page.read_text(encoding="utf-8")
     wanted = dict.fromkeys(["conditions", *("cases" if name in NAMES else name for name in names)])
-    problems = [Problem(str(page), f"has no place for '{name}'", f"add the lines {_begin(name)} and {_end(name)}")
-                for name in wanted if _begin(name) not in text or _end(name) not in text]
+    problems = [
+        Problem(str(page), f"has no place for '{name}'", f"add the lines {_begin(name)} and {_end(name)}")
+        for name in wanted
+        if _begin(name) not in text or _end(name) not in text
+    ]
     lost = [name for name in NAMES if name not in names]
     if 0 < len(lost) < len(NAMES):
-        problems.append(Problem("--only", f"cases share one table, which would lose {', '.join(lost)}",
-                                f"add {' '.join(f'--only {name}' for name in lost)}"))
+        problems.append(
+            Problem(
+                "--only",
+                f"cases share one table, which would lose {', '.join(lost)}",
+                f"add {' '.join(f'--only {name}' for name in lost)}",
+            )
+        )
     if problems:
         raise InputErrors("reading the page", problems)
 
 
 def write(page: Path, parts: Mapping[str, str]) -> None:
-    """Replace what stands between the marks of each part (check() has found them)."""
+    """Replace the text between the marks of each part (check() has found them)."""
     text = page.read_text(encoding="utf-8")
     for name, part in parts.items():
         before, rest = text.split(_begin(name), 1)

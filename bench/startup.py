@@ -1,4 +1,4 @@
-"""From the shell to the answer: `fabric run` of a small incast, the first time ever and every time after."""
+"""From the shell to the result: `fabric run` of a small incast, with an empty and with a full kernel cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bench.worker import ROOT
 from fabric.errors import FabricError
 
 _ENTRY: Final = "import sys; from fabric.cli.main import entry; sys.exit(entry())"
-"""What the `fabric` script holds."""
+"""Content of the `fabric` script."""
 _INCAST: Final = {"kind": "incast", "receiver": "host1", "fan_in": 7, "size": "100KB"}
 
 
@@ -32,13 +32,19 @@ def startup(*, cold: bool = True, repeats: int = 3) -> dict[str, Any]:
         spent.append(_children_cpu_s())
         warm = [run(scenario, folder / f"run-{number}", own_cache) for number in range(1, repeats + 1)]
         spent.append(_children_cpu_s())
-    return {"cold": cold, "cold_s": first_s, "cold_cpu_s": spent[1] - spent[0],
-            "warm_cpu_s": (spent[2] - spent[1]) / repeats, "warm_s": median(warm), "warm_min_s": min(warm),
-            "repeats": repeats}
+    return {
+        "cold": cold,
+        "cold_s": first_s,
+        "cold_cpu_s": spent[1] - spent[0],
+        "warm_cpu_s": (spent[2] - spent[1]) / repeats,
+        "warm_s": median(warm),
+        "warm_min_s": min(warm),
+        "repeats": repeats,
+    }
 
 
 def _children_cpu_s() -> float:
-    """CPU seconds of all commands that have ended."""
+    """CPU seconds of all ended commands."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -51,11 +57,17 @@ def run(scenario: Path, out: Path, environment: dict[str, str]) -> float:
 def command(arguments: list[str], environment: dict[str, str] | None = None) -> float:
     """Wall seconds of `fabric ARGUMENTS`, from exec to exit.
 
-    Raises: FabricError where it fails.
+    Raises: FabricError if it fails.
     """
     began = time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", _ENTRY, *arguments], env={**os.environ, **(environment or {})},
-                          cwd=ROOT, text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", _ENTRY, *arguments],
+        env={**os.environ, **(environment or {})},
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     wall_s = time.perf_counter() - began
     if done.returncode:
         raise FabricError(f"fabric {arguments[0]} ended with exit code {done.returncode}: {done.stderr.strip()[-300:]}")

@@ -1,4 +1,4 @@
-"""A table once, as text for a terminal and as Markdown for the page."""
+"""One table, rendered as text for a terminal and as Markdown for the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells are text already; the first column is a name, the others are right-aligned."""
+    """Cells are text; the first column is a name, the others are right-aligned."""
 
     title: str
     columns: Sequence[str]
@@ -19,9 +19,13 @@ class Table:
         """For a terminal."""
         lines = [list(self.columns), *map(list, self.rows)]
         widths = [max(len(line[column]) for line in lines) for column in range(len(self.columns))]
-        shown = ["  ".join(cell.ljust(width) if number == 0 else cell.rjust(width)
-                           for number, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip()
-                 for line in lines]
+        shown = [
+            "  ".join(
+                cell.ljust(width) if number == 0 else cell.rjust(width)
+                for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        ]
         rule = "-" * max(map(len, shown))
         return "\n".join([self.title, rule, shown[0], rule, *shown[1:], *([self.note] if self.note else []), ""])
 

@@ -1,4 +1,4 @@
-"""What watching a run costs: a scrape of many series, and sampling while packets move."""
+"""Cost of telemetry: a scrape of many series, and sampling during a run."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from prometheus_client.registry import CollectorRegistry
 
 from bench import cases
 from bench.machine import median
-from bench.play import emulator, warm_up
-from fabric.engine.driver import Emulator
-from fabric.report.series import Sampler as RunSampler
+from bench.simulate import emulator, warm_up
+from fabric.dataplane.engine.driver import Emulator
+from fabric.runs.series import Sampler as RunSampler
 from fabric.units import PS_PER_S
-from telemetry.collect import FabricCollector
-from telemetry.derive import RunInfo
-from telemetry.sampler import Sampler
-from telemetry.server import serve
+from telemetry.catalogue.derive import RunInfo
+from telemetry.export.collect import FabricCollector
+from telemetry.export.server import serve
+from telemetry.record.sampler import Sampler
 
 _INFO: Final = RunInfo(version="0", run="bench", scenario="bench", model="asic", seed=1)
-_AS_PROMETHEUS: Final = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5",
-                         "Accept-Encoding": "gzip"}
+_AS_PROMETHEUS: Final = {
+    "Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5",
+    "Accept-Encoding": "gzip",
+}
 _SAMPLE_PS: Final = PS_PER_S // 1000
-"""The interval for which the slowdown is said: 1 ms."""
+"""Sampling interval of the reported slowdown: 1 ms."""
 _SAMPLES: Final = 5
 
 
 def scrape(hosts: int, repeats: int) -> dict[str, Any]:
-    """Scrape a fabric of `hosts` hosts over HTTP as Prometheus does: the first time, and median and worst of others.
+    """Scrape a fabric of `hosts` hosts over HTTP as Prometheus does: the first scrape, and median and worst of the
+    others.
 
-    The first scrape makes every label and its text; the others reuse them. Both begin with a copy of all counters and
-    end with the last byte of the compressed answer, in the process that serves it.
+    The first scrape makes every label and its text; the others reuse them. A scrape lasts from the copy of all counters
+    to the last byte of the compressed answer, in the serving process.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
@@ -46,11 +49,18 @@ def scrape(hosts: int, repeats: int) -> dict[str, Any]:
     with serve("127.0.0.1:0", registry) as server:
         first_s, size_bytes = _ask(server.url)
         again_s = [_ask(server.url)[0] for _ in range(repeats)]
-        text = urllib.request.urlopen(server.url, timeout=60).read().decode()  # noqa: S310  an address of our own
+        text = urllib.request.urlopen(server.url, timeout=60).read().decode()  # noqa: S310  our server's address
     series = sum(not line.startswith("#") for line in text.splitlines())
-    return {"hosts": hosts, "ports": len(compiled.fabric.ports), "series": series, "first_s": first_s,
-            "again_s": median(again_s), "worst_s": max(again_s), "answer_bytes": size_bytes,
-            "text_bytes": len(text)}
+    return {
+        "hosts": hosts,
+        "ports": len(compiled.fabric.ports),
+        "series": series,
+        "first_s": first_s,
+        "again_s": median(again_s),
+        "worst_s": max(again_s),
+        "answer_bytes": size_bytes,
+        "text_bytes": len(text),
+    }
 
 
 def _ask(url: str) -> tuple[float, int]:
@@ -64,8 +74,8 @@ def _ask(url: str) -> tuple[float, int]:
 def sampling(raw: dict[str, Any]) -> dict[str, Any]:
     """Share of a busy run's time that one sample a simulated millisecond takes.
 
-    Everything is sampled some times while all hosts send; the cost of a sample, its Snapshot included, is set against
-    the time in which the same process plays a millisecond of this.
+    All metrics are sampled several times while all hosts send. The cost of a sample, its Snapshot included, is related
+    to the time in which the same process simulates a millisecond.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
@@ -75,23 +85,26 @@ def sampling(raw: dict[str, Any]) -> dict[str, Any]:
     samplers = {"metrics": Sampler(_INFO), "run": RunSampler()}
     spent_s: dict[str, list[float]] = {name: [] for name in samplers}
     wall_s = []
-    _play(engine, step_ps)
+    _simulate(engine, step_ps)
     for sampler in samplers.values():
-        sampler.sample(engine.snapshot())     # the first makes labels and looks at every row
+        sampler.sample(engine.snapshot())  # the first sample makes labels and reads every row
     for _ in range(_SAMPLES):
-        wall_s.append(_play(engine, step_ps))
+        wall_s.append(_simulate(engine, step_ps))
         for name, sampler in samplers.items():
             began = time.perf_counter()
             sampler.sample(engine.snapshot(reset_watermarks=True))
             spent_s[name].append(time.perf_counter() - began)
     assert not engine.finished, "the run ended while it was measured"
     per_ms_s = median(wall_s) * _SAMPLE_PS / step_ps
-    return {"hosts": len(engine.fabric.hosts), "playing_s_per_ms": per_ms_s,
-            **{f"{name}_sample_s": median(spent) for name, spent in spent_s.items()},
-            **{f"{name}_share_ratio": median(spent) / per_ms_s for name, spent in spent_s.items()}}
+    return {
+        "hosts": len(engine.fabric.hosts),
+        "simulating_s_per_ms": per_ms_s,
+        **{f"{name}_sample_s": median(spent) for name, spent in spent_s.items()},
+        **{f"{name}_share_ratio": median(spent) / per_ms_s for name, spent in spent_s.items()},
+    }
 
 
-def _play(engine: Emulator, step_ps: int) -> float:
+def _simulate(engine: Emulator, step_ps: int) -> float:
     began = time.perf_counter()
     engine.advance(engine.now_ps + step_ps)
     engine.drain_events()

@@ -1,4 +1,4 @@
-"""One thread and two, with both cores at hand and with one of them kept busy by somebody else."""
+"""One thread and two, with both cores idle and with one of them kept busy by another process."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _RUNS = 3
 
 
 def threads(*, quick: bool = False, repeats: int = 4) -> dict[str, Any]:
-    """P256 four ways and P1024 two, the ways taken in turn so that a drift of the machine meets all of them.
+    """P256 in four variants and P1024 in two, alternating so that a drift of the machine affects all.
 
-    Raises: FabricError on a single core or where the sources change meanwhile; InvariantError where two threads end in
-    another state than one.
+    Raises: FabricError on a single core or if the sources change meanwhile; InvariantError if the final states of
+    one and two threads differ.
     """
     if conditions()["cores"] < 2:
         raise FabricError("two threads cannot be measured on one core", "leave out --only threads")
@@ -30,26 +30,33 @@ def threads(*, quick: bool = False, repeats: int = 4) -> dict[str, Any]:
             for count in (1, 2):
                 found.setdefault((case, busy, count), []).append(_with_neighbour(raw, count, busy=busy))
     if len({run["source"] for runs in found.values() for run in runs}) > 1:
-        raise FabricError("the engine's sources changed while it was measured", "measure a copy that nobody edits")
+        raise FabricError("the engine's sources changed while it was measured", "measure a copy that is not edited")
     for case in dict.fromkeys(case for case, _, _ in found):
         if len({run["digest"] for (its, _, _), runs in found.items() if its == case for run in runs}) > 1:
-            raise InvariantError(f"two threads end {case} in another state than one",
-                                 "please report this with the machine")
-    rows = [{"case": case, "threads": count, "busy": busy,
-             "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
-             "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
-             "undisturbed_hops_per_s": runs[0]["packet_hops"] / undisturbed_s(
-                 [steps for run in runs for steps in run["step_s"]]),
-             "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs])}
-            for (case, busy, count), runs in found.items()]
+            raise InvariantError(
+                f"{case}: the final states of one and two threads differ", "please report this with the machine"
+            )
+    rows = [
+        {
+            "case": case,
+            "threads": count,
+            "busy": busy,
+            "hops_per_s": median([run["hops_per_wall_s"] for run in runs]),
+            "best_hops_per_s": max(run["hops_per_wall_s"] for run in runs),
+            "undisturbed_hops_per_s": runs[0]["packet_hops"]
+            / undisturbed_s([steps for run in runs for steps in run["step_s"]]),
+            "cpu_per_wall_ratio": median([run["cpu_s"] / run["wall_s"] for run in runs]),
+        }
+        for (case, busy, count), runs in found.items()
+    ]
     return {"rows": rows, "digest_equal": True, "repeats": repeats}
 
 
 def _with_neighbour(raw: dict[str, Any], count: int, *, busy: bool) -> dict[str, Any]:
     if not busy:
-        return measure("play", raw=raw, threads=count, repeats=_RUNS)
+        return measure("simulate", raw=raw, threads=count, repeats=_RUNS)
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as neighbour:
         try:
-            return measure("play", raw=raw, threads=count, repeats=_RUNS)
+            return measure("simulate", raw=raw, threads=count, repeats=_RUNS)
         finally:
             neighbour.kill()

@@ -1,17 +1,17 @@
-"""What a reading of the cycle counter is worth, and what it costs."""
+"""Unit and cost of a reading of the cycle counter."""
 
 from __future__ import annotations
 
 import time
 
-from fabric.engine.waiting import ticks
-from fabric.state.jit import entry, i64
-from fabric.state.types import State
+from fabric.dataplane.engine.parallel.spinning import ticks
+from fabric.dataplane.state.compiled.jit import entry, i64
+from fabric.dataplane.state.types import State
 
 
 @entry
 def _pairs(state: State, count: int) -> int:  # noqa: ARG001  entries take State first
-    """Ticks that `count` pairs of readings with nothing between them measure."""
+    """Ticks that `count` pairs of readings without work between them measure."""
     total = 0
     for _ in range(count):
         before = ticks()
@@ -25,7 +25,7 @@ def _now(state: State, unused: int) -> int:  # noqa: ARG001  entries take State 
 
 
 def calibrate(state: State) -> tuple[float, float]:
-    """(nanoseconds per tick, ticks a pair of readings costs by itself)."""
+    """(nanoseconds per tick, ticks that a pair of readings costs)."""
     _now(state, 0)
     clock, first = time.perf_counter_ns(), _now(state, 0)
     time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""A pager on paper: prints every notification of Alertmanager on one line, so that pages can be counted."""
+"""Test pager: prints every notification of Alertmanager on one line, so that pages can be counted."""
 
 # ruff: noqa: INP001, T201  a script by itself, made to print
 
@@ -20,10 +20,13 @@ class Pager(BaseHTTPRequestHandler):
         if not 0 < length <= MOST_BYTES:
             self.send_error(413)
             return
-        told = json.loads(self.rfile.read(length))
-        for alert in told["alerts"]:
-            print(f"{self.path.strip('/'):<7} {alert['status']:<8} {alert['labels']['alertname']}: "
-                  f"{alert['annotations'].get('description', '')}", flush=True)
+        notification = json.loads(self.rfile.read(length))
+        for alert in notification["alerts"]:
+            print(
+                f"{self.path.strip('/'):<7} {alert['status']:<8} {alert['labels']['alertname']}: "
+                f"{alert['annotations'].get('description', '')}",
+                flush=True,
+            )
         self.send_response(204)
         self.end_headers()
 

@@ -1,6 +1,6 @@
-"""Files that come with the package: scenarios, runbooks of alerts, and examples.
+"""Files of the package: scenarios, studies, runbooks of alerts, and examples.
 
-In a checkout they are where people edit them. The wheel carries copies below fabric/shipped_files (pyproject.toml).
+In a checkout they are in their source folders. The wheel carries copies below fabric/shipped_files (pyproject.toml).
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Final
 _PACKAGE: Final = Path(__file__).resolve().parent
 _INSTALLED: Final = _PACKAGE / "shipped_files"
 _IN_CHECKOUT: Final = {"scenarios": "scenarios", "runbooks": "docs/runbooks", "examples": "docs/howto"}
+_STUDIES: Final = _PACKAGE / "studies" / "shipped"
+"""Part of the package, so the same folder in a checkout and installed."""
 
 
 def folder(kind: str) -> Path:
@@ -37,4 +39,17 @@ def scenario(path: Path) -> Path:
         return path
     found = folder("scenarios") / inside
     named = found if found.suffix in {".yml", ".yaml"} else found.with_name(found.name + ".yml")
+    return named if named.is_file() else path
+
+
+def studies() -> list[Path]:
+    """Every study that comes with the package, sorted."""
+    return sorted(_STUDIES.glob("*.yml"))
+
+
+def study(path: Path) -> Path:
+    """The file that a user means by `path`: an existing one, else a study that comes with the package."""
+    if path.exists() or path.is_absolute() or len(path.parts) != 1:
+        return path
+    named = _STUDIES / (path.name if path.suffix in {".yml", ".yaml"} else f"{path.name}.yml")
     return named if named.is_file() else path

@@ -20,13 +20,30 @@ PS_PER_US: Final = 1_000_000
 PS_PER_MS: Final = 1_000_000_000
 PS_PER_S: Final = 1_000_000_000_000
 
-_TIME_PS: Final = {"ps": 1, "ns": PS_PER_NS, "us": PS_PER_US, "µs": PS_PER_US, "ms": PS_PER_MS, "s": PS_PER_S,
-                   "min": 60 * PS_PER_S}
-_RATE_BPS: Final = {"bps": 1, "K": 10**3, "Kbps": 10**3, "M": 10**6, "Mbps": 10**6, "G": 10**9, "Gbps": 10**9,
-                    "T": 10**12, "Tbps": 10**12}
+_TIME_PS: Final = {
+    "ps": 1,
+    "ns": PS_PER_NS,
+    "us": PS_PER_US,
+    "µs": PS_PER_US,
+    "ms": PS_PER_MS,
+    "s": PS_PER_S,
+    "min": 60 * PS_PER_S,
+}
+_RATE_BPS: Final = {
+    "bps": 1,
+    "K": 10**3,
+    "Kbps": 10**3,
+    "M": 10**6,
+    "Mbps": 10**6,
+    "G": 10**9,
+    "Gbps": 10**9,
+    "T": 10**12,
+    "Tbps": 10**12,
+}
 _SIZE_BYTES: Final = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _LENGTH_MM: Final = {"mm": 1, "cm": 10, "m": 1000, "km": 1_000_000}
 
+_DURATION_S: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "y": 31_557_600}
 _CLOCK: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _QUANTITY: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*([A-Za-zµ]*)\s*")
 _LIMIT: Final = 2**62
@@ -46,16 +63,22 @@ def _parse(text: object, table: dict[str, int], kind: str, example: str) -> int:
         raise UnitError(f"{text!r} {what}", f"write a number and one of {units}, such as '{example}'")
     value = Decimal(match[1]) * table[match[2]]
     if value != value.to_integral_value():
-        raise UnitError(f"{text!r} is finer than this quantity's base unit",
-                        f"the smallest {kind} is 1 {next(iter(table))}")
+        raise UnitError(
+            f"{text!r} is finer than this quantity's base unit", f"the smallest {kind} is 1 {next(iter(table))}"
+        )
     if value > _LIMIT:
-        raise UnitError(f"{text!r} is absurdly large for a {kind}")
+        raise UnitError(f"{text!r} is absurdly large for a {kind}", f"write a smaller one, such as '{example}'")
     return int(value)
 
 
 def parse_time_ps(text: object) -> int:
     """'10us' -> 10_000_000 picoseconds. Raises UnitError."""
     return _parse(text, _TIME_PS, "time", "10us")
+
+
+def parse_duration_s(text: object) -> int:
+    """'30min' -> 1_800 seconds of wall-clock time; also h, d and y (365.25 days). Raises UnitError."""
+    return _parse(text, _DURATION_S, "duration", "30min")
 
 
 def parse_rate_bps(text: object) -> int:
@@ -79,7 +102,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int, between: str = ", ") -> str:
-    """['a', 'b', 'c'], 2 -> 'a, b and 1 more': a list that ends says how much is left."""
+    """['a', 'b', 'c'], 2 -> 'a, b and 1 more'."""
     rest = len(names) - most
     return between.join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
@@ -104,7 +127,7 @@ def format_rate_bps(value_bps: float, digits: int = 4) -> str:
 
 
 def format_bit_rate(value_bps: float, digits: int = 4) -> str:
-    """41.3e9 -> '41.3Gbit/s': a rate that stands alone, with its whole unit."""
+    """41.3e9 -> '41.3Gbit/s': a rate with its full unit."""
     return format_rate_bps(value_bps, digits).removesuffix("bps") + "bit/s"
 
 
@@ -117,7 +140,7 @@ def format_per_s(value: float, what: str) -> str:
 
 
 def format_duration_s(seconds: float) -> str:
-    """Wall time in the two largest units that say something: '20 s', '1 h 41 min', '3 d 4 h'."""
+    """Wall time in its two largest units: '20 s', '1 h 41 min', '3 d 4 h'."""
     whole = round(seconds)
     if whole < 1:
         return "less than 1 s"
@@ -138,5 +161,5 @@ def format_size_bytes(value_bytes: float, digits: int = 4) -> str:
 
 
 def format_measured_bytes(value_bytes: float, digits: int = 4) -> str:
-    """65536 -> '65.54KB': decimal always, since a column that mixes KB with KiB cannot be compared at a glance."""
+    """65536 -> '65.54KB': always decimal, because a column that mixes KB and KiB is hard to compare."""
     return _format(value_bytes, [(10**9, "GB"), (10**6, "MB"), (10**3, "KB"), (1, "B")], digits)

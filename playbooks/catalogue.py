@@ -1,16 +1,19 @@
-"""The playbooks that come with this package, and how one is named: by its slug, or by a folder of the user's own."""
+"""The playbooks that come with this package. A playbook is named by its slug, or by a folder of the user."""
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from fabric.errors import InputErrors, Problem
+from fabric.reading import MIB, read_text
 from fabric.topology.select import nearest
 from playbooks.schema import FILE_NAME
 
 RUNBOOK: Final = "README.md"
+MAX_RUNBOOK_BYTES: Final = MIB
 
 
 def slugs() -> list[str]:
@@ -25,6 +28,12 @@ def find(name: str) -> Path:
         text = f"the folder has no {FILE_NAME}" if folder.is_dir() else "there is no such playbook"
         raise InputErrors("finding the playbook", [Problem(name, text, nearest(name, slugs(), "playbooks"))])
     return folder
+
+
+def runbook(folder: Path) -> str:
+    """The runbook of a playbook, Markdown; '' where there is none. Raises: InputErrors where it cannot be read."""
+    path = folder / RUNBOOK
+    return read_text(path, MAX_RUNBOOK_BYTES, stage="reading the playbook") if os.path.lexists(path) else ""
 
 
 def _home() -> Path:

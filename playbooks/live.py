@@ -1,7 +1,7 @@
-"""What a playbook shows while it runs: incidents as they appear, and a table of the ports that stand still longest.
+"""The terminal view of a running playbook: incidents as they appear, and the ports that are paused longest.
 
-A Watch looks at snapshots, never at the scenario: it tells what an operator's telemetry would tell. On a terminal the
-table is redrawn in place; elsewhere incidents are lines, with a line on the state of things now and then.
+A Watch reads snapshots and never the scenario, so it shows only what telemetry shows an operator. On a terminal the
+table is redrawn in place; elsewhere each incident is a line, with STATUS_LINES lines about the state of the fabric.
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ from typing import Final, Self, TextIO
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
-from fabric.engine.counters import Snapshot
-from fabric.state.codes import N_CLASSES, DropReason
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.dataplane.state.codes import N_CLASSES, DropReason
+from fabric.render.console import PlainConsole
 from fabric.units import format_measured_bytes, format_time_ps
+from fabric.visible import visible
 
 TOP: Final = 8
 STATUS_LINES: Final = 10
-"""Lines on the state of things over a whole run, where there is no terminal."""
+"""Lines about the state of the fabric over a whole run, where there is no terminal."""
 _LOSSLESS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM)
 
 
 class Watch:
-    """Compares each snapshot with the one before and reports what is new."""
+    """Compares each snapshot with the previous one and reports new incidents."""
 
     def __init__(self) -> None:
         self._before: Snapshot | None = None
         self._storming: set[int] = set()
         self._most_hosts = 0
         self.paused_ratio: NDArray[np.float64] = np.empty(0)
-        """(n_ports,) share of the time between the last two snapshots in which each port stood still, any class."""
+        """(n_ports,) share of the time between the last two snapshots in which each port was paused in any class."""
 
-    def look(self, now: Snapshot) -> list[str]:
-        """Incidents since the last look."""
+    def update(self, now: Snapshot) -> list[str]:
+        """Incidents since the previous snapshot."""
         before, self._before = self._before, now
         if before is None or now.time_ps <= before.time_ps:
             self.paused_ratio = np.zeros(len(now.ports))
@@ -48,8 +49,8 @@ class Watch:
         self.paused_ratio = grown.reshape(-1, N_CLASSES).max(axis=1) / (now.time_ps - before.time_ps)
         return list(self._incidents(before, now))
 
-    def standing(self, now: Snapshot) -> tuple[int, int]:
-        """(hosts, switch ports) that stand still at this moment."""
+    def paused(self, now: Snapshot) -> tuple[int, int]:
+        """(hosts, switch ports) that are paused at this moment."""
         ports = np.flatnonzero(now.ports["paused"])
         hosts = np.count_nonzero(now.ports["node"][ports] < len(now.hosts))
         return int(hosts), int(len(ports) - hosts)
@@ -61,15 +62,17 @@ class Watch:
             if port not in self._storming:
                 self._storming.add(port)
                 yield f"{fabric.node_of(port).name} sends pause frames to {fabric.port_name(fabric.ports[port].peer)}"
-        hosts, ports = self.standing(now)
+        hosts, ports = self.paused(now)
         if hosts > 2 * self._most_hosts or (hosts == len(now.hosts) > self._most_hosts):
             self._most_hosts = hosts
-            yield f"{hosts} of {len(now.hosts)} hosts and {ports} switch ports stand still"
+            yield f"{hosts} of {len(now.hosts)} hosts and {ports} switch ports are paused"
         elif hosts == 0 and self._most_hosts:
             self._most_hosts = 0
-            yield "no host stands still any more"
-        for field, text in (("wd_detected", "the PFC watchdog detects a storm at"),
-                            ("wd_restored", "the PFC watchdog restores")):
+            yield "no host is paused any more"
+        for field, text in (
+            ("wd_detected", "the PFC watchdog detects a storm at"),
+            ("wd_restored", "the PFC watchdog restores"),
+        ):
             rows = np.flatnonzero(now.queues[field].reshape(-1) > before.queues[field].reshape(-1))
             for row in rows.tolist():
                 yield f"{text} {fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}"
@@ -77,8 +80,10 @@ class Watch:
             if fabric.ports[port].peer > port:
                 state = "up" if now.ports["up"][port] else "down"
                 yield f"link {fabric.port_name(port)} - {fabric.port_name(fabric.ports[port].peer)} is {state}"
-        lost = sum(int(table.drops["pkts"][:, :, [int(reason) for reason in _LOSSLESS]].sum()) * sign
-                   for table, sign in ((now, 1), (before, -1)))
+        lost = sum(
+            int(table.drops["pkts"][:, :, [int(reason) for reason in _LOSSLESS]].sum()) * sign
+            for table, sign in ((now, 1), (before, -1))
+        )
         if lost:
             yield f"{lost} lossless packets lost"
 
@@ -87,8 +92,8 @@ class LiveView:
     """A context manager; `on_sample` is a session hook."""
 
     def __init__(self, out: TextIO, duration_ps: int, acts: Sequence[tuple[int, str]], *, quiet: bool) -> None:
-        """`acts`: (time_ps, text) of what the operator does, told when its time comes."""
-        self._console = Console(file=out, highlight=False, width=None if out.isatty() else 140)
+        """`acts`: (time_ps, text) of each act, shown at its time."""
+        self._console = PlainConsole(out, width=140)
         self._duration_ps = duration_ps
         self._acts = sorted(acts)
         self._quiet = quiet
@@ -103,8 +108,9 @@ class LiveView:
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -112,28 +118,30 @@ class LiveView:
         """Show a sample."""
         if self._quiet:
             return
-        news = self._watch.look(now)
+        incidents = self._watch.update(now)
         while self._acts and self._acts[0][0] <= now.time_ps:
-            news.append(f"operator: {self._acts.pop(0)[1]}")
-        told = [f"{format_time_ps(now.time_ps) if now.time_ps else '0':>9}  {text}" for text in news]
+            incidents.append(f"operator: {self._acts.pop(0)[1]}")
+        lines = [f"{format_time_ps(now.time_ps) if now.time_ps else '0':>9}  {visible(text)}" for text in incidents]
         if self._live is None:
             if now.time_ps >= self._status_at_ps:
                 self._status_at_ps += self._duration_ps // STATUS_LINES
-                told.append(self._status(now))
-            for line in told:
-                self._console.print(escape(line))
+                lines.append(self._status(now))
+            for line in lines:
+                self._console.print(line)
             return
-        self._lines += told
-        self._live.update(Group(escape(self._status(now)), self._table(now), *map(escape, self._lines[-12:])))
+        self._lines += lines
+        self._live.update(Group(self._status(now), self._table(now), *self._lines[-12:]))
 
     def _status(self, now: Snapshot) -> str:
-        hosts, ports = self._watch.standing(now)
+        hosts, ports = self._watch.paused(now)
         depth = now.queues["depth_bytes"].reshape(-1)
         row = int(depth.argmax())
         deepest = f"deepest queue {now.fabric.port_name(row // N_CLASSES)} {format_measured_bytes(float(depth[row]))}"
         time = format_time_ps(now.time_ps) if now.time_ps else "0"
-        return (f"{time:>9}  [{hosts} host{'s' * (hosts != 1)} and {ports} switch port{'s' * (ports != 1)} "
-                f"stand still, {deepest if depth[row] else 'all queues empty'}]")
+        return (
+            f"{time:>9}  [{hosts} host{'s' * (hosts != 1)} and {ports} switch port{'s' * (ports != 1)} "
+            f"paused, {deepest if depth[row] else 'all queues empty'}]"
+        )
 
     def _table(self, now: Snapshot) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -145,6 +153,10 @@ class LiveView:
         depth = now.queues["depth_bytes"].reshape(-1, N_CLASSES).sum(axis=1)
         for port in np.lexsort((-depth, -ratio))[:TOP].tolist():
             if ratio[port] or depth[port]:
-                table.add_row(now.fabric.port_name(port), now.fabric.peer_of(port).name if ratio[port] else "",
-                              f"{ratio[port]:.0%}", format_measured_bytes(float(depth[port])))
+                table.add_row(
+                    now.fabric.port_name(port),
+                    now.fabric.peer_of(port).name if ratio[port] else "",
+                    f"{ratio[port]:.0%}",
+                    format_measured_bytes(float(depth[port])),
+                )
         return table

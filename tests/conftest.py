@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
+from tests.failed_examples import forgetting
 from tests.recordings import VENDOR_FILES
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -16,9 +17,12 @@ LEFT_OUT: Final = pytest.StashKey[int]()
 
 # No deadline: the first example of a property may pay for a compilation. The same examples every time, so that a
 # failure in a check is the failure on a desk; HYPOTHESIS_PROFILE=search looks for new ones.
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50,
-                          suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "fixed", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("search", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
+# Commands of tests have the defaults, whatever is configured on the machine.
+os.environ["FABRIC_CONFIG"] = ""
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
@@ -34,10 +38,16 @@ def vendor_files() -> Path:
     return VENDOR_FILES
 
 
+def pytest_pycollect_makeitem(name: str, obj: object) -> None:
+    """A property that fails is to keep one failed example's objects: seen once, before it becomes tests."""
+    if name.startswith("test") and is_hypothesis_test(obj):
+        obj.hypothesis.inner_test = forgetting(obj.hypothesis.inner_test)  # type: ignore[attr-defined]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that read vendors' files where those files are absent.
 
-    The licence lets nobody copy the files into this repository, so their absence is normal: neither a skip nor a
+    The licence does not allow copies of the files in this repository, so their absence is normal: neither a skip nor a
     failure. tests/validate/test_stock_like.py restates what they check with configurations written for this project,
     and tests/configs/test_headroom.py holds single rows of the tables.
     """

@@ -9,6 +9,7 @@ TESTS: Final = Path(__file__).resolve().parent
 DATA: Final = TESTS / "data"
 FRR: Final = DATA / "frr"
 NS3: Final = DATA / "ns3"
+NS3_CC: Final = DATA / "ns3_cc"
 SONIC: Final = DATA / "sonic"
 
 # Stock configurations and profile tables are their vendors' files. They are not copied into this repository.

@@ -14,11 +14,15 @@ from pathlib import Path
 import pytest
 
 import fabric
+from fabric.cli.init import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES = sorted(".".join(path.parent.relative_to(ROOT).parts)
-                  for top in ("fabric", "telemetry", "playbooks") for path in (ROOT / top).rglob("__init__.py"))
+PACKAGES = sorted(
+    ".".join(path.parent.relative_to(ROOT).parts)
+    for top in ("fabric", "telemetry", "playbooks")
+    for path in (ROOT / top).rglob("__init__.py")
+)
 
 
 def test_the_installed_version_is_the_one_the_package_states() -> None:
@@ -50,9 +54,21 @@ def test_every_folder_with_code_is_a_package() -> None:
     assert [str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
+def test_every_example_folder_of_the_guides_is_in_the_wheel_the_image_and_init() -> None:
+    names = {path.name for path in (ROOT / "docs/howto").glob("*-example")}
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    image = [(ROOT / "deploy" / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Dockerfile.dockerignore")]
+    assert names == set(EXAMPLES)
+    for name in names:
+        folder = f"docs/howto/{name}"
+        assert wheel[folder] == f"fabric/shipped_files/examples/{name}"
+        assert f"COPY {folder} {folder}\n" in image[0]
+        assert f"!{folder}\n" in image[1]
+
+
 def test_every_ignored_lint_rule_has_its_reason() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    block = text[text.index("[tool.ruff.lint]"):text.index("[tool.ruff.lint.pydocstyle]")]
+    block = text[text.index("[tool.ruff.lint]") : text.index("[tool.ruff.lint.pydocstyle]")]
     bare = [line for line in block.splitlines() if re.match(r'\s+"[A-Z]+[0-9]*",\s*$', line)]
     assert bare == []
 
@@ -64,13 +80,33 @@ def test_the_licence_file_is_the_licence_the_project_states() -> None:
 
 @pytest.mark.slow
 def test_a_built_wheel_carries_code_data_and_type_marker(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(ROOT)],
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "-w",
+            str(tmp_path),
+            str(ROOT),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("fabric_emulator-*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
     kinds = {".py", ".yml", ".yaml", ".json", ".typed", ".md", ".csv"}
-    ours = {path.relative_to(ROOT).as_posix() for top in ("fabric", "telemetry", "playbooks")
-            for path in (ROOT / top).rglob("*") if path.suffix in kinds}
+    ours = {
+        path.relative_to(ROOT).as_posix()
+        for top in ("fabric", "telemetry", "playbooks")
+        for path in (ROOT / top).rglob("*")
+        if path.suffix in kinds
+    }
     assert ours <= held
     assert not any(name.startswith(("tests/", "bench/")) for name in held)

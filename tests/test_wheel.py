@@ -1,4 +1,7 @@
-"""The built wheel in an empty environment and an empty folder: the first commands of the documentation work."""
+"""The built wheel in an empty environment and an empty folder: the first commands of the documentation work.
+
+It is installed as deploy/Dockerfile does it: what it needs by the hashes of lock/runtime.txt, then the wheel.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+ALONE = ("--no-deps", "--no-index", "--no-build-isolation")
+"""Nothing is fetched: hatchling is installed, by lock/dev.txt."""
 ENDINGS = {"fabric diff runs/incast runs/incast-no-cc": 1}
 """Commands of first-run.md that end with another exit code than 0: these two runs differ."""
 
@@ -30,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that holds the wheel and what it needs, and nothing of this checkout."""
     home = tmp_path_factory.mktemp("wheel")
     build = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(home), str(ROOT)],
+        [sys.executable, "-m", "pip", "wheel", "-q", *ALONE, "-w", str(home), str(ROOT)],
         capture_output=True,
         text=True,
         check=False,
@@ -38,13 +43,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert build.returncode == 0, build.stderr
     venv.create(home / "venv", with_pip=True)
     (wheel,) = home.glob("fabric_emulator-*.whl")
-    install = subprocess.run(
-        [str(home / "venv/bin/python"), "-m", "pip", "install", "-q", str(wheel)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert install.returncode == 0, install.stderr
+    pip = [str(home / "venv/bin/python"), "-m", "pip"]
+    locked = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", str(ROOT / "lock/runtime.txt")]
+    for words in (["install", "-q", *locked], ["install", "-q", "--no-deps", "--no-index", str(wheel)], ["check"]):
+        done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
     return home / "venv/bin"
 
 
@@ -67,6 +70,15 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
     assert len(first) >= 9
     extra = [
         "python -m fabric --version",
+        "fabric demo",
+        "fabric demo rollout",
+        "fabric config",
+        "fabric capture runs/incast --port leaf1:Ethernet0 --to 20us -o incast.pcapng",
+        "fabric playbook run incast",
+        "fabric drill start --kind slow-receiver --seed 1 --out runs/drill",
+        "fabric drill look runs/drill",
+        "fabric init job",
+        "fabric scenario check job.yml",
         "fabric init",
         "fabric scenario check leaf-spine.yml",
         "fabric init rail",
@@ -74,9 +86,15 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
         "fabric help run",
         "fabric explain runs/incast",
         "fabric playbook show pfc-storm",
+        "fabric completion bash",
         "fabric topology show scenarios/clos-1024.yml",
         "fabric alerts rules --out rules",
         "fabric init validate-example",
+        "fabric init rollout-example",
+        "fabric rollout rollout-example/old rollout-example/new",
+        "fabric init tenants-example",
+        "fabric validate tenants-example/working --reach",
+        "fabric bgp capture scenarios/mac-move.yml -o bgp.pcapng",
     ]
     for command in [*first, *extra]:
         done = spoken(installed, command, tmp_path)
@@ -84,14 +102,17 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
         assert "Traceback" not in done.stderr, command
     done = spoken(installed, "fabric validate validate-example/after --baseline validate-example/before", tmp_path)
     assert done.returncode == 1
-    assert (tmp_path / "runs/incast/report.html").is_file()
+    for page in ("incast/report.html", "demo-rollout/rollout.html", "playbook-incast/playbook.html"):
+        assert (tmp_path / "runs" / page).is_file()
     assert {path.name for path in (tmp_path / "rules").iterdir()} >= {"alertmanager.yml", "runbooks"}
+    assert (installed.parent / "share/man/man1/fabric-run.1").is_file()
     where = spoken(installed, "python -c 'import fabric; print(fabric.__file__)'", tmp_path)
     assert str(installed.parent) in where.stdout
 
 
 @pytest.mark.slow
 def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path) -> None:
+    import tarfile
     import zipfile
 
     made = subprocess.run(
@@ -107,7 +128,7 @@ def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path
     for number, source in enumerate((archive, ROOT)):
         out = tmp_path / str(number)
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(out), str(source)],
+            [sys.executable, "-m", "pip", "wheel", "-q", *ALONE, "-w", str(out), str(source)],
             capture_output=True,
             text=True,
             check=False,
@@ -116,3 +137,7 @@ def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path
         (wheel,) = out.glob("*.whl")
         held.append(sorted(zipfile.ZipFile(wheel).namelist()))
     assert held[0] == held[1]
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    assert names >= {f"lock/{path.name}" for path in (ROOT / "lock").iterdir()}
+    assert names >= {"tools/lock.py", "deploy/base-image.txt", "docs/licences.md", ".ci/run"}

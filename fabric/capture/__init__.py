@@ -1,1 +1,1 @@
-"""Packet captures of a run. The only package that makes bytes of data packets, with scapy."""
+"""Packet captures of a run, and journals. A separate process encodes data packets, with scapy."""

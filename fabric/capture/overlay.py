@@ -1,63 +1,86 @@
-"""Frames of the overlay as bytes, made by scapy: ARP, neighbour discovery, and anything in VXLAN (RFC 7348).
+"""Frames of the overlay: ARP, neighbour discovery, and any frame in VXLAN (RFC 7348), in the format of process.py.
 
-What a VTEP decides is in fabric/overlay/arp.py; this is what the packets of its questions and answers look like on a
-wire.
+fabric/controlplane/evpn/arp.py has the decisions of a VTEP; this module has the frames of requests and replies.
+FrameBuilder encodes them.
 """
 
 from __future__ import annotations
 
 import zlib
-from typing import Final
+from typing import Any, Final
 
-from scapy.layers.inet import IP, UDP
-from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
-from scapy.layers.l2 import ARP, Ether
-from scapy.layers.vxlan import VXLAN
-from scapy.packet import Packet, Raw
-
-from fabric.overlay.arp import ArpPacket, NdPacket, NdType, Operation, Reply
+from fabric.capture.process import Frame
+from fabric.controlplane.evpn.arp import ArpPacket, NdPacket, NdType, Operation, Reply
 
 VXLAN_PORT: Final = 4789
 ALL_NODES: Final = "ff02::1"
 _FIRST_ENTROPY_PORT: Final = 49152
 _ND_HOPS: Final = 255
-"""RFC 4861 section 7.1: what comes from farther away has less."""
+"""RFC 4861 section 7.1: a packet from beyond the link has a lower hop limit."""
 _OUTER_TTL: Final = 64
+_ARP_TYPE, _RARP_TYPE = 0x0806, 0x8035
+"""EtherTypes of RFC 826 and RFC 903."""
 
 
-def arp_frame(packet: ArpPacket) -> bytes:
+def arp_frame(packet: ArpPacket) -> Frame:
     """An ARP or RARP packet in its Ethernet frame, without padding and FCS."""
     rarp = packet.operation in {Operation.RARP_REQUEST, Operation.RARP_REPLY}
-    head = Ether(src=packet.sender_mac, dst=packet.ethernet_destination, type=0x8035 if rarp else 0x0806)
-    return bytes(head / ARP(op=int(packet.operation), hwsrc=packet.sender_mac, psrc=packet.sender_ip,
-                            hwdst=packet.target_mac, pdst=packet.target_ip))
+    return {
+        "ethernet": {
+            "source": packet.sender_mac,
+            "destination": packet.ethernet_destination,
+            "type": _RARP_TYPE if rarp else _ARP_TYPE,
+        },
+        "arp": {
+            "operation": int(packet.operation),
+            "sender_mac": packet.sender_mac,
+            "sender_ip": packet.sender_ip,
+            "target_mac": packet.target_mac,
+            "target_ip": packet.target_ip,
+        },
+    }
 
 
-def nd_frame(packet: NdPacket) -> bytes:
+def nd_frame(packet: NdPacket) -> Frame:
     """A neighbour solicitation or advertisement in its Ethernet frame. A probe carries no address option."""
-    head = Ether(src=packet.ethernet_source, dst=packet.ethernet_destination)
-    ip = IPv6(src=packet.source_ip, dst=packet.destination_ip, hlim=_ND_HOPS)
-    message: Packet
+    head: dict[str, Any] = {
+        "ethernet": {"source": packet.ethernet_source, "destination": packet.ethernet_destination},
+        "ipv6": {"source": packet.source_ip, "destination": packet.destination_ip, "hop_limit": _ND_HOPS},
+    }
     if packet.type is NdType.NEIGHBOR_ADVERTISEMENT:
-        message = ICMPv6ND_NA(tgt=packet.target_ip, R=int(packet.router), S=int(packet.solicited), O=1) \
-            / ICMPv6NDOptDstLLAddr(lladdr=packet.ethernet_source)
-    else:
-        message = ICMPv6ND_NS(tgt=packet.target_ip)
-        if packet.source_ip != "::":             # RFC 4861 section 4.3
-            message /= ICMPv6NDOptSrcLLAddr(lladdr=packet.ethernet_source)
-    return bytes(head / ip / message)
+        return head | {
+            "neighbor_advertisement": {
+                "target": packet.target_ip,
+                "router": packet.router,
+                "solicited": packet.solicited,
+                "target_mac": packet.ethernet_source,
+            }
+        }
+    probe = packet.source_ip == "::"  # RFC 4861 section 4.3
+    option = {} if probe else {"source_mac": packet.ethernet_source}
+    return head | {"neighbor_solicitation": {"target": packet.target_ip, **option}}
 
 
-def reply_frame(reply: Reply) -> bytes:
-    """The switch's own answer to a suppressed question; the binding's MAC is its Ethernet source, as in Linux."""
+def reply_frame(reply: Reply) -> Frame:
+    """The switch's answer to a suppressed request; its Ethernet source is the binding's MAC, as in Linux."""
     if ":" not in reply.ip:
         return arp_frame(ArpPacket(Operation.REPLY, reply.mac, reply.ip, reply.to_mac, reply.to_ip, reply.to_mac))
-    return nd_frame(NdPacket(NdType.NEIGHBOR_ADVERTISEMENT, reply.ip, reply.to_ip, reply.ip, reply.mac, reply.to_mac,
-                             solicited=True, router=reply.router))
+    return nd_frame(
+        NdPacket(
+            NdType.NEIGHBOR_ADVERTISEMENT,
+            reply.ip,
+            reply.to_ip,
+            reply.ip,
+            reply.mac,
+            reply.to_mac,
+            solicited=True,
+            router=reply.router,
+        )
+    )
 
 
 def entropy_port(inner: bytes) -> int:
-    """Outer UDP source port, 49152 to 65535, from the inner Ethernet header and what identifies a flow behind it.
+    """Outer UDP source port, 49152 to 65535, from the inner Ethernet header and the flow fields after it.
 
     RFC 7348 section 5 leaves the hash open; this one is CRC-32 over the first 38 bytes: MACs, type, and for IPv4
     addresses and ports.
@@ -65,9 +88,17 @@ def entropy_port(inner: bytes) -> int:
     return _FIRST_ENTROPY_PORT | zlib.crc32(inner[:38]) & 0x3FFF
 
 
-def vxlan_frame(inner: bytes, vni: int, ends: tuple[str, str], macs: tuple[str, str], *, source_port: int | None = None,
-                dscp: int = 0, ecn: int = 0) -> bytes:
-    """`inner`, an Ethernet frame, as it crosses one cable of the underlay.
+def vxlan_frame(
+    inner: bytes,
+    vni: int,
+    ends: tuple[str, str],
+    macs: tuple[str, str],
+    *,
+    source_port: int | None = None,
+    dscp: int = 0,
+    ecn: int = 0,
+) -> Frame:
+    """The Ethernet frame `inner` in VXLAN, on one cable of the underlay.
 
     Parameters
     ----------
@@ -80,6 +111,17 @@ def vxlan_frame(inner: bytes, vni: int, ends: tuple[str, str], macs: tuple[str, 
     Source: RFC 7348 section 5: UDP checksum zero, I flag set, and no fragments.
     """
     port = entropy_port(inner) if source_port is None else source_port
-    outer = IP(src=ends[0], dst=ends[1], ttl=_OUTER_TTL, tos=dscp << 2 | ecn, flags="DF", id=0) \
-        / UDP(sport=port, dport=VXLAN_PORT, chksum=0) / VXLAN(vni=vni, flags=0x08)
-    return bytes(Ether(src=macs[0], dst=macs[1]) / outer / Raw(inner))
+    return {
+        "ethernet": {"source": macs[0], "destination": macs[1]},
+        "ipv4": {
+            "source": ends[0],
+            "destination": ends[1],
+            "ttl": _OUTER_TTL,
+            "dscp": dscp,
+            "ecn": ecn,
+            "dont_fragment": True,
+        },
+        "udp": {"source_port": port, "destination_port": VXLAN_PORT, "checksum": 0},
+        "vxlan": {"vni": vni},
+        "payload": inner.hex(),
+    }

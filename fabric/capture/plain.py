@@ -1,7 +1,7 @@
 """Frozen dataclasses to JSON values and back, by their type hints: configurations and calls of a speaker on one line.
 
-Bytes become hexadecimal text, address families their names, tuples lists; fields at their default are left out. What is
-read back equals what was written.
+Bytes become hexadecimal text, address families their names, tuples lists; fields at their default are left out. The
+value that is read back equals the written one.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from fabric.overlay.evpn_nlri import EVPN, Payload
-from fabric.routing.bgp.afi import IPV4_UNICAST, IPV6_UNICAST, AddressFamily
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, IPV6_UNICAST, AddressFamily
+from fabric.controlplane.evpn.evpn_nlri import EVPN, Payload
 
 FAMILIES: Final[Mapping[str, AddressFamily]] = {it.name: it for it in (IPV4_UNICAST, IPV6_UNICAST, EVPN)}
-"""Every family that a speaker here can have, by its name."""
+"""Every supported address family, by name."""
 
 
-def to_plain(value: Any) -> Any:  # noqa: ANN401  whatever a dataclass holds
-    """A value of None, bool, int, str, bytes, family, tuple, mapping or dataclass -> what json.dumps takes.
+def to_plain(value: Any) -> Any:  # noqa: ANN401  any field of a dataclass
+    """A value of None, bool, int, str, bytes, family, tuple, mapping or dataclass -> input of json.dumps.
 
     Raises: TypeError for anything else.
     """
@@ -30,8 +30,11 @@ def to_plain(value: Any) -> Any:  # noqa: ANN401  whatever a dataclass holds
     if isinstance(value, Payload):
         return {name: to_plain(part) for name, part in value._asdict().items() if part != Payload._field_defaults[name]}
     if is_dataclass(value):
-        return {it.name: to_plain(getattr(value, it.name)) for it in fields(value)
-                if it.init and getattr(value, it.name) != _default(it)}
+        return {
+            it.name: to_plain(getattr(value, it.name))
+            for it in fields(value)
+            if it.init and getattr(value, it.name) != _default(it)
+        }
     if isinstance(value, Mapping):
         return {to_plain(key): to_plain(part) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
@@ -47,7 +50,7 @@ def _default(field: Field[Any]) -> object:
     return field.default
 
 
-def from_plain(hint: Any, plain: Any) -> Any:  # noqa: ANN401  the hint says what comes out
+def from_plain(hint: Any, plain: Any) -> Any:  # noqa: ANN401  the hint determines the type
     """The inverse of to_plain() for a value of the hinted type. Raises: ValueError, TypeError, KeyError for others."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
@@ -66,7 +69,7 @@ def from_plain(hint: Any, plain: Any) -> Any:  # noqa: ANN401  the hint says wha
         return hint(**{name: from_plain(hints[name], part) for name, part in plain.items()})  # type: ignore[operator]
     read = _READERS.get(hint)
     if read is None:
-        raise TypeError(f"nothing here reads {hint}")
+        raise TypeError(f"no reader for {hint}")
     return read(plain)
 
 
@@ -80,8 +83,14 @@ def _exact(kind: type) -> Callable[[Any], Any]:
         if type(plain) is not kind:
             raise ValueError(f"{plain!r} is not {kind.__name__}")
         return plain
+
     return read
 
 
 _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
-    int: _exact(int), str: _exact(str), bool: _exact(bool), bytes: bytes.fromhex, AddressFamily: FAMILIES.__getitem__}
+    int: _exact(int),
+    str: _exact(str),
+    bool: _exact(bool),
+    bytes: bytes.fromhex,
+    AddressFamily: FAMILIES.__getitem__,
+}

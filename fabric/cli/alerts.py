@@ -1,4 +1,4 @@
-"""``fabric alerts show|list|rules|bank``: what would have paged, the rules for Prometheus, and what they are worth."""
+"""``fabric alerts show|list|rules|corpus``: alerts of a run, rules for Prometheus, measured precision and recall."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import argparse
 import json
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fabric import shipped
-from fabric.cli.output import add_out, write_file
+from fabric.cli.options.estimating import add_yes, admission
+from fabric.cli.options.output import add_out, write_file
+from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
@@ -19,64 +22,95 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
 
     from rich.table import Table
 
+    from telemetry.alerting.evaluate import Firing
+    from telemetry.alerting.incidents import Incident
     from telemetry.anomaly.scan import Anomaly
-    from telemetry.evaluate import Firing
-    from telemetry.incidents import Incident
 
 DEFAULT_DILATION = 15_000.0
-DEFAULT_BANK = shipped.folder("scenarios") / "alerts" / "bank.yml"
+DEFAULT_CORPUS = shipped.folder("scenarios") / "alerts" / "corpus.yml"
 RULES_FILE = "rules.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
+DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
+"""Names of the corpus up to release 0.1; accepted, and not shown in help or completion."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    showing = actions.add_parser("show", help="alerts that a run would have fired, incidents, and how true they were")
+    showing = actions.add_parser("show", help="alerts of a run, incidents, and their score against injected faults")
     showing.add_argument("directory", metavar="DIR", type=Path, help="run directory")
     showing.add_argument("--all", action="store_true", help="every alert by port, not only the incidents")
-    showing.add_argument("--anomalies", action="store_true",
-                         help="what detectors without thresholds notice in the same run (docs/anomaly.md)")
-    listing = actions.add_parser("list", help="the alerts and what they mean")
+    showing.add_argument(
+        "--anomalies",
+        action="store_true",
+        help="anomalies that detectors without thresholds find in the same run (docs/anomaly.md)",
+    )
+    listing = actions.add_parser("list", help="the alerts and their meaning")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
     add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and runbooks there; without it rules are printed")
-    ruling.add_argument("--runbooks", metavar="URL", help="where the runbooks are served (default: by a Prometheus on "
-                                                          "this machine with --web.user-assets=DIR/runbooks)")
+    ruling.add_argument(
+        "--runbooks",
+        metavar="URL",
+        help="where the runbooks are served (default: by a Prometheus on "
+        "this machine with --web.user-assets=DIR/runbooks)",
+    )
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
     ruling.add_argument("--pager", metavar="URL", help="webhook for critical alerts; needs --out")
     ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")
     for action in (showing, ruling):
-        action.add_argument("--dilation", metavar="RATIO", type=float, default=DEFAULT_DILATION,
-                            help="seconds of wall clock per simulated second, as given to `fabric serve`; windows, "
-                                 "`for` and scrapes scale with it (default 15000: 1 ms is seen as 15 s)")
-    bank = actions.add_parser("bank", help="play the bank of labelled scenarios; precision and recall of every alert")
-    bank.add_argument("--bank", metavar="FILE", type=Path, default=DEFAULT_BANK, dest="file",
-                      help="the bank (default: the one that comes with the package)")
-    add_out(bank, "FILE", "write the page about alerts (docs/alerts.md)", "--write", dest="write")
-    for action in (showing, listing, ruling, bank):
+        action.add_argument(
+            "--dilation",
+            metavar="RATIO",
+            type=float,
+            default=DEFAULT_DILATION,
+            help="seconds of wall clock per simulated second, as given to `fabric serve`; windows, "
+            "`for` and scrapes scale with it (default 15000: 1 ms is seen as 15 s)",
+        )
+    corpus = actions.add_parser(
+        "corpus", help="simulate the labelled scenarios of the alert corpus; precision and recall of every alert"
+    )
+    deprecated = actions.add_parser(DEPRECATED_ACTION)  # without `help`, argparse and shtab leave it out of their lists
+    for action in (corpus, deprecated):
+        files = action.add_mutually_exclusive_group()
+        files.add_argument(
+            "--corpus", metavar="FILE", type=Path, help="the corpus (default: the one that comes with the package)"
+        )
+        files.add_argument(DEPRECATED_OPTION, metavar="FILE", type=Path, dest="deprecated", help=argparse.SUPPRESS)
+        add_yes(action)
+        add_out(action, "FILE", "write the page about alerts (docs/alerts.md)", "--write", dest="write")
+    for action in (showing, listing, ruling, corpus, deprecated):
         action.add_argument("--json", action="store_true", help="print one JSON value")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do one action; `bank` exits 1 where an alert is wrong with a seed that it was fitted to."""
-    return {"show": _show, "list": _list, "rules": _rules, "bank": _bank}[args.action](args)
+    """Do one action; `corpus` exits 1 where an alert is wrong with a seed that it was fitted to."""
+    actions = {"show": _show, "list": _list, "rules": _rules, "corpus": _corpus, DEPRECATED_ACTION: _corpus}
+    return actions[args.action](args)
 
 
 def _checked_dilation(args: argparse.Namespace) -> None:
     if not 0 < args.dilation < float("inf"):
-        raise InputErrors("options", [Problem("--dilation", f"{args.dilation:g} is no dilation",
-                                              "give seconds of wall clock per simulated second, such as 15000")])
+        raise InputErrors(
+            "options",
+            [
+                Problem(
+                    "--dilation",
+                    f"{args.dilation:g} is not a dilation",
+                    "give seconds of wall clock per simulated second, such as 15000",
+                )
+            ],
+        )
 
 
 def _show(args: argparse.Namespace) -> int:
     _checked_dilation(args)
-    from fabric.cli.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.alerting.evaluate import evaluate_store  # noqa: PLC0415
+    from telemetry.alerting.incidents import incidents  # noqa: PLC0415
+    from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
-    from telemetry.evaluate import evaluate_store  # noqa: PLC0415
-    from telemetry.incidents import incidents  # noqa: PLC0415
-    from telemetry.score import score  # noqa: PLC0415
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     found = RunDir.open(args.directory)
     store = store_of(found)
@@ -85,36 +119,61 @@ def _show(args: argparse.Namespace) -> int:
     judged = score(joined, found.truth().to_pylist())
     anomalies = scan(store) if args.anomalies else []
     if args.json:
-        print(json.dumps({"dilation": args.dilation, "incidents": [it.as_json() for it in joined],
-                          "alerts": [_alert_json(it) for it in firings], "score": judged.as_json(),
-                          **({"anomalies": [it.as_json() for it in anomalies]} if args.anomalies else {})}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "dilation": args.dilation,
+                    "incidents": [it.as_json() for it in joined],
+                    "alerts": [_alert_json(it) for it in firings],
+                    "score": judged.as_json(),
+                    **({"anomalies": [it.as_json() for it in anomalies]} if args.anomalies else {}),
+                },
+                indent=2,
+            )
+        )
         return 0
     tables = [_incident_table(joined)] if joined else []
     tables += [_firing_table(firings)] if args.all and firings else []
     tables += [_anomaly_table(anomalies)] if anomalies else []
     if not firings:
-        seen = "no fault was injected" if not judged.faults else f"{len(judged.faults)} injected fault(s) stayed unseen"
+        seen = (
+            "no fault was injected"
+            if not judged.faults
+            else f"{len(judged.faults)} injected fault(s) were not detected"
+        )
         print(f"no alert fired; {seen}")
     if args.anomalies and not anomalies:
-        print("no detector noticed anything")
-    from rich.console import Console  # noqa: PLC0415  for people only
+        print("no detector found an anomaly")
+    from fabric.render.console import PlainConsole  # noqa: PLC0415  for people only
 
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+    console = PlainConsole(sys.stdout, width=160)
     for table in tables:
         console.print(table)
     if found.summary.get("deadlock"):
-        print("at the end queues waited for each other in a circle (fabric explain pfc); a run directory does not keep "
-              "since when, so FabricPfcDeadlock cannot fire here")
+        print(
+            "at the end of the run queues waited for each other in a cycle (fabric explain pfc); a run directory "
+            "does not "
+            "record its beginning, so FabricPfcDeadlock cannot fire here"
+        )
     if judged.faults and firings:
         hits = sum(it.delay_ns is not None for it in judged.faults)
-        print(f"against the injected faults: {hits} of {len(judged.faults)} found, {judged.true_incidents} of "
-              f"{judged.incidents} incidents name the root of one")
+        print(
+            f"against the injected faults: {hits} of {len(judged.faults)} found, {judged.true_incidents} of "
+            f"{judged.incidents} incidents name the root of one"
+        )
     return 0
 
 
 def _alert_json(it: Firing) -> dict[str, object]:
-    return {"labels": it.all_labels, "description": it.description, "pending_ns": it.pending_ns,
-            "firing_ns": it.firing_ns, "cleared_ns": it.cleared_ns, "resolved_ns": it.resolved_ns, "value": it.value}
+    return {
+        "labels": it.all_labels,
+        "description": it.description,
+        "pending_ns": it.pending_ns,
+        "firing_ns": it.firing_ns,
+        "cleared_ns": it.cleared_ns,
+        "resolved_ns": it.resolved_ns,
+        "value": it.value,
+    }
 
 
 def _incident_table(joined: list[Incident]) -> Table:
@@ -122,13 +181,29 @@ def _incident_table(joined: list[Incident]) -> Table:
 
     from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
 
-    table = Table("Fired", "Until", "Severity", "Root", "What", "Alerts", title="Incidents", title_justify="left",
-                  box=None, pad_edge=False)
+    table = Table(
+        "Fired",
+        "Until",
+        "Severity",
+        "Root",
+        "What",
+        "Alerts",
+        title="Incidents",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     for it in joined:
         names: dict[str, int] = it.as_json()["alerts"]
         until = "end" if it.ended_ns is None else format_time_ps(it.ended_ns * PS_PER_NS)
-        table.add_row(format_time_ps(it.fired_ns * PS_PER_NS), until, it.severity.value, it.root_device or "?",
-                      it.headline, "\n".join(f"{name} ×{count}" for name, count in names.items()))
+        table.add_row(
+            format_time_ps(it.fired_ns * PS_PER_NS),
+            until,
+            it.severity.value,
+            it.root_device or "?",
+            it.headline,
+            "\n".join(f"{name} ×{count}" for name, count in names.items()),
+        )
     return table
 
 
@@ -149,25 +224,45 @@ def _anomaly_table(anomalies: Sequence[Anomaly]) -> Table:
 
     from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
 
-    table = Table("At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None,
-                  pad_edge=False)
+    table = Table(
+        "At", "Detector", "Metric", "Where", "Value", title="Anomalies", title_justify="left", box=None, pad_edge=False
+    )
     for it in anomalies:
-        table.add_row(format_time_ps(it.time_ns * PS_PER_NS), it.detector, it.metric, " ".join(it.labels.values()),
-                      f"{it.value:.4g}")
+        table.add_row(
+            format_time_ps(it.time_ns * PS_PER_NS),
+            it.detector,
+            it.metric,
+            " ".join(it.labels.values()),
+            f"{it.value:.4g}",
+        )
     return table
 
 
 def _list(args: argparse.Namespace) -> int:
-    from telemetry.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
-    from telemetry.outlive import kept_s  # noqa: PLC0415
-    from telemetry.promql.text import duration, promql  # noqa: PLC0415
-    from telemetry.rules import timing  # noqa: PLC0415
+    from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415  --help must not load numpy
+    from telemetry.alerting.outlive import kept_s  # noqa: PLC0415
+    from telemetry.alerting.promql.text import duration, promql  # noqa: PLC0415
+    from telemetry.alerting.rules import timing  # noqa: PLC0415
 
     nominal = timing(DEFAULT_DILATION)
     if args.json:
-        print(json.dumps([{"alert": it.name, "severity": it.severity.value, "for": duration(nominal.ms(it.hold_s)),
-                           "keep_firing_for": duration(nominal.ms(kept_s(it.name))), "expr": promql(it.expr, nominal),
-                           "summary": it.summary, "why": it.why} for it in ALERTS], indent=2))
+        print(
+            json.dumps(
+                [
+                    {
+                        "alert": it.name,
+                        "severity": it.severity.value,
+                        "for": duration(nominal.ms(it.hold_s)),
+                        "keep_firing_for": duration(nominal.ms(kept_s(it.name))),
+                        "expr": promql(it.expr, nominal),
+                        "summary": it.summary,
+                        "why": it.why,
+                    }
+                    for it in ALERTS
+                ],
+                indent=2,
+            )
+        )
         return 0
     width = max(len(it.name) for it in ALERTS)
     for it in ALERTS:
@@ -178,15 +273,20 @@ def _list(args: argparse.Namespace) -> int:
 def _rules(args: argparse.Namespace) -> int:
     _checked_dilation(args)
     webhooks = [(name, value) for name, value in (("--pager", args.pager), ("--tickets", args.tickets)) if value]
-    problems = [Problem(name, f"'{value}' is no URL", "give the webhook's address, such as http://127.0.0.1:9095/pager")
-                for name, value in webhooks if not _is_webhook(value)]
+    problems = [
+        Problem(name, f"'{value}' is not a URL", "give the webhook's address, such as http://127.0.0.1:9095/pager")
+        for name, value in webhooks
+        if not _is_webhook(value)
+    ]
     if args.out is None:
-        problems += [Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
-                     for name, _ in webhooks]
+        problems += [
+            Problem(name, "has no effect without --out", "name the directory for Alertmanager's configuration")
+            for name, _ in webhooks
+        ]
     if problems:
         raise InputErrors("options", problems)
-    from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
-    from telemetry.render import DASHBOARDS, RUNBOOKS, rules_yaml  # noqa: PLC0415
+    from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
+    from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, rules_yaml  # noqa: PLC0415
 
     rules = rules_yaml(args.dilation, args.runbooks or RUNBOOKS, args.dashboards or DASHBOARDS)
     if args.out is None:
@@ -203,7 +303,7 @@ def _rules(args: argparse.Namespace) -> int:
 
 
 def _is_webhook(text: str) -> bool:
-    """Whether Alertmanager takes it as the address of a webhook."""
+    """Whether Alertmanager accepts the text as the URL of a webhook."""
     try:
         parts = urlsplit(text)
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -211,29 +311,59 @@ def _is_webhook(text: str) -> bool:
         return False
 
 
-def _bank(args: argparse.Namespace) -> int:
-    from fabric.cli.alert_bank import load_bank, play_bank  # noqa: PLC0415  the engine
-    from telemetry.alerts import ALERTS  # noqa: PLC0415
-    from telemetry.bank import measure, noticed, total  # noqa: PLC0415
-    from telemetry.bank_page import markdown  # noqa: PLC0415
+def _corpus_file(args: argparse.Namespace) -> Path:
+    """The corpus to simulate. Deprecated spellings of verb, option and file are accepted with one line on stderr."""
+    file: Path = args.corpus or args.deprecated or DEFAULT_CORPUS
+    spellings = [] if args.action == "corpus" else [f"`alerts {args.action}` (now `alerts corpus`)"]
+    if args.deprecated is not None:
+        spellings.append(f"`{DEPRECATED_OPTION}` (now `--corpus`)")
+    renamed = file.with_name(DEFAULT_CORPUS.name)
+    if file.name == DEPRECATED_FILE and not file.exists() and renamed.exists():
+        spellings.append(f"{file} (now {renamed})")
+        file = renamed
+    if spellings:
+        streams.say(f"deprecated: {', '.join(spellings)}")
+    return file
 
-    bank = load_bank(args.file)
-    told, played = [], []
-    for case, one in play_bank(args.file, bank):
+
+def _corpus(args: argparse.Namespace) -> int:
+    from telemetry.alerting.alert_corpus import measure, noticed, total  # noqa: PLC0415
+    from telemetry.alerting.alert_corpus_page import markdown  # noqa: PLC0415
+    from telemetry.alerting.alerts import ALERTS  # noqa: PLC0415
+    from telemetry.sources.corpus_case import load_corpus, simulate_corpus  # noqa: PLC0415  the engine
+
+    file = _corpus_file(args)
+    corpus = load_corpus(file)
+    cases, simulated = [], []
+    for case, one in simulate_corpus(file, corpus, partial(admission, yes=args.yes)):
         print(f"{one.case} seed {one.seed}: {len(one.first_ns)} alerts", file=sys.stderr)
-        told.append(case)
-        played.append(one)
-    fitted = [measure(alert, [it for it in played if it.seed in bank.seeds]) for alert in ALERTS]
-    fresh = [measure(alert, [it for it in played if it.seed in bank.held_out]) for alert in ALERTS]
-    held_out = [it for it in played if it.seed in bank.held_out]
+        cases.append(case)
+        simulated.append(one)
+    fitted = [measure(alert, [it for it in simulated if it.seed in corpus.seeds]) for alert in ALERTS]
+    fresh = [measure(alert, [it for it in simulated if it.seed in corpus.held_out]) for alert in ALERTS]
+    held_out = [it for it in simulated if it.seed in corpus.held_out]
     incidents, detector = total(held_out), noticed(held_out)
-    page = markdown(list(dict.fromkeys((it.name, it.description, it.label) for it in told)),
-                    (bank.seeds, bank.held_out), list(zip(fitted, fresh, strict=True)), incidents, detector)
+    page = markdown(
+        list(dict.fromkeys((it.name, it.description, it.label) for it in cases)),
+        (corpus.seeds, corpus.held_out),
+        list(zip(fitted, fresh, strict=True)),
+        incidents,
+        detector,
+    )
     if args.write is not None:
         write_file(args.write, page)
     if args.json:
-        print(json.dumps({"fitted": [it.as_json() for it in fitted], "held_out": [it.as_json() for it in fresh],
-                          "incidents": incidents.as_json(), "detector": detector.as_json()}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "fitted": [it.as_json() for it in fitted],
+                    "held_out": [it.as_json() for it in fresh],
+                    "incidents": incidents.as_json(),
+                    "detector": detector.as_json(),
+                },
+                indent=2,
+            )
+        )
     elif args.write is None:
         print(page, end="")
     return 1 if any(it.false or it.missed for it in fitted) else 0

@@ -6,7 +6,8 @@ import argparse
 import json
 from pathlib import Path
 
-from fabric.cli.output import add_out
+from fabric.cli.options.output import add_out
+from fabric.cli.options.sets import add_sets
 from fabric.errors import FabricError, InputErrors, Problem
 
 
@@ -15,18 +16,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", type=Path, help="scenario file with routing: bgp, or a run of one")
     add_out(parser, "FILE", "pcapng file to write", required=True)
     parser.add_argument("--node", metavar="NODE", help="sessions of this switch only (default: all)")
-    parser.add_argument("--until", metavar="TIME", help="up to this simulated time, such as 20ms (default: the start, "
-                                                        "when all has converged)")
-    parser.add_argument("--set", metavar="PATH=VALUE", action="append", default=[], dest="sets",
-                        help="override one value of the scenario; repeatable")
+    parser.add_argument(
+        "--until",
+        metavar="TIME",
+        help="up to this simulated time, such as 20ms (default: the start, after convergence)",
+    )
+    add_sets(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the control plane, write the file, say what is in it."""
-    from fabric.capture.bgp import SessionCapture  # noqa: PLC0415  --help must not load scapy
-    from fabric.control.network import Network  # noqa: PLC0415
-    from fabric.report.subject import load_subject, moment, node_called  # noqa: PLC0415
+    """Simulate the control plane, write the file, print a summary."""
+    from fabric.capture.bgp import SessionCapture  # noqa: PLC0415  --help must not load a network
+    from fabric.controlplane.network.network import Network  # noqa: PLC0415
+    from fabric.show.subject import load_subject, moment, node_called  # noqa: PLC0415
     from fabric.units import PS_PER_NS  # noqa: PLC0415
 
     until_ns = moment(args.until) // PS_PER_NS
@@ -37,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputErrors("options", problems)
     control = subject.placed.control
     if control is None:
-        raise FabricError(f"{subject.scenario.name} has no control plane: its routing is shortest-path",
-                          "give it `routing: bgp`, or --set routing=bgp")
+        raise FabricError(
+            f"{subject.scenario.name} has no control plane: its routing is shortest-path",
+            "give it `routing: bgp`, or --set routing=bgp",
+        )
     network = Network(control.plan, control.config, control.seed)
     row = None if node is None else control.plan.by_name[node.name].row
     capture = SessionCapture(network, args.out, row)

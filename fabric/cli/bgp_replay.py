@@ -1,4 +1,4 @@
-"""``fabric bgp replay``: play a journal again and say where the speaker says something else now (exit 1)."""
+"""``fabric bgp replay``: replay a journal and show where the speaker's output differs (exit 1)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fabric.reading import MIB, read_text
 EXIT_FINDING: Final = 1
 _SHOWN: Final = 20
 MAX_BYTES: Final = 256 * MIB
-"""Of a journal: days of a session with a full table."""
+"""Maximum size of a journal: days of a session with a full table."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("journal", metavar="JOURNAL", type=Path, help="what `fabric bgp speak --journal` wrote")
+    parser.add_argument("journal", metavar="JOURNAL", type=Path, help="journal of `fabric bgp speak --journal`")
     parser.add_argument("--json", action="store_true", help="print one JSON object: inputs, outputs, differences")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play, print, exit 0 where every output is the journal's, byte for byte."""
+    """Replay and print; exit 0 where every output equals the journal byte by byte."""
     from fabric.capture.journal import read, replay  # noqa: PLC0415  --help must not load a speaker
 
     missing = "name a file that `fabric bgp speak --journal` wrote"
@@ -32,14 +32,28 @@ def run(args: argparse.Namespace) -> int:
     differences = list(replay(journal))
     outputs = sum(len(entry.outputs) for entry in journal.entries)
     if args.json:
-        print(json.dumps({"inputs": len(journal.entries), "outputs": outputs, "differences": [
-            {"line": it.line, "call": it.call, "recorded": it.recorded, "played": it.played} for it in differences]},
-            indent=2))
+        print(
+            json.dumps(
+                {
+                    "inputs": len(journal.entries),
+                    "outputs": outputs,
+                    "differences": [
+                        {"line": it.line, "call": it.call, "recorded": it.recorded, "played": it.simulated}
+                        for it in differences
+                    ],
+                },
+                indent=2,
+            )
+        )
         return EXIT_FINDING if differences else 0
     for it in differences[:_SHOWN]:
-        print(f"line {it.line}, {it.call}:\n  recorded {json.dumps(it.recorded)}\n  played   {json.dumps(it.played)}")
+        print(
+            f"line {it.line}, {it.call}:\n  recorded {json.dumps(it.recorded)}\n  replayed {json.dumps(it.simulated)}"
+        )
     if len(differences) > _SHOWN:
         print(f"... and {len(differences) - _SHOWN} more: --json", file=sys.stderr)
-    print(f"{len(journal.entries)} inputs, {outputs} outputs: " + (
-        f"{len(differences)} differ." if differences else "all the same."))
+    print(
+        f"{len(journal.entries)} inputs, {outputs} outputs: "
+        + (f"{len(differences)} differ." if differences else "all the same.")
+    )
     return EXIT_FINDING if differences else 0

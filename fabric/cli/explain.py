@@ -1,47 +1,91 @@
-"""``fabric explain [run|pfc|drops|message] DIR``: why it happened, from what a run directory holds."""
+"""``fabric explain [run|roots|pfc|drops|message|step] DIR``: root causes; causes of pauses, drops and delays."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from fabric.cli.main import EXPLAIN_QUESTIONS
+from fabric.cli.options.estimating import add_yes
+from fabric.errors import InputErrors, Problem
+
+if TYPE_CHECKING:  # annotations only
+    from fabric.explain.evidence import Evidence
+    from fabric.render.document import Document, Section
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the questions, each with its run directory."""
     questions = parser.add_subparsers(dest="question", metavar="QUESTION", required=True)
-    texts = ("all of the following in short, causes first; `fabric explain DIR` means the same",
-             "which port started each pause tree; how near every group was to sending XOFF",
-             "which rule discarded every packet, with the numbers that decided it",
-             "where one message's time went (default: the slowest one)")
+    texts = (
+        "summary of the following, causes first; `fabric explain DIR` is the same",
+        "root causes, found from metrics alone: place, evidence, first act (docs/diagnosis.md)",
+        "root port of each pause tree; distance of every group to its XOFF threshold",
+        "rule that discarded each packet, with the deciding numbers",
+        "breakdown of one message's time (default: the slowest one)",
+        "critical path of a schedule of transfers (trace, job, collective), by cause; stragglers",
+    )
     for name, text in zip(EXPLAIN_QUESTIONS, texts, strict=True):
         question = questions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         question.add_argument("dir", metavar="DIR", help="run directory written by `fabric run`")
+        if name == "roots":
+            question.add_argument(
+                "--card", choices=("text", "markdown"), help="the first root as a ticket to copy, instead of the page"
+            )
+            question.add_argument(
+                "--as-seen-by",
+                choices=("ideal", "sonic"),
+                default="ideal",
+                help="counters that are known; sonic: those that SONiC polls, at its periods in the nominal time of "
+                "docs/alerts.md; default ideal",
+            )
         if name == "message":
             question.add_argument("id", metavar="ID", nargs="?", help="message id, as in `fabric show DIR messages`")
+        if name == "step":
+            question.add_argument("--operation", metavar="NAME", help="one operation, as in transfers.parquet")
+            question.add_argument("--job", metavar="NAME", help="one job: an entry of the workload")
+            question.add_argument("--step", metavar="N", type=int, help="one step of the job, from 0")
+            question.add_argument(
+                "--without",
+                metavar="WHAT",
+                action="append",
+                default=[],
+                help="simulate again without this, and print the difference: a fault of the scenario, 'faults' for "
+                "each of them, stragglers, rate-cuts, pauses, collisions, slow-links, losses, or 'causes' for those of "
+                "them that come first on the critical path; repeatable",
+            )
+            question.add_argument("--quiet", action="store_true", help="no progress on standard error")
+            add_yes(question)
         question.add_argument("--json", action="store_true", help="print one JSON object, numbers in base units")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain, and exit 0: an explanation is no judgement."""
-    from fabric.report.evidence import Evidence  # noqa: PLC0415  --help must not load pyarrow
-    from fabric.report.explain_drops import explain_drops  # noqa: PLC0415
-    from fabric.report.explain_message import explain_message, known_or_error  # noqa: PLC0415
-    from fabric.report.explain_pfc import explain_pfc  # noqa: PLC0415
-    from fabric.report.explain_run import explain_run  # noqa: PLC0415
-    from fabric.report.json import to_json  # noqa: PLC0415
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
-    from fabric.report.text import console_for, print_document  # noqa: PLC0415
+    """Explain, and exit 0: an explanation has no verdict."""
+    from fabric.explain.drops import explain_drops  # noqa: PLC0415
+    from fabric.explain.evidence import Evidence  # noqa: PLC0415  --help must not load pyarrow
+    from fabric.explain.message import explain_message, known_or_error  # noqa: PLC0415
+    from fabric.explain.pfc import explain_pfc  # noqa: PLC0415
+    from fabric.render.json import to_json  # noqa: PLC0415
+    from fabric.render.text import console_for, print_document  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.sources.roots_page import explain_roots  # noqa: PLC0415
 
+    if args.question == "roots" and args.card is not None:
+        return _card(args)
     evidence = Evidence(RunDir.open(args.dir))
     if args.question == "run":
-        document = explain_run(evidence)
+        document = _with_roots(evidence)
+    elif args.question == "roots":
+        document = explain_roots(evidence.run, args.as_seen_by)
     elif args.question == "pfc":
         document = explain_pfc(evidence)
     elif args.question == "drops":
         document = explain_drops(evidence)
+    elif args.question == "step":
+        document = _step(evidence, args)
     else:
         document = explain_message(evidence, known_or_error(evidence, args.id))
     if args.json:
@@ -49,3 +93,69 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_document(document, console_for(sys.stdout))
     return 0
+
+
+def _card(args: argparse.Namespace) -> int:
+    """The first root as a ticket."""
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415  as in run()
+    from telemetry.sources.incident_card import card  # noqa: PLC0415
+
+    if args.json:
+        problem = Problem("--card", "contradicts --json", "leave out one of them: --json has every root")
+        raise InputErrors("options", [problem])
+    print(card(RunDir.open(args.dir), args.card, args.as_seen_by), end="")
+    return 0
+
+
+def _with_roots(evidence: Evidence) -> Document:
+    """The whole run, root causes first."""
+    from fabric.explain.whole_run import explain_run  # noqa: PLC0415  as in run()
+    from telemetry.sources.roots_page import roots_section  # noqa: PLC0415
+
+    document = explain_run(evidence)
+    return replace(document, sections=(roots_section(evidence.run), *document.sections))
+
+
+def _step(evidence: Evidence, args: argparse.Namespace) -> Document:
+    """The step, with --without also what it would have taken without faults or kinds of causes."""
+    from fabric.explain.step import Step, by_cause, explain_step  # noqa: PLC0415  as in run()
+
+    problems = [
+        Problem(f"--{option}", "has no effect without --without", "remove it")
+        for option in ("quiet", "yes")
+        if getattr(args, option) and not args.without
+    ]
+    if args.operation is not None:
+        problems += [
+            Problem(f"--{option}", "contradicts --operation, whose name has job and step", "give one of them")
+            for option in ("job", "step")
+            if getattr(args, option) is not None
+        ]
+    if problems:
+        raise InputErrors("options", problems)
+    more: list[Section] = []
+    if args.without:
+        from fabric.api.hooks import hooks_of  # noqa: PLC0415  the engine, for --without alone
+        from fabric.cli.options.estimating import admission  # noqa: PLC0415
+        from fabric.cli.terminal import streams  # noqa: PLC0415
+        from fabric.cli.terminal.progress import ProgressLine  # noqa: PLC0415
+        from fabric.explain import counterfactual  # noqa: PLC0415
+
+        step = Step(evidence)
+        choice = step.choose(args.operation, args.job, args.step)
+        path = step.path(choice)
+        causes, stragglers = by_cause(step.lines(path)), step.stragglers(choice)
+        found = []
+        for trial in counterfactual.trials(evidence.run, args.without, causes, stragglers):
+            if not args.quiet:
+                streams.say(f"without {trial.text}")
+            with ProgressLine(sys.stderr, quiet=args.quiet) as line:
+                check = admission(trial.scenario, yes=args.yes)
+                found.append(
+                    counterfactual.without(
+                        evidence.run, trial.scenario, trial.text, args.operation, hooks_of(on_progress=line.update),
+                        check, change=trial.change, job=args.job, number=args.step,
+                    )
+                )  # fmt: skip
+        more.append(counterfactual.section(found, path.end_ns - path.start_ns))
+    return explain_step(evidence, args.operation, more, job=args.job, number=args.step)

@@ -16,17 +16,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from fabric.cli.output import STDOUT, add_out
+from fabric.cli.options.output import STDOUT, add_out
 from fabric.cli.report import EXPORTERS
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
 from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
+from fabric.visible import hidden, spelled, visible
 
 if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is something to write
     from collections.abc import Iterator
 
-    from fabric.report.rundir import RunDir
-    from telemetry.export import Recording, Written
-    from telemetry.export_clock import WallClock
+    from fabric.runs.rundir import RunDir
+    from telemetry.export.clock import WallClock
+    from telemetry.export.openmetrics import Recording, Written
 
 DEFAULT_TIME_SCALE = 15_000.0
 MS_PER_S = 1000
@@ -36,15 +37,16 @@ _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    metrics = actions.add_parser("openmetrics", help="every metric over time, as promtool takes it to backfill")
+    metrics = actions.add_parser("openmetrics", help="every metric over time, for backfilling with promtool")
     metrics.description = (
-        "Write a finished run as an OpenMetrics file with timestamps. Its microseconds are stretched by --time-scale,\n"
-        "because Prometheus' clock has milliseconds. Then:\n"
+        "Write a finished run as an OpenMetrics file with timestamps. Simulated time is multiplied by --time-scale,\n"
+        "because timestamps of Prometheus are milliseconds. Then:\n"
         "  promtool tsdb create-blocks-from openmetrics FILE DATA\n"
-        "and let Prometheus run on DATA (docs/howto/backfill.md).")
-    pushed = actions.add_parser("remote-write", help="the same, sent to what takes Prometheus remote write")
+        "and let Prometheus run on DATA (docs/howto/backfill.md)."
+    )
+    pushed = actions.add_parser("remote-write", help="the same, sent to a receiver of Prometheus remote write")
     pushed.add_argument("url", metavar="URL", help="the receiver, such as http://127.0.0.1:9090/api/v1/write")
-    events = actions.add_parser("events", help="the event log as JSON lines, as log stores take it")
+    events = actions.add_parser("events", help="the event log as JSON lines, for log stores")
     table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
     boards = actions.add_parser("dashboards", help="the dashboards for Grafana")
     for action in (metrics, pushed, events, table):
@@ -52,36 +54,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (metrics, events):
         add_out(action, "FILE", "where to write (default: standard output)")
     for action in (metrics, pushed, events):
-        action.add_argument("--time-scale", metavar="RATIO", type=float, default=DEFAULT_TIME_SCALE,
-                            help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
-                                 "which the committed rules are written)")
-        ends = "that now is its end" if action is pushed else (
-            "the last full hour from which the run ends 3 h ago, as Prometheus' own block holds these hours")
-        action.add_argument("--start", metavar="RFC3339",
-                            help="where on the wall simulated time begins, such as 2026-01-31T12:00:00Z (default: "
-                                 f"{ends})")
+        action.add_argument(
+            "--time-scale",
+            metavar="RATIO",
+            type=float,
+            default=DEFAULT_TIME_SCALE,
+            help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
+            "which the committed rules are written)",
+        )
+        ends = (
+            "that the run ends now"
+            if action is pushed
+            else ("the last full hour for an end at least 3 h ago, because Prometheus' head block has these hours")
+        )
+        action.add_argument(
+            "--start",
+            metavar="RFC3339",
+            help=f"wall time of simulated time 0, such as 2026-01-31T12:00:00Z (default: {ends})",
+        )
     for action in (metrics, pushed):
-        action.add_argument("--scrape-interval", metavar="TIME",
-                            help="keep only what a scraper at this interval would have had, such as 15s (default: "
-                                 "every sample of the run)")
-        action.add_argument("--label", metavar="NAME=VALUE", action="append", default=[], dest="labels",
-                            help="label of every series, as a scrape adds them (default job=fabric and instance=the "
-                                 "run's name); repeatable")
-        action.add_argument("--as-seen-by", choices=EXPORTERS, default="ideal",
-                            help="what the polls of a real exporter would have had of it, at --time-scale (default "
-                                 "ideal); the instance is then NAME:EXPORTER")
+        action.add_argument(
+            "--scrape-interval",
+            metavar="TIME",
+            help="keep only the samples of a scraper with this interval, such as 15s (default: "
+            "every sample of the run)",
+        )
+        action.add_argument(
+            "--label",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            dest="labels",
+            help="label of every series, as added by a scrape (default job=fabric and instance=the "
+            "run's name); repeatable",
+        )
+        action.add_argument(
+            "--as-seen-by",
+            choices=EXPORTERS,
+            default="ideal",
+            help="export the values that a real exporter would have polled, at --time-scale (default "
+            "ideal); the instance is then NAME:EXPORTER",
+        )
     add_out(table, "FILE", "where to write", required=True)
-    add_out(boards, "DIR", "folder for one JSON file a dashboard", required=True)
-    boards.add_argument("--runbooks", metavar="URL",
-                        help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)")
+    add_out(boards, "DIR", "folder for one JSON file per dashboard", required=True)
+    boards.add_argument(
+        "--runbooks",
+        metavar="URL",
+        help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)",
+    )
     for action in (metrics, pushed, events, table, boards):
-        action.add_argument("--json", action="store_true", help="say what was written as one JSON object")
+        action.add_argument("--json", action="store_true", help="print a summary of the export as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do one action."""
-    actions = {"openmetrics": _openmetrics, "remote-write": _remote_write, "events": _events, "parquet": _parquet,
-               "dashboards": _dashboards}
+    actions = {
+        "openmetrics": _openmetrics,
+        "remote-write": _remote_write,
+        "events": _events,
+        "parquet": _parquet,
+        "dashboards": _dashboards,
+    }
     return actions[args.action](args)
 
 
@@ -90,12 +123,12 @@ def _openmetrics(args: argparse.Namespace) -> int:
     interval_ms, labels = _interval_ms(args, problems), _labels(args, problems)
     if problems:
         raise InputErrors("options", problems)
-    from telemetry.export import write_openmetrics  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from telemetry.export.openmetrics import write_openmetrics  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     recording = _recording(args, interval_ms, labels)
     with _output(args.out) as out:
         written = write_openmetrics(recording, out)
-    _say(args, *_told(recording, written))
+    _say(args, *_summary(recording, written))
     return 0
 
 
@@ -103,43 +136,54 @@ def _remote_write(args: argparse.Namespace) -> int:
     problems = _clock_problems(args)
     interval_ms, labels = _interval_ms(args, problems), _labels(args, problems)
     if not args.url.startswith(("http://", "https://")):
-        problems.append(Problem("URL", f"{args.url!r} is no address to write to",
-                                "give one such as http://127.0.0.1:9090/api/v1/write"))
+        problems.append(
+            Problem(
+                "URL",
+                f"{args.url!r} is not the URL of a receiver",
+                "give one such as http://127.0.0.1:9090/api/v1/write",
+            )
+        )
     if problems:
         raise InputErrors("options", problems)
-    from telemetry.remote_write import post_to, send_recording  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from telemetry.export.remote_write import post_to, send_recording  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     recording = _recording(args, interval_ms, labels)
-    told, text = _told(recording, send_recording(recording, post_to(args.url)))
-    print(json.dumps({"written": args.url} | told) if args.json else f"{args.url}: {text}")
+    summary, text = _summary(recording, send_recording(recording, post_to(args.url)))
+    print(json.dumps({"written": args.url} | summary) if args.json else f"{args.url}: {text}")
     return 0
 
 
-def _told(recording: Recording, written: Written) -> tuple[dict[str, object], str]:
-    """What came of it, for a program and for people."""
+def _summary(recording: Recording, written: Written) -> tuple[dict[str, object], str]:
+    """Print the result, as JSON or as text."""
     end = _rfc3339(written.last_ms)
-    told: dict[str, object] = {
-        "series": written.series, "samples": written.samples, "time_scale": recording.clock.time_scale,
-        "start": _rfc3339(written.first_ms), "end": end, "labels": recording.target}
-    return told, (f"{written.samples:,} samples of {written.series:,} series, {_stretched(recording.clock)}, "
-                  f"until {end}")
+    summary: dict[str, object] = {
+        "series": written.series,
+        "samples": written.samples,
+        "time_scale": recording.clock.time_scale,
+        "start": _rfc3339(written.first_ms),
+        "end": end,
+        "labels": recording.target,
+    }
+    return summary, (
+        f"{written.samples:,} samples of {written.series:,} series, {_stretched(recording.clock)}, until {end}"
+    )
 
 
 def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[str, str]) -> Recording:
-    """The run's metrics on the wall. Raises: RunDirError, FabricError."""
-    from fabric.cli.recorded import store_of  # noqa: PLC0415
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
-    from telemetry.export import Recording  # noqa: PLC0415
-    from telemetry.export_clock import scraped  # noqa: PLC0415
-    from telemetry.seen_by.eye import Eye  # noqa: PLC0415
-    from telemetry.seen_by.profiles import PROFILES  # noqa: PLC0415
+    """The run's metrics in wall time. Raises: RunDirError, FabricError."""
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.export.clock import scraped  # noqa: PLC0415
+    from telemetry.export.openmetrics import Recording  # noqa: PLC0415
+    from telemetry.record.polling.poller import Poller  # noqa: PLC0415
+    from telemetry.record.polling.profiles import PROFILES  # noqa: PLC0415
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415
 
     found = RunDir.open(args.directory)
-    eye, instance = None, str(found.manifest["name"])
+    poller, instance = None, visible(str(found.manifest["name"]))
     if args.as_seen_by != "ideal":
-        eye = Eye(PROFILES[args.as_seen_by], found.fabric, args.time_scale, int(found.manifest["seed"]))
+        poller = Poller(PROFILES[args.as_seen_by], found.fabric, args.time_scale, int(found.manifest["seed"]))
         instance += f":{args.as_seen_by}"
-    store = store_of(found, eye=eye)
+    store = store_of(found, poller=poller)
     clock = _clock(args, int(store.times_ns[-1]))
     kept = scraped(store.times_ns, clock, interval_ms)
     return Recording(store, clock, kept, {"job": "fabric", "instance": instance} | labels)
@@ -149,8 +193,8 @@ def _events(args: argparse.Namespace) -> int:
     problems = _clock_problems(args)
     if problems:
         raise InputErrors("options", problems)
-    from fabric.report.eventlines import as_json, lines_of_run  # noqa: PLC0415  pyarrow
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from fabric.explain.eventlines import as_json, lines_of_run  # noqa: PLC0415  pyarrow
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
 
     found = RunDir.open(args.directory)
     clock = _clock(args, _end_ns(found))
@@ -158,35 +202,37 @@ def _events(args: argparse.Namespace) -> int:
     with _output(args.out) as out:
         for count, line in enumerate(lines_of_run(found, clock.start, args.time_scale), 1):  # noqa: B007  counted
             out.write(as_json(line) + "\n")
-    _say(args, {"lines": count, "time_scale": args.time_scale, "start": _rfc3339(clock.start_ms)},
-         f"{count:,} events, {_stretched(clock)}")
+    _say(
+        args,
+        {"lines": count, "time_scale": args.time_scale, "start": _rfc3339(clock.start_ms)},
+        f"{count:,} events, {_stretched(clock)}",
+    )
     return 0
 
 
 def _end_ns(run: RunDir) -> int:
     """The run's end. Raises: RunDirError where it has not ended."""
-    from fabric.report import endstate  # noqa: PLC0415
+    from fabric.runs import endstate  # noqa: PLC0415
 
     return int(endstate.read(run).time_ps // PS_PER_NS)
 
 
 def _parquet(args: argparse.Namespace) -> int:
-    from fabric.cli.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     store = store_of(RunDir.open(args.directory))
     with _whole(args.out) as part:
         store.write(part)
     n_metrics, n_samples = len(store.metrics), len(store.times_ns)
-    _say(args, {"metrics": n_metrics, "samples": n_samples},
-         f"{n_metrics} metrics at {n_samples:,} moments of simulated time")
+    _say(args, {"metrics": n_metrics, "samples": n_samples}, f"{n_metrics} metrics at {n_samples:,} simulated times")
     return 0
 
 
 def _dashboards(args: argparse.Namespace) -> int:
-    from fabric.report.files import naming  # noqa: PLC0415
-    from telemetry.dashboards import write  # noqa: PLC0415  the catalogue
-    from telemetry.render import RUNBOOKS  # noqa: PLC0415
+    from fabric.runs.files import naming  # noqa: PLC0415
+    from telemetry.alerting.render import RUNBOOKS  # noqa: PLC0415
+    from telemetry.grafana.dashboards import write  # noqa: PLC0415  the catalogue
 
     with naming(args.out):
         paths = list(map(str, write(args.out, args.runbooks or RUNBOOKS)))
@@ -197,17 +243,25 @@ def _dashboards(args: argparse.Namespace) -> int:
 def _clock_problems(args: argparse.Namespace) -> list[Problem]:
     problems = []
     if not (0 < args.time_scale < math.inf):
-        problems.append(Problem("--time-scale", f"{args.time_scale:g} is no time scale",
-                                "give seconds of wall clock per simulated second, such as 15000"))
+        problems.append(
+            Problem(
+                "--time-scale",
+                f"{args.time_scale:g} is not a time scale",
+                "give seconds of wall clock per simulated second, such as 15000",
+            )
+        )
     if args.start is not None:
         try:
             named = datetime.fromisoformat(args.start)
         except ValueError:
-            problems.append(Problem("--start", f"{args.start!r} is no moment", "write it as 2026-01-31T12:00:00Z"))
+            problems.append(
+                Problem("--start", f"{args.start!r} is not a date and time", "write it as 2026-01-31T12:00:00Z")
+            )
         else:
             if named.tzinfo is None:
-                problems.append(Problem("--start", f"{args.start} has no time zone",
-                                        f"write {named.isoformat()}Z for UTC"))
+                problems.append(
+                    Problem("--start", f"{args.start} has no time zone", f"write {named.isoformat()}Z for UTC")
+                )
     if args.action != "remote-write" and args.out in {None, STDOUT} and args.json:
         problems.append(Problem("--json", "needs --out: standard output is the export itself", "name a file"))
     return problems
@@ -222,8 +276,11 @@ def _interval_ms(args: argparse.Namespace, problems: list[Problem]) -> int | Non
         problems.append(Problem("--scrape-interval", error.text, error.hint))
         return None
     if interval_ms < 1:
-        problems.append(Problem("--scrape-interval", f"{args.scrape_interval} is less than Prometheus' resolution",
-                                "give 1ms or more"))
+        problems.append(
+            Problem(
+                "--scrape-interval", f"{args.scrape_interval} is less than Prometheus' resolution", "give 1ms or more"
+            )
+        )
     return interval_ms
 
 
@@ -232,13 +289,17 @@ def _labels(args: argparse.Namespace, problems: list[Problem]) -> dict[str, str]
     for text in args.labels:
         name, equals, value = text.partition("=")
         if not equals or _LABEL.fullmatch(name) is None:
-            problems.append(Problem("--label", f"{text!r} is no label", "write NAME=VALUE, such as job=fabric"))
+            problems.append(Problem("--label", f"{text!r} is not a label", "write NAME=VALUE, such as job=fabric"))
+        if hidden(value):
+            problems.append(
+                Problem("--label", f"{text!r} holds the hidden character {spelled(hidden(value))}", "remove it")
+            )
         found[name] = value
     return found
 
 
 def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
-    from telemetry.export_clock import WallClock, latest_safe_start_ms, latest_start_ms  # noqa: PLC0415
+    from telemetry.export.clock import WallClock, latest_safe_start_ms, latest_start_ms  # noqa: PLC0415
 
     if args.start is None:
         latest = latest_start_ms if args.action == "remote-write" else latest_safe_start_ms
@@ -248,7 +309,7 @@ def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
-    """A text file that is there only when it is whole, or standard output."""
+    """A text file that appears only when complete, or standard output."""
     if path is None or path == STDOUT:
         yield sys.stdout
         return
@@ -258,7 +319,7 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[Path]:
-    """A path to write; `path` is there only when all of it is."""
+    """A path to write; `path` appears only when complete."""
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -270,12 +331,12 @@ def _whole(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _say(args: argparse.Namespace, told: dict[str, object], text: str) -> None:
-    """What was written: on standard output, unless that is the export itself."""
+def _say(args: argparse.Namespace, summary: dict[str, object], text: str) -> None:
+    """Print the summary: on standard output, unless that has the export itself."""
     if args.out in {None, STDOUT}:
         print(text, file=sys.stderr)
     elif args.json:
-        print(json.dumps({"written": str(args.out)} | told))
+        print(json.dumps({"written": str(args.out)} | summary))
     else:
         print(f"{args.out}: {text}")
 

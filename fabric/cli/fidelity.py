@@ -1,4 +1,4 @@
-"""``fabric fidelity``: run the comparisons with what is not ours, print every number, write the page about them."""
+"""``fabric fidelity``: run the comparisons with other simulators and theory, print every number, write the page."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fabric.cli.output import add_out, write_file
+from fabric.cli.options.output import add_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.units import format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
-    from fabric.validate.fidelity.table import Finding, Outcome, Row
+    from fabric.verify.fidelity.table import Finding, Outcome, Row
 
 log = logging.getLogger(__name__)
 
@@ -26,20 +26,45 @@ _HEADER: Final = ("row", "quantity", "reference", "ours", "error", "tolerance", 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
-        "--reference", metavar="DIR", type=Path,
-        help="recorded runs of the public HPCC simulator: a folder with cases/, results/ and ties.json")
-    parser.add_argument("--case", metavar="FILE", type=Path, action="append", default=[], dest="cases",
-                        help="only this recorded case, with its run in ../results if that is there; repeatable")
-    parser.add_argument("--row", metavar="PATTERN", action="append", default=[], dest="patterns",
-                        help="only rows whose id matches, such as 'V*' or 'ns3/C_step/*'; repeatable")
+        "--reference",
+        metavar="DIR",
+        type=Path,
+        help="recorded runs of the public HPCC simulator: a folder with cases/, results/ and ties.json",
+    )
+    parser.add_argument(
+        "--case",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        dest="cases",
+        help="only this recorded case, with its run in ../results if present; repeatable",
+    )
+    parser.add_argument(
+        "--row",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        dest="patterns",
+        help="only rows whose id matches, such as 'V*' or 'ns3/C_step/*'; repeatable",
+    )
     parser.add_argument("--fast", action="store_true", help="leave out rows that take more than a few seconds")
-    parser.add_argument("--order", choices=("insertion", "source"),
-                        help="recorded cases without coins in this order of equal moments only; default both")
-    parser.add_argument("--list", action="store_true", help="print the rows and run none")
-    add_out(parser, "FILE", "write the page, such as docs/fidelity.md, with its figures beside it in images/",
-            "--write", dest="write")
-    parser.add_argument("--json", action="store_true",
-                        help="print an object; with --case it holds every flow's completion time")
+    parser.add_argument(
+        "--order",
+        choices=("insertion", "source"),
+        help="recorded cases without random decisions in this order of simultaneous events only; default both",
+    )
+    parser.add_argument("--list", action="store_true", help="print the rows without running them")
+    add_out(
+        parser,
+        "FILE",
+        "write the page, such as docs/fidelity.md, with its figures beside it in images/",
+        "--write",
+        dest="write",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print an object; with --case it holds every flow's completion time"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         _print_rows(chosen, as_json=args.json)
         return 0
-    from fabric.validate.fidelity.table import Outcome  # noqa: PLC0415
+    from fabric.verify.fidelity.table import Outcome  # noqa: PLC0415
 
     families: dict[str, list[Outcome]] = {}
     for heading, rows in chosen.items():
@@ -57,18 +82,27 @@ def run(args: argparse.Namespace) -> int:
             log.info("running a row", extra={"row": row.id})
             families.setdefault(heading, []).append(Outcome(row, row.run()))
     outcomes = [outcome for family in families.values() for outcome in family]
-    played = [_played(file, order) for file in args.cases for order in _orders(args.order)] if args.cases else []
+    simulated = [_simulated(file, order) for file in args.cases for order in _orders(args.order)] if args.cases else []
     if args.json:
-        print(json.dumps({"rows": [_as_data(outcome) for outcome in outcomes], "played": played,
-                          "known_misses": sum(it.passes and not it.agrees for outcome in outcomes
-                                              for it in outcome.findings),
-                          "misses": sum(not it.passes for outcome in outcomes for it in outcome.findings)}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "rows": [_as_data(outcome) for outcome in outcomes],
+                    "played": simulated,
+                    "known_misses": sum(it.passes and not it.agrees for outcome in outcomes for it in outcome.findings),
+                    "misses": sum(not it.passes for outcome in outcomes for it in outcome.findings),
+                },
+                indent=2,
+            )
+        )
     else:
         _print_table(outcomes, sys.stdout)
-        for item in played:
-            print(f"{item['case']}, order {item['order']}: {len(item['fct_ns'])} of {item['flows']} flows complete, "
-                  f"mean FCT {item['mean_fct_ns']:.1f} ns, {sum(item['pauses'].values())} PAUSE frames, "
-                  f"{item['drops']} drops, {format_per_s(item['packet_hops_per_s'], 'packet-hops')}")
+        for item in simulated:
+            print(
+                f"{item['case']}, order {item['order']}: {len(item['fct_ns'])} of {item['flows']} flows complete, "
+                f"mean FCT {item['mean_fct_ns']:.1f} ns, {sum(item['pauses'].values())} PAUSE frames, "
+                f"{item['drops']} drops, {format_per_s(item['packet_hops_per_s'], 'packet-hops')}"
+            )
         _print_verdict(outcomes)
     if args.write is not None:
         _write(args.write, families, args.reference)
@@ -78,16 +112,24 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     problems = []
     if args.reference is not None and not args.reference.is_dir():
-        problems.append(Problem("--reference", f"{args.reference} is no folder",
-                                "give the folder that holds cases/ and results/"))
-    problems += [Problem("--case", f"{file} is not there", "give a case file") for file in args.cases
-                 if not file.is_file()]
+        problems.append(
+            Problem(
+                "--reference", f"{args.reference} is not a folder", "give the folder that holds cases/ and results/"
+            )
+        )
+    problems += [
+        Problem("--case", f"{file} does not exist", "give a case file") for file in args.cases if not file.is_file()
+    ]
     if args.cases and (args.reference is not None or args.write is not None):
-        problems.append(Problem("--case", "runs single files; --reference and --write are for all of a folder",
-                                "leave one out"))
+        problems.append(
+            Problem("--case", "runs single files; --reference and --write are for all of a folder", "leave one out")
+        )
     if args.write is not None and (args.fast or args.patterns or args.order or args.list):
-        problems.append(Problem("--write", "the page shows every row; --fast, --row, --order and --list choose some",
-                                "leave one out"))
+        problems.append(
+            Problem(
+                "--write", "the page shows every row; --fast, --row, --order and --list choose some", "leave one out"
+            )
+        )
     if args.write is not None and args.reference is None:
         problems.append(Problem("--write", "the page shows the recorded runs, too", "give --reference"))
     if problems:
@@ -96,28 +138,39 @@ def _check(args: argparse.Namespace) -> None:
 
 def _chosen(args: argparse.Namespace) -> dict[str, list[Row]]:
     """Rows by heading, as the options choose them."""
-    from fabric.validate.fidelity import recorded  # noqa: PLC0415  the compiler takes its time to load
-    from fabric.validate.fidelity.rows import all_rows  # noqa: PLC0415
+    from fabric.verify.fidelity import recorded  # noqa: PLC0415  the compiler takes its time to load
+    from fabric.verify.fidelity.rows import all_rows  # noqa: PLC0415
 
     found: Mapping[str, Sequence[Row]]
     if args.cases:
         with_result = [file for file in args.cases if recorded.result_of(file).is_file()]
         for file in args.cases:
             if file not in with_result:
-                print(f"{file}: no recorded run at {recorded.result_of(file)}; played without comparison",
-                      file=sys.stderr)
+                print(
+                    f"{file}: no recorded run at {recorded.result_of(file)}; simulated without comparison",
+                    file=sys.stderr,
+                )
         found = {"Cases": [row for file in with_result for row in recorded.case_rows(file)]}
     else:
         found = all_rows(args.reference)
         if args.reference is None:
             print("no --reference: recorded runs of the HPCC simulator are left out", file=sys.stderr)
     other = {"insertion": "/windows", "source": "/insertion", None: "\0"}[args.order]
-    chosen = {heading: [row for row in rows if not row.id.endswith(other) and not (args.fast and row.slow)
-                        and (not args.patterns or any(fnmatchcase(row.id, it) for it in args.patterns))]
-              for heading, rows in found.items()}
+    chosen = {
+        heading: [
+            row
+            for row in rows
+            if not row.id.endswith(other)
+            and not (args.fast and row.slow)
+            and (not args.patterns or any(fnmatchcase(row.id, it) for it in args.patterns))
+        ]
+        for heading, rows in found.items()
+    }
     if not args.cases and not any(chosen.values()):
-        raise FabricError(f"no row matches {' '.join(args.patterns) or 'these options'}",
-                          "`fabric fidelity --list` names them; those of recorded runs need --reference")
+        raise FabricError(
+            f"no row matches {' '.join(args.patterns) or 'these options'}",
+            "`fabric fidelity --list` names them; those of recorded runs need --reference",
+        )
     return chosen
 
 
@@ -125,34 +178,79 @@ def _orders(order: str | None) -> Sequence[str]:
     return ("insertion", "source") if order is None else (order,)
 
 
-def _played(file: Path, order: str) -> dict[str, Any]:
-    """One case played once, as data."""
-    from fabric.validate.fidelity.case import read_case  # noqa: PLC0415
-    from fabric.validate.fidelity.playing import play  # noqa: PLC0415
+def _simulated(file: Path, order: str) -> dict[str, Any]:
+    """One case simulated once, as data."""
+    from fabric.verify.fidelity.case import read_case  # noqa: PLC0415
+    from fabric.verify.fidelity.simulating import simulate  # noqa: PLC0415
 
     case = read_case(file)
-    result = play(case, "insertion" if order == "insertion" else "windows")
-    return {"case": case.name, "order": order, "flows": len(case.flow_ids), "fct_ns": dict(result.fct_ns),
-            "mean_fct_ns": sum(result.fct_ns.values()) / max(len(result.fct_ns), 1), "pauses": dict(result.pauses),
-            "drops": result.drops, "marks": result.marks, "packet_hops": result.packet_hops, "wall_s": result.wall_s,
-            "packet_hops_per_s": result.packet_hops / max(result.wall_s, 1e-9), "digest": result.digest}
+    result = simulate(case, "insertion" if order == "insertion" else "windows")
+    return {
+        "case": case.name,
+        "order": order,
+        "flows": len(case.flow_ids),
+        "fct_ns": dict(result.fct_ns),
+        "mean_fct_ns": sum(result.fct_ns.values()) / max(len(result.fct_ns), 1),
+        "pauses": dict(result.pauses),
+        "drops": result.drops,
+        "marks": result.marks,
+        "packet_hops": result.packet_hops,
+        "wall_s": result.wall_s,
+        "packet_hops_per_s": result.packet_hops / max(result.wall_s, 1e-9),
+        "digest": result.digest,
+    }
 
 
 def _as_data(outcome: Outcome) -> dict[str, Any]:
     row = outcome.row
-    return {"id": row.id, "title": row.title, "model": row.model, "tag": row.tag, "source": row.source,
-            "agrees": outcome.agrees, "passes": outcome.passes, "known_miss": row.known_miss,
-            "findings": [{"quantity": it.quantity, "reference": it.reference, "ours": it.ours, "low": it.low,
-                          "high": it.high, "tolerance": it.tolerance, "error_ratio": it.error_ratio,
-                          "agrees": it.agrees, "known": it.known, "verdict": it.verdict}
-                         for it in outcome.findings]}
+    return {
+        "id": row.id,
+        "title": row.title,
+        "model": row.model,
+        "tag": row.tag,
+        "source": row.source,
+        "agrees": outcome.agrees,
+        "passes": outcome.passes,
+        "known_miss": row.known_miss,
+        "findings": [
+            {
+                "quantity": it.quantity,
+                "reference": it.reference,
+                "ours": it.ours,
+                "low": it.low,
+                "high": it.high,
+                "tolerance": it.tolerance,
+                "error_ratio": it.error_ratio,
+                "agrees": it.agrees,
+                "known": it.known,
+                "verdict": it.verdict,
+            }
+            for it in outcome.findings
+        ],
+    }
 
 
 def _print_rows(chosen: Mapping[str, Sequence[Row]], *, as_json: bool) -> None:
     rows = [row for family in chosen.values() for row in family]
     if as_json:
-        print(json.dumps({"rows": [{"id": row.id, "title": row.title, "model": row.model, "tag": row.tag,
-                                    "slow": row.slow, "source": row.source} for row in rows]}, indent=2))
+        print(
+            json.dumps(
+                {
+                    "rows": [
+                        {
+                            "id": row.id,
+                            "title": row.title,
+                            "model": row.model,
+                            "tag": row.tag,
+                            "slow": row.slow,
+                            "source": row.source,
+                        }
+                        for row in rows
+                    ]
+                },
+                indent=2,
+            )
+        )
         return
     width = max((len(row.id) for row in rows), default=0)
     for row in rows:
@@ -160,24 +258,36 @@ def _print_rows(chosen: Mapping[str, Sequence[Row]], *, as_json: bool) -> None:
 
 
 def _print_table(outcomes: Sequence[Outcome], stream: Any) -> None:  # noqa: ANN401  a text stream
-    from fabric.validate.fidelity.page import error_text, number, verdict_text  # noqa: PLC0415
-    from fabric.validate.fidelity.table import Verdict  # noqa: PLC0415
+    from fabric.verify.fidelity.page import error_text, number, verdict_text  # noqa: PLC0415
+    from fabric.verify.fidelity.table import Verdict  # noqa: PLC0415
 
     def cells(outcome: Outcome, it: Finding) -> tuple[str, ...]:
-        return (outcome.row.id, it.quantity, number(it.reference), number(it.ours), error_text(it), it.tolerance,
-                verdict_text(it) if it.verdict is Verdict.AGREES else verdict_text(it).upper())
+        return (
+            outcome.row.id,
+            it.quantity,
+            number(it.reference),
+            number(it.ours),
+            error_text(it),
+            it.tolerance,
+            verdict_text(it) if it.verdict is Verdict.AGREES else verdict_text(it).upper(),
+        )
 
     lines = [cells(outcome, it) for outcome in outcomes for it in outcome.findings]
     if not lines:
         return
     widths = [max(len(line[column]) for line in [_HEADER, *lines]) for column in range(len(_HEADER))]
     for line in [_HEADER, *lines]:
-        print("  ".join(f"{cell:>{width}}" if column in {2, 3, 4} else f"{cell:<{width}}"
-                        for column, (cell, width) in enumerate(zip(line, widths, strict=True))).rstrip(), file=stream)
+        print(
+            "  ".join(
+                f"{cell:>{width}}" if column in {2, 3, 4} else f"{cell:<{width}}"
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip(),
+            file=stream,
+        )
 
 
 def _print_verdict(outcomes: Sequence[Outcome]) -> None:
-    from fabric.validate.fidelity.table import Verdict  # noqa: PLC0415
+    from fabric.verify.fidelity.table import Verdict  # noqa: PLC0415
 
     for outcome in outcomes:
         for verdict in (Verdict.KNOWN, Verdict.MISSES, Verdict.MOVED):
@@ -188,12 +298,14 @@ def _print_verdict(outcomes: Sequence[Outcome]) -> None:
     if outcomes:
         found = [finding.verdict for outcome in outcomes for finding in outcome.findings]
         new = sum(verdict in {Verdict.MISSES, Verdict.MOVED} for verdict in found)
-        print(f"{sum(outcome.agrees for outcome in outcomes)} of {len(outcomes)} rows agree; of {len(found)} numbers "
-              f"{found.count(Verdict.KNOWN)} are known misses within their bounds, {new} are new misses")
+        print(
+            f"{sum(outcome.agrees for outcome in outcomes)} of {len(outcomes)} rows agree; of {len(found)} numbers "
+            f"{found.count(Verdict.KNOWN)} are known misses within their bounds, {new} are new misses"
+        )
 
 
 def _write(file: Path, families: Mapping[str, Sequence[Outcome]], reference: Path) -> None:
-    from fabric.validate.fidelity import figures, page  # noqa: PLC0415
+    from fabric.verify.fidelity import figures, page  # noqa: PLC0415
 
     images = file.parent / "images"
     images.mkdir(parents=True, exist_ok=True)

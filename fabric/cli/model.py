@@ -1,4 +1,4 @@
-"""``fabric model``: the models, and what each one assumes, with sources; the presets of chips, DCQCN and ECN."""
+"""``fabric model``: the models and their assumptions, with sources; the presets of chips, DCQCN and ECN."""
 
 from __future__ import annotations
 
@@ -8,15 +8,30 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from fabric.cli.output import add_out, write_out
+from fabric.cli.options.output import add_out, write_out
+from fabric.configs.mmu import mmu_card
 from fabric.errors import FabricError
-from fabric.scenario.card import dcqcn_card, ecn_card, model_card
+from fabric.scenario.card import asic_card, dcqcn_card, ecn_card, model_card
 from fabric.scenario.docs import model_markdown
-from fabric.scenario.models import MODELS
+from fabric.scenario.presets.dctcp import dctcp_card
+from fabric.scenario.presets.hpcc import hpcc_card
+from fabric.scenario.presets.models import MODELS
+from fabric.scenario.presets.pint import pint_card
+from fabric.scenario.presets.swift import swift_card
+from fabric.scenario.presets.timely import timely_card
 from fabric.topology.select import nearest
 
-_PRESETS: Final[Mapping[str, Callable[[], list[dict[str, Any]]]]] = {
-    "asics": lambda: model_card("asic")["asics"], "dcqcn": dcqcn_card, "ecn": ecn_card}
+PRESETS: Final[Mapping[str, Callable[[], list[dict[str, Any]]]]] = {
+    "asics": asic_card,
+    "mmus": mmu_card,
+    "dcqcn": dcqcn_card,
+    "dctcp": dctcp_card,
+    "timely": timely_card,
+    "hpcc": hpcc_card,
+    "pint": pint_card,
+    "swift": swift_card,
+    "ecn": ecn_card,
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     jobs = parser.add_subparsers(dest="job", metavar="JOB", required=True)
     listing = jobs.add_parser("list", help="names of models and preset tables")
     show = jobs.add_parser("show", help="one model card, or one table of presets")
-    show.add_argument("name", metavar="NAME", help=f"{', '.join([*MODELS, *_PRESETS])}")
+    show.add_argument("name", metavar="NAME", help=f"{', '.join([*MODELS, *PRESETS])}")
     docs = jobs.add_parser("docs", help="write the model cards as a document")
     add_out(docs, "FILE", "default docs/model-card.md; '-' for standard output", default=Path("docs/model-card.md"))
     for job in (listing, show, docs):
@@ -37,19 +52,27 @@ def run(args: argparse.Namespace) -> int:
         if write_out(args.out, model_markdown()):
             print(json.dumps({"wrote": str(args.out)}) if args.json else args.out)
     elif args.job == "list":
-        rows = {**{name: model.purpose for name, model in MODELS.items()},
-                "asics": "switch chips: memory, cell, lossless profile",
-                "dcqcn": "DCQCN parameter sets", "ecn": "named ECN curves"}
+        rows = {
+            **{name: model.purpose for name, model in MODELS.items()},
+            "asics": "switch chips: memory, cell, lossless profile",
+            "mmus": "switch chips: what divides their memory, and what a configuration's pool sizes contain",
+            "dcqcn": "DCQCN parameter sets",
+            "dctcp": "DCTCP parameters",
+            "timely": "TIMELY parameters",
+            "hpcc": "HPCC parameters",
+            "pint": "HPCC-PINT parameters",
+            "swift": "Swift parameters",
+            "ecn": "named ECN curves",
+        }
         print(json.dumps(rows, indent=2) if args.json else "\n".join(f"{name:8} {text}" for name, text in rows.items()))
-    elif args.name in _PRESETS:
-        table = _PRESETS[args.name]()
+    elif args.name in PRESETS:
+        table = PRESETS[args.name]()
         print(json.dumps({args.name: table}, indent=2) if args.json else "\n\n".join(_entry(item) for item in table))
     elif args.name in MODELS:
         card = model_card(args.name)
         print(json.dumps(card, indent=2) if args.json else _text(card))
     else:
-        raise FabricError(f"no model or table is called '{args.name}'",
-                          nearest(args.name, [*MODELS, *_PRESETS], "names"))
+        raise FabricError(f"there is no model or table '{args.name}'", nearest(args.name, [*MODELS, *PRESETS], "names"))
     return 0
 
 
@@ -59,17 +82,29 @@ def _entry(item: Mapping[str, Any]) -> str:
 
 
 def _text(card: Mapping[str, Any]) -> str:
-    lines = [f"{card['name']}: {card['purpose']}", "", "modelled:", *(f"  - {text}" for text in card["modelled"]), "",
-             "not modelled:", *(f"  - {text}" for text in card["not_modelled"]), "", "defaults:"]
+    lines = [
+        f"{card['name']}: {card['purpose']}",
+        "",
+        "modelled:",
+        *(f"  - {text}" for text in card["modelled"]),
+        "",
+        "not modelled:",
+        *(f"  - {text}" for text in card["not_modelled"]),
+        "",
+        "defaults:",
+    ]
     for default in card["defaults"]:
         lines += [f"  {default['path']} = {default['value']}", f"      {default['source']}"]
     if card["fixed"]:
         lines += ["", "fixed:"]
     for fixed in card["fixed"]:
         lines += [f"  {fixed['path']}: {fixed['value']}", f"      {fixed['source']}"]
-    for title in ("dcqcn", "ecn_curves", "asics"):
+    for title in ("dcqcn", "dctcp", "timely", "hpcc", "pint", "swift", "ecn_curves", "asics"):
         if not card[title]:
             continue
-        lines += ["", f"{title}:", *("\n".join(f"  {line}" for line in _entry(item).splitlines())
-                                     for item in card[title])]
+        lines += [
+            "",
+            f"{title}:",
+            *("\n".join(f"  {line}" for line in _entry(item).splitlines()) for item in card[title]),
+        ]
     return "\n".join(lines)

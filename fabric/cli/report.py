@@ -1,4 +1,4 @@
-"""``fabric report DIR``: one page about a run, as HTML, as text, or as JSON."""
+"""``fabric report DIR``: report of a run, as HTML, text or JSON."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 
-from fabric.cli.output import STDOUT, add_out
+from fabric.cli.options.output import STDOUT, add_out
 
 EXPORTERS = ("ideal", "sonic", "sonic-10s", "hft")
-"""Names in telemetry/seen_by/profiles.py, which --help must not load."""
+"""Names in telemetry/record/polling/profiles.py, which --help must not load."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,23 +19,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="print it instead: tables and trees, no curves")
     form.add_argument("--json", action="store_true", help="print one JSON object instead, numbers in base units")
-    parser.add_argument("--as-seen-by", choices=EXPORTERS,
-                        help="a section that sets the truth beside what such monitoring would have shown")
-    parser.add_argument("--dilation", metavar="FACTOR", type=float,
-                        help="with --as-seen-by: seconds of the exporter's clock for one simulated second, so that a "
-                        "run of milliseconds is polled more than once (default 1: its real periods)")
+    parser.add_argument(
+        "--as-seen-by",
+        choices=EXPORTERS,
+        help="add a section that compares true values with the values of this monitoring",
+    )
+    parser.add_argument(
+        "--dilation",
+        metavar="FACTOR",
+        type=float,
+        help="with --as-seen-by: seconds of the exporter's clock for one simulated second, so that a "
+        "run of milliseconds is polled more than once (default 1: real periods)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Write or print the report; exit 1 where an expectation was not met."""
     from fabric.errors import FabricError  # noqa: PLC0415  --help must not load pyarrow
-    from fabric.report.compose import compose  # noqa: PLC0415
-    from fabric.report.evidence import Evidence  # noqa: PLC0415
-    from fabric.report.files import write_text  # noqa: PLC0415
-    from fabric.report.html import to_html  # noqa: PLC0415
-    from fabric.report.json import to_json  # noqa: PLC0415
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
-    from fabric.report.text import console_for, print_document  # noqa: PLC0415
+    from fabric.explain.evidence import Evidence  # noqa: PLC0415
+    from fabric.explain.report import compose  # noqa: PLC0415
+    from fabric.render.html import to_html  # noqa: PLC0415
+    from fabric.render.json import to_json  # noqa: PLC0415
+    from fabric.render.text import console_for, print_document  # noqa: PLC0415
+    from fabric.runs.files import write_text  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
 
     if args.out is not None and (args.text or args.json):
         raise FabricError("--out has no effect with --text or --json", "redirect standard output instead")
@@ -44,10 +51,13 @@ def run(args: argparse.Namespace) -> int:
     run_dir = RunDir.open(args.dir)
     before = []
     if args.as_seen_by is not None:
-        from fabric.cli.seen_section import seen_section  # noqa: PLC0415  telemetry only where it is asked for
+        from telemetry.sources.seen_section import seen_section  # noqa: PLC0415  telemetry only where it is asked for
 
         before = [seen_section(run_dir, args.as_seen_by, 1.0 if args.dilation is None else args.dilation)]
-    document = compose(Evidence(run_dir), before=before)
+    from telemetry.sources.focus import focus_of  # noqa: PLC0415  as above
+
+    evidence = Evidence(run_dir)
+    document = compose(evidence, before=before, focus=focus_of(evidence))
     if args.text:
         print_document(document, console_for(sys.stdout))
     elif args.json:

@@ -1,24 +1,29 @@
-"""``fabric scenario``: list and check files, print one with everything filled in, the JSON Schema, the reference."""
+"""``fabric scenario``: list and check files, print one with its defaults, the JSON Schema, the reference."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from fabric import shipped
-from fabric.cli.output import add_out, write_out
+from fabric.cli.options.estimating import figures_json, one_line
+from fabric.cli.options.output import add_out, write_out
+from fabric.cli.options.sets import add_sets
+from fabric.dataplane.state.schedule import totals
 from fabric.errors import InputErrors
-from fabric.scenario.compile import CompiledScenario, compile_scenario, place
+from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
 from fabric.scenario.resolved import resolved
-from fabric.scenario.schema import json_schema
+from fabric.scenario.schema.scenario import json_schema
 from fabric.topology.quantities import exact_time
 from fabric.units import count
+from fabric.visible import visible
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,16 +33,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--json", action="store_true", help="print an object")
     check = jobs.add_parser("check", help="read, validate and compile scenarios without running them")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="scenario files")
-    show = jobs.add_parser("show", help="print what a scenario means: written values, defaults with sources, computed "
-                                        "buffers")
+    show = jobs.add_parser(
+        "show", help="print a resolved scenario: written values, defaults with sources, computed buffers"
+    )
     show.add_argument("files", nargs=1, type=Path, metavar="FILE", help="scenario file")
     for job in (check, show):
-        job.add_argument("--set", dest="sets", action="append", default=[], metavar="PATH=VALUE",
-                         help="override one value, such as transport.cc=none; may be repeated")
+        add_sets(job, "override one value, such as transport.cc=none; may be repeated")
         job.add_argument("--json", action="store_true", help="print an object")
-    show.add_argument("--resolved", action="store_true",
-                      help="print the scenario itself with every default written out, as YAML (with --json as JSON); "
-                           "it can be run, and gives the same run")
+    show.add_argument(
+        "--resolved",
+        action="store_true",
+        help="print the scenario itself with every default written out, as YAML (with --json as JSON); "
+        "it can be run, and gives the same run",
+    )
     schema = jobs.add_parser("schema", help="print the JSON Schema of scenario files, for editors")
     schema.add_argument("--json", action="store_true", help="the schema is JSON either way")
     docs = jobs.add_parser("docs", help="write the scenario reference, made from the schema")
@@ -66,13 +74,14 @@ def _list(*, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"scenarios": [{"name": name, "description": text} for name, text in found]}, indent=2))
         return
-    from rich.console import Console  # noqa: PLC0415  for people only
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415  for people only
+
+    from fabric.render.console import PlainConsole  # noqa: PLC0415
 
     table = Table("Name", "What it shows", box=None, pad_edge=False)
     for row in found:
         table.add_row(*row)
-    Console(highlight=False).print(table)
+    PlainConsole(sys.stdout).print(table)
     print("\nRun one: fabric run NAME     Copy one to change it: fabric init NAME")
 
 
@@ -80,19 +89,25 @@ def _show(args: argparse.Namespace) -> None:
     scenario = load_scenario(args.files[0], args.sets)
     if args.resolved:
         whole = resolved(scenario, place(scenario).fabric)
-        print(json.dumps(whole, indent=2) if args.json
-              else yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120), end="\n" if args.json else "")
+        print(
+            json.dumps(whole, indent=2)
+            if args.json
+            else yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120),
+            end="\n" if args.json else "",
+        )
         return
     card = compile_scenario(scenario).card
     print(json.dumps(card, indent=2) if args.json else _card_text(card))
 
 
 def _check(args: argparse.Namespace) -> None:
-    found = []
+    found, lines = [], []
     problems = []
     for file in args.files:
         try:
-            found.append(_summary(file, compile_scenario(load_scenario(file, args.sets))))
+            compiled = compile_scenario(load_scenario(file, args.sets))
+            found.append(_summary(file, compiled))
+            lines.append(one_line(compiled.estimate) if compiled.estimate is not None else "")
         except InputErrors as error:
             problems += list(error.problems)
     if problems:
@@ -100,27 +115,49 @@ def _check(args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps({"scenarios": found}, indent=2))
     else:
-        for item in found:
-            parts = [count(item["hosts"], "host"), count(item["switches"], "switch", "switches"),
-                     f"{count(item['messages'], 'message')} of {item['bytes']:,} B", count(item["faults"], "fault"),
-                     f"at most {item['duration']}"]
-            print(f"{item['file']}: ok, {', '.join(parts)}")
+        for item, line in zip(found, lines, strict=True):
+            parts = [
+                count(item["hosts"], "host"),
+                count(item["switches"], "switch", "switches"),
+                f"{count(item['messages'], 'message')} of {item['bytes']:,} B",
+                count(item["faults"], "fault"),
+                f"at most {item['duration']}",
+            ]
+            print(f"{visible(item['file'])}: ok, {', '.join(parts)}; a run: {line}")
 
 
 def _summary(file: Path, compiled: CompiledScenario) -> dict[str, Any]:
-    sizes = compiled.params.messages.size_bytes
-    return {"file": str(file), "name": compiled.name, "hosts": len(compiled.fabric.hosts),
-            "switches": len(compiled.fabric.switches), "messages": len(sizes), "bytes": int(sizes.sum()),
-            "queue_pairs": len(compiled.params.queue_pairs.src), "faults": len(compiled.truth),
-            "edits": len(compiled.edits),
-            "duration": exact_time(compiled.duration_ps), "expectations": [str(item) for item in compiled.expectations]}
+    params = compiled.params
+    series = totals(params.transfers.rows, params.frames.payload_bytes)
+    return {
+        "file": str(file),
+        "name": compiled.name,
+        "hosts": len(compiled.fabric.hosts),
+        "switches": len(compiled.fabric.switches),
+        "messages": len(params.messages.src) + int(series.messages.sum()),
+        "bytes": int(params.messages.size_bytes.sum() + series.size_bytes.sum()),
+        "queue_pairs": len(compiled.params.queue_pairs.src),
+        "faults": len(compiled.truth),
+        "edits": len(compiled.edits),
+        "estimate": None if compiled.estimate is None else figures_json(compiled.estimate),
+        "duration": exact_time(compiled.duration_ps),
+        "expectations": [str(item) for item in compiled.expectations],
+    }
 
 
 def _card_text(card: Any) -> str:  # noqa: ANN401  JSON data
-    lines = [f"model {card['model']}: {card['purpose']}", "", "written:", json.dumps(card["scenario"], indent=2), "",
-             "defaults relied on:"]
+    lines = [
+        f"model {card['model']}: {card['purpose']}",
+        "",
+        "written:",
+        json.dumps(card["scenario"], indent=2),
+        "",
+        "defaults relied on:",
+    ]
     lines += [f"  {item['path']} = {item['value']}    ({item['source']})" for item in card["defaults"]]
     lines += ["", "switch buffers (bytes):"]
-    lines += [f"  {name}: cell {item['cell_bytes']}, pools {item['pools']}, headroom per group {item['headroom_bytes']}"
-              for name, item in card["switches"].items()]
+    lines += [
+        f"  {name}: cell {item['cell_bytes']}, pools {item['pools']}, headroom per group {item['headroom_bytes']}"
+        for name, item in card["switches"].items()
+    ]
     return "\n".join(lines)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from fabric.errors import InputErrors, Problem
 
 if TYPE_CHECKING:  # pyarrow is loaded when there is something to show
-    from fabric.report.rundir import RunDir
+    from fabric.runs.rundir import RunDir
 
-_TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "arp", "events")
+_TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "arp", "datagrams", "events")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,16 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("table", "csv", "json", "jsonl"),
-        help="default table; jsonl writes events as a log store takes them, one object a line with a wall clock time "
-        "counted from the start of the run",
+        help="default table; csv has no cells that a spreadsheet executes; jsonl writes events for log stores, "
+        "one object a line with a wall clock time counted from the start of the run",
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print one table."""
-    from fabric.report import page, tables, views  # noqa: PLC0415  pyarrow and rich are for this verb alone
-    from fabric.report.rundir import RunDir  # noqa: PLC0415
+    from fabric.render import run_page as page  # noqa: PLC0415  pyarrow and rich are for this verb alone
+    from fabric.render import tables, views  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
 
     style = _checked(args)
     found = RunDir.open(args.directory)
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_lines(run: RunDir) -> None:
     """The event log for a log store: a second of simulated time is a second."""
-    from fabric.report.eventlines import as_json, lines_of_run  # noqa: PLC0415
+    from fabric.explain.eventlines import as_json, lines_of_run  # noqa: PLC0415
 
     for line in lines_of_run(run, datetime.fromisoformat(run.manifest["started"])):
         print(as_json(line))
@@ -83,12 +84,15 @@ def _checked(args: argparse.Namespace) -> str:
     if args.json and args.format not in {None, "json"}:
         problems.append(Problem("--json", f"contradicts --format {args.format}", "give one of them"))
     if args.top is not None and args.top < 1:
-        problems.append(Problem("--top", f"{args.top} rows are none", "give 1 or more"))
+        problems.append(Problem("--top", f"{args.top} rows are not possible", "give 1 or more"))
     style = "json" if args.json else args.format or "table"
     if style == "jsonl":
         given = {"--sort": args.sort, "--ascending": args.ascending, "--top": args.top, "--filter": args.filters}
-        problems += [Problem(name, "has no effect on --format jsonl", "filter the lines, with jq for one")
-                     for name, value in given.items() if value]
+        problems += [
+            Problem(name, "has no effect on --format jsonl", "filter the lines, for example with jq")
+            for name, value in given.items()
+            if value
+        ]
         if args.table != "events":
             problems.append(Problem("--format", f"jsonl writes events, not {args.table}", "name the table: events"))
     elif args.table == "summary":

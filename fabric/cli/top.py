@@ -1,4 +1,4 @@
-"""``fabric top [URL]``: a live run in the terminal: ports by pause ratio, queues, pause trees; and keys to steer it."""
+"""``fabric top [URL]``: a live run in the terminal: ports by pause ratio, queues, pause trees; keys to control it."""
 
 from __future__ import annotations
 
@@ -24,47 +24,69 @@ _ROWS = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = (
-        "Watch a run of `fabric serve`: ports by the share of simulated time they stand still, queues by depth, pause\n"
-        "trees with their origin. Keys pause it, change its speed, inject faults, sort and filter; `?` lists them.")
+        "Watch a run of `fabric serve`: ports by the share of simulated time they are paused, queues by depth, pause\n"
+        "trees with their root. Keys pause the run, change its speed, inject faults, sort and filter; `?` lists them."
+    )
     parser.epilog = "examples:\n  fabric top\n  fabric top 127.0.0.1:9500 --once\n  fabric top --json | jq .incidents"
-    parser.add_argument("url", metavar="URL", nargs="?", default="127.0.0.1:9464",
-                        help="where `fabric serve` answers (default 127.0.0.1:9464)")
-    parser.add_argument("--token-file", metavar="FILE", type=Path,
-                        help="a token of the API, of either role; by default $FABRIC_TOKEN, or where a server of this "
-                             "machine has put it")
-    parser.add_argument("--tls-ca", metavar="FILE", type=Path,
-                        help="with an https URL: authorities that the server's certificate is to be of (PEM; default: "
-                             "those of the system)")
-    parser.add_argument("--tls-cert", metavar="FILE", type=Path,
-                        help="with an https URL: our own certificate (PEM), for a server with --tls-client-ca")
+    parser.add_argument(
+        "url",
+        metavar="URL",
+        nargs="?",
+        default="127.0.0.1:9464",
+        help="address of `fabric serve` (default 127.0.0.1:9464)",
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        type=Path,
+        help="a token of the API, of either role; by default $FABRIC_TOKEN, or the token file of a "
+        "server on this machine",
+    )
+    parser.add_argument(
+        "--tls-ca",
+        metavar="FILE",
+        type=Path,
+        help="with an https URL: authorities for the server's certificate (PEM; default: those of the system)",
+    )
+    parser.add_argument(
+        "--tls-cert",
+        metavar="FILE",
+        type=Path,
+        help="with an https URL: client certificate (PEM), for a server with --tls-client-ca",
+    )
     parser.add_argument("--tls-key", metavar="FILE", type=Path, help="its private key (PEM, not encrypted)")
-    parser.add_argument("--interval", metavar="TIME", default="1s", help="time between two looks (default 1s)")
+    parser.add_argument("--interval", metavar="TIME", default="1s", help="time between two updates (default 1s)")
     parser.add_argument("--once", action="store_true", help="print the tables once, over one interval, and end")
     parser.add_argument("--json", action="store_true", help="as --once, as one JSON object with every row")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show once, or until the user has seen enough."""
+    """Show once, or until the user quits."""
     interval_s = _checked(args)
-    from telemetry.live.client import LiveClient, base_url, find_token  # noqa: PLC0415
+    from telemetry.live.client import LiveClient, LiveError, base_url, find_token  # noqa: PLC0415
 
     url = base_url(args.url)
     tls = None
     if url.startswith("https:"):
-        from telemetry.tls import client_context  # noqa: PLC0415
+        from telemetry.export.tls import client_context  # noqa: PLC0415
 
         tls = client_context(args.tls_ca, args.tls_cert, args.tls_key)
     client = LiveClient(url, find_token(url, args.token_file, os.environ, tls), tls)
     if args.once or args.json:
-        client.get("view")      # the shares of the next one are of the time in between
+        client.get("view")  # the shares of the next one are of the time in between
         time.sleep(interval_s)
         view = client.get("view", rows=1000)
         if args.json:
             print(json.dumps(view, indent=2))
         else:
-            _print(view)
+            try:
+                _print(view)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise LiveError(
+                    f"{client.url} answers like another version", "use the same version on both sides"
+                ) from error
         return 0
-    client.get("status")        # what is wrong is said here, not in the middle of a screen
+    client.get("status")  # errors are reported before the screen is drawn
     from telemetry.live.screen import Top  # noqa: PLC0415  textual takes its time to load
 
     Top(client, interval_s).run()
@@ -95,20 +117,27 @@ def _checked(args: argparse.Namespace) -> float:
 
 
 def _print(view: Mapping[str, Any]) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
+    from fabric.render.fitting import fit, note  # noqa: PLC0415
+    from fabric.render.text import console_for  # noqa: PLC0415
     from telemetry.live import shown  # noqa: PLC0415
 
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(shown.status_text(view["status"]), markup=False)
-    console.print(f"shares are of the last {shown.time_text(view['window_seconds'])} of simulated time\n", markup=False)
-    console.print(_table(view["ports"], shown.PORTS, shown.PORTS_BY))
-    console.print()
-    console.print(_table(view["queues"], shown.QUEUES, shown.QUEUES_BY))
+    console = console_for(sys.stdout)
+    print(shown.status_text(view["status"]))
+    print(f"shares are of the last {shown.time_text(view['window_seconds'])} of simulated time")
+    for rows, columns, by in (
+        (view["ports"], shown.PORTS, shown.PORTS_BY),
+        (view["queues"], shown.QUEUES, shown.QUEUES_BY),
+    ):
+        table = _table(rows, columns, by)
+        left_out = fit(table, console.width, {columns[by].title})
+        console.print()
+        console.print(table)
+        if left_out:
+            console.print(note(left_out, "widen the terminal, or --json"))
     for incident in view["incidents"]:
-        console.print(f"\n{shown.incident_text(incident)}", markup=False)
+        print(f"\n{shown.incident_text(incident)}")
         for line in shown.tree_lines(incident):
-            console.print(f"  {line}", markup=False)
+            print(f"  {line}")
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Shown], by: int) -> Any:  # noqa: ANN401  rich's Table
@@ -117,8 +146,12 @@ def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Shown], by: int)
 
     from telemetry.live.shown import ordered  # noqa: PLC0415
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False,
-                  caption=f"{_ROWS} of {len(rows)} rows" if len(rows) > _ROWS else None, caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        caption=f"{_ROWS} of {len(rows)} rows" if len(rows) > _ROWS else None,
+        caption_justify="left",
+    )
     for column in columns:
         table.add_column(column.title, justify="right" if column.number else "left", no_wrap=True)
     for row in ordered(rows, columns, by)[:_ROWS]:

@@ -37,10 +37,10 @@ def add_run_time_buffers(device: Device, table: HeadroomTable | None) -> None:
 def _traditional(device: Device, table: HeadroomTable | None) -> None:
     for port in device.ports.values():
         missing = sorted(p for p in port.lossless if p not in port.groups or port.groups[p].profile is None)
-        # A cable of 0 m is the switch's way of being told to leave a port alone (buffermgr.cpp line 159).
+        # A cable of 0 m tells the switch to leave a port's buffers unchanged (buffermgr.cpp line 159).
         if not missing or not port.cable_m or not port.admin_up:
             continue
-        if port.speed_mbps is None:         # the HWSKU's default breakout decides, which is not in the file
+        if port.speed_mbps is None:  # the HWSKU's default breakout decides, which is not in the file
             port.headroom_unknown = True
             continue
         name = f"pg_lossless_{port.speed_mbps}_{port.cable_m}m_profile"
@@ -55,9 +55,17 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
             pool = device.pools.get(INGRESS_POOL)
             static = pool is not None and pool.mode == "static"
             device.profiles[name] = BufferProfile(
-                name, port.cable_where, INGRESS_POOL, row.size_bytes, None if static else row.threshold,
-                row.threshold if static else None, row.xon_bytes, row.xon_offset_bytes, row.xoff_bytes,
-                derived=f"made by the switch from {table.source}")
+                name,
+                port.cable_where,
+                INGRESS_POOL,
+                row.size_bytes,
+                None if static else row.threshold,
+                row.threshold if static else None,
+                row.xon_bytes,
+                row.xon_offset_bytes,
+                row.xoff_bytes,
+                derived=f"made by the switch from {table.source}",
+            )
         for group in missing:
             port.groups[group] = Binding(port.qos_where, name, port.qos_where)
 
@@ -93,15 +101,32 @@ def _dynamic_profile(device: Device, chip: Chip, port: Port) -> str:
         asic = replace(chip.asic, size_8_lanes_bytes=port.mtu)
 
         def row_of(small_percent: int | None) -> Row:
-            return vendor_row(asic, speed, cable, eight_lanes=eight, port_mtu=port.mtu, lossless_mtu=device.pattern_mtu,
-                              small_percent=small_percent, shared_headroom=shared)
+            return vendor_row(
+                asic,
+                speed,
+                cable,
+                eight_lanes=eight,
+                port_mtu=port.mtu,
+                lossless_mtu=device.pattern_mtu,
+                small_percent=small_percent,
+                shared_headroom=shared,
+            )
 
         row, worst = row_of(device.pattern_small_percent), row_of(100)
         # Private headroom that is more than 2 KB short of the worst case gets 2 KB more (lines 185-192).
         more = 2 * _KB if not shared and row.xoff_bytes + 2 * _KB < worst.xoff_bytes else 0
         device.profiles[name] = BufferProfile(
-            name, port.cable_where, INGRESS_POOL, row.size_bytes + more, device.default_dynamic_th, None, row.xon_bytes,
-            0, row.xoff_bytes + more, derived=f"computed by the switch for {speed // 1000}G, {cable} m, MTU {port.mtu}")
+            name,
+            port.cable_where,
+            INGRESS_POOL,
+            row.size_bytes + more,
+            device.default_dynamic_th,
+            None,
+            row.xon_bytes,
+            0,
+            row.xoff_bytes + more,
+            derived=f"computed by the switch for {speed // 1000}G, {cable} m, MTU {port.mtu}",
+        )
     return name
 
 
@@ -119,7 +144,7 @@ def _pool_left(device: Device) -> int | None:
         profiles = [device.profile_of(bound) for bound in port.groups.values()]
         lossless = [profile for profile in profiles if profile is not None and profile.lossless]
         used += sum(profile.size_bytes for profile in lossless) + 19 * _KB * (len(profiles) - len(lossless))
-        used += (37 if port.lanes == _LANES_8 else 19) * _KB + 10 * _KB       # management group, egress mirror
+        used += (37 if port.lanes == _LANES_8 else 19) * _KB + 10 * _KB  # management group, egress mirror
         headroom += sum(profile.xoff_bytes for profile in lossless)
         lossless_ports += bool(lossless)
     if device.over_subscribe_ratio:

@@ -3,7 +3,7 @@
 One applied queue profile holds for every port: its ingress threshold is alpha, its ingress headroom is what a lossless
 group takes after the pause, from the headroom pool that all groups share. The size of the shared buffer is not in a
 running-config, so checks that need it stay silent. Amounts in cells need the chip, which the `! device:` line names.
-`platform jericho` and other chips have lines of their own that are not read, and are listed.
+`platform jericho` and other chips have other lines, which are not read, and are listed.
 Source: EOS user manual, platform trident mmu commands, as rendered by AVD's eos_cli_config_gen.
 """
 
@@ -17,6 +17,7 @@ from fabric.configs.model import Binding, BufferProfile, Pool, Unread, Where
 from fabric.configs.textconfig import Line, TextReader
 
 POOL: Final = "ingress"
+_EGRESS: Final = "egress"
 _MMU: Final = "platform trident mmu "
 _AMOUNT: Final = r"(?:(bytes|cells) )?(\d+)"
 _ALPHA: Final = r"(\d+(?:/\d+)?)"
@@ -50,9 +51,9 @@ def read_mmu(reader: TextReader) -> None:
         if applied and name == applied[-1][1]:
             _apply(reader, line, name)
         else:
-            list(line.find(r".*"))
             place = device.place(reader.note(line, line.text))
-            device.unread.append(Unread(place, f"'{line.text[:80]}' is not applied"))
+            below = tuple(((line.text, child.text), "") for child, _ in line.find(r".*"))
+            device.unread.append(Unread(place, f"'{line.text[:80]}' is not applied", below))
     for line, name in applied:
         if name not in profiles:
             reader.defect(line, "platform trident mmu", f"queue profile '{name[:40]}' is not in the file", "R1")
@@ -61,17 +62,27 @@ def read_mmu(reader: TextReader) -> None:
 def _apply(reader: TextReader, block: Line, name: str) -> None:
     device, where = reader.device, reader.note(block, "platform trident mmu", name)
     device.pools.setdefault(POOL, Pool(POOL, where, "ingress", "dynamic", None))
-    amounts = {word: [(line, _bytes(reader, line, match[1], match[2]))
-                      for line, match in block.find(rf"ingress {word} {_AMOUNT}")] for word in ("reserved", "headroom")}
+    amounts = {
+        word: [
+            (line, _bytes(reader, line, match[1], match[2])) for line, match in block.find(rf"ingress {word} {_AMOUNT}")
+        ]
+        for word in ("reserved", "headroom")
+    }
     usual = [(line, match[1]) for line, match in block.find(rf"ingress threshold {_ALPHA}")]
-    own = {int(match[1]): (line, match[2]) for line, match in
-           block.find(rf"ingress priority-group ([0-7]) threshold {_ALPHA}")}
-    floor = {int(match[1]): _bytes(reader, line, match[2], match[3]) for line, match in
-             block.find(rf"ingress priority-group ([0-7]) reserved {_AMOUNT}")}
-    queues = {int(match[1]): (line, match[2]) for line, match in
-              block.find(rf"egress unicast queue ([0-7]) threshold {_ALPHA}")}
-    list(block.find(rf"egress unicast queue [0-7] reserved {_AMOUNT}"))
-    list(block.find(r"egress multicast queue .*"))                     # RoCE is unicast
+    own = {
+        int(match[1]): (line, match[2])
+        for line, match in block.find(rf"ingress priority-group ([0-7]) threshold {_ALPHA}")
+    }
+    floor = {
+        int(match[1]): _bytes(reader, line, match[2], match[3])
+        for line, match in block.find(rf"ingress priority-group ([0-7]) reserved {_AMOUNT}")
+    }
+    queues = {
+        int(match[1]): (line, match[2])
+        for line, match in block.find(rf"egress unicast queue ([0-7]) threshold {_ALPHA}")
+    }
+    block.accept(rf"egress unicast queue [0-7] reserved {_AMOUNT}")
+    block.accept(r"egress multicast queue .*")
     headroom = amounts["headroom"][-1] if amounts["headroom"] else None
     for port in device.ports.values():
         for priority in sorted(port.lossless):
@@ -83,8 +94,14 @@ def _apply(reader: TextReader, block: Line, name: str) -> None:
                 at = reader.note(headroom[0] if headroom else line, *where, str(priority))
                 reserved = floor.get(priority, amounts["reserved"][-1][1] if amounts["reserved"] else 0)
                 device.profiles[key] = BufferProfile(
-                    key, at, POOL, reserved, _exponent(reader, line, alpha), xoff_bytes=headroom[1] if headroom else 1,
-                    assumed=headroom is None)
+                    key,
+                    at,
+                    POOL,
+                    reserved,
+                    _exponent(reader, line, alpha),
+                    xoff_bytes=headroom[1] if headroom else 1,
+                    assumed=headroom is None,
+                )
             port.groups[priority] = Binding(port.qos_where, key, where)
             if priority in queues:
                 _queue(reader, (name, priority), queues[priority], where)
@@ -95,7 +112,8 @@ def _apply(reader: TextReader, block: Line, name: str) -> None:
 def _queue(reader: TextReader, key: tuple[str, int], row: tuple[Line, str], where: Where) -> None:
     name = f"{key[0]} queue {key[1]}"
     at = reader.note(row[0], *where, f"queue {key[1]}")
-    reader.device.profiles.setdefault(name, BufferProfile(name, at, POOL, 0, _exponent(reader, row[0], row[1])))
+    pool = reader.device.pools.setdefault(_EGRESS, Pool(_EGRESS, where, "egress", "dynamic", None))
+    reader.device.profiles.setdefault(name, BufferProfile(name, at, pool.name, 0, _exponent(reader, row[0], row[1])))
 
 
 def _exponent(reader: TextReader, line: Line, text: str | None) -> int | None:
@@ -105,7 +123,7 @@ def _exponent(reader: TextReader, line: Line, text: str | None) -> int | None:
 
 
 def _bytes(reader: TextReader, line: Line, unit: str | None, text: str) -> int:
-    """Bytes; a defect where the cell of the chip is needed and not known. EOS counts in bytes unless told."""
+    """Bytes; a defect where the cell of the chip is needed and not known. EOS counts in bytes by default."""
     value = reader.number(line, text, 0, 10**9, "amount") or 0
     cell = cell_bytes(reader.device.hwsku) if unit == "cells" else 1
     if cell is None:

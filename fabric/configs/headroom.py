@@ -1,44 +1,61 @@
-"""How much a port must still take after it has asked its peer to stop: formulas, bounds and every term of them.
+"""How much a port must still take after it has asked its peer to stop: bounds, and the vendors' formulas.
 
-Between the decision to pause and the last byte there are: what is on the cable in both directions, a frame of ours
-that the pause frame has to wait for, the pause frame, the time the peer may take to obey (IEEE 802.3 annex 31B.3.7),
-and the frame the peer has just begun. Vendors then multiply by how badly small packets fill their buffer cells.
-There is no single right value: shipped tables differ by a factor of nine at 400G and 40 m. Hence four bounds that
-every table is above or below for a physical reason (`Bounds`), and the vendor's own formula where it is published.
+The arithmetic is that of `fabric.theory.headroom`, which names every term; here are four sets of its terms that every
+shipped table is above or below for a physical reason (`Bounds`), the case that `fabric run` assumes (`hop_of`), and
+the vendors' own formulas where they are published. There is no single right value: vendors multiply by how badly small
+packets fill their buffer cells, and shipped tables differ by a factor of nine at 400G and 40 m.
 
-Units: bytes, Mb/s, metres. Rounding is the vendor's: up to 1024 bytes.
+Units: bytes, Mb/s, metres. Rounding of vendors' formulas is theirs: up to 1024 bytes.
 Source: sonic-swss cfgmgr/buffer_headroom_mellanox.lua; SONiC HLD "dynamically headroom"; IEEE 802.1Q (Qbb) annex.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
-QUANTA: Final = {1_000: 2, 10_000: 67, 25_000: 80, 40_000: 118, 50_000: 147, 100_000: 394, 200_000: 453,
-                 400_000: 905, 800_000: 905}
-"""Pause quanta of 512 bit times within which a peer must stop, by Mb/s (31B.3.7; 800G as SONiC has it: 400G's)."""
-QUANTUM_BYTES: Final = 64
-PFC_FRAME_BYTES: Final = 84
-"""64 B and 20 B of preamble and gap."""
+from fabric.theory.headroom import (
+    ANNEX,
+    ASSUMED_LATENCY_PS,
+    ASSUMED_RESPONSE,
+    FEC_PS,
+    FIBRE_PS_PER_M,
+    MACSEC_PS,
+    PAUSE_WIRE_BYTES,
+    QUANTUM_BITS,
+    WIRE_OVERHEAD_BYTES,
+    Hop,
+    need_bytes,
+    response_bound,
+    response_ps,
+    response_quanta,
+)
+from fabric.theory.headroom import nic_xoff_bytes as nic_reserve
+from fabric.units import format_time_ps
+
+MBPS: Final = 10**6
+PFC_FRAME_BYTES: Final = PAUSE_WIRE_BYTES
 FRAME_OVERHEAD_BYTES: Final = 42
 """Ethernet header, VLAN tag, FCS, preamble and gap around an MTU."""
 SMALL_MTU_BYTES: Final = 1500
 ROCE_FRAME_BYTES: Final = 4220
-"""RoCE MTU 4096 with its headers, preamble and gap."""
+"""RoCE MTU 4096 with its headers (IPv6, a VLAN tag), preamble and gap."""
+ROCE_MTU_BYTES: Final = 4096
+ROCE_HEADERS_BYTES: Final = 78
+"""Of a RoCEv2 packet over IPv4: Ethernet, IP, UDP, BTH, RETH, ICRC, FCS."""
 _LIGHT_M_PER_S: Final = 198_000_000
 """The speed of light in fibre as SONiC has it, 5.05 ns/m; the bounds use 5 ns/m."""
 
 
 def quanta_bytes(speed_mbps: int) -> int:
     """What a peer may still send before it obeys a pause; the next higher speed's value where the standard has none."""
-    known = [speed for speed in QUANTA if speed >= speed_mbps] or [max(QUANTA)]
-    return QUANTA[min(known)] * QUANTUM_BYTES
+    return response_quanta(speed_mbps * MBPS) * QUANTUM_BITS // 8
 
 
 def cable_bytes(speed_mbps: int, cable_m: int) -> int:
     """Bytes on both directions of a cable at 5 ns/m: 1.25 B per metre and Gb/s."""
-    return -(-2 * cable_m * 5 * speed_mbps // 8000)
+    return -(-2 * cable_m * FIBRE_PS_PER_M * speed_mbps // 8_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +73,99 @@ class Bounds:
     d: int
 
 
+@lru_cache(maxsize=4096)
 def bounds(speed_mbps: int, cable_m: int, mtu: int) -> Bounds:
     """The four bounds of a link; `mtu` is the larger one of its two ends."""
-    wire = cable_bytes(speed_mbps, cable_m) + PFC_FRAME_BYTES
     frame = mtu + FRAME_OVERHEAD_BYTES
     small = min(mtu, SMALL_MTU_BYTES) + FRAME_OVERHEAD_BYTES
-    c = wire + 2 * frame
-    return Bounds(a=wire + 2 * small, b=wire + frame + min(ROCE_FRAME_BYTES, frame), c=c,
-                  d=c + quanta_bytes(speed_mbps))
+
+    def level(here: int, there: int, *without: str) -> int:
+        return need_bytes(bounds_hop(speed_mbps, cable_m, here, there, *without))
+
+    return Bounds(
+        a=level(small, small, "response"),
+        b=level(frame, min(ROCE_FRAME_BYTES, frame), "response"),
+        c=level(frame, frame, "response"),
+        d=level(frame, frame),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What no configuration states and a headroom depends on. The defaults are those of a scenario."""
+
+    response: int | str = ASSUMED_RESPONSE
+    """'half' or 'worst' of the 802.3 limit, or ps."""
+    latency_ps: int = ASSUMED_LATENCY_PS
+    frame_bytes: int | None = None
+    """Longest frame of the lossless class, with FCS; None: of the RoCE MTU."""
+    least_frame_bytes: int | None = None
+    """Shortest one; None: all frames are the longest."""
+
+    @property
+    def text(self) -> str:
+        """'the peer stops in half of the 802.3 limit, reception takes 600ns'."""
+        words = {"half": "half of the 802.3 limit", "worst": "the 802.3 limit"}
+        given = self.response
+        stops = words[given] if isinstance(given, str) else format_time_ps(given) if given else "no time"
+        takes = format_time_ps(self.latency_ps) if self.latency_ps else "no time"
+        return f"the peer stops in {stops}, reception takes {takes}"
+
+
+def annex_bytes(speed_mbps: int, cable_m: int, mtu: int, *, fec: bool, macsec: bool) -> int:
+    """Bound D, and the delay of FEC and MACsec at both ends."""
+    coding = bounds_hop(speed_mbps, cable_m, mtu + FRAME_OVERHEAD_BYTES, mtu + FRAME_OVERHEAD_BYTES)
+    return need_bytes(replace(coding, coding_ps=coding_ps(fec=fec, macsec=macsec), without=ANNEX - {"coding"}))
+
+
+def coding_ps(*, fec: bool, macsec: bool) -> int:
+    """FEC and MACsec of both ends."""
+    return 2 * (FEC_PS * fec + MACSEC_PS * macsec)
+
+
+def bounds_hop(speed_mbps: int, cable_m: int, here: int, there: int, *without: str) -> Hop:
+    """A bound's frames, in bytes on the wire: the one being sent here, and the one just begun there."""
+    rate_bps, last = speed_mbps * MBPS, there - WIRE_OVERHEAD_BYTES
+    return Hop(
+        rate_bps,
+        cable_m * FIBRE_PS_PER_M,
+        response_bound(rate_bps),
+        here - WIRE_OVERHEAD_BYTES,
+        last,
+        last,
+        without=ANNEX | set(without),
+    )
+
+
+def hop_of(
+    speed_mbps: int,
+    cable_m: int,
+    mtu: int,
+    assumed: Assumptions,
+    *,
+    cell_bytes: int | None = None,
+    roce_mtu: int = ROCE_MTU_BYTES,
+    fec: bool = False,
+    macsec: bool = False,
+    other_classes: int = 0,
+    without: frozenset[str] = frozenset(),
+) -> Hop:
+    """The case of a link under assumptions. `mtu` is this port's; a chip without known cells counts bytes."""
+    rate_bps = speed_mbps * MBPS
+    longest = assumed.frame_bytes or min(roce_mtu + ROCE_HEADERS_BYTES, mtu + FRAME_OVERHEAD_BYTES)
+    return Hop(
+        rate_bps,
+        cable_m * FIBRE_PS_PER_M,
+        response_bound(rate_bps) if assumed.response == "worst" else response_ps(assumed.response, rate_bps),
+        mtu + FRAME_OVERHEAD_BYTES - WIRE_OVERHEAD_BYTES,
+        longest,
+        min(assumed.least_frame_bytes or longest, longest),
+        cell_bytes or 1,
+        assumed.latency_ps,
+        coding_ps(fec=fec, macsec=macsec),
+        other_classes,
+        without,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +227,28 @@ def _ceil_1024(value: float) -> int:
     return -int(-value // 1024) * 1024
 
 
-def propagation_terms(asic: Asic, speed_mbps: int, cable_m: int, port_mtu: int,
-                      gearbox_bytes: int = 0) -> list[Term]:
+def propagation_terms(asic: Asic, speed_mbps: int, cable_m: int, port_mtu: int, gearbox_bytes: int = 0) -> list[Term]:
     """What is multiplied by the cell occupancy, in the order of the source."""
     cable = 2 * cable_m * speed_mbps * 1_000_000_000 / _LIGHT_M_PER_S / asic.cable_divisor
     twice = 2 if speed_mbps == asic.slow_peer_mbps else 1
     peer = float(twice * quanta_bytes(speed_mbps)) if asic.peer_bytes is None else asic.peer_bytes
-    rule = ("3.8 KB, older than the quanta" if asic.peer_bytes is not None
-            else ("2 x " if twice == 2 else "") + "pause quanta of 802.3 annex 31B x 64 B")
-    terms = [Term("local frame", float(port_mtu), "port MTU: the pause frame waits for it"),
-             Term("cable, both ways", cable, "2 x length x rate / 198e6 m/s" + (
-                 "" if asic.cable_divisor == 8000 else f", bits over {asic.cable_divisor} as the script has it")),
-             Term("gearbox, both ends", 2.0 * gearbox_bytes, "2 x gearbox delay"),
-             Term("MAC and PHY", MAC_PHY_BYTES, "0.8 KB"),
-             Term("peer response", peer, rule)]
+    rule = (
+        "3.8 KB, older than the quanta"
+        if asic.peer_bytes is not None
+        else ("2 x " if twice == 2 else "") + "pause quanta of 802.3 annex 31B x 64 B"
+    )
+    terms = [
+        Term("local frame", float(port_mtu), "port MTU: the pause frame waits for it"),
+        Term(
+            "cable, both ways",
+            cable,
+            "2 x length x rate / 198e6 m/s"
+            + ("" if asic.cable_divisor == 8000 else f", bits over {asic.cable_divisor} as the script has it"),
+        ),
+        Term("gearbox, both ends", 2.0 * gearbox_bytes, "2 x gearbox delay"),
+        Term("MAC and PHY", MAC_PHY_BYTES, "0.8 KB"),
+        Term("peer response", peer, rule),
+    ]
     if asic.tile:
         terms.append(Term("pipeline tile", speed_mbps / 1000 * _TILE_NS / 8, "120 ns at line rate"))
     return terms
@@ -155,9 +265,19 @@ def occupancy(asic: Asic, small_percent: int, lossless_mtu: int) -> float:
     return (100 - small + small * asic.cell_factor) / 100
 
 
-def vendor_row(asic: Asic, speed_mbps: int, cable_m: int, *, eight_lanes: bool = False, port_mtu: int | None = None,
-               lossless_mtu: int | None = None, small_percent: int | None = None, gearbox_bytes: int = 0,
-               threshold: int = 0, shared_headroom: bool | None = None) -> Row:
+def vendor_row(
+    asic: Asic,
+    speed_mbps: int,
+    cable_m: int,
+    *,
+    eight_lanes: bool = False,
+    port_mtu: int | None = None,
+    lossless_mtu: int | None = None,
+    small_percent: int | None = None,
+    gearbox_bytes: int = 0,
+    threshold: int = 0,
+    shared_headroom: bool | None = None,
+) -> Row:
     """The formula's row for a speed and cable; what is None is as in the vendor's own table.
 
     Source: buffer_headroom_mellanox.lua lines 120-199, buffer_headroom_barefoot.lua.
@@ -175,9 +295,5 @@ def vendor_row(asic: Asic, speed_mbps: int, cable_m: int, *, eight_lanes: bool =
 
 
 def nic_xoff_bytes(speed_mbps: int, cable_m: int, mtu: int) -> int:
-    """What mlx5 NICs reserve per lossless buffer: (301 + 2.16 m) B per Gb/s + 2.72 MTU (Linux en/port_buffer.c).
-
-    The driver takes at least 40G and an MTU of at least 9216.
-    """
-    gbps = max(speed_mbps, 40_000) / 1000
-    return int((301 + 2.16 * cable_m) * gbps + 2.72 * max(mtu, 9216))
+    """What mlx5 NICs reserve per lossless buffer (fabric.theory.headroom)."""
+    return nic_reserve(speed_mbps * MBPS, cable_m * FIBRE_PS_PER_M, mtu)

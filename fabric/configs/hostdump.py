@@ -28,11 +28,14 @@ def parse_mlnx_qos(text: str, file: str) -> dict[str, Any]:
     enabled = re.search(_ROW.format(name="enabled"), text, re.MULTILINE)
     trust = _TRUST.search(text)
     if enabled is None or trust is None:
-        raise refuse(file, "no PFC table of eight priorities in it", "give the whole output of `mlnx_qos -i INTERFACE`",
-                     "hosts")
+        raise refuse(
+            file, "no PFC table of eight priorities in it", "give the whole output of `mlnx_qos -i INTERFACE`", "hosts"
+        )
     bits = [int(word) for word in enabled[1].split()]
-    found: dict[str, Any] = {"trust": trust[1].lower(),
-                             "pfc_enable": ",".join(str(n) for n in range(_PRIORITIES) if bits[n])}
+    found: dict[str, Any] = {
+        "trust": trust[1].lower(),
+        "pfc_enable": ",".join(str(n) for n in range(_PRIORITIES) if bits[n]),
+    }
     cable = _CABLE.search(text)
     if cable is not None:
         found["cable_m"] = int(cable[1])
@@ -42,5 +45,5 @@ def parse_mlnx_qos(text: str, file: str) -> dict[str, Any]:
         used = {int(number) for number, bit in zip(buffers[1].split(), bits, strict=True) if bit}
         lossless = [bytes_of[number] for number in used if number < len(bytes_of)]
         if lossless:
-            found["rx_buffer_bytes"] = min(lossless)          # PFC's headroom has to fit into each of them
+            found["rx_buffer_bytes"] = min(lossless)  # PFC's headroom has to fit into each of them
     return found

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
+from zlib import compress, decompress
 
 from fabric.configs.model import Where
 from fabric.errors import InputErrors, Problem
@@ -19,7 +20,9 @@ from fabric.reading import read_bytes
 MAX_BYTES: Final = 64 * 2**20
 """A CONFIG_DB of a 512-port switch has some 2 MB."""
 _LINE_DEPTH: Final = 4
-_SHOWN: Final = 20
+_YAML: Final = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---|- |[\w-]+:\s)")
+"""The beginning of a YAML mapping or list, after comments."""
+_BOM: Final = b"\xef\xbb\xbf"
 _SURROGATE: Final = re.compile(r"\\[uU](?:0000)?[dD][89a-fA-F]")
 _MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:\n]')
 
@@ -27,12 +30,6 @@ _MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:\n]')
 def refuse(file: str, text: str, hint: str, stage: str = "configuration") -> InputErrors:
     """One problem with a whole file."""
     return InputErrors(stage, [Problem(file, text, hint)])
-
-
-def first_few(problems: Sequence[Problem], file: str, question: str) -> list[Problem]:
-    """The first twenty, and how many there are besides: a file of another kind is refused once, not line by line."""
-    more = len(problems) - _SHOWN
-    return [*problems[:_SHOWN], *([Problem(file, f"and {more} more like these", question)] if more > 0 else [])]
 
 
 def refuse_surrogates(value: Any, text: str, file: str) -> None:  # noqa: ANN401
@@ -44,15 +41,16 @@ def refuse_surrogates(value: Any, text: str, file: str) -> None:  # noqa: ANN401
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, escape.start()) + 1
-        raise refuse(f"{file}:{line}", "an escape such as \\ud800 stands for half a character", "write the character "
-                     "itself") from error
+        raise refuse(
+            f"{file}:{line}", "an escape such as \\ud800 stands for half a character", "write the character itself"
+        ) from error
 
 
 class JsonText:
     """One JSON file: its value, and where its keys stand."""
 
     def __init__(self, text: str, file: str) -> None:
-        self._text = text
+        self._packed = compress(text.encode("utf-8", "surrogatepass"), 1)  # lines are asked for in few files
         self._lines: dict[Where, int] | None = None
         self._duplicates: list[tuple[Where, int, int]] = []
         self._repeated = False
@@ -60,8 +58,11 @@ class JsonText:
             self.value: Any = json.loads(text, object_pairs_hook=self._object)
         except json.JSONDecodeError as error:
             what = "ends in the middle" if error.pos >= len(text.rstrip()) else error.msg[0].lower() + error.msg[1:]
-            raise refuse(f"{file}:{error.lineno}", f"not JSON: {what} (column {error.colno})",
-                         "export the file again, or run it through a JSON formatter") from error
+            raise refuse(
+                f"{file}:{error.lineno}",
+                f"not JSON: {what} (column {error.colno})",
+                "export the file again, or run it through a JSON formatter",
+            ) from error
         except (RecursionError, ValueError) as error:
             what = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).split(";")[0]
             raise refuse(file, f"not readable: {what}", "a CONFIG_DB has three levels and short numbers") from error
@@ -71,6 +72,17 @@ class JsonText:
         found = dict(pairs)
         self._repeated |= len(found) != len(pairs)
         return found
+
+    def forget(self) -> None:
+        """Let go of the value, once its reader has made a device of it; lines are found in the text."""
+        self.value = None
+
+    def read(self) -> Any:  # noqa: ANN401  JSON
+        """The value, parsed again where it was let go."""
+        return json.loads(self._text()) if self.value is None else self.value
+
+    def _text(self) -> str:
+        return decompress(self._packed).decode("utf-8", "surrogatepass")
 
     @property
     def duplicates(self) -> list[tuple[Where, int, int]]:
@@ -91,16 +103,16 @@ class JsonText:
 
     def _scan(self) -> dict[Where, int]:
         lines: dict[Where, int] = {}
-        stack: list[list[Any]] = []                   # of each open container: path, position (-1 in an object)
+        stack: list[list[Any]] = []  # of each open container: path, position (-1 in an object)
         here: Where = ()
         at, word, word_at = 1, "", 1
-        for match in _MARK.finditer(self._text):
+        for match in _MARK.finditer(self._text()):
             mark = match[0]
             if mark == "\n":
                 at += 1
             elif mark in "{[":
                 if stack and stack[-1][1] >= 0 and len(stack) <= _LINE_DEPTH:
-                    lines[here] = at                  # an element of a list, which has no key to stand on
+                    lines[here] = at  # an element of a list, which has no key to stand on
                 stack.append([here, -1 if mark == "{" else 0])
                 here = here if mark == "{" else (*here, "0")
             elif mark in "}]":
@@ -122,9 +134,16 @@ class JsonText:
         return lines
 
 
-def read_file(path: Path, limit: int = MAX_BYTES) -> str:
-    """A regular file's text. Raises InputErrors."""
+def read_file(path: Path, limit: int = MAX_BYTES, *, mark: bool = False) -> str:
+    """A regular file's text. Raises InputErrors.
+
+    With `mark`, a byte order mark is refused as the switch refuses it: JSON (RFC 8259 section 8.1; sonic-cfggen reads
+    config_db.json by json.load, which raises "Unexpected UTF-8 BOM"), and commands, whose first word it becomes part
+    of. YAML may begin with one (YAML 1.2 section 5.2).
+    """
     data = read_bytes(path, limit, stage="configuration", too_large="give one file per switch")
+    if mark and data.startswith(_BOM) and _YAML.match(data, len(_BOM)) is None:
+        raise refuse(f"{path}:1", "begins with a byte order mark (U+FEFF)", "save it as UTF-8 without one")
     return read_text(data, str(path), limit)
 
 
@@ -136,8 +155,9 @@ def read_text(data: bytes, file: str, limit: int = MAX_BYTES) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise refuse(f"{file}:{line}", f"byte 0x{data[error.start]:02x} is not UTF-8",
-                     "save the file as UTF-8") from error
+        raise refuse(
+            f"{file}:{line}", f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8"
+        ) from error
     if not text.strip():
         raise refuse(file, "the file is empty", "export the switch's configuration again")
     return text

@@ -1,33 +1,36 @@
 """Files on disk -> a Network: find out what each one is, parse it, connect the switches, add what they add themselves.
 
 A folder stands for the configurations in it; its `hosts.*` and `topology.*` or `links.*` are taken as the hosts and
-links unless others were named. The language of a file is told by its content, not by its name.
+links unless others were named. The language of a file is decided by its content, not by its name.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
-from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, first_few, read_file, refuse
+from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, read_file, refuse
+from fabric.configs.links_coverage import unjudged_of_links
 from fabric.configs.lldp import merge, parse_lldp
 from fabric.configs.model import Device, Place, Unread
 from fabric.configs.network import Cable, Host, Network, join, links_of_neighbors, parse_hosts, parse_links
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.registry import is_frr, parser_of
 from fabric.configs.routes import Route, is_fib_map, parse_fib
+from fabric.configs.values import check_values
 from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
 from fabric.configs.yamlfile import YamlText
-from fabric.errors import InputErrors, Problem
+from fabric.errors import InputErrors, Problem, first_few
 from fabric.topology.select import nearest
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".cfg", ".conf", ".txt"))
-_HOSTS: Final = frozenset(("hosts",))
-_LINKS: Final = frozenset(("topology", "links"))
+HOSTS: Final = frozenset(("hosts",))
+LINKS: Final = frozenset(("topology", "links"))
 _MAX_FILES: Final = 10_000
 _SILENT: Final = frozenset((".md", ".ini"))
 """Endings of what lies beside configurations on purpose: a README, headroom tables."""
@@ -35,20 +38,35 @@ _SILENT: Final = frozenset((".md", ".ini"))
 
 def parse_device(text: str, file: str) -> Device:
     """One switch's configuration in whatever language it is. Raises InputErrors."""
-    return parser_of(text, file)(text, file)
+    device = parser_of(text, file)(text, file)
+    check_values(device)
+    return device
 
 
-def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: Path | None = None,
-                 fibs: Sequence[Path] = (), tables: HeadroomTables | None = None) -> Network:
-    """Read every file. Raises InputErrors with everything that cannot be read."""
-    files, found, others = _files(configs)
+def load_network(
+    configs: Sequence[Path],
+    *,
+    links: Path | None = None,
+    hosts: Path | None = None,
+    fibs: Sequence[Path] = (),
+    tables: HeadroomTables | None = None,
+    contents: Mapping[str, str] | None = None,
+) -> Network:
+    """Read every file. Raises InputErrors with everything that cannot be read.
+
+    Parameters
+    ----------
+    contents    file to the text that counts instead of the file's: a changed copy of it
+    """
+    contents = contents or {}
+    files, found, others = _files(configs, given={it.absolute() for it in (*configs, links, hosts, *fibs) if it})
     links, hosts = links or found.get("links"), hosts or found.get("hosts")
     problems: list[Problem] = []
     devices = []
     frr: list[Unread] = []
     for path in files:
         try:
-            text = read_file(path)
+            text = contents.get(str(path)) or read_file(path, mark=True)
             if is_frr(text):
                 frr.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
             else:
@@ -63,12 +81,12 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
-            cables = _links(links, named)
+            cables, network.unjudged = _links(links, named)
     except InputErrors as error:
         problems += error.problems
     try:
         if hosts is not None:
-            network.hosts, network.default_host = _hosts(hosts)
+            network.hosts, network.default_host = _hosts(hosts, contents)
     except InputErrors as error:
         problems += error.problems
     try:
@@ -80,7 +98,7 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     network.links = cables
     _cables_of_links(network)
     for device in named.values():
-        if device.language == "sonic":
+        if device.capabilities.headroom_from_table:
             add_run_time_buffers(device, network.tables.find(device.hwsku, device.platform))
     every = [*network.hosts.values(), *([network.default_host] if network.default_host else [])]
     if every:
@@ -89,14 +107,14 @@ def load_network(configs: Sequence[Path], *, links: Path | None = None, hosts: P
     return network
 
 
-def _links(path: Path, known: dict[str, Device]) -> tuple[Cable, ...]:
-    """A links file; or a folder with an LLDP dump per switch, named SWITCH.json.
+def _links(path: Path, known: dict[str, Device]) -> tuple[tuple[Cable, ...], tuple[Unread, ...]]:
+    """The links of a file, and what else it holds; or of a folder with an LLDP dump per switch, named SWITCH.json.
 
     A port that a peer names otherwise than the port's own configuration is taken from the other switch's dump.
     """
     if not path.is_dir():
         value, lines = read_data(path)
-        return parse_links(value, lines, str(path))
+        return parse_links(value, lines, str(path)), unjudged_of_links(value, lines, str(path))
     seen: list[Cable] = []
     problems: list[Problem] = []
     for item in sorted(it for it in path.iterdir() if it.suffix.lower() == ".json" and it.is_file()):
@@ -109,8 +127,14 @@ def _links(path: Path, known: dict[str, Device]) -> tuple[Cable, ...]:
         problems.append(Problem(str(path), "no .json file in this folder", "one LLDP dump per switch: SWITCH.json"))
     if problems:
         raise InputErrors("links", problems)
-    return merge([cable for cable in seen if cable.b[0] not in known or cable.b[1] in known[cable.b[0]].ports
-                  or not any(other.a[0] == cable.b[0] and other.b[0] == cable.a[0] for other in seen)])
+    cables = [
+        cable
+        for cable in seen
+        if cable.b[0] not in known
+        or cable.b[1] in known[cable.b[0]].ports
+        or not any(other.a[0] == cable.b[0] and other.b[0] == cable.a[0] for other in seen)
+    ]
+    return merge(cables), ()
 
 
 def _cables_of_links(network: Network) -> None:
@@ -118,14 +142,18 @@ def _cables_of_links(network: Network) -> None:
     for cable in network.links:
         for end in (cable.a, cable.b):
             port = network.port(end)
-            if cable.length_m is not None and port is not None and port.cable_m is None and (
-                    network.devices[end[0]].language != "sonic"):
+            if (
+                cable.length_m is not None
+                and port is not None
+                and port.cable_m is None
+                and network.devices[end[0]].capabilities.cable_in_links_file
+            ):
                 port.cable_m, port.cable_where = cable.length_m, port.where
 
 
-def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
-    """The value of a JSON or YAML file, and its lines."""
-    text = read_file(path, MAX_BYTES if path.suffix == ".json" else YAML_MAX_BYTES)
+def read_data(path: Path, text: str | None = None) -> tuple[Any, JsonText | YamlText]:
+    """The value of a JSON or YAML file, and its lines; `text` counts instead of the file's."""
+    text = text or read_file(path, MAX_BYTES if path.suffix == ".json" else YAML_MAX_BYTES)
     source: JsonText | YamlText = (JsonText if path.suffix == ".json" else YamlText)(text, str(path))
     if source.duplicates:
         where, first, second = source.duplicates[0]
@@ -133,25 +161,29 @@ def read_data(path: Path) -> tuple[Any, JsonText | YamlText]:
     return source.value, source
 
 
-def _hosts(path: Path) -> tuple[dict[str, Host], Host | None]:
+def _hosts(path: Path, contents: Mapping[str, str] = MappingProxyType({})) -> tuple[dict[str, Host], Host | None]:
     """A hosts file; or a folder with `mlnx_qos` output per host, named <host>.txt, and a hosts.* for the rest."""
     if not path.is_dir():
-        value, lines = read_data(path)
+        value, lines = read_data(path, contents.get(str(path)))
         return parse_hosts(value, lines, str(path))
     merged: dict[str, Any] = {}
     files = sorted(it for it in path.iterdir() if it.suffix.lower() in SUFFIXES and it.is_file())
     for item in files:
-        if item.name.split(".")[0].lower() in _HOSTS:
+        if item.name.split(".")[0].lower() in HOSTS:
             value, lines = read_data(item)
-            parse_hosts(value, lines, str(item))              # its own problems, with its own lines
+            parse_hosts(value, lines, str(item))  # its own problems, with its own lines
             merged.update(value)
     for item in files:
         text = read_file(item, YAML_MAX_BYTES)
         if is_mlnx_qos(text):
             merged[item.stem] = {**merged.get(item.stem, {}), **parse_mlnx_qos(text, str(item))}
-        elif item.name.split(".")[0].lower() not in _HOSTS:
-            raise refuse(str(item), "neither a hosts file nor output of mlnx_qos", "name it hosts.yml, or give "
-                         "`mlnx_qos -i INTERFACE > HOST.txt`", "hosts")
+        elif item.name.split(".")[0].lower() not in HOSTS:
+            raise refuse(
+                str(item),
+                "neither a hosts file nor output of mlnx_qos",
+                "name it hosts.yml, or give `mlnx_qos -i INTERFACE > HOST.txt`",
+                "hosts",
+            )
     return parse_hosts(merged, FixedLines(), str(path))
 
 
@@ -159,17 +191,28 @@ def _fibs(paths: Sequence[Path], known: dict[str, Device]) -> dict[str, tuple[Ro
     """Tables by switch: of files named <switch>.json (and <switch>.v6.json), folders of them, or maps by name."""
     found: dict[str, tuple[Route, ...]] = {}
     problems: list[Problem] = []
-    files = [item for path in paths for item in (
-        sorted(it for it in path.iterdir() if it.suffix.lower() == ".json" and it.is_file())
-        if path.is_dir() else [path])]
+    files = [
+        item
+        for path in paths
+        for item in (
+            sorted(it for it in path.iterdir() if it.suffix.lower() == ".json" and it.is_file())
+            if path.is_dir()
+            else [path]
+        )
+    ]
     for path in files:
         try:
             value, _ = read_data(path)
             tables = value if is_fib_map(value) else {path.name.split(".")[0]: value}
             for name, table in tables.items():
                 if name not in known:
-                    problems.append(Problem(str(path), f"is the FIB of '{name[:60]}', which is no switch that was "
-                                            "given", nearest(name, list(known)) + "; files are named SWITCH.json"))
+                    problems.append(
+                        Problem(
+                            str(path),
+                            f"is the FIB of '{name[:60]}', which is no switch that was given",
+                            nearest(name, list(known)) + "; files are named SWITCH.json",
+                        )
+                    )
                     continue
                 found[name] = (*found.get(name, ()), *parse_fib(table, str(path)))
         except InputErrors as error:
@@ -181,8 +224,11 @@ def _fibs(paths: Sequence[Path], known: dict[str, Device]) -> dict[str, tuple[Ro
     return found
 
 
-def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path], list[Unread]]:
-    """Configurations; hosts and links that lie beside them; and what else is there, which nothing reads."""
+def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path], dict[str, Path], list[Unread]]:
+    """Configurations; hosts and links that lie beside them; and other files and folders, which nothing reads.
+
+    Folders in `given` are named by an option: they are read by it.
+    """
     files: list[Path] = []
     found: dict[str, Path] = {}
     others: list[Unread] = []
@@ -191,26 +237,46 @@ def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path], list[U
         if not path.is_dir():
             files.append(path)
             continue
-        inside = sorted(it for it in path.iterdir() if not it.name.startswith(".") and not it.is_dir())
+        inside, folders = _listing(path)
         known = [it for it in inside if it.suffix.lower() in SUFFIXES]
-        others += [Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(
-            sorted(SUFFIXES))) for it in inside if it not in known and it.suffix.lower() not in _SILENT]
+        others += [
+            Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(sorted(SUFFIXES)))
+            for it in inside
+            if it not in known and it.suffix.lower() not in _SILENT
+        ]
+        others += [
+            Unread(Place(str(it), 1), f"folder '{it.name[:60]}': its files were not read; name it, too, to read them")
+            for it in folders
+            if known and it.absolute() not in given
+        ]
         for item in known:
             word = item.name.split(".")[0].lower()
             if not item.is_file():
-                problems.append(Problem(str(item), "is a link that leads nowhere, or no regular file",
-                                        "repair or remove it: its switch would be missing from the verdict"))
-            elif word in _HOSTS:
+                problems.append(
+                    Problem(
+                        str(item),
+                        "is a link that leads nowhere, or no regular file",
+                        "repair or remove it: its switch would be missing from the verdict",
+                    )
+                )
+            elif word in HOSTS:
                 found["hosts"] = item
-            elif word in _LINKS:
+            elif word in LINKS:
                 found["links"] = item
             else:
                 files.append(item)
         if not known:
-            below = sorted(it for it in path.iterdir() if it.is_dir() and not it.name.startswith("."))
-            problems.append(Problem(str(path), "no configuration file in this folder", (
-                f"it has folders: name them, as in {path}/*" if below
-                else "files end in " + ", ".join(sorted(SUFFIXES)))))
+            problems.append(
+                Problem(
+                    str(path),
+                    "no configuration file in this folder",
+                    (
+                        f"it has folders: name them, as in {path}/*"
+                        if folders
+                        else "files end in " + ", ".join(sorted(SUFFIXES))
+                    ),
+                )
+            )
     if len(files) > _MAX_FILES:
         raise refuse(str(configs[0]), f"{len(files)} files are more than {_MAX_FILES}", "validate one fabric at a time")
     counts = Counter(map(str, files))
@@ -219,3 +285,9 @@ def _files(configs: Sequence[Path]) -> tuple[list[Path], dict[str, Path], list[U
     if problems:
         raise InputErrors("configuration", problems)
     return files, found, others
+
+
+def _listing(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Files and folders in a folder, without hidden ones."""
+    found = sorted(it for it in folder.iterdir() if not it.name.startswith("."))
+    return [it for it in found if not it.is_dir()], [it for it in found if it.is_dir()]

@@ -1,6 +1,6 @@
 """One switch's QoS configuration, whatever language it was written in, with the place of every value.
 
-A parser fills these records once and nobody changes them afterwards. Every record carries `where`, the path of the
+A parser fills these records once, and no code changes them afterwards. Every record carries `where`, the path of the
 construct in its own file ('BUFFER_PROFILE', 'pg_lossless_400000_40m_profile'); `Device.place` turns that path, or
 the path of one field below it, into file and line. None always means 'the file does not say'.
 
@@ -12,8 +12,14 @@ has asked for a pause, not the level at which it asks (saibuffer.h, XOFF_TH).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Final, Protocol
+
+from fabric.configs.capabilities import CAPABILITIES, Capabilities, Language
+from fabric.configs.filters import Filter, FilterUse
+from fabric.configs.identity import NOTHING, Identity, Stated
+from fabric.configs.policy import Use
 
 _GENERIC: Final = frozenset(("config_db", "startup", "startup-config", "running-config"))
 """Names that a switch itself gives its configuration: they say nothing of which switch it is."""
@@ -49,12 +55,25 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
+Leaf = tuple[tuple[str, ...], str]
+"""Path of a value in its file, and the value as text: what the comparison with a baseline compares."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something a parser met and did not use."""
+    """Part of a file that no check uses: not understood, or understood and not judged."""
 
     place: Place
+    """The first place, where several are alike."""
     what: str
+    leaves: tuple[Leaf, ...] = ()
+    roce: str = ""
+    """How it could act on RoCE traffic ('rate limit', 'storm control'); '' where it could not."""
+
+    @property
+    def count(self) -> int:
+        """How many values or lines it stands for."""
+        return max(1, len(self.leaves))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,8 @@ class Defect:
     where: Where
     object: str
     text: str
+    root: Where = ()
+    """Construct that lacks what a reference names; (): the field itself."""
 
 
 @dataclass(slots=True)
@@ -131,6 +152,8 @@ class Wred:
     curves: dict[str, Curve] = field(default_factory=dict)
     drops: frozenset[str] = frozenset()
     """Colours whose packets without ECN capability are dropped on the curve."""
+    size_unknown: bool = False
+    """The thresholds are stated in a unit of the chip whose size is not known: the curve is not judged."""
 
     @property
     def marks(self) -> bool:
@@ -141,6 +164,29 @@ class Wred:
     def curve(self) -> Curve | None:
         """The curve of green traffic."""
         return self.curves.get("green")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The largest rate of a shaper."""
+
+    where: Where
+    field: str
+    """Name of the field, as the file has it."""
+    mbps: float | None = None
+    """None where the rate depends on something else."""
+    percent: float | None = None
+    """Of the port's speed, where the language states it so."""
+    packets: bool = False
+    """The rate counts packets: it is not compared with a speed."""
+    burst_bytes: int | None = None
+    """May leave at the port's speed; None where it is not stated."""
+
+    def rate_mbps(self, speed_mbps: int | None) -> float | None:
+        """The rate at a port of this speed; None where it is not known."""
+        if self.percent is not None:
+            return None if speed_mbps is None else speed_mbps * self.percent / 100
+        return self.mbps
 
 
 @dataclass(slots=True)
@@ -163,6 +209,8 @@ class Binding:
     profile_where: Where = ()
     wred: str | None = None
     scheduler: str | None = None
+    limit: Limit | None = None
+    """The rate that a shaper holds the queue to."""
 
 
 @dataclass(slots=True)
@@ -174,6 +222,8 @@ class QosMap:
     entries: dict[int, int] = field(default_factory=dict)
     stated: frozenset[int] | None = None
     """Keys the file states where the language fills in the others by default; None: every key."""
+    classes: tuple[tuple[str, int | None, tuple[int, ...]], ...] = ()
+    """EOS, NX-OS: classes of the policy in their order, the traffic class that each sets, and its DSCPs."""
 
 
 @dataclass(slots=True)
@@ -194,10 +244,14 @@ class Port:
     where: Where
     speed_mbps: int | None = None
     mtu: int = DEFAULT_MTU
+    mtu_where: Where = ()
+    """The LAG that states it for its members; (): the port itself."""
     admin_up: bool = False
     lanes: int = 1
     fec: str | None = None
     autoneg: str | None = None
+    advertised: tuple[str, ...] = ()
+    """Speeds in Mb/s that autonegotiation offers, as stated; (): all that the port has."""
     pfc_asym: bool = False
     global_pause: bool = False
     cable_m: int | None = None
@@ -205,24 +259,60 @@ class Port:
     qos_where: Where = ()
     lossless: frozenset[int] = frozenset()
     """Priorities with PFC in both directions."""
+    pfc_where: Where = ()
+    """Their place, where one line of the switch states them for all ports (NX-OS network-qos); (): `qos_where`."""
     pfc_negotiated: bool = False
     """PFC only where the peer agrees over DCBX (NX-OS `mode auto`)."""
     watched: frozenset[int] = frozenset()
     """Priorities the watchdog looks at."""
     maps: dict[str, str] = field(default_factory=dict)
-    """Kind of map ('dscp_to_tc', 'tc_to_queue', 'tc_to_pg', 'pfc_to_queue', 'pfc_to_pg', 'tc_to_dscp') to its name."""
+    """Kind of map ('dscp_to_tc', 'tc_to_queue', 'tc_to_pg', 'pfc_to_queue', 'pfc_to_pg', 'tc_to_dscp' where packets
+    leave, 'dscp_to_dscp' where they arrive) to its name."""
     groups: dict[int, Binding] = field(default_factory=dict)
     queues: dict[int, Binding] = field(default_factory=dict)
     ingress_profiles: tuple[str, ...] = ()
     egress_profiles: tuple[str, ...] = ()
-    macsec: bool = False
+    limit: Limit | None = None
+    """The rate that a shaper holds the whole port to."""
+    class_by_tag: bool = False
+    """The 802.1Q priority that the sender writes decides the class, not the DSCP."""
+    macsec: str = ""
+    """Name of its MACsec profile; '' without one."""
     watchdog: Watchdog | None = None
     lag: str | None = None
+    lag_mode: str = ""
+    """'active' or 'passive' of LACP, 'on' for a LAG without it; '' where the file does not say (IEEE 802.1AX)."""
+    vlan: str = ""
+    """Number of its access (untagged) VLAN, or that of its LAG; '' where it has none."""
+    trunk: bool = False
+    """Whether it carries VLANs with tags, or all VLANs of its bridge (EOS, NX-OS, NVUE)."""
+    trunk_vlans: frozenset[int] | None = None
+    """VLANs that a trunk is limited to; None where it is not limited."""
     missing_row: tuple[int, int] | None = None
     """(speed, cable) that the platform's headroom table lacks, so that the switch makes no lossless group."""
     headroom_unknown: bool = False
     """The switch would make the lossless group from a table that was not given."""
     neighbor: tuple[str, str] | None = None
+    description: str = ""
+
+    @property
+    def mtu_at(self) -> Where:
+        """The construct whose MTU acts."""
+        return self.mtu_where or self.where
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """A link aggregation group."""
+
+    name: str
+    where: Where
+    shut: Stated = NOTHING
+    """'down' where a line shuts it."""
+    min_links: Stated = NOTHING
+    """Members that must be up before it is; empty: one."""
+    mode: str = ""
+    """Of LACP, where a language states it for all members at once; as Port.lag_mode."""
 
 
 @dataclass(slots=True)
@@ -235,7 +325,13 @@ class Tunnel:
     """uniform copies the DSCP at encapsulation; pipe sets its own (SAI saitunnel.h, ENCAP_DSCP_MODE)."""
     ecn_mode: str = "standard"
     """standard follows RFC 6040; anything else may lose marks at decapsulation."""
-    ipv6: bool = False
+    source: str = ""
+    """Address of the VTEP, or the interface that has it; '' where the file does not say."""
+
+    @property
+    def ipv6(self) -> bool:
+        """Whether it encapsulates in IPv6."""
+        return ":" in self.source
 
 
 @dataclass(slots=True)
@@ -260,6 +356,44 @@ class Session:
     address: str
     local_address: str = ""
     up: bool = True
+    keepalive_s: int | None = None
+    hold_s: int | None = None
+    families: frozenset[str] | None = None
+    """Address families that are activated ('ipv4', 'evpn', ...); None where the language does not say so."""
+    extended_communities: bool | None = None
+    """Whether route targets are sent; None where the language always sends them."""
+    community_families: frozenset[str] | None = None
+    """Families whose routes are sent with their standard communities; None where the language always sends them."""
+    keeps_next_hop: bool | None = None
+    """Whether EVPN routes are passed on with the VTEP's next hop; None where the file cannot say so."""
+    allows_own_as: bool = False
+    vrf: str = ""
+    """'' is the default VRF."""
+    interface: str = ""
+    """Port of an unnumbered session."""
+    policies: tuple[Use, ...] = ()
+    """Filters of its routes in either direction."""
+    reflects: bool = False
+    """Whether the neighbour is a client of this route reflector (RFC 4456)."""
+    source: str = ""
+    """Interface or address that the session is sent from, as stated; '' where the switch takes that of the way out."""
+    hops: int | None = None
+    """Routers that an external session may cross, plus one: 1 where the file does not allow more; None where the
+    language's own templates decide it."""
+    password: bool = False
+    """Whether it is authenticated."""
+    bfd: bool = False
+    """Whether BFD watches the path to the neighbour (RFC 5882)."""
+    states_asn: bool = True
+    """False where the neighbour has no AS number, not even 'external', so that the switch opens no session."""
+    sets_next_hop: bool = False
+    """Whether IPv4 routes get this switch as next hop on an internal session, too."""
+    local_as: Stated = NOTHING
+    """AS number that the neighbour sees in place of the switch's own."""
+    ttl_security: Stated = NOTHING
+    """Hops that packets of the neighbour may have made, by their TTL (RFC 5082); empty: any TTL is taken."""
+    max_prefixes: Stated = NOTHING
+    """Number of IPv4 prefixes above which the switch closes the session; empty: no limit, or only a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +413,7 @@ class Device:
 
     name: str
     file: str
-    language: str
-    """sonic, nvue, eos or nxos."""
+    language: Language
     locator: Locator
     platform: str = ""
     hwsku: str = ""
@@ -296,13 +429,22 @@ class Device:
     maps: dict[str, dict[str, QosMap]] = field(default_factory=dict)
     global_maps: dict[str, str] = field(default_factory=dict)
     watchdog_poll_ms: int | None = None
+    drops_lossless: bool = False
+    """Every lossless queue drops what it gets (SONiC BIG_RED_SWITCH)."""
     watchdog_default: bool = False
     """Every lossless port gets a watchdog although none is written down."""
+    lags: dict[str, Lag] = field(default_factory=dict)
+    """Those that the file describes beside their members."""
     tunnels: dict[str, Tunnel] = field(default_factory=dict)
     vlans: dict[str, Vlan] = field(default_factory=dict)
+    class_mtus: dict[str, int] = field(default_factory=dict)
+    """Lossless class of the network-qos policy in force to the largest frame of its queue (NX-OS), bytes."""
+    lossy_mtus: dict[str, int] = field(default_factory=dict)
+    """The same for the other classes."""
     hash_fields: tuple[str, ...] | None = None
     hash_algorithm: str = ""
     multipath: int | None = None
+    multipath_where: Where = ("maximum-paths",)
     neighbor_types: dict[str, str] = field(default_factory=dict)
     """Neighbour name to its type, 'Server' for hosts."""
     bgp: dict[str, str] = field(default_factory=dict)
@@ -311,6 +453,12 @@ class Device:
     addresses: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Interface (port, LAG, VLAN, loopback) to its addresses with their prefix length."""
     routes: list[StaticRoute] = field(default_factory=list)
+    filters: dict[str, Filter] = field(default_factory=dict)
+    """Access lists of IPv4 that an interface has."""
+    filter_uses: dict[str, FilterUse] = field(default_factory=dict)
+    """Interface and direction to the list that it has."""
+    identity: Identity = field(default_factory=Identity)
+    """Router ids, VNIs, route targets, anycast gateways, MAC addresses, VRFs."""
     peer_link: str = ""
     """LAG or port to the other switch of an MC-LAG pair."""
     peer_where: Where = ()
@@ -318,7 +466,7 @@ class Device:
     """Ports to servers that have a second ToR (dual-ToR): the standby one sends their packets back up."""
     mux_where: Where = ()
     bounce_remap: bool | None = None
-    """Packets sent back up are in a lossless class of their own (tunnel_qos_remap); None where the file is silent."""
+    """Packets sent back up are in a separate lossless class (tunnel_qos_remap); None where the file is silent."""
     pattern_mtu: int | None = None
     pattern_small_percent: int | None = None
     pattern_where: Where = ()
@@ -331,10 +479,32 @@ class Device:
     arp_age_s: int | None = None
     defects: list[Defect] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    """Not understood."""
+    unjudged: list[Unread] = field(default_factory=list)
+    """Understood, and of no effect on any check. A baseline compares it."""
+    compared: list[Leaf] = field(default_factory=list)
+    """Values that act only together with others, as written: a baseline compares them whether they act or not."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What switches of this language do, and what their files state."""
+        return CAPABILITIES[self.language]
 
     def place(self, where: Where, *more: str) -> Place:
         """File and line of a construct, or of one of its fields."""
         return Place(self.file, self.locator.line((*where, *more)))
+
+    def bundle(self, lag: Lag, mtu: int | None) -> None:
+        """Add a LAG, and give its members the MTU that it states, if it does."""
+        self.lags[lag.name] = lag
+        for port in (it for it in self.ports.values() if it.lag == lag.name and mtu is not None):
+            port.mtu, port.mtu_where = mtu or port.mtu, lag.where
+
+    def add_address(self, interface: str, text: str, where: Where) -> None:
+        """Add an address with its prefix length. Raises ValueError where it is none."""
+        address = str(ip_interface(text))
+        self.addresses[interface] = (*self.addresses.get(interface, ()), address)
+        self.identity.address_where[interface, address] = where
 
     def map_of(self, port: Port, kind: str) -> QosMap | None:
         """The map of this kind that acts on the port; the device's global one where the port names none."""
@@ -344,3 +514,17 @@ class Device:
     def profile_of(self, binding: Binding | None) -> BufferProfile | None:
         """The buffer profile a queue or group uses."""
         return None if binding is None or binding.profile is None else self.profiles.get(binding.profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A field of a device's configuration. Its line is looked up only when it is shown."""
+
+    name: str
+    where: Where
+    device: Device = field(compare=False, repr=False)
+
+    @property
+    def place(self) -> Place:
+        """File and line."""
+        return self.device.place(self.where)

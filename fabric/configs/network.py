@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from fabric.configs.jsonfile import first_few
-from fabric.configs.model import Device, Place, Port, Unread
+from fabric.configs.headroom import Assumptions
+from fabric.configs.model import Device, Place, Port, Site, Unread
 from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.routes import Route
-from fabric.errors import InputErrors, Problem
+from fabric.errors import InputErrors, Problem, first_few
 from fabric.topology.select import nearest
 
 End = tuple[str, str]
@@ -32,8 +32,13 @@ class Cable:
 
     a: End
     b: End
-    place: Place
+    at: Place | Site
     length_m: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it is stated. A neighbour table's line is looked up only when it is shown: that scans the file."""
+        return self.at.place if isinstance(self.at, Site) else self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +77,19 @@ class Network:
     default_host: Host | None = None
     roce_dscps: tuple[int, ...] = (DEFAULT_ROCE_DSCP,)
     cnp_dscps: tuple[int, ...] = (DEFAULT_CNP_DSCP,)
+    roce_given: bool = False
+    """Whether RoCE's DSCPs were given as an option."""
     tables: HeadroomTables = field(default_factory=HeadroomTables)
     fibs: dict[str, tuple[Route, ...]] = field(default_factory=dict)
     """Switch to its forwarding table, where one was given."""
     unread: tuple[Unread, ...] = ()
     """Files that were given and are no switch's."""
+    unjudged: tuple[Unread, ...] = ()
+    """Parts of files other than configurations that no check uses."""
+    assumed: Assumptions = field(default_factory=Assumptions)
+    """Response and latency that headroom is checked with."""
+    strict: bool = False
+    """A part that no check uses and that could act on RoCE is an error instead of a warning."""
     max_oversubscription: float = 3.0
     """Above this a leaf's oversubscription is an error, above 1 a warning."""
 
@@ -86,7 +99,7 @@ class Network:
         return self.default_host is not None or bool(self.hosts)
 
     def host(self, name: str) -> Host | None:
-        """A host's settings; the default ones where it has none of its own."""
+        """A host's settings; the default ones where it has none."""
         return self.hosts.get(name) or self.default_host
 
     def port(self, end: End) -> Port | None:
@@ -95,17 +108,44 @@ class Network:
         return None if device is None else device.ports.get(end[1])
 
 
-_HOST_INTS: Final = {"speed": (1, 1_600_000), "mtu": (68, 65_535), "roce_mtu": (256, 4096), "roce_dscp": (0, 63),
-                     "cnp_dscp": (0, 63), "ecn_np_prio": (0, 7), "ecn_rp_prio": (0, 7), "cable_m": (0, 100_000),
-                     "rx_buffer_bytes": (0, 2**40), "rdma_timeout": (0, 31), "rdma_retries": (0, 7)}
-_HOST_WORDS: Final = {"trust": ("dscp", "pcp"), "cc": ("dcqcn", "none", "timely", "hpcc", "swift", "zero-touch")}
+_HOST_INTS: Final = {
+    "speed": (1, 1_600_000),
+    "mtu": (68, 65_535),
+    "roce_mtu": (256, 4096),
+    "roce_dscp": (0, 63),
+    "cnp_dscp": (0, 63),
+    "ecn_np_prio": (0, 7),
+    "ecn_rp_prio": (0, 7),
+    "cable_m": (0, 100_000),
+    "rx_buffer_bytes": (0, 2**40),
+    "rdma_timeout": (0, 31),
+    "rdma_retries": (0, 7),
+}
+NEEDS_MARKS: Final = ("dcqcn", "dctcp")
+"""Congestion controls of hosts that hear of congestion by ECN marks alone."""
+WITHOUT_CNPS: Final = ("dctcp", "timely", "hpcc", "swift", "none")
+"""Those whose receivers send no CNPs."""
+HEEDS_NO_MARKS: Final = ("timely", "hpcc", "swift", "none")
+"""Those that hear of congestion by delay or telemetry, or not at all."""
+_HOST_WORDS: Final = {
+    "trust": ("dscp", "pcp"),
+    "cc": ("dcqcn", "dctcp", "none", "timely", "hpcc", "swift", "zero-touch"),
+}
 
 
 def parse_hosts(value: Any, lines: Any, file: str) -> tuple[dict[str, Host], Host | None]:  # noqa: ANN401
     """Host name -> settings, and `default`'s. `lines` is the file's Locator. Raises InputErrors with every problem."""
     if not isinstance(value, dict) or not value:
-        raise InputErrors("hosts", [Problem(file, "not a mapping of host names to settings",
-                                            "write 'default: {roce_dscp: 26, cnp_dscp: 48, pfc_enable: 3}'")])
+        raise InputErrors(
+            "hosts",
+            [
+                Problem(
+                    file,
+                    "not a mapping of host names to settings",
+                    "write 'default: {roce_dscp: 26, cnp_dscp: 48, pfc_enable: 3}'",
+                )
+            ],
+        )
     problems: list[Problem] = []
     default = value.get("default", {})
     found = {}
@@ -149,8 +189,13 @@ def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Prob
         elif key == "nic":
             clean[key] = text[:60]
         else:
-            problems.append(Problem(path, "is not a host setting" if key not in known else "has the wrong type",
-                                    nearest(str(key), sorted(known), "settings")))
+            problems.append(
+                Problem(
+                    path,
+                    "is not a host setting" if key not in known else "has the wrong type",
+                    nearest(str(key), sorted(known), "settings"),
+                )
+            )
     return Host(name, place, **clean)
 
 
@@ -159,23 +204,41 @@ def parse_links(value: Any, lines: Any, file: str) -> tuple[Cable, ...]:  # noqa
     top = value.get("topology", value) if isinstance(value, dict) else {"links": value}
     rows = top.get("links") if isinstance(top, dict) else None
     if not isinstance(rows, list) or len(rows) > _MAX_LINKS:
-        raise InputErrors("links", [Problem(file, "no list of links in it",
-                                            "write 'links: [{a: [leaf1, Ethernet0], b: [spine1, Ethernet0]}]', or give "
-                                            "a containerlab or netlab topology")])
+        raise InputErrors(
+            "links",
+            [
+                Problem(
+                    file,
+                    "no list of links in it",
+                    "write 'links: [{a: [leaf1, Ethernet0], b: [spine1, Ethernet0]}]', or give "
+                    "a containerlab or netlab topology",
+                )
+            ],
+        )
     prefix = () if not isinstance(value, dict) else ("topology", "links") if "topology" in value else ("links",)
     cables, problems = [], []
     for number, row in enumerate(rows):
         place = Place(file, lines.line((*prefix, str(number))))
         ends = _ends(row)
         if ends is None:
-            problems.append(Problem(f"{place}: links[{number}]", f"{str(row)[:60]} does not name two ends",
-                                    "write {a: [leaf1, Ethernet0], b: [spine1, Ethernet0]} or "
-                                    "{endpoints: ['leaf1:Ethernet0', 'spine1:Ethernet0']}"))
+            problems.append(
+                Problem(
+                    f"{place}: links[{number}]",
+                    f"{str(row)[:60]} does not name two ends",
+                    "write {a: [leaf1, Ethernet0], b: [spine1, Ethernet0]} or "
+                    "{endpoints: ['leaf1:Ethernet0', 'spine1:Ethernet0']}",
+                )
+            )
             continue
         length = row.get("length_m") if isinstance(row, dict) else None
         if length is not None and (not isinstance(length, int) or isinstance(length, bool) or not 0 < length < 10**6):
-            problems.append(Problem(f"{place}: links[{number}].length_m", f"{str(length)[:40]} is no length in whole "
-                                    "metres", "write length_m: 40"))
+            problems.append(
+                Problem(
+                    f"{place}: links[{number}].length_m",
+                    f"{str(length)[:40]} is no length in whole metres",
+                    "write length_m: 40",
+                )
+            )
             continue
         cables.append(Cable(ends[0], ends[1], place, length))
     problems += _twice(cables)
@@ -190,8 +253,11 @@ def _twice(cables: Iterable[Cable]) -> Iterator[Problem]:
     for cable in cables:
         for end in (cable.a, cable.b):
             if end in seen and end[1]:
-                what = "both ends of this link" if seen[end] is cable else (
-                    f"in two links, first on line {seen[end].place.line}")
+                what = (
+                    "both ends of this link"
+                    if seen[end] is cable
+                    else (f"in two links, first on line {seen[end].place.line}")
+                )
                 yield Problem(str(cable.place), f"{':'.join(end)} is {what}", "a port has one cable: remove one")
             seen.setdefault(end, cable)
 
@@ -205,16 +271,17 @@ def _ends(row: Any) -> tuple[End, End] | None:  # noqa: ANN401
         ends = row["endpoints"]
     elif "a" in row and "b" in row:
         ends = [row["a"], row["b"]]
-    elif "interfaces" in row and isinstance(row["interfaces"], list):      # netlab, long form
+    elif "interfaces" in row and isinstance(row["interfaces"], list):  # netlab, long form
         ends = [[it.get("node"), it.get("ifname", "")] for it in row["interfaces"] if isinstance(it, dict)]
-    else:                                                                  # netlab: {leaf1: {ifname: ..}, spine1: {}}
-        ends = [[name, (it or {}).get("ifname", "")] for name, it in row.items()
-                if isinstance(it, dict) or it is None]
+    else:  # netlab: {leaf1: {ifname: ..}, spine1: {}}
+        ends = [[name, (it or {}).get("ifname", "")] for name, it in row.items() if isinstance(it, dict) or it is None]
     if not isinstance(ends, list) or len(ends) != 2:
         return None
     pairs = [end.split(":", 1) if isinstance(end, str) else end for end in ends]
-    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) and pair[0]
-               for pair in pairs):
+    if not all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) and pair[0]
+        for pair in pairs
+    ):
         return None
     return (pairs[0][0], pairs[0][1]), (pairs[1][0], pairs[1][1])
 
@@ -226,8 +293,8 @@ def links_of_neighbors(devices: Iterable[Device]) -> tuple[Cable, ...]:
         for port in device.ports.values():
             if port.neighbor is not None:
                 here = (device.name, port.name)
-                place = device.place(("DEVICE_NEIGHBOR", port.name))
-                seen.setdefault(frozenset((here, port.neighbor)), Cable(here, port.neighbor, place))
+                at = Site(device.name, ("DEVICE_NEIGHBOR", port.name), device)
+                seen.setdefault(frozenset((here, port.neighbor)), Cable(here, port.neighbor, at))
     return tuple(seen.values())
 
 
@@ -238,8 +305,12 @@ def join(devices: Iterable[Device]) -> tuple[dict[str, Device], list[Problem]]:
     for device in devices:
         other = found.get(device.name)
         if other is not None:
-            problems.append(Problem(device.file, f"switch '{device.name}' is in {other.file} already",
-                                    "give one file per switch, with different hostnames"))
+            problems.append(
+                Problem(
+                    device.file,
+                    f"switch '{device.name}' is in {other.file} already",
+                    "give one file per switch, with different hostnames",
+                )
+            )
         found[device.name] = device
     return found, problems
-

@@ -11,26 +11,55 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
+from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.jsonfile import JsonText, refuse
-from fabric.configs.model import Binding, Curve, Device, Port, QosMap, Scheduler, Tunnel, Vlan, Watchdog, Wred
+from fabric.configs.model import Binding, Curve, Device, Lag, Port, QosMap, Scheduler, Tunnel, Vlan, Watchdog, Wred
 from fabric.configs.nvue_buffers import PfcProfile, add_buffers
 from fabric.configs.nvue_commands import Commands
-from fabric.configs.nvue_reader import Reader, is_nvue
+from fabric.configs.nvue_coverage import list_unjudged
+from fabric.configs.nvue_reader import Reader, is_nvue, words_of
+from fabric.configs.nvue_routing import read_routing
+from fabric.configs.nvue_shaper import Shaper, read_shapers
+from fabric.configs.nvue_words import check_words, is_on
+from fabric.configs.textconfig import numbers
+from fabric.configs.tree_filters import read_nvue_filters
 from fabric.configs.yamlfile import YamlText
 from fabric.units import parse_rate_bps
 
 _ROCE_PRIORITY, _CNP_CLASS = 3, 6
 _MIN_BYTES, _MAX_BYTES, _POLL_MS, _POLLS = 150_000, 1_500_000, 100, 3
 _DEFAULT: Final = "default-global"
-_QOS: Final = ("roce", "pfc", "congestion-control", "mapping", "egress-queue-mapping", "egress-scheduler", "remark",
-               "pfc-watchdog", "link-pause", "traffic-pool", "advance-buffer-config", "egress-shaper")
-_PORT_QOS: Final = ("pfc", "pfc-watchdog", "mapping", "remark", "egress-scheduler", "congestion-control", "link-pause",
-                    "egress-shaper")
+_QOS: Final = (
+    "roce",
+    "pfc",
+    "congestion-control",
+    "mapping",
+    "egress-queue-mapping",
+    "egress-scheduler",
+    "remark",
+    "pfc-watchdog",
+    "link-pause",
+    "traffic-pool",
+    "advance-buffer-config",
+    "egress-shaper",
+)
+_PORT_QOS: Final = (
+    "pfc",
+    "pfc-watchdog",
+    "mapping",
+    "remark",
+    "egress-scheduler",
+    "congestion-control",
+    "link-pause",
+    "egress-shaper",
+)
 _PORT: Final = ("type", "link", "qos", "description", "ip", "bridge", "evpn", "lldp", "router", "counters")
 _DEFAULT_MTU: Final = 9216
 """Of a port that states none (Cumulus Linux, Switch Port Attributes: MTU)."""
+_FEC: Final = ("rs", "baser", "off", "auto", "llrs", "driver-auto")
 _LINK: Final = ("mtu", "speed", "state", "fec", "auto-negotiate", "lanes", "duplex", "breakout")
 _MAX_PORTS: Final = 4096
+_MAX_VLAN: Final = 4094
 T = TypeVar("T")
 
 
@@ -46,6 +75,7 @@ class _Profiles:
     marking: Mapping[str, dict[int, tuple[str, Binding]]]
     """Queue to marking profile, and where it stands."""
     pause: frozenset[str]
+    shaper: Mapping[str, Shaper]
 
 
 def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
@@ -55,17 +85,32 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
     reader = Reader(source, file)
     device, roce = reader.device, reader.at("qos", "roce")
     device.name = str(reader.at("system").get("hostname") or device.name)[:253]
-    on = roce.get("enable") in ("on", True) or roce.get("state") in ("enabled", "enable") or (
-        bool(roce) and not {"enable", "state"} & roce.keys())
+    reader.literal(reader.written)
+    check_words(reader)
+    on = (
+        roce.get("enable") in ("on", True)
+        or roce.get("state") in ("enabled", "enable")
+        or (bool(roce) and not {"enable", "state"} & roce.keys())
+    )
     for where, first, second in source.duplicates:
-        reader.bad(where[len(reader.base):], f"is given twice, on lines {first} and {second}", "R8")
+        reader.bad(where[len(reader.base) :], f"is given twice, on lines {first} and {second}", "R8")
     mapping = _maps(reader, macro=on)
-    mode = reader.choice(("qos", "roce", "mode"), roce.get("mode", "lossless"),
-                         ("lossless", "lossy", "lossless-single-ipool"))
+    mode = reader.choice(
+        ("qos", "roce", "mode"), roce.get("mode", "lossless"), ("lossless", "lossy", "lossless-single-ipool")
+    )
     profiles = _Profiles(
-        _pfc(reader, macro=on and mode != "lossy"), mapping, _remark(reader),
-        _schedulers(reader, macro=on), _marking(reader, macro=on),
-        frozenset(str(name) for name in reader.at("qos", "link-pause")))
+        _pfc(reader, macro=on and mode != "lossy"),
+        mapping,
+        _remark(reader),
+        _schedulers(reader, macro=on),
+        _marking(reader, macro=on),
+        frozenset(
+            str(name)
+            for name in reader.at("qos", "link-pause")
+            if any(is_on(reader.at("qos", "link-pause", name).get(way)) for way in ("tx", "rx"))
+        ),
+        read_shapers(reader),
+    )
     _ports(reader, profiles, _watchdog(reader))
     _tunnel(reader)
     for domain in reader.at("bridge", "domain"):
@@ -73,7 +118,13 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
         device.mac_age_s = None if age is None else reader.number(("bridge", "domain", domain, "ageing"), age, 0, 10**6)
     add_buffers(reader, profiles.pfc, macro=on)
     reader.only(("qos",), _QOS)
-    reader.only((), ("qos", "interface", "system", "nve", "bridge"))
+    filters = ("acl",) if read_nvue_filters(reader) else ()
+    reader.only(
+        (), ("qos", "interface", "system", "nve", "bridge", "router", "evpn", "vrf", "mlag", "maintenance", *filters)
+    )
+    read_routing(reader)
+    list_unjudged(reader)
+    reader.check_shape()
     return device
 
 
@@ -86,7 +137,7 @@ def _maps(reader: Reader, *, macro: bool) -> dict[str, str]:
         reader.only(path, ("trust", "dscp", "pcp", "port-default-sp"))
         default = reader.number((*path, "port-default-sp"), row.get("port-default-sp", 0), 0, 7) or 0
         trust = reader.choice((*path, "trust"), row.get("trust", "l3"), ("l2", "l3", "port", "both")) or "l3"
-        if trust in {"l2", "port"}:              # routed packets have no 802.1p: the port's default decides
+        if trust in {"l2", "port"}:  # routed packets have no 802.1p: the port's default decides
             dscp = dict.fromkeys(range(64), default)
         elif macro and name == _DEFAULT:
             dscp = {value: value // 8 if value // 8 in {_ROCE_PRIORITY, _CNP_CLASS} else 0 for value in range(64)}
@@ -130,24 +181,43 @@ def _remark(reader: Reader) -> dict[str, str]:
 
 
 def _pfc(reader: Reader, *, macro: bool) -> dict[str, PfcProfile]:
-    roce = PfcProfile(reader.where("qos", "roce"), frozenset((_ROCE_PRIORITY,)))
+    length = reader.at("qos", "roce").get("cable-length")
+    roce = PfcProfile(
+        reader.where("qos", "roce"),
+        frozenset((_ROCE_PRIORITY,)),
+        None if length is None else reader.number(("qos", "roce", "cable-length"), length, 1, 100_000),
+    )
     found = {_DEFAULT: roce} if macro else {}
     for name in reader.at("qos", "pfc"):
         path = ("qos", "pfc", name)
         row = reader.at(*path)
-        reader.only(path, ("switch-priority", "tx", "rx", "cable-length", "xoff-threshold", "xon-threshold",
-                           "port-buffer"))
-        bits = reader.priorities((*path, "switch-priority"), row["switch-priority"]) if "switch-priority" in row else (
-            found[str(name)].priorities if str(name) in found else frozenset())
+        reader.only(
+            path, ("switch-priority", "tx", "rx", "cable-length", "xoff-threshold", "xon-threshold", "port-buffer")
+        )
+        bits = (
+            reader.priorities((*path, "switch-priority"), row["switch-priority"])
+            if "switch-priority" in row
+            else (found[str(name)].priorities if str(name) in found else frozenset())
+        )
         both = all(str(row.get(way, "enable")) in {"enable", "enabled"} for way in ("tx", "rx"))
 
-        def number(word: str, low: int, high: int, path: tuple[str, ...] = path,
-                   row: dict[str, Any] = row) -> int | None:
-            return reader.number((*path, word), row[word], low, high) if word in row else None
+        def number(
+            word: str, low: int, high: int, path: tuple[str, ...] = path, row: dict[str, Any] = row
+        ) -> int | None:
+            if word not in row:
+                return None
+            if word == "cable-length":
+                return reader.number((*path, word), row[word], low, high)
+            return reader.size((*path, word), row[word], high)
 
         found[str(name)] = PfcProfile(
-            reader.where(*path), bits if both else frozenset(), number("cable-length", 1, 100_000),
-            number("port-buffer", 0, 2**32), number("xoff-threshold", 0, 2**32), number("xon-threshold", 0, 2**32))
+            reader.where(*path),
+            bits if both else frozenset(),
+            number("cable-length", 1, 100_000),
+            number("port-buffer", 0, 2**32),
+            number("xoff-threshold", 0, 2**32),
+            number("xon-threshold", 0, 2**32),
+        )
     return found
 
 
@@ -187,14 +257,19 @@ def _marking(reader: Reader, *, macro: bool) -> dict[str, dict[int, tuple[str, B
         own = found.setdefault(str(profile), {})
         for queue, row, at in reader.entries("qos", "congestion-control", profile, "traffic-class"):
             name = f"congestion-control {profile} {queue}"
-            low = reader.number((*at, "min-threshold"), row.get("min-threshold", _MIN_BYTES), 0, 2**40)
-            high = reader.number((*at, "max-threshold"), row.get("max-threshold", _MAX_BYTES), 0, 2**40)
+            low = reader.size((*at, "min-threshold"), row.get("min-threshold", _MIN_BYTES), 2**40)
+            high = reader.size((*at, "max-threshold"), row.get("max-threshold", _MAX_BYTES), 2**40)
             pmax = reader.number((*at, "probability"), row.get("probability", 100), 0, 100)
             if low is not None and high is not None:
                 marks = str(row.get("ecn", "enable")) in {"enable", "enabled", "on", "True"}
                 drops = frozenset(("green",)) if str(row.get("red")) in {"enable", "enabled"} else frozenset()
-                device.wreds[name] = Wred(name, reader.where(*at), "ecn_all" if marks else "ecn_none",
-                                          {"green": Curve(low, high, pmax)}, drops)
+                device.wreds[name] = Wred(
+                    name,
+                    reader.where(*at),
+                    "ecn_all" if marks else "ecn_none",
+                    {"green": Curve(low, high, pmax)},
+                    drops,
+                )
                 own[queue] = name, Binding(reader.where(*at))
     return found
 
@@ -204,9 +279,16 @@ def _names(text: str) -> Iterator[str]:
     for part in text.split(","):
         stem, dash, last = part.strip().rpartition("-")
         head = stem.rstrip("0123456789")
-        first = stem[len(head):]
-        if dash and first and last.isascii() and last.isdigit() and len(first) < 5 and len(last) < 5 and (
-                int(first) <= int(last)):
+        first = stem[len(head) :]
+        if (
+            dash
+            and first
+            and last.isascii()
+            and last.isdigit()
+            and len(first) < 5
+            and len(last) < 5
+            and (int(first) <= int(last))
+        ):
             yield from (f"{head}{number}" for number in range(int(first), int(last) + 1))
         else:
             yield part.strip()
@@ -218,8 +300,11 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     for key in written:
         for name in _names(key) if key.startswith("swp") else ():
             if len(keys) >= _MAX_PORTS:
-                raise refuse(str(reader.device.place(reader.where("interface", key))), f"more than {_MAX_PORTS} ports",
-                             "give one file per switch")
+                raise refuse(
+                    str(reader.device.place(reader.where("interface", key))),
+                    f"more than {_MAX_PORTS} ports",
+                    "give one file per switch",
+                )
             if name.startswith("swp") and "." not in name:
                 keys.setdefault(name, []).append(key)
         if key.startswith("swp"):
@@ -230,7 +315,7 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     bonds = [(key, reader.at("interface", key, "bond", "member")) for key in written]
     reader.unfold(keys)
     for name in keys:
-        if reader.at("interface", name).get("type", "swp") == "swp":
+        if reader.at("interface", name).get("type", "swp") == "swp" and not _broken_out(reader, name):
             reader.device.ports[name] = _port(reader, ("interface", name), name, profiles, watchdog)
     for key, domain in bridged:
         if domain:
@@ -238,16 +323,65 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
             vlan.members = (*vlan.members, *(name for name in _names(key) if name in reader.device.ports))
     for key, members in bonds:
         for member in members:
-            for name in _names(str(member)):
-                if name in reader.device.ports:
-                    reader.device.ports[name].lag = key
+            for name in (it for it in _names(str(member)) if it in reader.device.ports):
+                before = reader.device.ports[name].lag
+                if before not in (None, key):
+                    at = ("interface", key, "bond", "member", str(member))
+                    reader.bad(at, f"{name} is a member of {before} already, and a port has one bond", "R9")
+                reader.device.ports[name].lag = key
+        if members:
+            link, where = reader.at("interface", key, "link"), reader.where("interface", key)
+            state = link.get("state")
+            down = "down" in (state if isinstance(state, dict) else [state])
+            shut = Stated("down", reader.where("interface", key, "link", "state")) if down else NOTHING
+            mtu = reader.number(("interface", key, "link", "mtu"), link["mtu"], 552, 9216) if "mtu" in link else None
+            reader.device.bundle(Lag(key, where, shut, mode=_lacp(reader, key)), mtu)
+    for key, domain in bridged:
+        rows = [row if isinstance(row, dict) else {} for row in domain.values()]
+        whole = any(not row.get("access") for row in rows)
+        names = set(_names(key))
+        for port in (it for it in reader.device.ports.values() if domain and (it.name in names or it.lag == key)):
+            port.trunk = port.trunk or whole
+            for row in rows:
+                port.vlan = str(row.get("access") or row.get("untagged") or port.vlan)
+                tagged = words_of(row.get("vlan"))
+                if tagged and "all" not in tagged:
+                    port.trunk_vlans = frozenset(number for it in tagged for number in numbers(it, _MAX_VLAN))
+
+
+def _lacp(reader: Reader, bond: str) -> str:
+    """Mode of a bond: LACP is the default, and static (balance-xor) speaks none; '' where both may do.
+
+    A bond that bypasses LACP forwards without a partner (Cumulus Linux user guide, "Bonding", "LACP Bypass").
+    """
+    row = reader.at("interface", bond, "bond")
+    if str(row.get("mode", "lacp")) == "static":
+        return "on"
+    return "" if is_on(row.get("lacp-bypass"), default=False) else "active"
+
+
+def _broken_out(reader: Reader, name: str) -> bool:
+    """Whether a port is split into others, such as swp1s0: it exists no more."""
+    modes = words_of(reader.at("interface", name, "link").get("breakout"))
+    split = bool(modes) and not any(mode.startswith("1x") for mode in modes)
+    rows = reader.at("interface", name)
+    left = [key for key in ("ip", "bridge", "qos", "router", "evpn", "acl") if rows.get(key)] if split else []
+    if left:
+        text = f"{name} is split ({modes[0]}) and has '{left[0]}' of a whole port: its ports are {name}s0 and following"
+        reader.bad(("interface", name, "link", "breakout"), text, "R9")
+    return split
 
 
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:
     link = reader.at(*path, "link")
     state = link.get("state")
-    port = Port(name, reader.where(*path), mtu=_DEFAULT_MTU,
-                admin_up="down" not in (state if isinstance(state, dict) else [state]))
+    port = Port(
+        name,
+        reader.where(*path),
+        mtu=_DEFAULT_MTU,
+        admin_up="down" not in (state if isinstance(state, dict) else [state]),
+        description=str(reader.at(*path).get("description", "") or ""),
+    )
     if "mtu" in link:
         port.mtu = reader.number((*path, "link", "mtu"), link["mtu"], 552, 9216) or port.mtu
     if "speed" in link and str(link["speed"]) != "auto":
@@ -256,24 +390,34 @@ def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles,
         except ValueError as error:
             reader.bad((*path, "link", "speed"), str(error).splitlines()[0])
     if "fec" in link:
-        port.fec = {"rs": "rs", "baser": "fc", "off": "none"}.get(str(link["fec"]), "auto")
+        fec = reader.choice((*path, "link", "fec"), link["fec"], _FEC)
+        port.fec = {"rs": "rs", "baser": "fc", "off": "none"}.get(fec or "", "auto")
+    if "auto-negotiate" in link:
+        port.autoneg = "on" if is_on(link["auto-negotiate"]) else "off"
     pfc = _chosen(reader, path, "pfc", profiles.pfc)
     if pfc is not None:
         port.lossless, port.cable_m, port.qos_where = pfc.priorities, pfc.cable_m, pfc.where
         port.cable_where = (*pfc.where, "cable-length")
-    mapping, remark = (_chosen(reader, path, word, known)
-                       for word, known in (("mapping", profiles.mapping), ("remark", profiles.remark)))
+    mapping, remark = (
+        _chosen(reader, path, word, known)
+        for word, known in (("mapping", profiles.mapping), ("remark", profiles.remark))
+    )
     port.maps = {**({"dscp_to_tc": mapping} if mapping else {}), **({"tc_to_dscp": remark} if remark else {})}
     for queue, scheduler in (_chosen(reader, path, "egress-scheduler", profiles.scheduler) or {}).items():
         port.queues[queue] = Binding(reader.device.schedulers[scheduler].where, scheduler=scheduler)
     for queue, (wred, bound) in (_chosen(reader, path, "congestion-control", profiles.marking) or {}).items():
         port.queues[queue] = replace(port.queues.get(queue, bound), wred=wred, where=bound.where)
+    shaper = _chosen(reader, path, "egress-shaper", profiles.shaper)
+    if shaper is not None:
+        port.limit = shaper.port
+        for queue, limit in shaper.queues.items():
+            port.queues[queue] = replace(port.queues.get(queue, Binding(limit.where)), limit=limit)
     dog = reader.at(*path, "qos").get("pfc-watchdog", False)
-    if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in (
-            "enable", "enabled"):
+    if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in ("enable", "enabled"):
         port.watchdog, port.watched = watchdog, port.lossless
-    port.global_pause = bool(profiles.pause) and reader.at(*path, "qos", "link-pause").get(
-        "profile", _DEFAULT) in profiles.pause
+    port.global_pause = (
+        bool(profiles.pause) and reader.at(*path, "qos", "link-pause").get("profile", _DEFAULT) in profiles.pause
+    )
     return port
 
 
@@ -295,5 +439,6 @@ def _tunnel(reader: Reader) -> None:
     mode = reader.choice((*path, "encapsulation", "dscp", "action"), action, ("copy", "set", "derive"))
     address = str(reader.at(*path, "source").get("address", ""))
     # `derive` writes the DSCP of the switch priority: the class survives, as with `copy`.
-    reader.device.tunnels["vxlan"] = Tunnel("vxlan", reader.where(*path), "pipe" if mode == "set" else "uniform",
-                                            ipv6=":" in address)
+    reader.device.tunnels["vxlan"] = Tunnel(
+        "vxlan", reader.where(*path), "pipe" if mode == "set" else "uniform", source=address
+    )

@@ -24,8 +24,13 @@ _LOSSLESS: Final = frozenset(("default-lossless", "roce-lossless"))
 _POOL_OF: Final = {"default-lossy": 0, "roce-lossy": 0, "default-lossless": 1, "roce-lossless": 1, "mc-lossy": 2}
 """Service pool of each traffic pool."""
 _LOSSLESS_POOL: Final = 1
-_ALPHA: Final = {"alpha_0": -8, **{f"alpha_1_{2**n}": -n for n in range(1, 8)}, "alpha_1": 0,
-                 **{f"alpha_{2**n}": n for n in range(1, 7)}, "alpha_infinity": 7}
+_ALPHA: Final = {
+    "alpha_0": -8,
+    **{f"alpha_1_{2**n}": -n for n in range(1, 8)},
+    "alpha_1": 0,
+    **{f"alpha_{2**n}": n for n in range(1, 7)},
+    "alpha_infinity": 7,
+}
 """Words for the factor to its exponent; 0 and infinity to the ends of SONiC's range."""
 _POOL_WORDS: Final = ("infinite", "memory-percent", "mode", "reserved", "shared-alpha", "shared-bytes")
 _REGION_WORDS: Final = ("name", "reserved", "service-pool", "shared-alpha", "shared-bytes", "headroom")
@@ -59,8 +64,9 @@ def add_buffers(reader: Reader, pfc: Mapping[str, PfcProfile], *, macro: bool) -
     stated = bool(reader.at("qos", "traffic-pool") or reader.at(*_ADVANCED))
     percents, lossy = _traffic_pools(reader, macro=macro)
     ingress, egress = _service_pools(reader, percents)
-    headroom = sum(_headroom(port, _profile_of(port, pfc)) * len(port.lossless)
-                   for port in device.ports.values() if port.admin_up)
+    headroom = sum(
+        _headroom(port, _profile_of(port, pfc)) * len(port.lossless) for port in device.ports.values() if port.admin_up
+    )
     known = find_platform(device.hwsku)
     whole = None if known is None or known.mmu_bytes is None else max(0, known.mmu_bytes - headroom)
     for direction, pools in (("ingress", ingress), ("egress", egress)):
@@ -96,11 +102,13 @@ def _traffic_pools(reader: Reader, *, macro: bool) -> tuple[dict[int, tuple[Wher
     percents: dict[int, tuple[Where, int]] = {}
     lossy: dict[int, str] = {}
     lossless = [name for name in reader.at("qos", "traffic-pool") if name in _LOSSLESS]
-    if macro:                                           # the guide's table: half for each
+    if macro:  # the guide's table: half for each
         percents = {0: (reader.where("qos", "roce"), 50), 1: (reader.where("qos", "roce"), 50)}
     if len(lossless) > 1:
-        reader.bad(("qos", "traffic-pool", lossless[1]), f"there is one lossless pool at a time, and '{lossless[0]}' "
-                   "is stated, too")
+        reader.bad(
+            ("qos", "traffic-pool", lossless[1]),
+            f"there is one lossless pool at a time, and '{lossless[0]}' is stated, too",
+        )
     for name in reader.at("qos", "traffic-pool"):
         path = ("qos", "traffic-pool", name)
         if name not in _POOL_OF:
@@ -113,16 +121,26 @@ def _traffic_pools(reader: Reader, *, macro: bool) -> tuple[dict[int, tuple[Wher
             percents[_POOL_OF[name]] = reader.where(*path, "memory-percent"), percent or 0
         if "switch-priority" in row and name not in _LOSSLESS:
             lossy.update(dict.fromkeys(reader.priorities((*path, "switch-priority"), row["switch-priority"]), name))
-    for name in lossless:                               # what a lossless pool claims is its own
+    for name in lossless:  # what a lossless pool claims is its own
         path = ("qos", "traffic-pool", name)
         if "switch-priority" in reader.at(*path):
-            for priority in reader.priorities(path, reader.at(*path)["switch-priority"]):
+            claimed = reader.priorities(path, reader.at(*path)["switch-priority"])
+            for priority in claimed:
                 lossy.pop(priority, None)
+            paused = frozenset(it for port in reader.device.ports.values() for it in port.lossless)
+            if paused - claimed:
+                text = f"has priority {_listed(claimed)}, and PFC is on for {_listed(paused)}"
+                reader.bad((*path, "switch-priority"), text, "R9")
     return percents, lossy
 
 
-def _service_pools(reader: Reader, percents: dict[int, tuple[Where, int]]) -> tuple[
-        dict[int, tuple[Where, int, str]], dict[int, tuple[Where, int, str]]]:
+def _listed(priorities: frozenset[int]) -> str:
+    return ",".join(map(str, sorted(priorities))) or "none"
+
+
+def _service_pools(
+    reader: Reader, percents: dict[int, tuple[Where, int]]
+) -> tuple[dict[int, tuple[Where, int, str]], dict[int, tuple[Where, int, str]]]:
     found = []
     for direction in ("ingress", "egress"):
         pools = {number: (where, percent, "dynamic") for number, (where, percent) in percents.items()}
@@ -135,12 +153,13 @@ def _service_pools(reader: Reader, percents: dict[int, tuple[Where, int]]) -> tu
                     where = reader.where(*path, "memory-percent")
                 mode = reader.choice((*path, "mode"), row.get("mode", mode), ("static", "dynamic")) or mode
                 pools[number] = where, percent, mode
-        default = reader.where("qos", "roce")             # what the macro gives a pool yields to what is stated
+        default = reader.where("qos", "roce")  # what the macro gives a pool yields to what is stated
         total = sum(percent for where, percent, _ in pools.values() if where != default)
         if total > 100:
             where = max((it[0] for it in pools.values()), key=reader.source.line)
-            reader.device.defects.append(Defect("R5", where, f"{direction} pools",
-                                                f"memory-percent of the pools sums up to {total}, above 100"))
+            reader.device.defects.append(
+                Defect("R5", where, f"{direction} pools", f"memory-percent of the pools sums up to {total}, above 100")
+            )
         found.append(pools)
     return found[0], found[1]
 
@@ -155,8 +174,13 @@ def _region(reader: Reader, name: str, more: tuple[str, ...], pool: int) -> _Reg
     alpha: Any = row.get("shared-alpha")
     if alpha is not None and reader.choice((*path, "shared-alpha"), alpha, tuple(_ALPHA)) is None:
         alpha = None
-    return _Region(reader.where(*path), number("service-pool", pool, 7) or 0, number("reserved", 0) or 0,
-                   None if alpha is None else _ALPHA[str(alpha).lower()], number("shared-bytes", None))
+    return _Region(
+        reader.where(*path),
+        number("service-pool", pool, 7) or 0,
+        number("reserved", 0) or 0,
+        None if alpha is None else _ALPHA[str(alpha).lower()],
+        number("shared-bytes", None),
+    )
 
 
 def _lossless(device: Device, port: Port, pfc: PfcProfile | None, region: _Region) -> str:
@@ -166,10 +190,17 @@ def _lossless(device: Device, port: Port, pfc: PfcProfile | None, region: _Regio
     if name not in device.profiles:
         xoff, xon = (pfc.xoff_bytes or 0, pfc.xon_bytes) if pfc else (0, None)
         device.profiles[name] = BufferProfile(
-            name, pfc.where if stated and pfc else region.where, f"ingress-pool {region.pool}",
-            (pfc.port_buffer_bytes or 0) if stated and pfc else headroom, region.alpha, region.static_bytes,
-            xon_bytes=xoff if xon is None else xon, xoff_bytes=headroom, assumed=not stated,
-            derived="" if stated else "computed by the switch from the cable's length; bound D stands in for it")
+            name,
+            pfc.where if stated and pfc else region.where,
+            f"ingress-pool {region.pool}",
+            (pfc.port_buffer_bytes or 0) if stated and pfc else headroom,
+            region.alpha,
+            region.static_bytes,
+            xon_bytes=xoff if xon is None else xon,
+            xoff_bytes=headroom,
+            assumed=not stated,
+            derived="" if stated else "computed by the switch from the cable's length; bound D stands in for it",
+        )
     return name
 
 
@@ -183,8 +214,16 @@ def _lossy(device: Device, pool: str) -> str:
 def _egress(reader: Reader) -> None:
     """Regions of the egress buffer: one for lossless queues, one per traffic class for the others."""
     device = reader.device
-    known = ("ingress-lossless-buffer", "egress-lossless-buffer", "egress-lossy-buffer", "ingress-lossy-buffer",
-             "ingress-pool", "egress-pool", "ingress-service-pool", "egress-service-pool")
+    known = (
+        "ingress-lossless-buffer",
+        "egress-lossless-buffer",
+        "egress-lossy-buffer",
+        "ingress-lossy-buffer",
+        "ingress-pool",
+        "egress-pool",
+        "ingress-service-pool",
+        "egress-service-pool",
+    )
     reader.only(_ADVANCED, known)
     reader.only(_ADVANCED[:2], ("default-global",))
     reader.only((*_ADVANCED, "ingress-lossless-buffer"), _REGION_WORDS)
@@ -209,6 +248,7 @@ def _egress(reader: Reader) -> None:
 
 
 def _add(device: Device, name: str, region: _Region) -> str:
-    device.profiles[name] = BufferProfile(name, region.where, f"egress-pool {region.pool}", region.reserved,
-                                          region.alpha, region.static_bytes)
+    device.profiles[name] = BufferProfile(
+        name, region.where, f"egress-pool {region.pool}", region.reserved, region.alpha, region.static_bytes
+    )
     return name

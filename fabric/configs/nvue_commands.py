@@ -1,11 +1,12 @@
 """`nv config show -o commands`: lines of `nv set a b c` -> the tree that startup.yaml would have, with their lines.
 
 The last word of a line is a value, or one of several; a word that is set below later becomes a mapping. Words that
-stand for a mapping of their own are listed, since a command does not say. Source: NVUE CLI guide.
+stand for an empty mapping are listed here, since a command does not say. Source: NVUE CLI guide.
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any, Final
 
@@ -17,6 +18,10 @@ _HOLD: Final = frozenset(("interface", "member", "domain"))
 _EMPTY: Final = frozenset(("roce", "pfc-watchdog", "vxlan"))
 """Words that switch something on by being there."""
 _MAX_WORDS: Final = 24
+PROMPT: Final = r"(?:[\w.-]+@[\w.-]+:\S*[$#] ?)?(?:sudo )?"
+_PROMPT: Final = re.compile(rf"^{PROMPT}")
+_ACTION: Final = re.compile(r"nv (?:config (?:apply|save|diff|show)|show)(?: .*)?")
+"""Commands that set nothing."""
 
 
 class Commands:
@@ -28,8 +33,8 @@ class Commands:
         self.unread: list[tuple[int, str]] = []
         tree: dict[str, Any] = {}
         for number, raw in enumerate(text.splitlines(), 1):
-            line = raw.strip().removeprefix("cumulus@switch:~$ ")
-            if not line or line.startswith("#"):
+            line = _PROMPT.sub("", raw.strip())
+            if not line or line.startswith("#") or _ACTION.fullmatch(line):
                 continue
             try:
                 words = shlex.split(line)
@@ -64,10 +69,15 @@ def _mapping(here: dict[str, Any], word: str) -> dict[str, Any]:
     """The mapping below a word; what was a value of it becomes a key."""
     held = here.get(word, {})
     if not isinstance(held, dict):
-        held = {str(one): {} for one in (held if isinstance(held, list) else [held])}
+        held = keys_of(held)
     here[word] = held
     found: dict[str, Any] = held
     return found
+
+
+def keys_of(value: str | list[str]) -> dict[str, Any]:
+    """The last words of commands as keys without settings: `vlan 100 vni 10100` is {'10100': {}} below vni."""
+    return {str(one): {} for one in (value if isinstance(value, list) else [value])}
 
 
 def _value(here: dict[str, Any], word: str, value: str) -> None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric.configs.headroom import Row
-from fabric.configs.jsonfile import first_few, read_file
+from fabric.configs.jsonfile import read_file
 from fabric.configs.platforms import Platform, find_platform
-from fabric.errors import InputErrors, Problem
+from fabric.errors import InputErrors, Problem, first_few
 
+_FORM = "columns: speed cable size xon xoff threshold [xon_offset], such as '400000 40m 124928 37888 77824 0'"
 _CABLE = re.compile(r"([0-9]{1,7})m")
 _COLUMNS = 6
 
@@ -47,26 +48,37 @@ class HeadroomTable:
 def parse_table(text: str, file: str) -> HeadroomTable:
     """Read a table. Raises InputErrors with every bad line."""
     table = HeadroomTable(file)
-    problems = []
+    problems: list[Problem] = []
+    wrong: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         cable = _CABLE.fullmatch(words[1]) if len(words) > 1 else None
         numbers = [words[0], *words[2:]]
-        if cable is None or not _COLUMNS <= len(words) <= _COLUMNS + 1 or not all(
-                re.fullmatch(r"-?[0-9]{1,12}", word) for word in numbers):
-            problems.append(Problem(f"{file}:{number}", f"'{line.strip()[:80]}' is no row of a headroom table",
-                                    "columns: speed cable size xon xoff threshold [xon_offset], such as "
-                                    "'400000 40m 124928 37888 77824 0'"))
+        if (
+            cable is None
+            or not _COLUMNS <= len(words) <= _COLUMNS + 1
+            or not all(re.fullmatch(r"-?[0-9]{1,12}", word) for word in numbers)
+        ):
+            wrong.append((len(problems), line.strip()[:80]))
+            problems.append(Problem(f"{file}:{number}", "the line is no row of a headroom table", _FORM))
             continue
         speed, size, xon, xoff, threshold, *offset = map(int, numbers)
         key = (speed, int(cable[1]))
         if key in table.rows:
-            problems.append(Problem(f"{file}:{number}", f"{speed} {words[1]} has a row already, on line "
-                                    f"{table.lines[key]}", "remove one of them"))
+            problems.append(
+                Problem(
+                    f"{file}:{number}",
+                    f"{speed} {words[1]} has a row already, on line {table.lines[key]}",
+                    "remove one of them",
+                )
+            )
         table.rows[key] = Row(speed, key[1], size, xon, xoff, threshold, offset[0] if offset else 0)
         table.lines[key] = number
+    if table.rows:  # else it may be another kind of file, whose content is never repeated
+        for place, line in wrong:
+            problems[place] = Problem(problems[place].path, f"'{line}' is no row of a headroom table", _FORM)
     if not table.rows and not problems:
         problems.append(Problem(file, "no row of a headroom table in it", "give the switch's pg_profile_lookup.ini"))
     if problems:
@@ -89,8 +101,16 @@ class HeadroomTables:
         for argument in arguments:
             hwsku, equals, path = argument.rpartition("=")
             if not path or (equals and not hwsku):
-                raise InputErrors("options", [Problem("--pg-profile-lookup", f"'{argument}' names no "
-                                                      + ("file" if not path else "HWSKU"), "write HWSKU=FILE or FILE")])
+                raise InputErrors(
+                    "options",
+                    [
+                        Problem(
+                            "--pg-profile-lookup",
+                            f"'{argument}' names no " + ("file" if not path else "HWSKU"),
+                            "write HWSKU=FILE or FILE",
+                        )
+                    ],
+                )
             table = parse_table(read_file(Path(path)), path)
             if (hwsku in by_hwsku) if equals else default is not None:
                 text = f"two tables for {hwsku or 'every switch'}"

@@ -61,8 +61,13 @@ def parse_fib(value: Any, file: str) -> tuple[Route, ...]:  # noqa: ANN401
     elif isinstance(value, dict) and value and all(isinstance(it, list) for it in value.values()):
         rows = _frr(value, place, problems)
     else:
-        raise refuse(file, "no table of routes in it", "give `ip -j route`, FRR's `show ip route json` or EOS's "
-                     "`show ip route | json` of one switch, or a mapping of switch names to these", "FIB")
+        raise refuse(
+            file,
+            "no table of routes in it",
+            "give `ip -j route`, FRR's `show ip route json` or EOS's "
+            "`show ip route | json` of one switch, or a mapping of switch names to these",
+            "FIB",
+        )
     found = {route.prefix: route for route in rows}
     if problems:
         raise InputErrors("FIB", problems[:_MAX_PROBLEMS])
@@ -73,8 +78,12 @@ def parse_fib(value: Any, file: str) -> tuple[Route, ...]:  # noqa: ANN401
 
 def is_fib_map(value: Any) -> bool:  # noqa: ANN401
     """Whether this maps switch names to tables, rather than being a table."""
-    return (isinstance(value, dict) and bool(value) and "vrfs" not in value
-            and not any(_prefix(str(name)) for name in value))
+    return (
+        isinstance(value, dict)
+        and bool(value)
+        and "vrfs" not in value
+        and not any(_prefix(str(name)) for name in value)
+    )
 
 
 def _prefix(text: str) -> Network | None:
@@ -118,9 +127,17 @@ def _iproute(rows: list[Any], place: Place, problems: list[Problem]) -> Iterator
         if kind in _NOT_FORWARDING or "linkdown" in _words(row.get("flags")) or best.get(prefix, metric) < metric:
             continue
         best[prefix] = metric
-        yield Route(prefix, () if kind in _DROPS else tuple(
-            NextHop(_gateway(hop), _text(hop.get("dev"))) for hop in hops
-            if "linkdown" not in _words(hop.get("flags"))), place)
+        yield Route(
+            prefix,
+            ()
+            if kind in _DROPS
+            else tuple(
+                NextHop(_gateway(hop), _text(hop.get("dev")))
+                for hop in hops
+                if "linkdown" not in _words(hop.get("flags"))
+            ),
+            place,
+        )
 
 
 def _gateway(hop: dict[str, Any]) -> str:
@@ -137,9 +154,15 @@ def _frr(table: dict[str, Any], place: Place, problems: list[Problem]) -> Iterat
         if prefix is None or hops is None or not all(isinstance(row, dict) for row in rows):
             _bad(problems, place, text)
         elif chosen is not None:
-            yield Route(prefix, tuple(NextHop(_text(hop.get("ip")), _text(hop.get("interfaceName"))) for hop in hops
-                                      if hop.get("fib") and not hop.get("blackhole") and hop.get("interfaceName")),
-                        place)
+            yield Route(
+                prefix,
+                tuple(
+                    NextHop(_text(hop.get("ip")), _text(hop.get("interfaceName")))
+                    for hop in hops
+                    if hop.get("fib") and not hop.get("blackhole") and hop.get("interfaceName")
+                ),
+                place,
+            )
 
 
 def _eos(vrfs: dict[str, Any], place: Place, problems: list[Problem]) -> Iterator[Route]:
@@ -151,5 +174,10 @@ def _eos(vrfs: dict[str, Any], place: Place, problems: list[Problem]) -> Iterato
         if prefix is None or vias is None:
             _bad(problems, place, text)
             continue
-        yield Route(prefix, () if row.get("routeAction") == "drop" else tuple(
-            NextHop(_text(via.get("nexthopAddr")), _text(via.get("interface"))) for via in vias), place)
+        yield Route(
+            prefix,
+            ()
+            if row.get("routeAction") == "drop"
+            else tuple(NextHop(_text(via.get("nexthopAddr")), _text(via.get("interface"))) for via in vias),
+            place,
+        )

@@ -10,12 +10,15 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.configs.model import Device
-from fabric.configs.sonic_rows import Rows
+from fabric.configs.sonic_rows import Rows, meant
 
 _REQUIRED: Final = {
-    "BUFFER_POOL": ("type", "mode"), "BUFFER_PROFILE": ("pool", "size"),
-    "LOSSLESS_TRAFFIC_PATTERN": ("mtu", "small_packet_percentage"), "VXLAN_TUNNEL_MAP": ("vlan", "vni"),
-    "VXLAN_EVPN_NVO": ("source_vtep",), "PFC_WD": ("detection_time",),
+    "BUFFER_POOL": ("type", "mode"),
+    "BUFFER_PROFILE": ("pool", "size"),
+    "LOSSLESS_TRAFFIC_PATTERN": ("mtu", "small_packet_percentage"),
+    "VXLAN_TUNNEL_MAP": ("vlan", "vni"),
+    "VXLAN_EVPN_NVO": ("source_vtep",),
+    "PFC_WD": ("detection_time",),
 }
 _MOST: Final = {"VXLAN_TUNNEL": 2, "VXLAN_EVPN_NVO": 1}
 _WRED_NAME: Final = 32
@@ -34,22 +37,91 @@ def check_musts(rows: Rows, device: Device) -> None:
             rows.defect("R9", (table,), table, f"has {len(rows.keys(table))} rows, the switch takes {most}")
     for key, where, fields in rows.raw("BUFFER_POOL"):
         if "size" not in fields and not device.dynamic_buffers:
-            rows.defect("R9", where, f"BUFFER_POOL|{key}"[:120], "has no size, and only the dynamic buffer model "
-                        "computes one")
+            rows.defect(
+                "R9", where, f"BUFFER_POOL|{key}"[:120], "has no size, and only the dynamic buffer model computes one"
+            )
         if "percentage" in fields and ("size" in fields or not device.dynamic_buffers):
-            rows.defect("R9", (*where, "percentage"), f"BUFFER_POOL|{key}"[:120],
-                        "percentage goes without size, and in the dynamic buffer model only")
+            rows.defect(
+                "R9",
+                (*where, "percentage"),
+                f"BUFFER_POOL|{key}"[:120],
+                "percentage goes without size, and in the dynamic buffer model only",
+            )
     for key, where, fields in rows.raw("SCHEDULER"):
         for peak, rate in (("pir", "cir"), ("pbs", "cbs")):
             high, low = _number(fields.get(peak)), _number(fields.get(rate))
             if high is not None and (low is None or high < low):
-                rows.defect("R9", (*where, peak), f"SCHEDULER|{key}"[:120],
-                            f"{peak} {high} needs a {rate} that is not larger")
+                rows.defect(
+                    "R9", (*where, peak), f"SCHEDULER|{key}"[:120], f"{peak} {high} needs a {rate} that is not larger"
+                )
     for key in rows.keys("WRED_PROFILE"):
         if len(key) > _WRED_NAME:
-            rows.defect("R9", rows.where("WRED_PROFILE", key), f"WRED_PROFILE|{key}"[:120],
-                        f"its name has {len(key)} characters, YANG takes {_WRED_NAME}")
+            rows.defect(
+                "R9",
+                rows.where("WRED_PROFILE", key),
+                f"WRED_PROFILE|{key}"[:120],
+                f"its name has {len(key)} characters, YANG takes {_WRED_NAME}",
+            )
     _lanes(rows)
+    _interfaces(rows, device)
+    _instances(rows)
+    for key, where, fields in rows.raw("FLEX_COUNTER_TABLE"):
+        dogs = [name for name in rows.keys("PFC_WD") if name != "GLOBAL"]
+        if key == "PFCWD" and fields.get("FLEX_COUNTER_STATUS") == "disable" and dogs:
+            text = f"is disable: the watchdog of {len(dogs)} ports polls nothing (pfcwd counter_poll enable)"
+            rows.defect(
+                "R9", (*where, "FLEX_COUNTER_STATUS"), "FLEX_COUNTER_TABLE|PFCWD", f"FLEX_COUNTER_STATUS {text}"
+            )
+
+
+def _instances(rows: Rows) -> None:
+    """The VRF in the key of a row of BGP is 'default' or in VRF: frrcfgd takes any other for one that is to come."""
+    if "BGP_GLOBALS" not in rows:
+        return
+    known = {"default", *rows.keys("VRF"), *rows.keys("VNET")}
+    for table in ("BGP_GLOBALS", "BGP_GLOBALS_AF", "BGP_PEER_GROUP"):
+        for key in sorted(rows.keys(table)):
+            vrf, bar, _ = key.partition("|")
+            if vrf not in known and (bar or table == "BGP_GLOBALS"):
+                text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
+                rows.defect("R1", rows.where(table, key), f"{table}|{key}"[:120], text)
+
+
+def _interfaces(rows: Rows, device: Device) -> None:
+    """An address needs the row of its interface (intfmgrd); a port is routed, in a VLAN, or in a LAG, not two of them.
+
+    Files of releases before 201911 have no rows of interfaces at all, and db_migrator adds them; published samples
+    leave those of LAGs out.
+    """
+    members, bundled = (
+        {key.partition("|")[2]: (table, key) for key in sorted(rows.keys(table), reverse=True)}  # the first one stays
+        for table in ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
+    )
+    for table in ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE"):
+        names = {key for key in rows.keys(table) if "|" not in key}
+        for key in sorted(rows.keys(table) - names):
+            name = key.partition("|")[0]
+            if table == "INTERFACE" and names and name not in names:
+                text = f"has no row '{table}|{name[:40]}', without which the switch ignores the address"
+                rows.defect("R9", rows.where(table, key), f"{table}|{key}"[:120], text)
+            if name in members:
+                text = f"{name[:40]} has an address and is in VLAN {members[name][1].partition('|')[0][:20]}"
+                rows.defect("R9", members[name], "|".join(members[name])[:120], text)
+    bundle: dict[str, str] = {}
+    for key in sorted(rows.keys("PORTCHANNEL_MEMBER")):
+        lag, _, name = key.partition("|")
+        if bundle.setdefault(name, lag) != lag:
+            text = f"{name[:40]} is a member of {bundle[name][:40]} already, and a port has one LAG"
+            rows.defect("R9", rows.where("PORTCHANNEL_MEMBER", key), f"PORTCHANNEL_MEMBER|{key}"[:120], text)
+    untagged: dict[str, str] = {}
+    for key, where, fields in rows.raw("VLAN_MEMBER"):
+        vlan, _, name = key.partition("|")
+        if fields.get("tagging_mode") == "untagged" and untagged.setdefault(name, vlan) != vlan:
+            text = f"{name[:40]} is untagged in {untagged[name][:20]} already, and has one VLAN without tags"
+            rows.defect("R9", (*where, "tagging_mode"), f"VLAN_MEMBER|{key}"[:120], text)
+    for name in sorted(members.keys() & bundled.keys() & device.ports.keys()):
+        text = f"{name[:40]} is in {bundled[name][1].partition('|')[0][:40]}, and its LAG has to be in the VLAN"
+        rows.defect("R9", members[name], "|".join(members[name])[:120], text)
 
 
 def _lanes(rows: Rows) -> None:

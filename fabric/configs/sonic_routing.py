@@ -6,15 +6,27 @@ SONiC HLDs "MCLAG" and "tunnel_dscp_remapping".
 
 from __future__ import annotations
 
-from ipaddress import ip_interface, ip_network
+from dataclasses import replace
+from ipaddress import ip_network
 from typing import Final, cast
 
+from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.model import Device, Session, StaticRoute
-from fabric.configs.sonic_rows import Rows
+from fabric.configs.sonic_rows import Fields, Rows
+from fabric.configs.spelling import is_address
 
 _INTERFACES: Final = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE")
 _MAX_DISTANCE: Final = 255
+_LISTS: Final = ("blackhole", "nexthop", "ifname", "distance", "nexthop-vrf")
+"""Of one route: bgpcfgd (managers_static_rt.py, IpNextHopSet) refuses lists of different lengths."""
 _DEFAULT_VRF: Final = "default"
+_OF_FRRCFGD: Final = (
+    *("peer_group_name", "ebgp_multihop", "ebgp_multihop_ttl", "local_asn", "ttl_security_hops"),
+    *("auth_password", "bfd"),
+)
+"""Fields of a neighbour that bgpcfgd's templates do not look at."""
+_MOST_HOPS: Final = 255
+"""`ebgp_multihop` without a TTL (FRR, BGP: neighbor ebgp-multihop)."""
 
 
 def read_routing(rows: Rows, device: Device) -> None:
@@ -30,34 +42,89 @@ def read_routing(rows: Rows, device: Device) -> None:
     for key, _, fields in rows.rows("SYSTEM_DEFAULTS"):
         if key == "tunnel_qos_remap":
             device.bounce_remap = fields.get("status") == "enabled"
+    if "default" in rows.keys("OSPFV2_ROUTER"):  # by the VRF; its fields are not read
+        device.identity.igp = Stated("ospf", rows.where("OSPFV2_ROUTER", "default"))
     for _, _, fields in rows.rows("TUNNEL"):
-        device.decap_maps.update({name: str(fields[name]) for name in ("decap_tc_to_pg_map", "decap_dscp_to_tc_map")
-                                  if name in fields})
+        device.decap_maps.update(
+            {name: str(fields[name]) for name in ("decap_tc_to_pg_map", "decap_dscp_to_tc_map") if name in fields}
+        )
     for table in ("MCLAG_INTERFACE", "PEER_SWITCH"):
         list(rows.rows(table))
 
 
 def _addresses(rows: Rows, device: Device) -> None:
     for table in _INTERFACES:
-        for key, where, _ in rows.rows(table):
+        for key, where, fields in rows.rows(table):
             name, bar, text = key.partition("|")
             if not bar:
+                if vrf := str(fields.get("vrf_name", "")):
+                    device.identity.interface_vrfs[name] = vrf
                 continue
             try:
-                address = str(ip_interface(text))
+                device.add_address(name, text if "/" in text else "", where)  # YANG: an address with its length
             except ValueError:
                 rows.defect("R5", where, f"{table}|{key}"[:120], f"'{text[:60]}' is no address with its prefix length")
-                continue
-            device.addresses[name] = (*device.addresses.get(name, ()), address)
 
 
 def _sessions(rows: Rows, device: Device) -> None:
+    """The neighbours. frrcfgd, whose instance is a row of BGP_GLOBALS, has peer groups and allows one hop by default;
+    the templates of bgpcfgd decide hops and groups themselves.
+    """
+    managed = "BGP_GLOBALS" in rows
+    off = [
+        (*where, "state")
+        for key, where, fields in rows.rows("FEATURE")
+        if key == "bgp" and str(fields.get("state", "")) in {"disabled", "always_disabled"}
+    ]
+    groups = {key: fields for key, _, fields in rows.rows("BGP_PEER_GROUP")} if "BGP_PEER_GROUP" in rows else {}
     for key, where, fields in rows.rows("BGP_NEIGHBOR"):
-        session = Session(where, str(fields.get("name", "")), str(fields.get("asn", "")), key.rpartition("|")[2],
-                          str(fields.get("local_addr", "")), fields.get("admin_status") != "down")
+        vrf, _, name = key.rpartition("|")
+        of_group = str(fields.get("peer_group_name", ""))
+        group = groups.get(f"{vrf or _DEFAULT_VRF}|{of_group}", groups.get(of_group)) if of_group else None
+        if of_group and group is None and managed:
+            text = f"peer_group_name names BGP_PEER_GROUP '{of_group[:60]}', which is not in the file"
+            rows.defect("R1", (*where, "peer_group_name"), f"BGP_NEIGHBOR|{key}"[:120], text)
+        its = [fields, *([group] if group is not None else [])]
+        asn = _first(its, "asn")
+        if not asn and _first(its, "peer_type") == "internal":
+            asn = device.asn
+        source = _first(its, "local_addr")
+        local = device.addresses.get(source, (source,))[0].partition("/")[0]
+        multihop = _first(its, "ebgp_multihop") == "true"
+        ttl = next((found for it in its if (found := cast("int | None", it.get("ebgp_multihop_ttl")))), None)
+        session = Session(
+            where,
+            str(fields.get("name", "")),
+            asn,
+            name if is_address(name) else "",
+            local,
+            all(it.get("admin_status") not in {"down", "false"} for it in its),
+            keepalive_s=next((cast("int", it["keepalive"]) for it in its if "keepalive" in it), None),
+            hold_s=next((cast("int", it["holdtime"]) for it in its if "holdtime" in it), None),
+            vrf=vrf.replace(_DEFAULT_VRF, ""),
+            interface="" if is_address(name) else name,
+            source=source,
+            password=managed and bool(_first(its, "auth_password")),
+            bfd=managed and _first(its, "bfd") == "true",
+            hops=(ttl or _MOST_HOPS if multihop else 1) if managed else None,
+            states_asn=bool(asn or _first(its, "peer_type")),
+            local_as=Stated(_first(its, "local_asn"), (*where, "local_asn")) if managed else NOTHING,
+            ttl_security=Stated(_first(its, "ttl_security_hops"), (*where, "ttl_security_hops"))
+            if managed
+            else NOTHING,
+        )
+        if off:
+            session = replace(session, up=False, where=off[0])
+        if not managed:  # the templates do not look at them
+            fields.unused(*_OF_FRRCFGD)
         device.sessions.append(session)
         if session.peer and session.asn and session.up:
             device.bgp[session.peer] = session.asn
+
+
+def _first(rows: list[Fields], name: str) -> str:
+    """A field of a neighbour, else of its group."""
+    return next((str(found) for it in rows if (found := it.get(name, "")) != ""), "")
 
 
 def _static(rows: Rows, device: Device) -> None:
@@ -72,10 +139,22 @@ def _static(rows: Rows, device: Device) -> None:
         if vrf != _DEFAULT_VRF:
             rows.unread(where, f"static route in VRF '{vrf[:40]}'")
             continue
-        gateways, interfaces, drops, distances = (cast("tuple[str, ...]", fields.get(name, ()))
-                                                  for name in ("nexthop", "ifname", "blackhole", "distance"))
+        gateways, interfaces, drops, distances = (
+            cast("tuple[str, ...]", fields.get(name, ())) for name in ("nexthop", "ifname", "blackhole", "distance")
+        )
+        lists = {name: fields[name] for name in _LISTS if isinstance(fields.get(name), tuple)}
+        sizes = {name: len(cast("tuple[str, ...]", it)) for name, it in lists.items()}
+        if len(set(sizes.values())) > 1:
+            text = ", ".join(f"{size} of {name}" for name, size in sizes.items())
+            rows.defect(
+                "R9", where, f"STATIC_ROUTE|{key}"[:120], f"its lists differ in length ({text}): no route is made"
+            )
+            continue
         count = max(len(gateways), len(interfaces))
-        hops = tuple((gateways[n] if n < len(gateways) else "", interfaces[n] if n < len(interfaces) else "")
-                     for n in range(count) if not (n < len(drops) and drops[n] == "true"))
+        hops = tuple(
+            (gateways[n] if n < len(gateways) else "", interfaces[n] if n < len(interfaces) else "")
+            for n in range(count)
+            if not (n < len(drops) and drops[n] == "true")
+        )
         distance = distances[0] if distances and distances[0].isascii() and distances[0].isdigit() else "1"
         device.routes.append(StaticRoute(where, prefix, hops, min(int(distance[:9]), _MAX_DISTANCE)))

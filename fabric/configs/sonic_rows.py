@@ -1,19 +1,23 @@
 """Rows of a CONFIG_DB, cleaned: values of the right type and range, references without brackets, keys expanded.
 
-Whatever is wrong with a row becomes a Defect of the device, whatever is unknown becomes an Unread; the readers of
-`sonic.py` then see only what is right. Nothing here knows what the fields mean.
+A row's mistake becomes a Defect of the device. A part that is not known becomes an Unread, and a known field that no
+reader asks for becomes unjudged: `Fields` remembers the names it was asked for. Values are literal, as on the switch:
+a blank or an invisible character at the end of a value makes it another value.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, KeysView
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, Final
 
-from fabric.configs.model import Defect, Device, Unread, Where
-from fabric.configs.sonic_schema import FREE_FIELDS, IGNORED, SCHEMA, Rule
+from fabric.configs.model import Defect, Device, Leaf, Unread, Where
+from fabric.configs.roce_effect import effect_of
+from fabric.configs.sonic_schema import FREE_FIELDS, IGNORED, SCHEMA, UNJUDGED_EFFECTS, Rule
+from fabric.configs.spelling import odd_characters
 
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
@@ -34,21 +38,46 @@ def meant(word: str, known: frozenset[str]) -> str:
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
+class Fields(dict[str, Value]):
+    """Clean fields of one row, and the names that a reader asked for."""
+
+    def __init__(self, asked: set[str]) -> None:
+        super().__init__()
+        self._asked = asked
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  as dict has it
+        """The value of a field."""
+        self._asked.add(name)
+        return super().get(name, default)
+
+    def unused(self, *names: str) -> None:
+        """Count fields that a reader asked for and could not use as not asked for."""
+        self._asked.difference_update(names)
+
+    def __getitem__(self, name: str) -> Value:
+        self._asked.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self._asked.add(str(name))
+        return super().__contains__(name)
+
+
 class Rows:
-    """The tables of one file."""
+    """The tables of one file; the form of those that are read was checked (sonic_shape.py)."""
 
     def __init__(self, data: dict[str, Any], device: Device) -> None:
         self._device = device
         self._tables: dict[str, dict[str, Any]] = {}
         self._where: dict[tuple[str, str], Where] = {}
+        self._asked: dict[tuple[str, str], set[str]] = {}
+        self._clean: dict[str, list[tuple[str, Where, Fields]]] = {}
+        self._unread: dict[str, tuple[Where, list[Leaf]]] = {}
         for name, table in data.items():
             # Dumps of the database itself write TABLE|KEY at the top (db_migrator's files do).
             head, bar, key = name.partition("|")
             rows = {key: table} if bar else table
-            if not isinstance(rows, dict):
-                self.defect("R5", (name,), name, f"is {_kind(rows)} where a table of keys is needed")
-                continue
-            self._tables.setdefault(head, {}).update(rows)
+            self._tables.setdefault(head, {}).update(rows if isinstance(rows, dict) else {"": rows})
             if bar:
                 self._where[head, key] = (name,)
         self.brackets: dict[str, tuple[Where, str, int]] = {}
@@ -62,39 +91,81 @@ class Rows:
         """Every table of the file."""
         return list(self._tables)
 
-    def keys(self, table: str) -> set[str]:
-        """Keys of a table, as written."""
-        return set(self._tables.get(table, ()))
+    def keys(self, table: str) -> KeysView[str]:
+        """Keys of a table, as written and in the order of the file."""
+        return self._tables.get(table, {}).keys()
 
     def where(self, table: str, key: str) -> Where:
         """Path of a row in the file."""
         return self._where.get((table, key), (table, key))
 
-    def defect(self, check: str, where: Where, name: str, text: str) -> None:
+    def defect(self, check: str, where: Where, name: str, text: str, root: Where = ()) -> None:
         """Remember something wrong."""
         if len(self._device.defects) < MAX_DEFECTS:
-            self._device.defects.append(Defect(check, where, name, text))
+            self._device.defects.append(Defect(check, where, name, text, root))
 
-    def unread(self, where: Where, what: str) -> None:
-        """Remember something not understood."""
-        if len(self._device.unread) < MAX_DEFECTS:
-            self._device.unread.append(Unread(self._device.place(where), what))
+    def unread(self, where: Where, what: str, *leaves: Leaf) -> None:
+        """Remember something not understood; parts that are alike are one, with all their values."""
+        self._unread.setdefault(what, (where, []))[1].extend(leaves)
+
+    def table_unread(self, table: str, what: str) -> None:
+        """Remember a table that is not read, with every value in it."""
+        leaves: list[Leaf] = []
+        for key, fields in self._tables[table].items():
+            if isinstance(fields, dict) and fields:
+                leaves += [((table, key, str(name)), _text(value)) for name, value in fields.items()]
+            else:
+                leaves.append(((table, key) if key else (table,), _text(fields)))
+        self.unread((table,), what, *leaves)
+
+    def finish(self) -> None:
+        """List in the device what was not understood, and every known field that no reader asked for."""
+        device = self._device
+        for table, rows in self._tables.items():
+            for key in rows:
+                odd = odd_characters(key)
+                if odd:
+                    self.defect("R5", self.where(table, key), f"{table}|{key}"[:120], f"is a key {odd}")
+        device.unread += [
+            Unread(device.place(where), what, tuple(leaves), effect_of(what, leaves, by_name=True))
+            for what, (where, leaves) in self._unread.items()
+        ]
+        found: dict[str, tuple[Where, list[Leaf], str]] = {}
+        for table in self._tables:
+            if table not in SCHEMA:
+                continue
+            known = {*SCHEMA[table], *IGNORED.get(table, ())}
+            for key, fields in self._tables[table].items():
+                asked = self._asked.get((table, key), set())
+                for name, value in fields.items():
+                    field = name.removesuffix("@")
+                    if field in asked or field == _NULL or not (field in known or table in FREE_FIELDS):
+                        continue
+                    effect = UNJUDGED_EFFECTS.get((table, field), "")
+                    row = found.setdefault(
+                        f"field '{field[:60]}' of {table}", ((*self.where(table, key), name), [], effect)
+                    )
+                    row[1].append(((table, key, field), _text(value)))
+        device.unjudged += [
+            Unread(device.place(where), what, tuple(leaves), effect) for what, (where, leaves, effect) in found.items()
+        ]
 
     def raw(self, table: str) -> Iterator[tuple[str, Where, dict[str, Any]]]:
-        """Every row whose value is a mapping, not cleaned: for tables with free field names."""
+        """Every row, not cleaned: for tables with free field names."""
         for key, fields in self._tables.get(table, {}).items():
-            where = self.where(table, key)
-            if isinstance(fields, dict):
-                yield key, where, fields
-            else:
-                self.defect("R5", where, f"{table}|{key}", f"is {_kind(fields)} where fields are needed")
+            yield key, self.where(table, key), fields
 
-    def rows(self, table: str) -> Iterator[tuple[str, Where, dict[str, Value]]]:
-        """Every row with its clean fields."""
+    def rows(self, table: str) -> Iterator[tuple[str, Where, Fields]]:
+        """Every row with its clean fields; a table that is read twice has its defects once."""
+        if table not in self._clean:
+            self._clean[table] = list(self._cleaned(table))
+        yield from self._clean[table]
+
+    def _cleaned(self, table: str) -> Iterator[tuple[str, Where, Fields]]:
         rules, ignored = SCHEMA[table], IGNORED.get(table, frozenset())
         free = table in FREE_FIELDS
         for key, where, fields in self.raw(table):
-            clean: dict[str, Value] = {}
+            clean = Fields(self._asked.setdefault((table, key), set()))
             for name, value in fields.items():
                 field = name.removesuffix("@")
                 rule = rules.get(field)
@@ -103,19 +174,17 @@ class Rows:
                     if found is not None:
                         clean[field] = found
                 elif not free and field not in ignored and field != _NULL:
-                    self.unread((*where, name), f"field '{name[:60]}' of {table}{meant(field, frozenset(rules))}")
+                    what = f"field '{name[:60]}' of {table}{meant(field, frozenset(rules))}"
+                    self.unread((*where, name), what, ((table, key, name), _text(value)))
             yield key, where, clean
 
     def value(self, rule: Rule, value: Any, where: Where, name: str, field: str) -> Value | None:  # noqa: ANN401
         """One clean value, or None and a defect."""
         if isinstance(value, list) and rule.kind in {"list", "refs", "priorities"}:
             value = ",".join(str(item) for item in value)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int):
             value = str(value) if abs(value) < 10**19 else "9" * 20
-        if not isinstance(value, str):
-            self.defect("R5", where, name, f"{field} is {_kind(value)} where text is needed")
-            return None
-        text = value.strip()
+        text: str = value
         bad = ""
         if rule.kind == "int":
             if not _INTEGER.fullmatch(text):
@@ -130,16 +199,21 @@ class Rows:
                 return found
             bad = f"none of {', '.join(rule.choices)}"
         elif rule.kind == "priorities":
-            if _PRIORITIES.fullmatch(text.replace(" ", "")):
-                return text.replace(" ", "")
+            if _PRIORITIES.fullmatch(text):
+                return text
             bad = "no list of priorities 0..7"
-        elif rule.kind == "text":
+        elif rule.kind == "free":
             return text
+        elif rule.kind == "text":
+            bad = odd_characters(text)
+            if not bad:
+                return text
         elif rule.kind == "list":
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            bad = next(filter(None, map(odd_characters, text.split(","))), "")
+            if not bad:
+                return tuple(part for part in text.split(",") if part)
         else:
-            names = [self._plain(part.strip(), where) for part in text.split(",")] if rule.kind == "refs" else [
-                self._plain(text, where)]
+            names = [self._plain(part, where) for part in (text.split(",") if rule.kind == "refs" else [text])]
             for one in names:
                 if one != _NULL and one not in self._tables.get(rule.table, {}):
                     self.defect("R1", where, name, f"{field} names {rule.table} '{one[:60]}', which is not in the file")
@@ -176,11 +250,17 @@ class Rows:
             if port in self._device.ports:
                 yield port
             elif port != "CPU" and "PORT" in self:
-                self.defect("R1", where, f"{table}|{text[:60]}", f"port '{port[:40]}' is not in PORT")
+                near = self._lacking(table, port)
+                meant_ = f" (did you mean '{near}'?)" if near else ""
+                root = self._device.ports[near].where if near else ()
+                self.defect("R1", where, f"{table}|{text[:60]}", f"port '{port[:40]}' is not in PORT{meant_}", root)
+
+    def _lacking(self, table: str, name: str) -> str:
+        """The port without a row in a table whose name differs from a given one in upper and lower case alone."""
+        same = [port for port in self._device.ports if port.lower() == name.strip().lower()]
+        had = {port for key in self.keys(table) for port in key.partition("|")[0].split(",")}
+        return next((port for port in same if port not in had), "")
 
 
-def _kind(value: object) -> str:
-    if value is None:
-        return "null"
-    return {bool: "true or false", int: "a number", float: "a fraction", str: "text", list: "a list"}.get(
-        type(value), "a mapping")
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=True, sort_keys=True)

@@ -22,10 +22,14 @@ class YamlText:
         self._lines = FixedLines()
         self.duplicates: list[tuple[Where, int, int]] = []
         try:
-            self.value: Any = build(text, _scalar, max_nodes=MAX_NODES, too_many="write the mapping out",
-                                    twice=lambda path, first, line: self.duplicates.append(
-                                        (tuple(map(str, path)), first, line)),
-                                    note=lambda path, line: self._lines.note(tuple(map(str, path)), line))
+            self.value: Any = build(
+                text,
+                _scalar,
+                max_nodes=MAX_NODES,
+                too_many="write the mapping out",
+                twice=lambda path, first, line: self.duplicates.append((tuple(map(str, path)), first, line)),
+                note=lambda path, line: self._lines.note(tuple(map(str, path)), line),
+            )
         except YamlError as error:
             raise refuse(f"{file}:{error.line}" if error.line else file, error.text, error.hint) from error
         refuse_surrogates(self.value, text, file)

@@ -1,1 +1,1 @@
-"""What goes wrong and when: each fault compiles to dated edits and a line of ground truth."""
+"""Faults: each compiles to dated edits and a line of ground truth."""

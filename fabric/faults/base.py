@@ -1,4 +1,4 @@
-"""What every fault makes: dated edits for the engine, and a record of the truth for those who must find it."""
+"""The result of every fault: dated edits for the engine, and a record of ground truth for detectors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fabric.control.events import ControlEvent
-from fabric.control.plan import ControlPlan
-from fabric.engine.edits import Edit
+from fabric.controlplane.network.events import ControlEvent
+from fabric.controlplane.network.plan import ControlPlan
+from fabric.dataplane.engine.edits import Edit
+from fabric.dataplane.state.params import EngineParams
 from fabric.errors import Problem
-from fabric.state.params import EngineParams
 from fabric.topology.model import Fabric, Link
 from fabric.topology.select import match_links
 from fabric.units import PS_PER_NS
@@ -18,7 +18,7 @@ from fabric.units import PS_PER_NS
 
 @dataclass(frozen=True)
 class FaultContext:
-    """What a fault may look at."""
+    """Input of an injector beside its spec."""
 
     fabric: Fabric
     params: EngineParams
@@ -27,12 +27,12 @@ class FaultContext:
     """'scenario.yml: ', before the dotted path of each fault."""
     problems: list[Problem]
     plan: ControlPlan | None = None
-    """Who speaks BGP; None with shortest-path routing."""
+    """The BGP speakers; None with shortest-path routing."""
     seed: int = 1
-    """Of the scenario's random streams."""
+    """Seed of the scenario's random streams."""
 
     def cable_of(self, link: int) -> int | None:
-        """Row in the plan of a cable between switches; None for a host's, or where nobody speaks BGP."""
+        """Row in the plan of a cable between switches; None for a host's cable, or without BGP."""
         return None if self.plan is None else self.plan.cable_of_link.get(link)
 
     def links(self, text: str, path: str) -> list[Link]:
@@ -45,34 +45,40 @@ class FaultContext:
 
     def lossless(self, node: int) -> int:
         """Bitmap of the classes for which a host's or switch's first port honours PAUSE."""
-        return self.params.ports[self.fabric.nodes[node].first_port].pfc_classes
+        return self.params.ports[self.fabric.nodes[node].first_port].flow_control.classes
 
 
 @dataclass(frozen=True)
 class Injected:
-    """One fault, ready."""
+    """A fault as edits and truth."""
 
     edits: Sequence[Edit]
     objects: Mapping[str, Any]
-    """What is broken: names of links, hosts, ports."""
+    """Names of the broken links, hosts or ports."""
     start_ps: int
     end_ps: int | None
     """None: it lasts until the end of the run."""
     expect: Sequence[str]
-    """What an observer should see."""
+    """Symptoms that an observer should see."""
     control: Sequence[ControlEvent] = ()
-    """What routers notice beside changes of link state, which they notice by themselves."""
+    """Events of routers, without changes of link state, which routers notice from the edits."""
 
     def record(self, name: str, kind: str, duration_ps: int) -> dict[str, Any]:
         """One line of truth.jsonl."""
         end = duration_ps if self.end_ps is None else min(self.end_ps, duration_ps)
-        return {"name": name, "kind": kind, "objects": dict(self.objects), "start_ns": self.start_ps // PS_PER_NS,
-                "end_ns": end // PS_PER_NS, "repaired": self.end_ps is not None and self.end_ps <= duration_ps,
-                "expect": list(self.expect)}
+        return {
+            "name": name,
+            "kind": kind,
+            "objects": dict(self.objects),
+            "start_ns": self.start_ps // PS_PER_NS,
+            "end_ns": end // PS_PER_NS,
+            "repaired": self.end_ps is not None and self.end_ps <= duration_ps,
+            "expect": list(self.expect),
+        }
 
 
 def held_by(fault: str, injected: Injected) -> list[Edit]:
-    """Its edits with the fault's key, so that what several faults hold is released by each on its own."""
+    """Its edits with the key of the fault, so that each of several overlapping faults is released separately."""
     return [replace(edit, fault=fault) for edit in injected.edits]
 
 

@@ -1,4 +1,4 @@
-"""What may happen to switches, routing and endpoints: entries of `faults:` that the control plane feels.
+"""Faults of switches, routing and endpoints: entries of `faults:` that act on the control plane.
 
 All but switch-crash and link-silent need `routing: bgp`; the moves of endpoints need an overlay (`vxlan:`) as well.
 """
@@ -40,8 +40,9 @@ class PolicyMatch(Strict):
         except ValueError as error:
             raise ValueError(f"prefix: {error}; write it as '10.64.0.0/16'") from error
         if not network.prefixlen <= self.least <= self.most:
-            raise ValueError(f"no route is inside {self.prefix} with a length from {self.least} to {self.most}; "
-                             "raise le or lower ge")
+            raise ValueError(
+                f"no route is inside {self.prefix} with a length from {self.least} to {self.most}; raise le or lower ge"
+            )
         return self
 
     @property
@@ -56,7 +57,7 @@ class PolicyMatch(Strict):
 
 
 class PolicySet(Strict):
-    """What a rule changes in routes that it accepts."""
+    """Changes that a rule makes to routes that it accepts."""
 
     local_pref: int | None = Field(None, ge=0, lt=2**32, description="LOCAL_PREF.")
     med: int | None = Field(None, ge=0, lt=2**32, description="MULTI_EXIT_DISC.")
@@ -65,7 +66,7 @@ class PolicySet(Strict):
 
 
 class PolicyRule(Strict):
-    """One rule; the first that matches decides, and what none matches is accepted."""
+    """One rule; the first that matches decides. A route that matches no rule is accepted."""
 
     match: PolicyMatch = Field(default_factory=PolicyMatch, description="Every route where absent.")
     accept: bool = Field(True, description="false: the route is not taken, or not announced.")
@@ -87,8 +88,10 @@ class SwitchCrashSpec(Lasting):
     kind: Literal["switch-crash"]
     switch: str = Field(min_length=1, description=_SWITCH)
     carrier: Literal["lost", "kept"] = Field(
-        "lost", description="lost: its ports go dark; kept: they keep light and nothing answers, so that hold timers "
-                            "or BFD must find out.")
+        "lost",
+        description="lost: its ports lose carrier; kept: they keep carrier and nothing answers, so that hold timers "
+        "or BFD must find out.",
+    )
 
 
 class LinkSilentSpec(Lasting):
@@ -99,19 +102,20 @@ class LinkSilentSpec(Lasting):
 
 
 class BgpCrashSpec(Lasting):
-    """The routing daemons of a switch die; it forwards with its last routes until they start again."""
+    """The routing daemons of a switch crash; it forwards with its last routes until they start again."""
 
     kind: Literal["bgp-crash"]
     switch: str = Field(min_length=1, description=_SWITCH)
 
 
 class DrainSpec(Lasting):
-    """Graceful shutdown (RFC 8326): a switch asks for traffic to go elsewhere, and may then close its sessions."""
+    """Graceful shutdown (RFC 8326): a switch requests that traffic avoids it, and may then close its sessions."""
 
     kind: Literal["drain"]
     switch: str = Field(min_length=1, description=_SWITCH)
-    shutdown_after: TimePs | None = Field(None, gt=0, description="Close the sessions this long after `at`; never "
-                                                                  "where absent.")
+    shutdown_after: TimePs | None = Field(
+        None, gt=0, description="Close the sessions this long after `at`; never where absent."
+    )
 
     @model_validator(mode="after")
     def _shuts_in_time(self) -> Self:
@@ -139,23 +143,27 @@ class RoutePolicySpec(Lasting):
 
 
 class MacMoveSpec(FaultBase):
-    """A host's MAC and IP address are heard behind another leaf (RFC 7432 section 15)."""
+    """A host's MAC and IP address move to another leaf (RFC 7432 section 15)."""
 
     kind: Literal["mac-move"]
     host: str = Field(min_length=1, description="Host by name.")
     to: str = Field(min_length=1, description="Leaf that hears it from `at` on.")
-    gap: TimePs | None = Field(None, description="The old leaf loses it this long before `at` (break before make); "
-                                                 "where absent it is still known there.")
+    gap: TimePs | None = Field(
+        None,
+        description="The old leaf loses it this long before `at` (break before make); "
+        "where absent it is still known there.",
+    )
     arps: int = Field(3, ge=0, le=100, description="Gratuitous ARPs it sends; with 0, other frames only.")
     arp_interval: TimePs = Field(10**12, gt=0, description="Time between them.")
 
 
 class HostLeaveSpec(Lasting):
-    """Hosts disappear from the overlay, from `until` on they are back: a VM stops, an entry ages out."""
+    """Hosts leave the overlay and return at `until`: a VM stops, an entry ages out."""
 
     kind: Literal["host-leave"]
     hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
-        description="Hosts by name or pattern.")
+        description="Hosts by name or pattern."
+    )
 
 
 class EndpointChurnSpec(FaultBase):
@@ -173,6 +181,7 @@ class EndpointChurnSpec(FaultBase):
         return self
 
 
-NEEDS_BGP: Final = frozenset({"bgp-crash", "drain", "wrong-asn", "route-policy", "mac-move", "host-leave",
-                              "endpoint-churn"})
+NEEDS_BGP: Final = frozenset(
+    {"bgp-crash", "drain", "wrong-asn", "route-policy", "mac-move", "host-leave", "endpoint-churn"}
+)
 NEEDS_OVERLAY: Final = frozenset({"mac-move", "host-leave", "endpoint-churn"})

@@ -8,8 +8,8 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Final
 
-from fabric.control import events as e
-from fabric.control.plan import ControlPlan, Endpoint
+from fabric.controlplane.network import events as e
+from fabric.controlplane.network.plan import ControlPlan, Endpoint
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
 from fabric.faults.control_spec import EndpointChurnSpec, HostLeaveSpec, MacMoveSpec
@@ -19,67 +19,108 @@ from fabric.topology.select import match_hosts, nearest
 from fabric.units import PS_PER_NS, PS_PER_S
 
 _CHURN_MAC: Final = 0x06 << 40
-"""Locally administered, and none of the address plan's (02:...)."""
+"""Locally administered, and outside the address plan (02:...)."""
 _CHURN_IP: Final = 100 << 24 | 64 << 16
-"""100.64.0.0/10, shared address space (RFC 6598): no host of the plan is there."""
+"""100.64.0.0/10, shared address space (RFC 6598): the plan has no host there."""
 _CHURN_IPS: Final = 1 << 22
 
 
 def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
-    """The host is heard at a port of another leaf: at its own one there if it has a cable to it, else at a new one."""
+    """Another leaf learns the host: at the port of the host's cable to that leaf if there is one, else at a new
+    port.
+    """
     control: list[e.ControlEvent] = []
     leads = True
     endpoint = _endpoint(context, spec.host, f"{path}.host")
     if endpoint is not None and context.plan is not None:
-        leaves = {router.name: router for router in context.plan.routers
-                  if any(vni.vni == endpoint.vni for vni in router.vnis)}
+        leaves = {
+            router.name: router
+            for router in context.plan.routers
+            if any(vni.vni == endpoint.vni for vni in router.vnis)
+        }
         there = leaves.get(spec.to)
         if there is None:
-            context.problems.append(Problem(f"{path}.to", f"no leaf with VNI {endpoint.vni} is called '{spec.to}'",
-                                            nearest(spec.to, list(leaves), "leaves")))
+            context.problems.append(
+                Problem(
+                    f"{path}.to",
+                    f"no leaf with VNI {endpoint.vni} is called '{spec.to}'",
+                    nearest(spec.to, list(leaves), "leaves"),
+                )
+            )
             return Injected([], {}, spec.at, None, [])
-        port, data_port = next(((name, row) for router, name, row in endpoint.attachments if router == there.row),
-                               (f"moved-{endpoint.name}", -1))
+        port, data_port = next(
+            ((name, row) for router, name, row in endpoint.attachments if router == there.row),
+            (f"moved-{endpoint.name}", -1),
+        )
         if spec.gap is not None:
             if spec.gap > spec.at:
                 context.problems.append(Problem(f"{path}.gap", "begins before the run", "make it shorter than at"))
             old = endpoint.attachments[0][0]
             control.append(e.HostGone(max(spec.at - spec.gap, 0) // PS_PER_NS, endpoint.mac, endpoint.vni, old))
         leads = data_port >= 0
-        control += [e.HostSeen((spec.at + turn * spec.arp_interval) // PS_PER_NS, endpoint.mac, endpoint.ip,
-                               endpoint.vni, there.row, port, spec.arps > 0, data_port)
-                    for turn in range(max(spec.arps, 1))]
-    return Injected([], {"hosts": [spec.host], "to": spec.to}, spec.at, None,
-                    ["Type-2 routes of the new leaf with a higher MAC mobility sequence number"
-                     if spec.gap is None else "Type-2 routes withdrawn, then announced anew without mobility",
-                     "no frame reaches the host until the other leaves have the new route" if leads else
-                     "frames for the host end at a port that does not lead to it"], control)
+        control += [
+            e.HostSeen(
+                (spec.at + turn * spec.arp_interval) // PS_PER_NS,
+                endpoint.mac,
+                endpoint.ip,
+                endpoint.vni,
+                there.row,
+                port,
+                spec.arps > 0,
+                data_port,
+            )
+            for turn in range(max(spec.arps, 1))
+        ]
+    return Injected(
+        [],
+        {"hosts": [spec.host], "to": spec.to},
+        spec.at,
+        None,
+        [
+            "Type-2 routes of the new leaf with a higher MAC mobility sequence number"
+            if spec.gap is None
+            else "Type-2 routes withdrawn, then announced again without mobility",
+            "no frame reaches the host until the other leaves have the new route"
+            if leads
+            else "frames for the host end at a port that does not lead to it",
+        ],
+        control,
+    )
 
 
 def moves_to_nowhere(specs: Sequence[FaultSpec], context: FaultContext) -> list[Problem]:
-    """Moves of a host to the leaf where it is by then; it is at home first, and again after a host-leave.
+    """Problems of moves of a host to the leaf where it already is; it starts at its own leaf, and returns there after a
+    host-leave.
 
-    Hosts with several cables are left out: which leaf hears them is for their bond to say.
+    Hosts with several cables are not checked: their bond decides the leaf that learns them.
     """
     plan, fabric = context.plan, context.fabric
     if plan is None:
         return []
     home = {it.name: plan.routers[it.attachments[0][0]].name for it in plan.endpoints if len(it.attachments) == 1}
-    seen: list[tuple[int, str, str, str]] = []      # (when, host, leaf, place of the move; '' where it comes home)
+    seen: list[tuple[int, str, str, str]] = []  # (time, host, leaf, place of the move; '' for a return)
     for number, spec in enumerate(specs):
         if spec.kind == "mac-move" and spec.gap is None:
             seen.append((spec.at, spec.host, spec.to, f"{context.path}faults[{number}].to"))
-        elif spec.kind == "mac-move":               # even to the leaf where it was: routes go, and come back
+        elif spec.kind == "mac-move":  # also to the same leaf: its routes are withdrawn and announced
             seen.append((spec.at, spec.host, spec.to, ""))
         elif spec.kind == "host-leave" and spec.until is not None:
-            seen += [(spec.until, host.name, home[host.name], "")
-                     for host in match_hosts(fabric, spec.hosts, "", []) if host.name in home]
+            seen += [
+                (spec.until, host.name, home[host.name], "")
+                for host in match_hosts(fabric, spec.hosts, "", [])
+                if host.name in home
+            ]
     found = []
     at = dict(home)
     for _, host, leaf, path in sorted(seen, key=itemgetter(0)):
         if path and at.get(host) == leaf:
-            found.append(Problem(path, f"{host} is at {leaf} already, so the move has no effect",
-                                 "name another leaf, or give gap: the host is lost first"))
+            found.append(
+                Problem(
+                    path,
+                    f"{host} is at {leaf} already, so the move has no effect",
+                    "name another leaf, or give gap: the host is lost first",
+                )
+            )
         at[host] = leaf
     return found
 
@@ -97,30 +138,58 @@ def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injecte
         router, port, data_port = endpoint.attachments[0]
         control.append(e.HostGone(spec.at // PS_PER_NS, endpoint.mac, endpoint.vni, router))
         if spec.until is not None:
-            control.append(e.HostSeen(spec.until // PS_PER_NS, endpoint.mac, endpoint.ip, endpoint.vni, router, port,
-                                      arp=True, data_port=data_port))
-    return Injected([], {"hosts": [host.name for host in hosts]}, spec.at, spec.until,
-                    ["Type-2 routes withdrawn everywhere", "packets for them have no route"], control)
+            control.append(
+                e.HostSeen(
+                    spec.until // PS_PER_NS,
+                    endpoint.mac,
+                    endpoint.ip,
+                    endpoint.vni,
+                    router,
+                    port,
+                    arp=True,
+                    data_port=data_port,
+                )
+            )
+    return Injected(
+        [],
+        {"hosts": [host.name for host in hosts]},
+        spec.at,
+        spec.until,
+        ["Type-2 routes withdrawn everywhere", "packets for them have no route"],
+        control,
+    )
 
 
 def churn(spec: EndpointChurnSpec, path: str, context: FaultContext) -> Injected:
-    """Poisson arrivals of joins and leaves; the number of endpoints that are there stays near half of a minute's."""
+    """Poisson arrivals of joins and leaves; the number of present endpoints stays near half of the joins of a
+    minute.
+    """
     control: list[e.ControlEvent] = []
     seats = _seats(context.plan, spec.vni) if context.plan is not None else []
     if context.plan is not None and not seats:
         tenant = next((vrf.name for it in context.plan.routers for vrf in it.vrfs if vrf.l3_vni == spec.vni), None)
         segments = sorted({it.vni for router in context.plan.routers for it in router.vnis})
         context.problems.append(
-            Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants") if tenant is None else
-            Problem(f"{path}.vni", f"{spec.vni} is the L3 VNI of tenant {tenant}: leaves route through it, and no "
-                    "endpoint is in it", f"name a segment's: {', '.join(map(str, segments[:8]))}"))
+            Problem(f"{path}.vni", f"no leaf has VNI {spec.vni}", "name a VNI of vxlan.tenants")
+            if tenant is None
+            else Problem(
+                f"{path}.vni",
+                f"{spec.vni} is the L3 VNI of tenant {tenant}: leaves route through it, and no endpoint is in it",
+                f"name a segment's: {', '.join(map(str, segments[:8]))}",
+            )
+        )
     if seats:
-        # A stream of its own: nothing else in the run sees its numbers move.
+        # A separate stream, so that no other draw of the run changes.
         seed = int.from_bytes(blake2b(f"{context.seed}/{spec.name or path}".encode(), digest_size=8).digest(), "big")
         control = _arrivals(spec, seats, random.Random(seed))
-    return Injected([], {"per_minute": spec.per_minute}, spec.at, spec.until,
-                    ["a steady stream of EVPN updates and withdrawals", "no effect on the scenario's own hosts"],
-                    control)
+    return Injected(
+        [],
+        {"per_minute": spec.per_minute},
+        spec.at,
+        spec.until,
+        ["a steady stream of EVPN updates and withdrawals", "no effect on the scenario's own hosts"],
+        control,
+    )
 
 
 def _arrivals(spec: EndpointChurnSpec, seats: list[tuple[int, int]], stream: random.Random) -> list[e.ControlEvent]:
@@ -161,7 +230,12 @@ def _endpoint(context: FaultContext, name: str, path: str) -> Endpoint | None:
 
 
 def _on_routed_port(name: str, path: str, context: FaultContext) -> None:
-    """EVPN knows such a host by its subnet alone."""
+    """Report hosts that EVPN announces only by their subnet."""
     if context.plan is not None and any(host.name == name for host in context.plan.routed):
-        context.problems.append(Problem(path, f"{name} is on a routed port, so no Type-2 route says where it is",
-                                        "name a host of a segment; a route-policy at its leaf may hold its subnet"))
+        context.problems.append(
+            Problem(
+                path,
+                f"{name} is on a routed port, so it has no Type-2 route",
+                "name a host of a segment; a route-policy at its leaf may hold its subnet",
+            )
+        )

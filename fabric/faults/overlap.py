@@ -1,10 +1,11 @@
-"""Faults of the control plane that overlap: what routers are told when several hold one thing.
+"""Overlapping faults of the control plane: the events that routers get when several faults hold one setting.
 
-Rules, as for the data plane (engine/holds.py)
+Rules, as for the data plane (dataplane/engine/holds.py)
 1. A fault acts from its beginning to its own end. A router that two faults have crashed starts when the second one
-   ends; of two policies or AS numbers the one that began last is in force, and when it ends the one before is again.
-2. What is configured outlives a start: a daemon or a switch that starts while it is drained is drained again, and a
-   daemon that is to be dead stays dead when its switch starts.
+   ends; of two policies or AS numbers the one that began last is in force; when it ends, the earlier one is in force
+   again.
+2. Configuration survives a restart: a daemon or a switch that starts while it is drained is drained again, and a
+   crashed daemon stays down when its switch starts.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from fabric.control import events as e
-from fabric.routing.bgp.policy import Policy
+from fabric.controlplane.bgp.policy import Policy
+from fabric.controlplane.network import events as e
 
 _Key = tuple[object, ...]
 
 
 class _Router:
-    """What faults do to one router at a moment."""
+    """The faults that act on one router at a moment."""
 
     def __init__(self) -> None:
         self.crashed: set[int] = set()
@@ -37,7 +38,7 @@ class _Overlap:
         self._silent: set[int] = set()
 
     def take(self, fault: int, event: e.ControlEvent, *, lasting: bool) -> Iterator[e.ControlEvent]:
-        """What becomes of one event of a fault; `lasting`: the fault has an end of its own."""
+        """The events that replace one event of a fault; `lasting`: the fault has an end."""
         match event:
             case e.RouterCrash() | e.RouterBoot():
                 yield from self._power(fault, event)
@@ -55,8 +56,8 @@ class _Overlap:
                 yield from self._configured(event.time_ns, event.router)
             case e.SetPolicy():
                 yield from self._policy(fault, event)
-            case e.CableSilent() | e.CableHeard():
-                ends = isinstance(event, e.CableHeard)
+            case e.CableSilent() | e.CableSilenceEnded():
+                ends = isinstance(event, e.CableSilenceEnded)
                 yield from self._any(("silent", event.cable), fault, event, ends=ends)
                 (self._silent.add if self._held["silent", event.cable] else self._silent.discard)(event.cable)
             case e.HostGone() | e.HostSeen() if lasting:
@@ -86,7 +87,7 @@ class _Overlap:
             yield replace(list(held.values())[-1], time_ns=event.time_ns) if held else event
 
     def _policy(self, fault: int, event: e.SetPolicy) -> Iterator[e.ControlEvent]:
-        """A policy towards all neighbours covers those towards one that began before it."""
+        """A policy towards all neighbours replaces earlier policies towards one neighbour."""
         held = self._policies[event.router, event.direction]
         if event.policy is not None:
             held[fault] = (event.peer, event.policy)
@@ -138,7 +139,7 @@ class _Overlap:
                 yield event
 
     def _configured(self, time_ns: int, number: int) -> Iterator[e.ControlEvent]:
-        """What a daemon that has just started finds in its configuration (rule 2)."""
+        """The configuration of a daemon that has just started (rule 2)."""
         router = self._routers[number]
         if router.crashed or router.daemon_dead:
             return
@@ -149,13 +150,13 @@ class _Overlap:
 
 
 def settle(faults: Sequence[tuple[Iterable[e.ControlEvent], bool]]) -> list[e.ControlEvent]:
-    """The events of all faults, in order of time, as they act together.
+    """The events of all faults together, in order of time.
 
     Parameters
     ----------
-    faults : (events, whether the fault has an end of its own) of each, in the order of the file
+    faults : (events, whether the fault has an end) of each, in the order of the file
     """
     dated = [(event, number, lasting) for number, (events, lasting) in enumerate(faults) for event in events]
-    dated.sort(key=lambda it: it[0].time_ns)    # stable: events of one moment keep the file's order
+    dated.sort(key=lambda it: it[0].time_ns)  # stable: events of one moment keep the file's order
     overlap = _Overlap()
-    return [told for event, number, lasting in dated for told in overlap.take(number, event, lasting=lasting)]
+    return [settled for event, number, lasting in dated for settled in overlap.take(number, event, lasting=lasting)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fabric.engine.edits import PauseStorm
+from fabric.dataplane.engine.edits import PauseStorm
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
 from fabric.faults.spec import PauseStormSpec
@@ -16,18 +16,23 @@ QUANTUM_BITS: Final = 512
 
 
 def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injected:
-    """XOFF frames at the given pace; with a `duty` below 1 each frame's pause runs out before the next one comes."""
+    """XOFF frames at the given rate; with a `duty` below 1 each frame's pause expires before the next frame."""
     fabric = context.fabric
     hosts = match_hosts(fabric, spec.hosts, f"{path}.hosts", context.problems)
     edits = []
     for host in hosts:
-        honoured = context.params.ports[fabric.ports[host.first_port].peer].pfc_classes
+        control = context.params.ports[fabric.ports[host.first_port].peer].flow_control
+        honoured = control.classes & ~control.port_values().get("pfc_ignored", 0)
         classes = honoured if spec.priorities is None else sum(1 << priority for priority in set(spec.priorities))
         if not classes & honoured:
-            context.problems.append(Problem(f"{path}.priorities",
-                                            f"{fabric.peer_of(host.first_port).name} honours PAUSE for none "
-                                            f"of these priorities from '{host.name}'",
-                                            "name a priority that has PFC there"))
+            context.problems.append(
+                Problem(
+                    f"{path}.priorities",
+                    f"{fabric.peer_of(host.first_port).name} honours PAUSE for none "
+                    f"of these priorities from '{host.name}'",
+                    "name a priority that has PFC there",
+                )
+            )
         pause_ps = spec.quanta * QUANTUM_BITS * PS_PER_S // fabric.links[fabric.ports[host.first_port].link].rate_bps
         if spec.duty is not None and spec.duty < 1:
             gap = round(pause_ps / spec.duty)
@@ -36,9 +41,17 @@ def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injec
         else:
             gap = 0
         edits.append(PauseStorm(spec.at, host.id, classes, spec.duration, gap, spec.quanta))
-    return Injected(edits, {"hosts": [host.name for host in hosts],
-                            "priorities": None if spec.priorities is None else sorted(set(spec.priorities))},
-                    spec.at, spec.at + spec.duration,
-                    ["pause frames received from the host without end",
-                     "its leaf port is paused; pause spreads to every sender towards it, and on",
-                     "the PFC watchdog, where on, finds the leaf port and nothing else"])
+    return Injected(
+        edits,
+        {
+            "hosts": [host.name for host in hosts],
+            "priorities": None if spec.priorities is None else sorted(set(spec.priorities)),
+        },
+        spec.at,
+        spec.at + spec.duration,
+        [
+            "pause frames received from the host without end",
+            "its leaf port is paused; pause spreads to every sender towards it, and on",
+            "the PFC watchdog, where on, finds the leaf port and nothing else",
+        ],
+    )

@@ -1,4 +1,4 @@
-"""Fault kinds by name, and the way from a scenario's list to edits and truth."""
+"""Fault kinds by name, and the compilation of a scenario's list to edits and truth."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fabric.control.events import ControlEvent
-from fabric.engine.edits import Edit
+from fabric.controlplane.network.events import ControlEvent
+from fabric.dataplane.engine.edits import Edit
 from fabric.faults import config_drift, endpoints, link, optics, pause_storm, route, slow_receiver, switches
 from fabric.faults.base import FaultContext, Inject, held_by
 from fabric.faults.overlap import settle
@@ -39,7 +39,7 @@ FAULTS: Final[Mapping[str, Inject]] = {
 
 @dataclass(frozen=True)
 class Faults:
-    """What a scenario's faults come to."""
+    """The compiled faults of a scenario."""
 
     edits: tuple[Edit, ...]
     """In order of time."""
@@ -60,6 +60,6 @@ def build_faults(specs: Sequence[FaultSpec], context: FaultContext) -> Faults:
         control.append((injected.control, isinstance(spec, Lasting)))
         truth.append(injected.record(spec.name or f"{spec.kind}-{number}", spec.kind, context.duration_ps))
     context.problems.extend(endpoints.moves_to_nowhere(specs, context))
-    # Stable: edits of one moment keep the file's order. What begins as another fault ends takes over without a gap.
+    # Stable: edits of one moment keep the file's order. A fault that begins when another ends takes over without a gap.
     edits.sort(key=lambda edit: (edit.time_ps, edit.ends))
     return Faults(tuple(edits), tuple(truth), tuple(settle(control)))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from fabric.engine.edits import Edit, HostDrain
+from fabric.dataplane.engine.edits import Edit, HostDrain
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
 from fabric.faults.spec import SlowReceiverSpec
@@ -13,20 +13,42 @@ from fabric.units import format_rate_bps
 
 
 def slow_receiver(spec: SlowReceiverSpec, path: str, context: FaultContext) -> Injected:
-    """The host's drain rate falls at `at` and is as before at `until`."""
+    """The lower drain rate at `at`, the old one at `until`."""
     fabric = context.fabric
     hosts = match_hosts(fabric, spec.hosts, f"{path}.hosts", context.problems)
     edits: list[Edit] = []
     for host in hosts:
-        line = sum(fabric.links[fabric.ports[port].link].rate_bps for port in host.ports)
+        line = sum(fabric.links[fabric.ports[port].link].rate_bps for port in fabric.network_ports(host.id))
         if spec.drain >= line:
-            context.problems.append(Problem(f"{path}.drain",
-                                            f"{format_rate_bps(spec.drain)} is not slow for '{host.name}', whose "
-                                            f"NIC receives {format_rate_bps(line)}", "give a lower rate"))
+            context.problems.append(
+                Problem(
+                    f"{path}.drain",
+                    f"{format_rate_bps(spec.drain)} is not slow for '{host.name}', whose "
+                    f"NIC receives {format_rate_bps(line)}",
+                    "give a lower rate",
+                )
+            )
+        mine = context.params.hosts[host.id]
+        if not mine.drain_bps and not 0 < mine.rx_xon_bytes < mine.rx_xoff_bytes < mine.rx_buffer_bytes:
+            context.problems.append(
+                Problem(
+                    f"{path}.hosts",
+                    f"{host.name}: 0 < rx_xon < rx_xoff < rx_buffer does not hold for {mine.rx_xon_bytes} "
+                    f"B, {mine.rx_xoff_bytes} B, {mine.rx_buffer_bytes} B",
+                    "enlarge hosts.rx_buffer, or set hosts.rx_xoff and hosts.rx_xon in this order",
+                )
+            )
         edits.append(HostDrain(spec.at, host.id, spec.drain))
         if spec.until is not None:
             edits.append(HostDrain(spec.until, host.id, context.params.hosts[host.id].drain_bps, ends=True))
-    return Injected(edits, {"hosts": [host.name for host in hosts], "drain_bps": spec.drain}, spec.at, spec.until,
-                    ["the NIC's receive buffer fills",
-                     "pause frames from the host, XOFF and XON in turn; without PFC drops with reason rx_buffer",
-                     "its leaf's queue grows although nothing else congests"])
+    return Injected(
+        edits,
+        {"hosts": [host.name for host in hosts], "drain_bps": spec.drain},
+        spec.at,
+        spec.until,
+        [
+            "the NIC's receive buffer fills",
+            "pause frames from the host, XOFF and XON in turn; without PFC drops with reason rx_buffer",
+            "its leaf's queue grows although nothing else congests",
+        ],
+    )

@@ -1,4 +1,4 @@
-"""What a user may break: one strict model per entry of a scenario's `faults:` list."""
+"""Faults as a user writes them: one strict model per kind of entry of a scenario's `faults:` list."""
 
 from __future__ import annotations
 
@@ -40,6 +40,13 @@ class LinkFlapSpec(FaultBase):
     down: TimePs = Field(gt=0, description="How long it stays down each time.")
     up: TimePs = Field(gt=0, description="How long it stays up in between.")
     count: int = Field(ge=1, le=10_000, description="How many times it goes down.")
+    until: TimePs | None = Field(None, description="When it is repaired, before the last flap ends; up from then on.")
+
+    @model_validator(mode="after")
+    def _ends_later(self) -> Self:
+        if self.until is not None and self.until <= self.at:
+            raise ValueError("until is not after at; move one of them")
+        return self
 
 
 class LinkRateSpec(Lasting):
@@ -59,17 +66,23 @@ class BitErrorsSpec(Lasting):
 
 
 class PauseStormSpec(FaultBase):
-    """A broken NIC sends XOFF without end."""
+    """A broken NIC sends XOFF continuously."""
 
     kind: Literal["pause-storm"]
-    hosts: Annotated[tuple[str, ...], Field(strict=False,
-                                            min_length=1)] = Field(description="Hosts by name or pattern.")
+    hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
+        description="Hosts by name or pattern."
+    )
     priorities: _Priorities | None = Field(None, description="Priorities it pauses; the lossless ones where absent.")
     duration: TimePs = Field(gt=0, description="How long.")
     frames_per_second: int | None = Field(None, ge=1, le=10**8, description="Pause frames per second.")
-    duty: float | None = Field(None, gt=0, le=1, description="Share of time the link is held paused, instead of "
-                                                             "frames_per_second; 1.0: without a gap, as where both are "
-                                                             "absent.")
+    duty: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Share of time the link is held paused, instead of "
+        "frames_per_second; 1.0: without a gap, as where both are "
+        "absent.",
+    )
     quanta: int = Field(65_535, ge=1, le=65_535, description="Timer value of its frames.")
 
     @model_validator(mode="after")
@@ -80,11 +93,12 @@ class PauseStormSpec(FaultBase):
 
 
 class SlowReceiverSpec(Lasting):
-    """A host consumes what arrives slower than its link delivers it."""
+    """A host consumes data more slowly than its link delivers it."""
 
     kind: Literal["slow-receiver"]
-    hosts: Annotated[tuple[str, ...], Field(strict=False,
-                                            min_length=1)] = Field(description="Hosts by name or pattern.")
+    hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
+        description="Hosts by name or pattern."
+    )
     drain: RateBps = Field(ge=10**6, description="Rate at which received bytes are consumed.")
 
 
@@ -98,16 +112,17 @@ class DriftCurve(Strict):
     @model_validator(mode="after")
     def _ascending(self) -> Self:
         if self.kmin >= self.kmax:
-            raise ValueError(f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B)")
+            raise ValueError(f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B); lower kmin or raise kmax")
         return self
 
 
 class ConfigDriftSpec(Lasting):
-    """Somebody, or something, changed the configuration of ports."""
+    """The configuration of ports changes by mistake."""
 
     kind: Literal["config-drift"]
-    ports: str = Field(min_length=1, description="'switch:port', either part a pattern; a switch alone means all its "
-                                                 "ports.")
+    ports: str = Field(
+        min_length=1, description="'switch:port', either part a pattern; a switch alone means all its ports."
+    )
     ecn: Literal["off"] | None = Field(None, description="Marking is turned off.")
     ecn_curve: DriftCurve | None = Field(None, description="Another curve in the queues that mark.")
     dynamic_th: int | None = Field(None, ge=-8, le=7, description="Another dynamic threshold of the lossless groups.")
@@ -133,23 +148,44 @@ class DropEverySpec(Lasting):
 
 
 class RouteSpec(Lasting):
-    """Switches send the traffic of some hosts another way: a wrong static route, a loop, a detour, a black hole."""
+    """Switches send the traffic of some hosts to other next hops: a wrong static route, a loop, a detour, a black
+    hole.
+    """
 
     kind: Literal["route"]
     switches: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
-        description="Switches by name or pattern.")
+        description="Switches by name or pattern."
+    )
     hosts: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] = Field(
-        description="Destinations by name or pattern.")
+        description="Destinations by name or pattern."
+    )
     via: Annotated[tuple[str, ...], Field(strict=False)] = Field(
-        description="Neighbours that it goes to, ECMP over all cables to them; [] for none. It is a static route: it "
-                    "stands until the repair, whatever routing computes meanwhile, and is withdrawn while all its "
-                    "cables are down; of several, the one that began last is in use. With routing: bgp, what leaves "
-                    "route between subnets of a tenant (l3_vni) goes by the routes to VTEPs instead, up to the host's "
-                    "own leaf.")
+        description="Next-hop neighbours, ECMP over all cables to them; [] for none. The route is static: it "
+        "stays until the repair, independent of routing, and is withdrawn while all its cables are down; of several "
+        "routes, the last to begin is in use. With routing: bgp, packets that leaves route between subnets of a tenant "
+        "(l3_vni) use the routes to VTEPs instead, up to the host's own leaf."
+    )
 
 
 FaultSpec = Annotated[
-    LinkDownSpec | LinkFlapSpec | LinkRateSpec | BitErrorsSpec | PauseStormSpec | SlowReceiverSpec | ConfigDriftSpec
-    | DropEverySpec | RouteSpec | SwitchCrashSpec | LinkSilentSpec | BgpCrashSpec | DrainSpec | WrongAsnSpec
-    | RoutePolicySpec | MacMoveSpec | HostLeaveSpec | EndpointChurnSpec, Field(discriminator="kind")]
+    LinkDownSpec
+    | LinkFlapSpec
+    | LinkRateSpec
+    | BitErrorsSpec
+    | PauseStormSpec
+    | SlowReceiverSpec
+    | ConfigDriftSpec
+    | DropEverySpec
+    | RouteSpec
+    | SwitchCrashSpec
+    | LinkSilentSpec
+    | BgpCrashSpec
+    | DrainSpec
+    | WrongAsnSpec
+    | RoutePolicySpec
+    | MacMoveSpec
+    | HostLeaveSpec
+    | EndpointChurnSpec,
+    Field(discriminator="kind"),
+]
 """One entry of `faults:`."""

@@ -1,4 +1,4 @@
-"""What every entry of `faults:` has."""
+"""Fields of every entry of `faults:`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CABLE: Final = "Cables: 'leaf1--spine1' (all parallel ones), 'leaf1--spine1#0', 
 
 
 class FaultBase(Strict):
-    """What every fault has."""
+    """Fields of every fault."""
 
     name: Name | None = Field(None, description="Name in the truth records; kind and number where absent.")
     at: TimePs = Field(description="When it begins.")
 
 
 class Lasting(FaultBase):
-    """Faults that may end."""
+    """Fields of faults that may end."""
 
     until: TimePs | None = Field(None, description="When it is repaired; never where absent.")
 

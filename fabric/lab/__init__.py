@@ -1,1 +1,1 @@
-"""Real kernels and routers beside the model: sockets, namespaces, FRR, and where the two differ."""
+"""Real kernels and routers beside the model: sockets, namespaces, FRR, and comparison of both."""

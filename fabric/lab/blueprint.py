@@ -1,7 +1,7 @@
-"""What a plan of routers is in FRR and Linux: configuration of both daemons of each router, and devices of each VTEP.
+"""A plan of routers in FRR and Linux: configuration of the daemons of each router, and devices of each VTEP.
 
-The same plan drives the emulated control plane, so what is rendered here is what that model claims to be. A design that
-cannot be rendered faithfully is refused, never simplified in silence.
+The same plan drives the emulated control plane, so both describe the same fabric. A design that cannot be rendered
+exactly is refused, never simplified without notice.
 """
 
 from __future__ import annotations
@@ -11,41 +11,40 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, ip_network
 from typing import Final
 
-from fabric.control.config import NS_PER_MS, NS_PER_S, Bfd, ControlConfig, Design
-from fabric.control.plan import ControlPlan, Endpoint, Interface, Router
-from fabric.control.speakers import PolicyKey, address_text, peer_name, speaker_config
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.controlplane.bgp.config import SpeakerConfig
+from fabric.controlplane.bgp.policy import Policy
+from fabric.controlplane.evpn.evpn_nlri import EVPN
+from fabric.controlplane.network.config import NS_PER_MS, NS_PER_S, Bfd, ControlConfig, Design
+from fabric.controlplane.network.plan import ControlPlan, Endpoint, Interface, Router
+from fabric.controlplane.network.speakers import PolicyKey, address_text, peer_name, speaker_config
 from fabric.errors import InputErrors, Problem
 from fabric.lab import routemaps
+from fabric.lab.names import INTERFACE_LIMIT
 from fabric.lab.netns import has_vrf
 from fabric.lab.routemaps import RouteMaps
-from fabric.overlay.evpn_nlri import EVPN
-from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
-from fabric.routing.bgp.config import SpeakerConfig
-from fabric.routing.bgp.policy import Policy
 
 PROFILE: Final = "fabric"
 """Name of the BFD profile."""
 VXLAN_PORT: Final = 4789
 VXLAN_TOS: Final = 0x20
-"""Not zero, or Linux pins one route per remote VTEP and all its flows take one spine."""
+"""Not 0: with 0 Linux caches one route per remote VTEP, and all of its flows take one spine."""
 MAX_ARP_ENTRIES: Final = 400
-"""The kernel's table of neighbours is shared by all namespaces; above gc_thresh2, 512, entries are evicted."""
-_INTERFACE_NAME_LIMIT: Final = 15
-
-
+"""All namespaces share the kernel's neighbour table; above gc_thresh2, 512, entries are evicted."""
 MIN_BFD_MS: Final = 10
-"""Least interval that bfdd takes."""
+"""Smallest interval that bfdd accepts."""
 _NO_VRF: Final = "needs a VRF, which {}"
 _OF_VRFS: Final = {
     "bgp_evpn_type5": "BGP, EVPN: type-5 routes of tenants' subnets; second labels and router MACs of type-2 routes",
     "tenant_rib": "routing tables of tenants, in zebra and in the kernel",
     "l3_vni": "L3 VNIs, their next hops and router MACs",
-    "gateways": "anycast gateways and the MACs that they announce"}
-"""What is left out of a comparison where tenants route."""
+    "gateways": "anycast gateways and the MACs that they announce",
+}
+"""Tables that are left out of a comparison if tenants route."""
 
 
 def left_out(plan: ControlPlan) -> dict[str, str]:
-    """What no comparison here can have -> why; nothing where no tenant routes."""
+    """Tables that a comparison here cannot have -> reason; empty if no tenant routes."""
     if not any(router.vrfs for router in plan.routers):
         return {}
     why = _NO_VRF.format("laboratories do not render" if has_vrf() else "this kernel does not have (CONFIG_NET_VRF)")
@@ -53,28 +52,48 @@ def left_out(plan: ControlPlan) -> dict[str, str]:
 
 
 def bridged(plan: ControlPlan) -> ControlPlan:
-    """The plan without routing between subnets: VNIs, MACs and neighbours of tenants as they are without a gateway."""
-    return replace(plan, routed=(), routers=tuple(
-        replace(router, vrfs=(), vnis=tuple(replace(vni, gateway="") for vni in router.vnis))
-        for router in plan.routers))
+    """The plan without routing between subnets: VNIs, MACs and neighbours of tenants without gateways."""
+    return replace(
+        plan,
+        routed=(),
+        routers=tuple(
+            replace(router, vrfs=(), vnis=tuple(replace(vni, gateway="") for vni in router.vnis))
+            for router in plan.routers
+        ),
+    )
 
 
 def problems_of(plan: ControlPlan, config: ControlConfig) -> list[Problem]:
-    """Why a plan cannot be built here; nothing where it can."""
-    found = [problem for number, it in enumerate(config.policies)
-             for problem in routemaps.problems_of(it.policy, f"bgp.policies[{number}]")]
+    """Reasons why a plan cannot be built here; empty if it can."""
+    found = [
+        problem
+        for number, it in enumerate(config.policies)
+        for problem in routemaps.problems_of(it.policy, f"bgp.policies[{number}]")
+    ]
     tenants = sorted({vrf.name for router in plan.routers for vrf in router.vrfs})
     if tenants:
-        found.append(Problem("vxlan.tenants", f"an l3_vni needs VRFs, which are not rendered ({', '.join(tenants)})",
-                             "build the plan of blueprint.bridged()"))
+        found.append(
+            Problem(
+                "vxlan.tenants",
+                f"an l3_vni needs VRFs, which are not rendered ({', '.join(tenants)})",
+                "build the plan of blueprint.bridged()",
+            )
+        )
     entries = 2 * len(plan.cables) + 2 * len(plan.endpoints)
     if entries > MAX_ARP_ENTRIES:
-        found.append(Problem("topology", f"{entries} ARP entries are more than one kernel keeps ({MAX_ARP_ENTRIES})",
-                             "take a smaller fabric: all namespaces share one table"))
+        found.append(
+            Problem(
+                "topology",
+                f"{entries} ARP entries are more than one kernel keeps ({MAX_ARP_ENTRIES})",
+                "take a smaller fabric: all namespaces share one table",
+            )
+        )
     names = {it.name for it in plan.interfaces} | {name for it in plan.endpoints for _, name, _ in it.attachments}
-    found += [Problem("topology", f"'{name}' is no name for a Linux interface",
-                      "at most 15 characters; no '/', ':' or space")
-              for name in sorted(names) if len(name) > _INTERFACE_NAME_LIMIT or set(name) & {"/", " ", ":"}]
+    found += [
+        Problem("topology", f"'{name}' is not a Linux interface name", "at most 15 characters; no '/', ':' or space")
+        for name in sorted(names)
+        if not 0 < len(name) <= INTERFACE_LIMIT or set(name) & {"/", " ", ":"}
+    ]
     return found
 
 
@@ -93,14 +112,21 @@ def zebra_config(router: Router) -> str:
 def bfdd_config(router: Router, bfd: Bfd) -> str:
     """bfdd.conf: the profile that all sessions use."""
     interval_ms = max(MIN_BFD_MS, bfd.interval_ns // NS_PER_MS)
-    return (f"frr defaults datacenter\nhostname {router.name}\nbfd\n profile {PROFILE}\n"
-            f"  transmit-interval {interval_ms}\n  receive-interval {interval_ms}\n"
-            f"  detect-multiplier {bfd.multiplier}\n exit\nexit\n")
+    return (
+        f"frr defaults datacenter\nhostname {router.name}\nbfd\n profile {PROFILE}\n"
+        f"  transmit-interval {interval_ms}\n  receive-interval {interval_ms}\n"
+        f"  detect-multiplier {bfd.multiplier}\n exit\nexit\n"
+    )
 
 
-def bgpd_config(plan: ControlPlan, router: Router, config: ControlConfig,
-                policies: Mapping[PolicyKey, Policy] | None = None, asns: Mapping[int, int] | None = None) -> str:
-    """bgpd.conf of one router, with policies and AS numbers that are in force now; None: those of configuration."""
+def bgpd_config(
+    plan: ControlPlan,
+    router: Router,
+    config: ControlConfig,
+    policies: Mapping[PolicyKey, Policy] | None = None,
+    asns: Mapping[int, int] | None = None,
+) -> str:
+    """bgpd.conf of one router, with the present policies and AS numbers; None: those of the configuration."""
     if policies is None:
         policies = {(it.router, it.peer, it.direction): it.policy for it in config.policies}
     speaker = speaker_config(plan, router, config, policies, asns or {})
@@ -124,14 +150,19 @@ def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig, speaker: Spe
     peers = [(plan.interfaces[plan.interfaces[row].peer], plan.peer(row)) for row in router.interfaces]
     keepalive_s, hold_s = (max(1, it // NS_PER_S) for it in (config.keepalive_ns, config.hold_ns))
     retry_s = max(1, config.connect_retry_ns // NS_PER_S)
-    yield from ("frr defaults datacenter", f"hostname {router.name}", f"router bgp {speaker.asn}",
-                f" bgp router-id {address_text(router.router_id)}", " no bgp default ipv4-unicast")
+    yield from (
+        "frr defaults datacenter",
+        f"hostname {router.name}",
+        f"router bgp {speaker.asn}",
+        f" bgp router-id {address_text(router.router_id)}",
+        " no bgp default ipv4-unicast",
+    )
     if config.multipath_relax:
         yield " bgp bestpath as-path multipath-relax"
     if config.announce_delay_ns is not None:
         yield f" coalesce-time {config.announce_delay_ns // NS_PER_MS}"
     if len(router.networks) > 1:
-        yield " no bgp network import-check"       # hosts' subnets have no interface here
+        yield " no bgp network import-check"  # hosts' subnets have no interface here
     yield f" timers bgp {keepalive_s} {hold_s}"
     yield " neighbor FABRIC peer-group"
     yield f" neighbor FABRIC timers connect {retry_s}"
@@ -167,8 +198,9 @@ def _bgpd(plan: ControlPlan, router: Router, config: ControlConfig, speaker: Spe
     yield from maps.lines()
 
 
-def _family_lines(clients: Sequence[str], attached: Sequence[tuple[str, AddressFamily, str, str]],
-                  family: AddressFamily) -> Iterator[str]:
+def _family_lines(
+    clients: Sequence[str], attached: Sequence[tuple[str, AddressFamily, str, str]], family: AddressFamily
+) -> Iterator[str]:
     for client in clients:
         yield f"  neighbor {client} route-reflector-client"
     for neighbor, its, direction, name in attached:

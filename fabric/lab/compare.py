@@ -1,7 +1,7 @@
-"""Where a real fabric and the model of it differ, row by row; and a scenario's events played to both, side by side.
+"""Comparison of a real fabric with its model, row by row, after each event of a scenario.
 
-Times are not compared (docs/performance.md and the control plane's own figures have them): after each event both are
-given time to settle, and what they hold then is compared.
+Times are not compared (docs/performance.md and the control plane's figures have them): after each event both sides get
+time to converge, and then their tables are compared.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from fabric.control.config import ControlConfig, Jitter
-from fabric.control.events import ControlEvent, Drain, HostGone, HostSeen
-from fabric.control.network import Network
-from fabric.control.plan import ControlPlan
+from fabric.controlplane.network.config import ControlConfig, Jitter
+from fabric.controlplane.network.events import ControlEvent, Drain, HostGone, HostSeen
+from fabric.controlplane.network.network import Network
+from fabric.controlplane.network.plan import ControlPlan
 from fabric.lab.laboratory import Laboratory
 from fabric.lab.modelled import model
 from fabric.lab.observed import ask, observe
 from fabric.lab.tables import TITLES, Tables
-from fabric.lab.ties import take_over
+from fabric.lab.ties import adopt_order
 
 NS_PER_S: Final = 1_000_000_000
 SETTLE_S: Final = 30.0
-"""How long a real fabric may take until its tables are the model's: start-up and link recovery need a few seconds."""
+"""Longest time until a real fabric has the model's tables: start-up and link recovery need a few seconds."""
 _POLL_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row that differs. None: there is none on that side."""
+    """One row that differs. None: no such row on that side."""
 
     node: str
     table: str
@@ -39,65 +39,88 @@ class Row:
     modelled: Any
 
     def __str__(self) -> str:
-        return (f"{self.node} {self.table} {self.key}: real {json.dumps(self.real)}, "
-                f"model {json.dumps(self.modelled)}")
+        return f"{self.node} {self.table} {self.key}: real {json.dumps(self.real)}, model {json.dumps(self.modelled)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What was found after one event, or after the start."""
+    """Result of the comparison after one event, or after the start."""
 
     what: str
     rows: int
-    """Rows that were compared, all switches together."""
+    """Number of compared rows of all switches."""
     differences: tuple[Row, ...]
     by_order: tuple[Row, ...]
-    """Rows that differed until the model took over which of equal paths the real routers had heard first: ties.py."""
+    """Rows that differed until the model adopted the order of arrival of equal paths at the real routers: ties.py."""
     settled_s: float
-    """Wall time from the event to equal tables, or until patience ended."""
+    """Wall clock time from the event to equal tables, or to the time limit."""
 
 
 def differences(real: Mapping[str, Tables], modelled: Mapping[str, Tables]) -> Iterator[Row]:
-    """Every row that is not on both sides, or not the same."""
+    """Every row that is missing on one side or differs."""
     for node in modelled:
         for table in TITLES:
             ours, theirs = modelled[node].get(table, {}), real[node].get(table, {})
-            yield from (Row(node, table, key, theirs.get(key), ours.get(key))
-                        for key in sorted({*ours, *theirs}) if theirs.get(key) != ours.get(key))
+            yield from (
+                Row(node, table, key, theirs.get(key), ours.get(key))
+                for key in sorted({*ours, *theirs})
+                if theirs.get(key) != ours.get(key)
+            )
 
 
 def count_rows(tables: Mapping[str, Tables]) -> int:
-    """Rows of all tables of all switches."""
+    """Number of rows of all tables of all switches."""
     return sum(len(rows) for by_name in tables.values() for rows in by_name.values())
 
 
 def as_frr(config: ControlConfig) -> ControlConfig:
-    """The configuration with the delays that FRR on Linux has, whatever a scenario says of its switches: which of two
-    things happens first, the real daemons decide by theirs. Nothing is drawn.
+    """The configuration with the delays of FRR on Linux instead of the scenario's: the order of two changes must be
+    that of the real daemons. Without random delays.
     """
     frr = ControlConfig()
-    return replace(config, jitter=Jitter.OFF, **{name: getattr(frr, name) for name in (
-        "update_delay_ns", "fib_delay_ns", "carrier_delay_ns", "prune_delay_ns", "learn_delay_ns", "bond_delay_ns",
-        "start_delay_ns", "session_delay_ns")})
+    return replace(
+        config,
+        jitter=Jitter.OFF,
+        **{
+            name: getattr(frr, name)
+            for name in (
+                "update_delay_ns",
+                "fib_delay_ns",
+                "carrier_delay_ns",
+                "prune_delay_ns",
+                "learn_delay_ns",
+                "bond_delay_ns",
+                "start_delay_ns",
+                "session_delay_ns",
+            )
+        },
+    )
 
 
-def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[ControlEvent]], *,
-            settle_s: float = SETTLE_S, tell: Callable[[str], None] = lambda _: None) -> Iterator[Stage]:
+def compare(
+    lab: Laboratory,
+    plan: ControlPlan,
+    config: ControlConfig,
+    groups: Sequence[Sequence[ControlEvent]],
+    *,
+    settle_s: float = SETTLE_S,
+    report: Callable[[str], None] = lambda _: None,
+) -> Iterator[Stage]:
     """Compare after the start of a laboratory, and after each group of events.
 
-    Events of a group happen together, but as far apart as their times say, where those are a second or more.
+    Events of a group are applied together; differences of their times of 1 s or more are kept.
     """
     network = Network(plan, as_frr(config))
     network.converge()
     yield _settle(lab, network, "start", settle_s)
     for group in groups:
         what = ", then ".join(dict.fromkeys(_words(plan, event) for event in group))
-        tell(what)
+        report(what)
         last_ns = first_ns = group[0].time_ns
         for event in group:
             time.sleep((event.time_ns - last_ns) / NS_PER_S)
             last_ns = event.time_ns
-            lab.happen(event)
+            lab.apply(event)
         at_ns = network.now_ns - network.epoch_ns + NS_PER_S
         network.schedule([replace(event, time_ns=at_ns + event.time_ns - first_ns) for event in group])
         network.advance(at_ns + last_ns - first_ns + 60 * NS_PER_S)
@@ -105,8 +128,8 @@ def compare(lab: Laboratory, plan: ControlPlan, config: ControlConfig, groups: S
 
 
 def stages_of(events: Sequence[ControlEvent]) -> Iterator[list[ControlEvent]]:
-    """Events one by one. What a host says at one place stays together, and so does a move that breaks before it makes:
-    gone there, heard here. The next move of the same host is another stage.
+    """Group events into stages. Frames of a host at one port share a stage, and so does a break-before-make move: gone
+    there, seen here. The next move of the same host is another stage.
     """
     group: list[ControlEvent] = []
     for event in sorted(events, key=lambda it: it.time_ns):
@@ -146,13 +169,16 @@ def _settle(lab: Laboratory, network: Network, what: str, settle_s: float) -> St
     while True:
         raw = ask(lab)
         real = observe(lab, raw)
-        if real == before and any(differences(real, modelled)) and take_over(network, raw):
+        if real == before and any(differences(real, modelled)) and adopt_order(network, raw):
             modelled = model(network)
         found = tuple(differences(real, modelled))
         passed_s = time.monotonic() - began_s
         if not found or passed_s > settle_s:
-            by_order = tuple(row for row in differences(real, own)
-                             if (row.node, row.table, row.key) not in {(it.node, it.table, it.key) for it in found})
+            by_order = tuple(
+                row
+                for row in differences(real, own)
+                if (row.node, row.table, row.key) not in {(it.node, it.table, it.key) for it in found}
+            )
             return Stage(what, count_rows(modelled), found, by_order, passed_s)
         before = real
         time.sleep(_POLL_S)

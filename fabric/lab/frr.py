@@ -1,16 +1,19 @@
-"""FRR's zebra, bgpd and bfdd of one router in one namespace: started with directories of their own, asked, and ended.
+"""FRR's zebra, bgpd and bfdd of one router in one namespace: start with separate directories, query, end.
 
-Written against FRR 8.4. Every path is explicit (`--vty_socket`, `-z`, `-i`, `-f`), so daemons that the system runs are
-neither needed nor touched. Configuration files hold one daemon's commands each: neither daemon reads the other's.
+Written for FRR 8.4. Every path is explicit (`--vty_socket`, `-z`, `-i`, `-f`), so daemons of the system are neither
+needed nor affected. Each configuration file has the commands of one daemon: no daemon reads another's.
+
+A daemon runs in a separate session but without `-d`, so that its process id is known before it starts: a shell waits in
+its place until the record has the id (record.py), and exits if it is not released.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -18,32 +21,49 @@ from pathlib import Path
 from typing import Any, Final
 
 from fabric.errors import FabricError
+from fabric.lab import processes
 from fabric.lab.netns import Namespace
+from fabric.lab.processes import Daemon, ProcessId
+from fabric.lab.record import Record
 
 LIBRARY: Final = Path("/usr/lib/frr")
 USER: Final = "frr"
 PROGRAMS: Final = (str(LIBRARY / "zebra"), str(LIBRARY / "bgpd"), "vtysh", "nsenter")
-"""What a laboratory needs."""
+"""Programs that a laboratory needs."""
 BFDD: Final = str(LIBRARY / "bfdd")
-"""What one with BFD needs as well."""
+"""Program that a laboratory with BFD needs in addition."""
 _ALL: Final = ("bgpd", "bfdd", "zebra")
+FILES: Final = (
+    "zserv.api",
+    "bfdd.sock",
+    *(f"{daemon}.{kind}" for daemon in _ALL for kind in ("conf", "pid", "log", "vty", "out")),
+)
+"""All files in a router's folder."""
+_GATE: Final = 'cd / && read -r _ && exec "$@" </dev/null'
+_REFUSED: Final = (" on config line ", "% ")
+"""Marks in a daemon's messages about lines that it rejects; it starts without them (lib/vty.c, vty_read_file)."""
+_ANSWER_END: Final = b"\0\0\0"
+"""The status of the command follows, one byte (lib/vty.c, vtysh_read)."""
+_TAIL_BYTES: Final = 16_384
 _START_S: Final = 15.0
 _END_S: Final = 5.0
 _POLL_S: Final = 0.02
 _HEARD_S: Final = 0.1
-"""For what zebra tells bgpd to be written, which a thread of its own does."""
+"""Wait for zebra's messages to bgpd: a separate thread of zebra writes them."""
 
 
 class Daemons:
-    """zebra, bgpd and, where there is BFD, bfdd of one router."""
+    """zebra, bgpd and, with BFD, bfdd of one router, listed in the record of its laboratory."""
 
-    def __init__(self, namespace: Namespace, folder: Path) -> None:
+    def __init__(self, node: str, namespace: Namespace, record: Record) -> None:
+        self.node = node
         self.namespace = namespace
-        self.folder = folder
+        self.folder = record.folder / node
+        self._record = record
 
     def start(self, zebra: str, bgpd: str, bfdd: str | None = None) -> None:
-        """Write the configurations and start all. Raises: FabricError with what a daemon said, where it will not."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Write the configurations and start all. Raises: FabricError with the daemon's message, if one fails."""
+        self._record.add_folder(self.node, FILES)
         shutil.chown(self.folder, USER, USER)
         for daemon, text in (("zebra", zebra), ("bfdd", bfdd), ("bgpd", bgpd)):
             if text is not None:
@@ -58,104 +78,174 @@ class Daemons:
         config = self.folder / f"{daemon}.conf"
         config.write_text(text, encoding="utf-8")
         shutil.chown(config, USER, USER)
-        done = subprocess.run(self.namespace.command(
-            str(LIBRARY / daemon), "-d", "--vty_socket", str(self.folder), "-z", str(self.folder / "zserv.api"),
-            "-i", str(self._pid_file(daemon)), "-f", str(config), "-P", "0", "--log", f"file:{self._log(daemon)}",
-            *(("--bfdctl", str(self.folder / "bfdd.sock")) if daemon == "bfdd" else ())),
-            capture_output=True, text=True, check=False)
-        said = (done.stderr or done.stdout).strip()
-        if done.returncode or "% " in said:     # it starts without the lines that it does not know
-            raise FabricError(f"{daemon} of {self.namespace.name} does not start as configured: {said}",
-                              f"its configuration is {config}")
-        _wait((self.folder / f"{daemon}.vty").exists, f"{daemon} of {self.namespace.name} does not answer")
+        log, out = (self.folder / f"{daemon}.{kind}" for kind in ("log", "out"))
+        log_before = log.stat().st_size if log.exists() else 0
+        started = self._launch(
+            daemon,
+            out,
+            [
+                str(LIBRARY / daemon),
+                "--vty_socket",
+                str(self.folder),
+                "-z",
+                str(self.folder / "zserv.api"),
+                "-i",
+                str(self.folder / f"{daemon}.pid"),
+                "-f",
+                str(config),
+                "-P",
+                "0",
+                "--log",
+                f"file:{log}",
+                *(("--bfdctl", str(self.folder / "bfdd.sock")) if daemon == "bfdd" else ()),
+            ],
+        )
+        until_s = time.monotonic() + _START_S
+        answers = False
+        while not answers and started.process.alive and time.monotonic() < until_s:
+            answers = _answers(self.folder / f"{daemon}.vty")
+            if not answers:
+                time.sleep(_POLL_S)
+        refused = [line for line in (*tail(out, 0), *tail(log, log_before)) if any(it in line for it in _REFUSED)]
+        if refused or not answers:
+            refused = refused or tail(out, 0)[-1:] or tail(log, log_before)[-1:] or ["no message"]
+            raise FabricError(
+                f"{daemon} of {self.namespace.name} does not start as configured: {'; '.join(refused)}",
+                f"its configuration is {config}",
+            )
 
-    def _pid_file(self, daemon: str) -> Path:
-        return self.folder / f"{daemon}.pid"
-
-    def _log(self, daemon: str) -> Path:
-        return self.folder / f"{daemon}.log"
+    def _launch(self, daemon: str, out: Path, command: Sequence[str]) -> Daemon:
+        words = self.namespace.command("sh", "-c", _GATE, "sh", *command)
+        program = shutil.which(words[0])
+        if program is None:
+            raise FabricError(f"{words[0]} is not installed", "Debian and Ubuntu: apt install util-linux")
+        wait, go = os.pipe()
+        try:
+            pid = os.posix_spawn(
+                program,
+                words,
+                os.environ,
+                setsid=True,
+                setsigdef=[signal.SIGPIPE],
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, wait, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, str(out), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
+                    (os.POSIX_SPAWN_DUP2, 1, 2),
+                ],
+            )
+            started = Daemon(
+                self.node,
+                daemon,
+                ProcessId(pid, processes.start_ticks(pid) or 0),
+                str(Path(command[0]).resolve()),
+                self.namespace.inode,
+            )
+            self._record.add_daemon(started)
+            os.write(go, b"go\n")
+        finally:
+            os.close(wait)
+            os.close(go)
+        return started
 
     def shell(self, *commands: str) -> str:
-        """What vtysh prints for some commands. Raises: FabricError where it fails."""
-        words = [word for command in commands for word in ("-c", command)]
-        done = subprocess.run(["vtysh", "--vty_socket", str(self.folder), *words], capture_output=True, text=True,
-                              check=False)
-        if done.returncode:
-            raise FabricError(f"vtysh of {self.namespace.name} failed: {(done.stderr or done.stdout).strip()}")
-        return done.stdout
+        """Output of vtysh for some commands. Raises: FabricError if it fails."""
+        return shell(self.folder, *commands)
 
     def show(self, *commands: str) -> list[Any]:
         """JSON of `show ... json` commands, in order; {} for a command that printed nothing."""
-        text, found = self.shell(*commands), []
-        decoder, at = json.JSONDecoder(), 0
-        while at < len(text):
-            if text[at].isspace():
-                at += 1
-                continue
-            try:
-                value, at = decoder.raw_decode(text, at)
-            except ValueError as error:
-                raise FabricError(f"{self.namespace.name}: no JSON in the answer to {', '.join(commands)}: "
-                                  f"{text[at:at + 80]!r}") from error
-            found.append(value)
-        if len(found) != len(commands):
-            raise FabricError(f"{self.namespace.name}: {len(found)} answers to {len(commands)} commands")
-        return found
+        return show(self.folder, *commands)
 
     def configure(self, *lines: str) -> None:
-        """Commands of `configure terminal`."""
+        """Run commands of `configure terminal`."""
         self.shell("configure terminal", *lines)
 
     def until_up(self, interface: str) -> None:
-        """Wait until zebra calls an interface up and bgpd has heard it. Raises: FabricError where zebra does not."""
+        """Wait until zebra reports an interface up and bgpd has received that. Raises: FabricError on timeout."""
+
         def is_up() -> bool:
             return bool(self.show(f"show interface {interface} json")[0][interface]["operationalStatus"] == "up")
 
         _wait(is_up, f"{self.namespace.name}: {interface} does not come up")
         time.sleep(_HEARD_S)
-        self.show("show bgp summary json")          # it answers in a turn of its loop, in which it reads zebra first
+        self.show(
+            "show bgp summary json"
+        )  # bgpd reads zebra's messages before it answers, in the same turn of its loop
 
     def end(self, daemons: Sequence[str] = _ALL, number: int = signal.SIGTERM) -> None:
-        """End daemons by the ids in their files, and wait until they are gone; by force after 5 s."""
-        pids = [pid for pid in map(self._pid, daemons) if pid is not None]
-        for pid in pids:
-            _signal(pid, number)
-        until_s = time.monotonic() + _END_S
-        for pid in pids:
-            while _alive(pid) and time.monotonic() < until_s:
-                time.sleep(_POLL_S)
-            _signal(pid, signal.SIGKILL)
+        """End the daemons as listed in the record, and wait for their end; with SIGKILL after 5 s."""
+        processes.end([it for (node, name), it in self._newest() if name in daemons], _END_S, number)
         for daemon in daemons:
-            self._pid_file(daemon).unlink(missing_ok=True)
+            (self.folder / f"{daemon}.pid").unlink(missing_ok=True)
 
     def signal(self, daemon: str, number: int) -> None:
-        """Send a signal to a daemon. Raises: FabricError where it does not run."""
-        pid = self._pid(daemon)
-        if pid is None:
-            raise FabricError(f"{daemon} of {self.namespace.name} does not run")
-        _signal(pid, number)
+        """Send a signal to a daemon. Raises: FabricError if it does not run."""
+        for (_, name), it in self._newest():
+            if name == daemon and it.matches():
+                os.kill(it.process.pid, number)
+                return
+        raise FabricError(f"{daemon} of {self.namespace.name} does not run")
 
-    def _pid(self, daemon: str) -> int | None:
-        """The daemon's process; None where it does not run, or its number is another program's by now."""
+    def _newest(self) -> list[tuple[tuple[str, str], Daemon]]:
+        found = self._record.content
+        return [] if found is None else [it for it in found.newest().items() if it[0][0] == self.node]
+
+
+def shell(folder: Path, *commands: str) -> str:
+    """Output of vtysh for some commands of the router with this folder. Raises: FabricError if it fails."""
+    words = [word for command in commands for word in ("-c", command)]
+    done = subprocess.run(["vtysh", "--vty_socket", str(folder), *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise FabricError(f"vtysh of {folder.name} failed: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def show(folder: Path, *commands: str) -> list[Any]:
+    """JSON of `show ... json` commands, in order; {} for a command that printed nothing."""
+    text, found = shell(folder, *commands), []
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
         try:
-            pid = int(self._pid_file(daemon).read_text(encoding="ascii"))
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        except (OSError, ValueError):
-            return None
-        return pid if os.fsencode(self.folder) in words else None
+            value, at = decoder.raw_decode(text, at)
+        except ValueError as error:
+            raise FabricError(
+                f"{folder.name}: no JSON in the answer to {', '.join(commands)}: {text[at : at + 80]!r}"
+            ) from error
+        found.append(value)
+    if len(found) != len(commands):
+        raise FabricError(f"{folder.name}: {len(found)} answers to {len(commands)} commands")
+    return found
 
 
-def _signal(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def _alive(pid: int) -> bool:
+def tail(path: Path, offset: int) -> list[str]:
+    """Lines of a file after an offset, only the last ones of many; none if there is no file."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        with path.open("rb") as file:
+            file.seek(max(offset, path.stat().st_size - _TAIL_BYTES))
+            data = file.read(_TAIL_BYTES)
     except OSError:
-        return False
-    return state != "Z"
+        return []
+    return [line.strip() for line in data.decode(errors="replace").splitlines() if line.strip()]
+
+
+def _answers(path: Path) -> bool:
+    """Whether a daemon answers a command; it answers only after it has read its configuration."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(_START_S)
+        try:
+            sock.connect(str(path))
+            sock.sendall(b"show version\0")
+            output = b""
+            while _ANSWER_END not in output[:-1]:
+                data = sock.recv(65_536)
+                if not data:
+                    return False
+                output += data
+        except OSError:
+            return False
+    return True
 
 
 def _wait(done: Callable[[], bool], complaint: str) -> None:

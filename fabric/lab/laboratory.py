@@ -2,102 +2,136 @@
 
     with Laboratory(plan, config, "name") as lab:
         lab.up()                    namespaces, cables, daemons, gratuitous ARP of every host
-        lab.happen(event)           a dated event of the control plane, now
+        lab.apply(event)            a dated event of the control plane, now
         lab.daemons["leaf1"].show("show bgp summary json")
 
-Behind the context everything is gone: daemons, namespaces, files. `keep()` leaves it to another process to `adopt()`.
+The end of the context removes everything: daemons, namespaces, files. After `keep()` it continues to run; its record
+(record.py, teardown.py) is then enough to end it, without a plan.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Final, Self
 
 from fabric.capture.overlay import arp_frame
-from fabric.control import events as e
-from fabric.control.config import ControlConfig
-from fabric.control.plan import ControlPlan, Endpoint, Interface, Router, VniPlan
-from fabric.control.speakers import PolicyKey, address_text, changed_policies, speaker_config
-from fabric.errors import FabricError
-from fabric.lab import blueprint
+from fabric.capture.process import FrameBuilder
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.controlplane.bgp.policy import Policy
+from fabric.controlplane.evpn.arp import ArpPacket, Operation
+from fabric.controlplane.evpn.config import VniConfig
+from fabric.controlplane.evpn.evpn_nlri import EVPN
+from fabric.controlplane.network import events as e
+from fabric.controlplane.network.config import ControlConfig
+from fabric.controlplane.network.plan import ControlPlan, Endpoint, Interface, Router, VniPlan
+from fabric.controlplane.network.speakers import PolicyKey, address_text, changed_policies, speaker_config
+from fabric.errors import FabricError, InputErrors
+from fabric.lab import blueprint, interrupts, names
 from fabric.lab.frr import BFDD, PROGRAMS, Daemons
 from fabric.lab.netns import Namespace, Namespaces, require
+from fabric.lab.record import Kind, Record
 from fabric.lab.routemaps import RouteMaps
-from fabric.lab.silence import hear, silence
-from fabric.overlay.arp import ArpPacket, Operation
-from fabric.overlay.config import VniConfig
-from fabric.overlay.evpn_nlri import EVPN
-from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
-from fabric.routing.bgp.policy import Policy
+from fabric.lab.silence import end_silence, silence
+from fabric.lab.teardown import Removal, take_down
 
-RUN: Final = Path("/run/fabric-lab")
 AGEING_CS: Final = 10_000_000
-"""Of bridges: hosts here say nothing for long, and must not be forgotten meanwhile (the model's VTEPs do not age)."""
+"""Ageing time of bridges: hosts here are silent for long, and must not age out (the model's VTEPs do not age)."""
 _NEIGHBOR_AGE_S: Final = 86_400
 _PORT_S: Final = 5.0
 _BFD_S: Final = 10.0
 _POLL_S: Final = 0.02
 _NO_MAC: Final = "00:00:00:00:00:00"
 _EUI64, _NO_ADDRESS = 0, 1
-"""Linux's addr_gen_mode: where an interface's link-local address comes from."""
+"""Linux's addr_gen_mode: source of an interface's link-local address."""
 
 
 class Laboratory:
-    """One fabric. Raises InputErrors where the plan or this machine does not allow one."""
+    """One fabric. Raises InputErrors if the plan or this machine does not allow it.
 
-    def __init__(self, plan: ControlPlan, config: ControlConfig, name: str) -> None:
+    Parameters
+    ----------
+    plan, config : ControlPlan, ControlConfig     the fabric
+    name : str                                    of the laboratory: names.py
+    scenario, source : str                        name and file of the scenario; default: the laboratory's name
+    kind : Kind                                   purpose
+    """
+
+    def __init__(
+        self,
+        plan: ControlPlan,
+        config: ControlConfig,
+        name: str,
+        *,
+        scenario: str = "",
+        source: str = "",
+        kind: Kind = Kind.UP,
+    ) -> None:
         blueprint.check(plan, config)
+        problems = list(
+            names.node_problems(name, [*(it.name for it in plan.routers), *(it.name for it in plan.endpoints)])
+        )
+        if problems:
+            raise InputErrors("laboratory", problems)
         require((*PROGRAMS, "ip", "bridge", *((BFDD,) if config.bfd is not None else ())))
         self.plan = plan
         self.name = name
-        self.folder = RUN / name
+        self.folder = names.RUN / name
         self.daemons: dict[str, Daemons] = {}
-        self.dead: set[str] = set()
-        """Switches without daemons, of which nothing can be asked."""
+        self.stopped: set[str] = set()
+        """Switches whose daemons are stopped; they cannot be queried."""
+        self.removal: Removal | None = None
+        """What the end of the context removed; None if nothing was created, or all was kept."""
+        self._about = (scenario or name, kind, source)
         self._config = config
-        self._spaces = Namespaces(f"fabric-{name}")
+        self._record: Record | None = None
+        self._made: Namespaces | None = None
+        self._frames = FrameBuilder()
         self._attached: dict[tuple[int, str], str] = {}
         """(leaf, port) -> interface of the host behind it."""
         self._interfaces: dict[str, int] = {}
         """Host -> number of its newest interface."""
-        self._kept = self._ours = False
         self._asns: dict[int, int] = {}
-        """Row of a router -> the AS number it runs with, where that is not the plan's."""
+        """Row of a router -> its present AS number, if it differs from the plan."""
         self._policies: dict[PolicyKey, Policy] = {
-            (it.router, it.peer, it.direction): it.policy for it in config.policies}
-        self._dark: set[tuple[int, str]] = set()
+            (it.router, it.peer, it.direction): it.policy for it in config.policies
+        }
+        self._down_ports: set[tuple[int, str]] = set()
         """(leaf, port) to a host without carrier."""
         self._hung: set[int] = set()
         """Crashed routers whose ports keep carrier."""
         self._changes: dict[str, int] = {}
-        """Switch -> how often its policies changed since its daemon started: names of route-maps are not used twice."""
+        """Switch -> number of policy changes since its daemon started: names of route-maps are not used twice."""
         self._active = {(it.vni, it.mac): it.attachments[0][:2] for it in plan.endpoints}
-        """(VNI, MAC) of the plan's hosts -> leaf and port at which the host last spoke."""
+        """(VNI, MAC) of the plan's hosts -> leaf and port of the host's last frame."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ours and not self._kept:
+        try:
             self.down()
+        finally:
+            self._frames.close()
 
     def __getitem__(self, node: str) -> Namespace:
         return self._spaces[node]
 
+    @property
+    def _spaces(self) -> Namespaces:
+        if self._made is None:
+            raise RuntimeError("call up() first: it creates the namespaces")
+        return self._made
+
     # -- up and down ------------------------------------------------------------------------------------------------
 
     def up(self) -> None:
-        """Build and start everything; sessions are still to come up. Raises: FabricError."""
-        if self.folder.exists():
-            raise FabricError(f"the laboratory {self.name} runs already, or was not ended", "fabric lab down ends it")
-        self.folder.mkdir(parents=True)
-        self._ours = True
+        """Build and start everything; sessions come up later. Raises: FabricError."""
+        record = self._claimed()
+        self._made = Namespaces(record)
         for router in self.plan.routers:
             self._switch(self._spaces.add(router.name), router)
         for a, b in blueprint.interface_ends(self.plan):
@@ -111,54 +145,81 @@ class Laboratory:
         for endpoint in self.plan.endpoints:
             self._host(endpoint)
         for router in self.plan.routers:
-            self.daemons[router.name] = Daemons(self[router.name], self.folder / router.name)
+            self.daemons[router.name] = Daemons(router.name, self[router.name], record)
             self._start(router)
         for endpoint in self.plan.endpoints:
             row, port, _ = endpoint.attachments[0]
             self.announce(endpoint.mac, endpoint.ip, row, port)
+        record.complete()
+
+    def _claimed(self) -> Record:
+        """Create the record. One of an earlier boot is removed first: nothing of it can run."""
+        scenario, kind, source = self._about
+        try:
+            before = Record.open(self.name)
+            if before is not None and (before.content is None or before.head.stale):
+                take_down(before)
+            elif before is not None:
+                before.release()
+            with interrupts.held_back():
+                self._record = Record.create(
+                    self.name,
+                    scenario,
+                    kind,
+                    source=source,
+                    switches=[it.name for it in self.plan.routers],
+                    hosts=[it.name for it in self.plan.endpoints],
+                    daemons=["zebra", "bgpd", *(["bfdd"] if self._config.bfd is not None else [])],
+                )
+        except FileExistsError as error:
+            raise FabricError(
+                f"there is a laboratory {self.name} already",
+                f"`fabric lab show --name {self.name}` tells its state, `fabric lab down --name "
+                f"{self.name}` ends it; --name gives this one another name",
+            ) from error
+        return self._record
 
     def _start(self, router: Router) -> None:
         bfd = self._config.bfd
-        self.daemons[router.name].start(blueprint.zebra_config(router), self._bgpd_config(router),
-                                        None if bfd is None else blueprint.bfdd_config(router, bfd))
+        self.daemons[router.name].start(
+            blueprint.zebra_config(router),
+            self._bgpd_config(router),
+            None if bfd is None else blueprint.bfdd_config(router, bfd),
+        )
 
     def _bgpd_config(self, router: Router) -> str:
         self._changes.pop(router.name, None)
         return blueprint.bgpd_config(self.plan, router, self._config, self._policies, self._asns)
 
     def down(self) -> None:
-        """End the daemons, remove namespaces and files. Nothing happens to what is gone already."""
-        for daemons in self.daemons.values():
-            daemons.end()
-        self.daemons.clear()
-        self._spaces.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """End the daemons, remove namespaces and files; no effect if nothing was created, or all was kept."""
+        with interrupts.held_back():
+            self.daemons.clear()
+            if self._made is not None:
+                self._made.close()
+            if self._record is not None:
+                self.removal = take_down(self._record)
+            self._record = self._made = None
 
     def keep(self) -> None:
-        """Let everything run on behind the context."""
-        self._kept = True
-        self._spaces.keep()
-
-    def adopt(self) -> Self:
-        """Take over what an earlier process kept. Raises: FabricError where there is nothing."""
-        if not self.folder.exists():
-            raise FabricError(f"no laboratory {self.name} runs here", "fabric lab up starts it")
-        self._spaces.adopt()
-        self._kept = False
-        self.daemons = {it.name: Daemons(self[it.name], self.folder / it.name) for it in self.plan.routers
-                        if it.name in self._spaces.names()}
-        return self
+        """Let everything run after the context; `fabric lab down` ends it."""
+        with interrupts.held_back():
+            if self._made is not None:
+                self._made.close()
+            if self._record is not None:
+                self._record.release()
+            self._record = self._made = None
 
     # -- devices ----------------------------------------------------------------------------------------------------
 
     def _quiet(self, space: Namespace) -> None:
-        """No IPv6: its own chatter would teach bridges what no host said."""
+        """No IPv6: the kernel's own IPv6 frames would create bridge entries without a host."""
         for scope in ("all", "default"):
             space.sysctl(f"net/ipv6/conf/{scope}/disable_ipv6", 1)
 
     @staticmethod
     def _link_local(space: Namespace, interface: str, mac: str) -> None:
-        """No address but the one that follows from the plan's MAC (RFC 4291 appendix A), and that at once."""
+        """Only the address derived from the plan's MAC (RFC 4291 appendix A), and that at once."""
         space.down(interface)
         space.set(interface, address=mac)
         for key, value in (("accept_dad", 0), ("addr_gen_mode", _EUI64), ("disable_ipv6", 0)):
@@ -167,8 +228,12 @@ class Laboratory:
 
     def _switch(self, space: Namespace, router: Router) -> None:
         self._quiet(space)
-        for key, value in (("net/ipv4/ip_forward", 1), ("net/ipv4/conf/all/rp_filter", 0),
-                           ("net/ipv4/conf/default/rp_filter", 0), ("net/ipv4/fib_multipath_hash_policy", 1)):
+        for key, value in (
+            ("net/ipv4/ip_forward", 1),
+            ("net/ipv4/conf/all/rp_filter", 0),
+            ("net/ipv4/conf/default/rp_filter", 0),
+            ("net/ipv4/fib_multipath_hash_policy", 1),
+        ):
             space.sysctl(key, value)
         space.address("lo", address_text(router.loopback), 32)
         for vni in router.vnis:
@@ -179,14 +244,21 @@ class Laboratory:
         """A bridge that is VLAN-unaware, and one VXLAN device in it; BGP learns, the VXLAN port does not."""
         names = VniConfig(plan.vni)
         bridge, vxlan = names.bridge_name, names.vxlan_name
-        # A MAC of its own: one that follows its ports changes with them, and the kernel forgets its neighbours then.
+        # A fixed MAC: one that follows the ports changes with them, and the kernel then flushes its neighbours.
         mac = ":".join(f"{byte:02x}" for byte in b"\x02\xbe" + plan.vni.to_bytes(3, "big") + bytes([router.row & 255]))
         space.add(bridge, "bridge", address=mac, br_ageing_time=AGEING_CS, br_mcast_snooping=0)
-        space.add(vxlan, "vxlan", vxlan_id=plan.vni, vxlan_local=address_text(router.loopback),
-                  vxlan_port=blueprint.VXLAN_PORT, vxlan_learning=False, vxlan_tos=blueprint.VXLAN_TOS)
+        space.add(
+            vxlan,
+            "vxlan",
+            vxlan_id=plan.vni,
+            vxlan_local=address_text(router.loopback),
+            vxlan_port=blueprint.VXLAN_PORT,
+            vxlan_learning=False,
+            vxlan_tos=blueprint.VXLAN_TOS,
+        )
         space.set(vxlan, master=space.index(bridge))
         space.set_port(vxlan, learning=0, neigh_suppress=int(plan.suppress_arp))
-        # A bridge without an address learns neighbours from gratuitous ARP only, and only if told to.
+        # A bridge without an address learns neighbours from gratuitous ARP only, and only with arp_accept.
         space.sysctl(f"net/ipv4/conf/{bridge}/arp_accept", 1)
         space.sysctl(f"net/ipv4/neigh/{bridge}/gc_stale_time", _NEIGHBOR_AGE_S)
         space.up(vxlan)
@@ -213,7 +285,7 @@ class Laboratory:
 
     @staticmethod
     def _until_forwarding(leaf: Namespace, port: str) -> None:
-        """A bridge drops what comes in until it has heard of the port's carrier, up to a second after that is there."""
+        """A bridge drops frames until it has noticed the port's carrier, up to 1 s after carrier is up."""
         until_s = time.monotonic() + _PORT_S
         while json.loads(leaf.run("bridge", "-j", "link", "show", "dev", port))[0]["state"] != "forwarding":
             if time.monotonic() > until_s:
@@ -223,23 +295,25 @@ class Laboratory:
     def announce(self, mac: str, ip: str, row: int, port: str) -> None:
         """A gratuitous ARP request of the host behind a port of a leaf (RFC 5227 section 3)."""
         host, _, interface = self._attached[row, port].partition(":")
-        frame = arp_frame(ArpPacket(Operation.REQUEST, mac, ip, _NO_MAC, ip))
+        frame = self._frames.bytes_of(arp_frame(ArpPacket(Operation.REQUEST, mac, ip, _NO_MAC, ip)))
         with self[host].inside(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sock:
             sock.bind((interface, 0))
             sock.send(frame)
 
     # -- events -----------------------------------------------------------------------------------------------------
 
-    def happen(self, event: e.ControlEvent) -> None:
-        """Let an event of the control plane happen now. Raises: FabricError where there is no way to do it here."""
+    def apply(self, event: e.ControlEvent) -> None:
+        """Apply an event of the control plane now. Raises: FabricError if it cannot be applied here."""
         act = _ACTS.get(type(event))
         if act is None:
-            raise FabricError(f"{type(event).__name__} has no counterpart in a laboratory",
-                              f"known are {', '.join(sorted(it.__name__ for it in _ACTS))}")
+            raise FabricError(
+                f"{type(event).__name__} has no counterpart in a laboratory",
+                f"known are {', '.join(sorted(it.__name__ for it in _ACTS))}",
+            )
         act(self, event)
 
     def _carrier(self, event: e.CableDown | e.CableUp) -> None:
-        """As an operator at the cable's `a` end: the other end loses carrier."""
+        """Shut down the cable's `a` end: the other end loses carrier."""
         self._set_carrier(self.plan.interfaces[self.plan.cables[event.cable].a], up=isinstance(event, e.CableUp))
 
     def _set_carrier(self, interface: Interface, *, up: bool) -> None:
@@ -258,16 +332,19 @@ class Laboratory:
             yield self[self.plan.routers[interface.router].name], interface.name
 
     def _until_watched(self, cable: int) -> None:
-        """Wait until BFD is up at both ends of a cable, so that it is what finds out; a session can be younger."""
+        """Wait until BFD is up at both ends of a cable, so that BFD detects the failure; a session can be younger."""
         ends = [self.plan.interfaces[row] for row in (self.plan.cables[cable].a, self.plan.cables[cable].b)]
         watching = [(self.plan.routers[it.router].name, it) for it in ends] if self._config.bfd is not None else []
         until_s = time.monotonic() + _BFD_S
         for node, interface in watching:
-            far = address_text(self.plan.interfaces[interface.peer].address)
-            while node not in self.dead and time.monotonic() < until_s:
+            remote = address_text(self.plan.interfaces[interface.peer].address)
+            while node not in self.stopped and time.monotonic() < until_s:
                 [peers] = self.daemons[node].show("show bfd peers json")
-                if any(it["status"] == "up" for it in peers
-                       if far == it["peer"] or (self._config.unnumbered and it.get("interface") == interface.name)):
+                if any(
+                    it["status"] == "up"
+                    for it in peers
+                    if remote == it["peer"] or (self._config.unnumbered and it.get("interface") == interface.name)
+                ):
                     break
                 time.sleep(_POLL_S)
 
@@ -276,30 +353,30 @@ class Laboratory:
         for space, interface in self._ends(event.cable):
             silence(space, interface)
 
-    def _hear(self, event: e.CableHeard) -> None:
+    def _end_silence(self, event: e.CableSilenceEnded) -> None:
         for space, interface in self._ends(event.cable):
-            hear(space, interface)
+            end_silence(space, interface)
 
     def _up_address_last(self, space: Namespace, node: str, interface: str) -> None:
-        """An interface that comes up is 'down' to zebra once more, until Linux has heard of the carrier. A bgpd (8.4)
-        that learns of this, of the neighbour and of the own address in one turn stops the session last, and nothing
-        starts one over an interface again. So there is no address before both daemons know that the interface is up.
+        """zebra reports a new interface 'down' once more, until Linux has noticed the carrier. If bgpd (8.4) receives
+        this, the neighbour and the own address in one turn, it stops the session last, and never restarts it on an
+        unnumbered interface. So no address is set before both daemons have the interface as up.
         """
         key = f"net/ipv6/conf/{interface}/addr_gen_mode"
         space.sysctl(key, _NO_ADDRESS)
         space.up(interface)
-        if node not in self.dead:
+        if node not in self.stopped:
             self.daemons[node].until_up(interface)
         space.sysctl(key, _EUI64)
 
     def _seen(self, event: e.HostSeen) -> None:
-        """Make before break: a new cable with the same MAC where there is none yet, the old one stays.
+        """Make before break: a new cable with the same MAC, unless there is one; the old cable stays.
 
-        MACs that are no host of the plan, as churn has them, speak from one station behind their port.
+        MACs of churn, which are not hosts of the plan, send from one station behind their port.
         """
         if (event.router, event.port) not in self._attached:
             known = self._host_of(event.mac, event.vni)
-            host = known if known is not None else f"{self.plan.routers[event.router].name}-{event.port}"
+            host = known if known is not None else names.station(self.plan.routers[event.router].name, event.port)
             if known is None:
                 self._quiet(self._spaces.add(host))
             self._attach(host, event.mac, event.vni, event.router, event.port)
@@ -309,7 +386,7 @@ class Laboratory:
 
     def _gone(self, event: e.HostGone) -> None:
         leaf, host = self[self.plan.routers[event.router].name], self._host_of(event.mac, event.vni)
-        if host is None:                           # others are behind its port, too
+        if host is None:  # the port has other MACs too
             for row, port in self._attached:
                 if row == event.router:
                     leaf.run("bridge", "fdb", "del", event.mac, "dev", port, "master", check=False)
@@ -324,7 +401,7 @@ class Laboratory:
         return next((it.name for it in self.plan.endpoints if (it.vni, it.mac) == (vni, mac)), None)
 
     def _host_port(self, event: e.HostPortDown | e.HostPortUp) -> None:
-        """A leaf's port to a host loses or gains carrier; a bond then speaks on its next port."""
+        """A leaf's port to a host loses or gains carrier; a bond then sends on its next port."""
         leaf = self[self.plan.routers[event.router].name]
         up = isinstance(event, e.HostPortUp)
         for endpoint in self.plan.endpoints:
@@ -335,15 +412,17 @@ class Laboratory:
                 key = (endpoint.vni, endpoint.mac)
                 if up:
                     self._until_forwarding(leaf, port)
-                    self._dark.discard((row, port))
+                    self._down_ports.discard((row, port))
                 else:
-                    self._dark.add((row, port))
-                    ways = [at[:2] for at in endpoint.attachments if at[:2] not in self._dark]
-                    if self._active.get(key) != (row, port) or not ways:
+                    self._down_ports.add((row, port))
+                    ports_up = [at[:2] for at in endpoint.attachments if at[:2] not in self._down_ports]
+                    if self._active.get(key) != (row, port) or not ports_up:
                         continue
-                    self._active[key] = ways[0]
-                    time.sleep(ControlConfig().bond_delay_ns / 1e9)      # of Linux, whatever a scenario says
-                if self._active.get(key) not in {None, *self._dark} and (not up or self._active[key] == (row, port)):
+                    self._active[key] = ports_up[0]
+                    time.sleep(ControlConfig().bond_delay_ns / 1e9)  # the delay of Linux, not of the scenario
+                if self._active.get(key) not in {None, *self._down_ports} and (
+                    not up or self._active[key] == (row, port)
+                ):
                     self.announce(endpoint.mac, endpoint.ip, *self._active[key])
 
     def _router_bgp(self, router: Router) -> str:
@@ -351,15 +430,16 @@ class Laboratory:
 
     def _drain(self, event: e.Drain) -> None:
         router = self.plan.routers[event.router]
-        self.daemons[router.name].configure(self._router_bgp(router),
-                                            f"{'' if event.on else 'no '}bgp graceful-shutdown")
+        self.daemons[router.name].configure(
+            self._router_bgp(router), f"{'' if event.on else 'no '}bgp graceful-shutdown"
+        )
 
     def _shutdown(self, event: e.Shutdown) -> None:
         router = self.plan.routers[event.router]
         self.daemons[router.name].configure(self._router_bgp(router), "neighbor FABRIC shutdown")
 
     def _reconfigure(self, event: e.Reconfigure) -> None:
-        """bgpd ends with a Cease and starts with another AS number."""
+        """End bgpd with a Cease, and start it with another AS number."""
         router = self.plan.routers[event.router]
         self._asns = {row: asn for row, asn in self._asns.items() if row != event.router}
         if event.asn is not None:
@@ -367,32 +447,49 @@ class Laboratory:
         self.daemons[router.name].restart("bgpd", self._bgpd_config(router))
 
     def _set_policy(self, event: e.SetPolicy) -> None:
-        """Route-maps with new names, attached to all neighbours: they hold at once."""
+        """Attach route-maps with new names to all neighbours: they are in force at once."""
         router = self.plan.routers[event.router]
         number = self._changes.get(router.name, 0)
         before = list(self._attached_maps(router, RouteMaps(f"CHANGE{number}") if number else RouteMaps()))
         self._policies = changed_policies(
-            self._config, self._policies, router.name, (self.plan.name_of(event.peer), event.direction), event.policy,
-            [(self.plan.name_of(peer), policy) for peer, policy in event.others])
+            self._config,
+            self._policies,
+            router.name,
+            (self.plan.name_of(event.peer), event.direction),
+            event.policy,
+            [(self.plan.name_of(peer), policy) for peer, policy in event.others],
+        )
         self._changes[router.name] = number + 1
         maps = RouteMaps(f"CHANGE{number + 1}")
         after = list(self._attached_maps(router, maps))
         lines = []
         for family, title in ((IPV4_UNICAST, "ipv4 unicast"), (EVPN, "l2vpn evpn")):
             kept = {it[:3] for it in after}
-            lines += [f"address-family {title}",
-                      *(f"neighbor {name} route-map {its} {direction}" for name, of, direction, its in after
-                        if of is family),
-                      *(f"no neighbor {name} route-map {its} {direction}" for name, of, direction, its in before
-                        if of is family and (name, of, direction) not in kept),
-                      "exit-address-family"] if family is IPV4_UNICAST or self.plan.overlay else []
+            lines += (
+                [
+                    f"address-family {title}",
+                    *(
+                        f"neighbor {name} route-map {its} {direction}"
+                        for name, of, direction, its in after
+                        if of is family
+                    ),
+                    *(
+                        f"no neighbor {name} route-map {its} {direction}"
+                        for name, of, direction, its in before
+                        if of is family and (name, of, direction) not in kept
+                    ),
+                    "exit-address-family",
+                ]
+                if family is IPV4_UNICAST or self.plan.overlay
+                else []
+            )
         self.daemons[router.name].configure(*maps.lines(), self._router_bgp(router), *lines)
 
     def _attached_maps(self, router: Router, maps: RouteMaps) -> Iterator[tuple[str, AddressFamily, str, str]]:
         return blueprint.attachments(speaker_config(self.plan, router, self._config, self._policies, self._asns), maps)
 
     def _crash(self, event: e.RouterCrash) -> None:
-        """Daemons, routes and bridges are gone. Its ports lose carrier, or keep it and hear nothing."""
+        """Remove daemons, routes and bridges. The ports lose carrier, or keep it and receive nothing."""
         router = self.plan.routers[event.router]
         space = self[router.name]
         for row in router.interfaces:
@@ -402,7 +499,7 @@ class Laboratory:
             else:
                 space.down(self.plan.interfaces[row].name)
         self.daemons[router.name].end(number=signal.SIGKILL)
-        self.dead.add(router.name)
+        self.stopped.add(router.name)
         space.run("ip", "route", "flush", "proto", "bgp", check=False)
         for vni in router.vnis:
             names = VniConfig(vni.vni)
@@ -413,7 +510,7 @@ class Laboratory:
             self._hung.add(router.row)
 
     def _boot(self, event: e.RouterBoot) -> None:
-        """With empty tables; its hosts speak when its ports forward."""
+        """Start with empty tables; the hosts send when the ports forward."""
         router = self.plan.routers[event.router]
         space = self[router.name]
         for vni in router.vnis:
@@ -426,25 +523,25 @@ class Laboratory:
         for row in router.interfaces:
             if router.row in self._hung:
                 for other, interface in self._ends(self.plan.interfaces[row].cable):
-                    hear(other, interface)
-            elif self.plan.peer(row).name not in self.dead or self.plan.peer(row).row in self._hung:
+                    end_silence(other, interface)
+            elif self.plan.peer(row).name not in self.stopped or self.plan.peer(row).row in self._hung:
                 self._set_carrier(self.plan.interfaces[row], up=True)
         self._hung.discard(router.row)
         self._daemons_start(e.DaemonStart(event.time_ns, event.router))
 
     def _endpoint(self, there: str) -> Endpoint | None:
-        """The plan's host of an entry of `_attached`."""
+        """The host of an entry of `_attached`."""
         return next((it for it in self.plan.endpoints if it.name == there.partition(":")[0]), None)
 
     def _daemons_die(self, event: e.DaemonCrash) -> None:
-        """Both, and at once: the kernel closes their connections and forwards on."""
+        """Kill both daemons at once: the kernel closes their connections and continues to forward."""
         self.daemons[self.plan.routers[event.router].name].end(number=signal.SIGKILL)
-        self.dead.add(self.plan.routers[event.router].name)
+        self.stopped.add(self.plan.routers[event.router].name)
 
     def _daemons_start(self, event: e.DaemonStart) -> None:
         router = self.plan.routers[event.router]
         self._start(router)
-        self.dead.discard(router.name)
+        self.stopped.discard(router.name)
         for (row, port), there in self._attached.items():
             known = self._endpoint(there)
             if row == router.row and known is not None and self._active.get((known.vni, known.mac)) == (row, port):
@@ -452,15 +549,25 @@ class Laboratory:
 
 
 _ACTS: Final[Mapping[type, Callable[..., None]]] = {
-    e.CableDown: Laboratory._carrier, e.CableUp: Laboratory._carrier, e.HostSeen: Laboratory._seen,  # noqa: SLF001
-    e.CableSilent: Laboratory._silence, e.CableHeard: Laboratory._hear, e.SetPolicy: Laboratory._set_policy,  # noqa: SLF001
-    e.RouterCrash: Laboratory._crash, e.RouterBoot: Laboratory._boot, e.Reconfigure: Laboratory._reconfigure,  # noqa: SLF001
-    e.HostPortDown: Laboratory._host_port, e.HostPortUp: Laboratory._host_port,  # noqa: SLF001
-    e.HostGone: Laboratory._gone, e.Drain: Laboratory._drain, e.Shutdown: Laboratory._shutdown,  # noqa: SLF001
-    e.DaemonCrash: Laboratory._daemons_die, e.DaemonStart: Laboratory._daemons_start,  # noqa: SLF001
+    e.CableDown: Laboratory._carrier,
+    e.CableUp: Laboratory._carrier,
+    e.HostSeen: Laboratory._seen,
+    e.CableSilent: Laboratory._silence,
+    e.CableSilenceEnded: Laboratory._end_silence,
+    e.SetPolicy: Laboratory._set_policy,
+    e.RouterCrash: Laboratory._crash,
+    e.RouterBoot: Laboratory._boot,
+    e.Reconfigure: Laboratory._reconfigure,
+    e.HostPortDown: Laboratory._host_port,
+    e.HostPortUp: Laboratory._host_port,
+    e.HostGone: Laboratory._gone,
+    e.Drain: Laboratory._drain,
+    e.Shutdown: Laboratory._shutdown,
+    e.DaemonCrash: Laboratory._daemons_die,
+    e.DaemonStart: Laboratory._daemons_start,
 }
 
 
-def can_happen(event: e.ControlEvent) -> bool:
+def can_apply(event: e.ControlEvent) -> bool:
     """Whether a laboratory has a counterpart of an event."""
     return type(event) in _ACTS

@@ -1,74 +1,88 @@
-"""Network namespaces with what is plugged into them: veth cables, bridges, VXLAN devices. Made by netlink (pyroute2).
+"""Network namespaces and their devices: veth cables, bridges, VXLAN devices. Created by netlink (pyroute2).
 
-Everything belongs to one `Namespaces` and goes with it: a namespace takes its devices along. Names begin with a prefix
-of ours, and nothing else is ever touched. Needs Linux and root.
+The kernel removes devices with their namespace, and no device is ever outside of one: one request creates both ends of
+a veth pair in their namespaces. Needs Linux and root.
+
+A namespace is created in four steps: unshare(2) creates it without a name, its `lo` gets the token of the laboratory as
+alias, the record lists its inode (record.py), and a mount at /run/netns/NAME keeps it, as `ip netns` does. If the
+process dies before the last step, the namespace ends with it. Inode and token distinguish it from a namespace of the
+same name that another program created.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.lab.names import INTERFACE_LIMIT, RUN_NETNS, namespace_name
+from fabric.lab.record import Record
 
-RUN_NETNS: Final = Path("/run/netns")
 _CLONE_NEWNET: Final = 0x40000000
-_NAME_LIMIT: Final = 15
-"""Longest interface name, IFNAMSIZ - 1."""
+_MS_BIND, _MS_REC, _MS_SHARED = 0x1000, 0x4000, 0x100000
+_MNT_DETACH: Final = 2
+_NSFS_MAGIC: Final = 0x6E736673
+"""linux/magic.h"""
+_ALIAS: Final = "fabric-lab {}"
+"""Alias of the interface `lo`: ip-link(8), `alias`."""
 
 
 def laboratory_problems(programs: Sequence[str] = ()) -> list[Problem]:
-    """What is missing here for a laboratory of namespaces; `programs` are names on PATH, or whole paths."""
+    """Requirements of a laboratory that this machine lacks; `programs` are names on PATH, or whole paths."""
     problems = []
     if sys.platform != "linux":
         problems.append(Problem("system", f"{sys.platform} has no network namespaces", "use Linux"))
     elif os.geteuid() != 0:
         problems.append(Problem("system", "network namespaces need root", "run it with sudo"))
-    problems += [Problem(program, "is not installed", "Debian and Ubuntu: apt install frr iproute2 util-linux")
-                 for program in programs if shutil.which(program) is None]
+    problems += [
+        Problem(program, "is not installed", "Debian and Ubuntu: apt install frr iproute2 util-linux")
+        for program in programs
+        if shutil.which(program) is None
+    ]
     return problems
 
 
 def require(programs: Sequence[str] = ()) -> None:
-    """Raise InputErrors with everything that is missing."""
+    """Raise InputErrors with all missing requirements."""
     problems = laboratory_problems(programs)
     if problems:
         raise InputErrors("laboratory", problems)
 
 
 def has_vrf() -> bool:
-    """Whether this kernel has VRF devices; tried in a namespace that is gone then."""
+    """Whether this kernel has VRF devices; tried in a temporary namespace without a name."""
     if laboratory_problems():
         return False
     from pyroute2 import NetlinkError  # noqa: PLC0415
 
-    with Namespaces(f"fabric-probe-{os.getpid()}") as spaces:
+    with _unshared() as (netlink, _):
         try:
-            spaces.add("vrf").add("vrf0", "vrf", vrf_table=10)
+            netlink.link("add", ifname="vrf0", kind="vrf", vrf_table=10)
         except NetlinkError:
             return False
+        finally:
+            netlink.close()
     return True
 
 
 class Namespace:
     """One namespace, entered by netlink. Interfaces are named within it."""
 
-    def __init__(self, name: str) -> None:
-        from pyroute2 import NetNS  # noqa: PLC0415  takes a while, and only laboratories need it
-
+    def __init__(self, name: str, inode: int, netlink: Any) -> None:  # noqa: ANN401  pyroute2's IPRoute, loaded late
         self.name = name
-        self._netlink = NetNS(name)
-        self.up("lo")
+        self.inode = inode
+        self._netlink = netlink
 
     def index(self, interface: str) -> int:
-        """Number of an interface. Raises FabricError where there is none."""
+        """Number of an interface. Raises FabricError if there is none."""
         found = self._netlink.link_lookup(ifname=interface)
         if not found:
             raise FabricError(f"{self.name} has no interface {interface}")
@@ -76,8 +90,10 @@ class Namespace:
 
     def add(self, interface: str, kind: str, **options: Any) -> None:  # noqa: ANN401  attributes of the kind
         """`ip link add INTERFACE type KIND OPTIONS`."""
-        if len(interface) > _NAME_LIMIT:
-            raise FabricError(f"{interface} is too long a name for an interface", f"at most {_NAME_LIMIT} characters")
+        peer = options.get("peer", {}).get("ifname", "")
+        for it in (interface, peer):
+            if len(it) > INTERFACE_LIMIT:
+                raise FabricError(f"{it} is too long a name for an interface", f"at most {INTERFACE_LIMIT} characters")
         self._netlink.link("add", ifname=interface, kind=kind, **options)
 
     def delete(self, interface: str) -> None:
@@ -109,22 +125,18 @@ class Namespace:
         self._netlink.route("add", dst=destination, gateway=gateway)
 
     def sysctl(self, key: str, value: int) -> None:
-        """Set /proc/sys/KEY within the namespace; interfaces have to be there already."""
+        """Set /proc/sys/KEY within the namespace; its interfaces must exist already."""
         with self.inside():
             Path("/proc/sys", key).write_text(str(value), encoding="ascii")
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """The thread is in the namespace: sockets that are made here belong to it."""
-        with Path("/proc/thread-self/ns/net").open("rb") as home, (RUN_NETNS / self.name).open("rb") as there:
-            _enter(there.fileno())
-            try:
-                yield
-            finally:
-                _enter(home.fileno())
+        """Move the thread into the namespace: sockets created here belong to it."""
+        with _within(RUN_NETNS / self.name):
+            yield
 
     def run(self, *command: str, check: bool = True) -> str:
-        """Run a program in the namespace; its standard output. Raises: FabricError where it fails."""
+        """Run a program in the namespace; returns its standard output. Raises: FabricError if it fails."""
         done = subprocess.run(self.command(*command), capture_output=True, text=True, check=False)
         if check and done.returncode:
             raise FabricError(f"{' '.join(command)} in {self.name} failed: {(done.stderr or done.stdout).strip()}")
@@ -140,72 +152,140 @@ class Namespace:
 
 
 def _enter(descriptor: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)       # os.setns() is there from Python 3.12 on
-    if libc.setns(descriptor, _CLONE_NEWNET):
+    _checked(_libc().setns(descriptor, _CLONE_NEWNET))  # os.setns() exists from Python 3.12 on
+
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(result: int, path: str | None = None) -> None:
+    if result:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        raise OSError(number, os.strerror(number), path)
+
+
+def _mount(source: str, target: str, flags: int) -> None:
+    _checked(_libc().mount(source.encode(), target.encode(), b"none", flags, None), target)
+
+
+@contextlib.contextmanager
+def _unshared() -> Iterator[tuple[Any, int]]:
+    """(netlink socket in, descriptor of) a new namespace without a name; the caller closes the socket."""
+    from pyroute2 import IPRoute  # noqa: PLC0415  takes a while, and only laboratories need it
+
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(Path("/proc/thread-self/ns/net").open("rb"))
+        try:
+            _checked(_libc().unshare(_CLONE_NEWNET))
+            there = stack.enter_context(Path("/proc/thread-self/ns/net").open("rb"))
+            netlink = IPRoute()
+        finally:
+            _enter(home.fileno())
+        yield netlink, there.fileno()
+
+
+def _share_folder() -> int:
+    """Make /run/netns a shared mount, as `ip netns` does; returns its descriptor, locked like in iproute2."""
+    RUN_NETNS.mkdir(mode=0o755, parents=True, exist_ok=True)
+    handle = os.open(RUN_NETNS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    path = str(RUN_NETNS)
+    try:
+        _mount("", path, _MS_SHARED | _MS_REC)
+    except OSError:  # not a mount yet
+        _mount(path, path, _MS_BIND | _MS_REC)
+        _mount("", path, _MS_SHARED | _MS_REC)
+    return handle
+
+
+def inode_at(path: Path) -> int | None:
+    """Inode of the namespace that is mounted at a path; None if none is."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if _filesystem(file.fileno()) == _NSFS_MAGIC:
+            return os.fstat(file.fileno()).st_ino
+    return None
+
+
+def _filesystem(descriptor: int) -> int:
+    """`f_type` of fstatfs(2), the first word of its answer; os.fstatvfs() leaves it out."""
+    answer = (ctypes.c_long * 32)()
+    _checked(_libc().fstatfs(descriptor, ctypes.byref(answer)))
+    return int(answer[0])
+
+
+def carries(path: Path, token: str) -> bool:
+    """Whether the namespace at a path belongs to the laboratory with this token."""
+    from pyroute2 import IPRoute  # noqa: PLC0415
+
+    with _within(path):
+        netlink = IPRoute()
+    try:
+        return any(link.get_attr("IFLA_IFALIAS") == _ALIAS.format(token) for link in netlink.get_links(1))
+    finally:
+        netlink.close()
+
+
+@contextlib.contextmanager
+def _within(path: Path) -> Iterator[None]:
+    with Path("/proc/thread-self/ns/net").open("rb") as home, path.open("rb") as there:
+        try:
+            _enter(there.fileno())
+            yield
+        finally:
+            _enter(home.fileno())
+
+
+def unmount(path: Path) -> None:
+    """Remove the name of a namespace: it ends with the last process in it."""
+    _checked(_libc().umount2(str(path).encode(), _MNT_DETACH), str(path))
+    path.unlink()
 
 
 class Namespaces:
-    """Namespaces with one prefix, as a context: whatever happens inside, they are gone behind it."""
+    """The namespaces of one laboratory: created here, listed in its record, removed by teardown.py."""
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
+    def __init__(self, record: Record) -> None:
+        self._record = record
         self._made: dict[str, Namespace] = {}
 
-    def __enter__(self) -> Self:
-        return self
+    def __getitem__(self, node: str) -> Namespace:
+        return self._made[node]
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __getitem__(self, name: str) -> Namespace:
-        return self._made[name]
-
-    def add(self, name: str) -> Namespace:
-        """Make one. Raises: FabricError where the name is taken."""
-        from pyroute2 import netns  # noqa: PLC0415
-
-        whole = f"{self.prefix}-{name}"
-        if (RUN_NETNS / whole).exists():
-            raise FabricError(f"there is a network namespace {whole} already", "end that laboratory first: fabric lab "
-                              "down")
-        netns.create(whole)
-        try:
-            self._made[name] = Namespace(whole)
-        except BaseException:
-            netns.remove(whole)
-            raise
-        return self._made[name]
+    def add(self, node: str) -> Namespace:
+        """Create a namespace. Raises: FabricError if the name is in use."""
+        name = namespace_name(self._record.head.name, node)
+        path = RUN_NETNS / name
+        if path.exists():
+            raise FabricError(
+                f"there is a network namespace {name} already, which no laboratory lists", f"ip netns delete {name}"
+            )
+        with _unshared() as (netlink, there):
+            made = Namespace(name, os.fstat(there).st_ino, netlink)
+            try:
+                made.set("lo", ifalias=_ALIAS.format(self._record.head.token), state="up")
+                self._record.add_namespace(node, name, made.inode)
+                lock = _share_folder()
+                try:
+                    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0))
+                    _mount(f"/proc/self/fd/{there}", str(path), _MS_BIND)
+                finally:
+                    os.close(lock)
+            except BaseException:
+                made.close()
+                raise
+        self._made[node] = made
+        return made
 
     def cable(self, a: str, a_interface: str, b: str, b_interface: str, mtu: int = 9100) -> None:
-        """A veth pair between two of them, both ends up."""
-        self._made[a].add(a_interface, "veth", mtu=mtu, peer={
-            "ifname": b_interface, "net_ns_fd": self._made[b].name, "mtu": mtu})
+        """Create a veth pair between two namespaces, both ends up."""
+        self._made[a].add(
+            a_interface, "veth", mtu=mtu, peer={"ifname": b_interface, "net_ns_fd": self._made[b].name, "mtu": mtu}
+        )
         self._made[a].up(a_interface)
         self._made[b].up(b_interface)
 
-    def keep(self) -> None:
-        """Leave them as they are: close() will not remove them. `adopt` finds them again."""
-        for namespace in self._made.values():
-            namespace.close()
-        self._made.clear()
-
-    def adopt(self) -> Self:
-        """Take over every namespace with this prefix that an earlier process left."""
-        for path in sorted(RUN_NETNS.glob(f"{self.prefix}-*")):
-            self._made[path.name.removeprefix(f"{self.prefix}-")] = Namespace(path.name)
-        return self
-
-    def names(self) -> tuple[str, ...]:
-        """Without the prefix."""
-        return tuple(self._made)
-
     def close(self) -> None:
-        """Remove all of them."""
-        from pyroute2 import netns  # noqa: PLC0415
-
+        """End the netlink sessions; the namespaces stay."""
         while self._made:
-            _, namespace = self._made.popitem()
-            namespace.close()
-            netns.remove(namespace.name)
+            self._made.popitem()[1].close()

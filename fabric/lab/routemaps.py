@@ -1,7 +1,8 @@
-"""Policies of a speaker as FRR's route-maps, with the lists that they match by.
+"""Policies of a speaker as FRR's route-maps, with the lists that they match.
 
-A rule is an entry: its match as prefix-list, community-list and AS path list of the entry's own name, its changes as
-`set` lines. What no rule matches falls to a last entry, since a route-map denies what a policy accepts by default.
+A rule is an entry. Its match is a prefix-list, community-list and AS path list with the entry's name; its changes are
+`set` lines. A last entry handles routes that no rule matches: by default a route-map denies them, a policy accepts
+them.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, AddressFamily
+from fabric.controlplane.bgp.policy import ACCEPT_ALL, Match, Policy, Rule, Set
 from fabric.errors import Problem
-from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily
-from fabric.routing.bgp.policy import ACCEPT_ALL, Match, Policy, Rule, Set
 
 _LAST: Final = 65_535
 _MATCHED: Final = {"prefixes", "communities", "as_path_contains", "families"}
@@ -24,27 +25,29 @@ def problems_of(policy: Policy, where: str) -> list[Problem]:
     for rule in policy.rules:
         parts = ((rule.match, Match(), _MATCHED, "match"), (rule.set, Set(), _CHANGED, "set"))
         for values, empty, known, what in parts:
-            found += [Problem(where, f"{what}.{name} is not rendered as a route-map", "leave it out")
-                      for name in values.__dataclass_fields__
-                      if name not in known and getattr(values, name) != getattr(empty, name)]
+            found += [
+                Problem(where, f"{what}.{name} is not rendered as a route-map", "leave it out")
+                for name in values.__dataclass_fields__
+                if name not in known and getattr(values, name) != getattr(empty, name)
+            ]
     return found
 
 
 class RouteMaps:
-    """Route-maps of one router; equal policies share one. `prefix` of their names: a later set must not reuse them."""
+    """Route-maps of one router; equal policies share one. `prefix` makes their names unique among later sets."""
 
     def __init__(self, prefix: str = "POLICY") -> None:
         self._prefix = prefix
         self._names: dict[tuple[Policy, AddressFamily], str] = {}
 
     def name(self, policy: Policy, family: AddressFamily) -> str | None:
-        """What to attach to a neighbour; None: it accepts everything unchanged."""
+        """Name of the route-map for a neighbour; None: the policy accepts everything unchanged."""
         if policy == ACCEPT_ALL:
             return None
         return self._names.setdefault((policy, family), f"{self._prefix}-{len(self._names) + 1}")
 
     def lines(self) -> Iterator[str]:
-        """Definitions of all that was named."""
+        """Definitions of all named route-maps."""
         for (policy, family), name in self._names.items():
             for number, rule in enumerate(policy.rules, 1):
                 if _can_match(rule.match, family):
@@ -54,7 +57,7 @@ class RouteMaps:
 
 
 def _can_match(match: Match, family: AddressFamily) -> bool:
-    """Prefixes are those of unicast routes (policy.py); a route-map cannot say so, so EVPN's goes without the rule."""
+    """A rule's prefixes match unicast routes only (policy.py). Route-maps lack this, so EVPN's one omits the rule."""
     return (not match.families or family.id in match.families) and (not match.prefixes or family is IPV4_UNICAST)
 
 

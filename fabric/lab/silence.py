@@ -1,7 +1,7 @@
-"""Interfaces that lose every frame and keep carrier: an nf_tables chain at netdev ingress whose policy is to drop.
+"""Interfaces that lose every frame and keep carrier: an nf_tables chain at netdev ingress with policy drop.
 
-The messages are made here, since no program for it need be installed: linux/netfilter/nfnetlink.h and nf_tables.h. One
-batch makes a table with a chain, another removes the table, and the chain with it.
+The messages are encoded here, so that no program is required: linux/netfilter/nfnetlink.h and nf_tables.h. One batch
+creates a table with a chain, another removes the table with its chain.
 """
 
 from __future__ import annotations
@@ -44,10 +44,12 @@ def _message(kind: int, flags: int, sequence: int, family: int, resource: int, a
 
 
 def _send(space: Namespace, messages: list[tuple[int, int, bytes]]) -> None:
-    """One batch. Raises: FabricError where the kernel refuses it."""
+    """Send one batch. Raises: FabricError if the kernel refuses it."""
     batch = [_message(_BATCH_BEGIN, _REQUEST, 0, 0, _SUBSYSTEM)]
-    batch += [_message(_SUBSYSTEM << 8 | kind, _REQUEST | _ACK | flags, number, _NETDEV, 0, attributes)
-              for number, (kind, flags, attributes) in enumerate(messages, 1)]
+    batch += [
+        _message(_SUBSYSTEM << 8 | kind, _REQUEST | _ACK | flags, number, _NETDEV, 0, attributes)
+        for number, (kind, flags, attributes) in enumerate(messages, 1)
+    ]
     batch.append(_message(_BATCH_END, _REQUEST, len(messages) + 1, 0, _SUBSYSTEM))
     with space.inside():
         sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER)
@@ -58,21 +60,35 @@ def _send(space: Namespace, messages: list[tuple[int, int, bytes]]) -> None:
         for _ in messages:
             error = -struct.unpack_from("=i", sock.recv(65_536), 16)[0]
             if error == errno.ENOENT and messages[0][0] == _DELETE_TABLE:
-                return      # nothing was silent there
+                return  # the interface was not silent
             if error:
-                raise FabricError(f"{space.name}: nf_tables refuses a chain at netdev ingress: {os.strerror(error)}",
-                                  "silent cables need CONFIG_NF_TABLES_NETDEV in the kernel")
+                raise FabricError(
+                    f"{space.name}: nf_tables refuses a chain at netdev ingress: {os.strerror(error)}",
+                    "silent cables need CONFIG_NF_TABLES_NETDEV in the kernel",
+                )
 
 
 def silence(space: Namespace, interface: str) -> None:
-    """Drop all that comes in at an interface. Raises: FabricError where the kernel cannot."""
+    """Drop all frames that arrive at an interface. Raises: FabricError if the kernel cannot."""
     name = f"silent-{interface}"
     hook = _number(1, _INGRESS) + _number(2, 0) + _text(3, interface)
-    _send(space, [(_NEW_TABLE, _CREATE, _text(1, name)),
-                  (_NEW_CHAIN, _CREATE, _text(1, name) + _text(3, "drop") + _attribute(4 | _NESTED, hook)
-                   + _number(5, _DROP) + _text(7, "filter"))])
+    _send(
+        space,
+        [
+            (_NEW_TABLE, _CREATE, _text(1, name)),
+            (
+                _NEW_CHAIN,
+                _CREATE,
+                _text(1, name)
+                + _text(3, "drop")
+                + _attribute(4 | _NESTED, hook)
+                + _number(5, _DROP)
+                + _text(7, "filter"),
+            ),
+        ],
+    )
 
 
-def hear(space: Namespace, interface: str) -> None:
-    """Let frames in again."""
+def end_silence(space: Namespace, interface: str) -> None:
+    """Accept frames again."""
     _send(space, [(_DELETE_TABLE, 0, _text(1, f"silent-{interface}"))])

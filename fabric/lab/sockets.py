@@ -1,12 +1,12 @@
-"""A speaker's door to real routers: TCP connections, the clock, and nothing else.
+"""I/O of a speaker towards real routers: TCP connections and the clock, nothing else.
 
-    door = Door(direct(speaker), speaker, Ports(listen=("10.0.0.2", 179)))
-    door.start()
-    door.run_until(lambda: ..., deadline_ns)      plays sockets and timers until the condition holds or time is up
-    door.stop()                                   Cease to every neighbour, and the connections are closed in order
+    sockets = SpeakerSockets(direct(speaker), speaker, Ports(listen=("10.0.0.2", 179)))
+    sockets.start()
+    sockets.run_until(lambda: ..., deadline_ns)   serves sockets and timers until the condition holds or the deadline
+    sockets.stop()                                Cease to every neighbour, and an orderly close of the connections
 
-One thread and one selector. Times are nanoseconds since the door was made, from the monotonic clock. What the speaker
-is told goes through `call`, so that a journal can write it down (fabric/capture/journal.py).
+One thread and one selector. Times are nanoseconds since the object was created, from the monotonic clock. All inputs of
+the speaker go through `call`, so that a journal can record them (fabric/capture/journal.py).
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.capture.journal import Caller
+from fabric.controlplane.bgp.actions import Action, Close, Connect, Send
+from fabric.controlplane.bgp.config import Neighbor
+from fabric.controlplane.bgp.speaker import Speaker
 from fabric.errors import FabricError
-from fabric.routing.bgp.actions import Action, Close, Connect, Send
-from fabric.routing.bgp.config import Neighbor
-from fabric.routing.bgp.speaker import Speaker
 
 log = logging.getLogger(__name__)
 
 BGP_PORT: Final = 179
 CONTROL_TRAFFIC: Final = 0xC0
-"""IP precedence 6, internetwork control (RFC 4271 section 4 asks for it, RFC 4594 section 3.1 calls it CS6)."""
+"""IP precedence 6, internetwork control (required by RFC 4271 section 4; CS6 in RFC 4594 section 3.1)."""
 _READ_BYTES: Final = 1 << 16
 _LINGER_NS: Final = 1_000_000_000
-"""How long a closed connection is read until the other end closes too: a reset sooner would take our last NOTIFICATION
-from it."""
+"""Longest time that a closed connection is read until the other end closes too: an earlier reset would discard our last
+NOTIFICATION at the other end."""
 _LONGEST_WAIT_NS: Final = 3_600_000_000_000
-"""A selector takes no more than 2**31 ms, and a session that stays down has no timer."""
+"""A selector accepts at most 2**31 ms, and a session that stays down has no timer."""
 _PER_PEER: Final = 4
-"""Incoming connections of one neighbour at a time: a session, a collision, and what is being closed."""
+"""Limit of incoming connections per neighbour: a session, a collision, and connections that are being closed."""
 _PENDING: Final = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK})
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Where to listen, and at which port each neighbour does."""
+    """Listening address, and the port of each neighbour."""
 
     listen: tuple[str, int] | None = None
     dial: Mapping[str, int] = field(default_factory=dict)
-    """Neighbour's name -> its TCP port; 179 where it is missing."""
+    """Neighbour's name -> its TCP port; default 179."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +56,7 @@ class _Connection:
     """One TCP connection, from the SYN to the last byte read."""
 
     number: int
-    """What the speaker calls it: `connection`."""
+    """Its number in calls of the speaker: `connection`."""
     peer: str
     sock: socket.socket
     outgoing: bool
@@ -65,11 +65,16 @@ class _Connection:
     closing_since_ns: int | None = None
 
 
-class Door:
-    """One speaker's sockets. `on_actions`, if given, sees every list of actions after it was carried out."""
+class SpeakerSockets:
+    """Sockets of one speaker. `on_actions`, if given, is called with every list of actions after their execution."""
 
-    def __init__(self, call: Caller, speaker: Speaker, ports: Ports | None = None,
-                 on_actions: Callable[[int, Sequence[Action]], None] | None = None) -> None:
+    def __init__(
+        self,
+        call: Caller,
+        speaker: Speaker,
+        ports: Ports | None = None,
+        on_actions: Callable[[int, Sequence[Action]], None] | None = None,
+    ) -> None:
         self.speaker = speaker
         self._call = call
         self._ports = ports if ports is not None else Ports()
@@ -88,23 +93,23 @@ class Door:
 
     @property
     def now_ns(self) -> int:
-        """Since the door was made."""
+        """Time since creation."""
         return time.monotonic_ns() - self._origin_ns
 
     @property
     def listening(self) -> tuple[str, int] | None:
-        """Where neighbours can connect; the port that the system chose where 0 was asked for."""
+        """Listening address and port; for port 0 the one that the system chose."""
         return None if self._listener is None else self._listener.getsockname()[:2]
 
     def start(self) -> None:
-        """Listen, if asked for, and start the speaker. Raises: FabricError where the address cannot be used."""
+        """Listen, if configured, and start the speaker. Raises: FabricError if the address cannot be used."""
         if self._ports.listen is not None:
             self._listener = _listen(*self._ports.listen)
             self._selector.register(self._listener, selectors.EVENT_READ)
         self.do("start")
 
     def do(self, method: str, /, **arguments: object) -> None:
-        """Call a method of the speaker now and carry out what it asks for."""
+        """Call a method of the speaker now, and execute its actions."""
         now_ns = self.now_ns
         actions = self._call(method, now_ns, **arguments)
         for action in actions:
@@ -118,7 +123,7 @@ class Door:
             self._on_actions(now_ns, actions)
 
     def run_until(self, done: Callable[[], bool], until_ns: int) -> bool:
-        """Play until `done()` or the moment `until_ns` of now_ns. Returns: whether it was done."""
+        """Serve sockets and timers until `done()` or until now_ns is `until_ns`. Returns: the result of `done()`."""
         while not done():
             if self.now_ns >= until_ns:
                 return False
@@ -126,11 +131,11 @@ class Door:
         return True
 
     def interrupt(self) -> None:
-        """Let run_until() look at `done` again; for signal handlers."""
+        """Make run_until() check `done` again; for signal handlers."""
         self._waker.send(b"\0")
 
     def stop(self, reason: str = "Administrative Shutdown") -> None:
-        """Stop the speaker (NOTIFICATION Cease, RFC 4486) and wait, a second at most, until the neighbours have it."""
+        """Stop the speaker (NOTIFICATION Cease, RFC 4486), and wait at most 1 s for the neighbours to receive it."""
         if self._listener is not None:
             self._selector.unregister(self._listener)
             self._listener.close()
@@ -152,8 +157,9 @@ class Door:
 
     def _turn(self, until_ns: int, *, ticking: bool = True) -> None:
         due_ns = self.speaker.next_deadline_ns() if ticking else None
-        closing = [it.closing_since_ns + _LINGER_NS for it in self._connections.values()
-                   if it.closing_since_ns is not None]
+        closing = [
+            it.closing_since_ns + _LINGER_NS for it in self._connections.values() if it.closing_since_ns is not None
+        ]
         wait_ns = min([until_ns, *closing, *([] if due_ns is None else [due_ns])]) - self.now_ns
         for key, events in self._selector.select(min(max(wait_ns, 0), _LONGEST_WAIT_NS) / 1e9):
             if key.fileobj is self._woken:
@@ -162,8 +168,11 @@ class Door:
                 self._accept(self._listener)
             elif key.data.number in self._connections:
                 self._ready(key.data, events)
-        for connection in [it for it in self._connections.values() if it.closing_since_ns is not None
-                           and it.closing_since_ns + _LINGER_NS <= self.now_ns]:
+        for connection in [
+            it
+            for it in self._connections.values()
+            if it.closing_since_ns is not None and it.closing_since_ns + _LINGER_NS <= self.now_ns
+        ]:
             self._forget(connection)
         due_ns = self.speaker.next_deadline_ns() if ticking else None
         if due_ns is not None and due_ns <= self.now_ns:
@@ -221,7 +230,7 @@ class Door:
         try:
             sock, address = listener.accept()
         except OSError:
-            return                                     # it went away again
+            return  # the connection was closed already
         peer = self._by_address.get(address[0].removeprefix("::ffff:"))
         if peer is None:
             log.warning("connection refused", extra={"address": address[0], "why": "no such neighbour"})
@@ -249,11 +258,11 @@ class Door:
     def _flush(self, connection: _Connection) -> None:
         try:
             while connection.unsent:
-                del connection.unsent[:connection.sock.send(connection.unsent)]
+                del connection.unsent[: connection.sock.send(connection.unsent)]
         except BlockingIOError:
             pass
         except OSError:
-            connection.unsent.clear()                  # the other end is gone; reading will say so
+            connection.unsent.clear()  # the other end is gone; the next read reports it
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if connection.unsent else 0)
         self._selector.modify(connection.sock, wanted, connection)
         if connection.closing_since_ns is not None and not connection.unsent:
@@ -280,7 +289,7 @@ class Door:
     def _close(self, action: Close) -> None:
         connection = self._connections.get(action.connection)
         if connection is None or connection.peer != action.peer:
-            return                                     # it was not open yet, or is gone
+            return  # not open yet, or already closed
         connection.closing_since_ns = self.now_ns
         if not connection.unsent:
             _no_more(connection.sock)
@@ -299,9 +308,10 @@ def _listen(host: str, port: int) -> socket.socket:
         sock.listen()
     except OSError as error:
         sock.close()
-        raise FabricError(f"cannot listen at {host}, port {port}: {error.strerror}",
-                          "ports below 1024 need root, and only one program can have a port; choose another with --port"
-                          ) from error
+        raise FabricError(
+            f"cannot listen at {host}, port {port}: {error.strerror}",
+            "ports below 1024 need root, and only one program can have a port; choose another with --port",
+        ) from error
     sock.setblocking(False)
     return sock
 
@@ -311,8 +321,8 @@ def _family(host: str) -> socket.AddressFamily:
 
 
 def _no_more(sock: socket.socket) -> None:
-    """FIN: we say no more, and still listen."""
+    """Send FIN: this end sends no more, but still reads."""
     try:
         sock.shutdown(socket.SHUT_WR)
     except OSError:
-        return                                         # the other end was faster
+        return  # the other end has closed already

@@ -1,8 +1,8 @@
-"""Tables of one switch in one shape, whether FRR and the kernel hold them or the model: what can be compared.
+"""Common format of the tables of one switch, from FRR and the kernel or from the model, for comparison.
 
-Left out is what no control plane decides: which of several equal paths is called best (it depends on the order of
-arrival), counters, ages, interface numbers, and the permanent entries of devices' own MACs. Route distinguishers that
-a switch numbers by itself are called by the VNI that they stand for, because the numbering is the daemon's own affair.
+Left out are values that no control plane decides: the best of several equal paths (it depends on the order of arrival),
+counters, ages, interface numbers, and the permanent entries of devices' own MACs. Derived route distinguishers are
+named by their VNI, because their numbering depends on the daemon.
 """
 
 from __future__ import annotations
@@ -27,37 +27,49 @@ TITLES: Final[Mapping[str, str]] = {
     "kernel_fdb": "kernel: bridge forwarding and flood lists",
     "kernel_neigh": "kernel: neighbours of bridges",
 }
-"""Tables in the order in which they depend on each other."""
+"""Tables in the order of their dependencies."""
 MAC_KEYS: Final = ("intf", "isDuplicate", "localSequence", "remoteSequence", "remoteVtep", "type")
 ARP_KEYS: Final = ("localSequence", "mac", "remoteSequence", "remoteVtep", "state", "type")
 
 
 def macs(table: Mapping[str, Json]) -> Json:
-    """`show evpn mac vni all json` -> 'VNI MAC' -> the facts that are compared."""
-    return {f"{vni} {mac}": {key: row.get(key) for key in MAC_KEYS} for vni, part in table.items()
-            for mac, row in part.get("macs", {}).items()}
+    """`show evpn mac vni all json` -> 'VNI MAC' -> compared fields."""
+    return {
+        f"{vni} {mac}": {key: row.get(key) for key in MAC_KEYS}
+        for vni, part in table.items()
+        for mac, row in part.get("macs", {}).items()
+    }
 
 
 def arps(table: Mapping[str, Json]) -> Json:
     """`show evpn arp-cache vni all json`, likewise."""
-    return {f"{vni} {ip}": {key: row.get(key) for key in ARP_KEYS} for vni, part in table.items()
-            for ip, row in part.items() if isinstance(row, dict)}
+    return {
+        f"{vni} {ip}": {key: row.get(key) for key in ARP_KEYS}
+        for vni, part in table.items()
+        for ip, row in part.items()
+        if isinstance(row, dict)
+    }
 
 
 def vnis(table: Mapping[str, Json]) -> Json:
     """`show evpn vni json`."""
-    return {vni: {"arps": row["numArpNd"], "macs": row["numMacs"], "remote_vteps": sorted(row.get("remoteVteps", ()))}
-            for vni, row in table.items()}
+    return {
+        vni: {"arps": row["numArpNd"], "macs": row["numMacs"], "remote_vteps": sorted(row.get("remoteVteps", ()))}
+        for vni, row in table.items()
+    }
 
 
 def bgp_vnis(table: Mapping[str, Any]) -> Json:
     """`show bgp l2vpn evpn vni json`, without the distinguisher."""
-    return {vni: {key: row[key] for key in ("exportRTs", "importRTs", "originatorIp")}
-            for vni, row in table.items() if vni.isdecimal()}
+    return {
+        vni: {key: row[key] for key in ("exportRTs", "importRTs", "originatorIp")}
+        for vni, row in table.items()
+        if vni.isdecimal()
+    }
 
 
 def distinguishers(table: Mapping[str, Any]) -> dict[str, str]:
-    """`show bgp l2vpn evpn vni json` -> distinguisher -> what it is called here: 'originator VNI'."""
+    """`show bgp l2vpn evpn vni json` -> distinguisher -> its name here: 'originator VNI'."""
     return {row["rd"]: f"{row['originatorIp']} VNI {vni}" for vni, row in table.items() if vni.isdecimal()}
 
 
@@ -67,7 +79,7 @@ def import_targets(table: Mapping[str, Json]) -> Json:
 
 
 def fdb(rows: list[Json]) -> Json:
-    """`bridge -j fdb` -> 'device MAC destination table' -> how it came there; devices' own entries left out."""
+    """`bridge -j fdb` -> 'device MAC destination table' -> origin of the entry; devices' own entries left out."""
     found = {}
     for row in rows:
         flags = row.get("flags", ())
@@ -80,6 +92,9 @@ def fdb(rows: list[Json]) -> Json:
 
 
 def neighbors(rows: list[Json], bridges: frozenset[str]) -> Json:
-    """`ip -j neigh` -> 'device IP' -> MAC, and who brought it; bridges only."""
-    return {f"{row['dev']} {row['dst']}": f"{row['lladdr']} {'extern' if 'extern_learn' in row else 'local'}"
-            for row in rows if row["dev"] in bridges and "lladdr" in row and ":" not in row["dst"]}
+    """`ip -j neigh` -> 'device IP' -> MAC and origin of the entry; bridges only."""
+    return {
+        f"{row['dev']} {row['dst']}": f"{row['lladdr']} {'extern' if 'extern_learn' in row else 'local'}"
+        for row in rows
+        if row["dev"] in bridges and "lladdr" in row and ":" not in row["dst"]
+    }

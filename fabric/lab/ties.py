@@ -1,13 +1,13 @@
-"""Which of equal paths a real fabric heard first, taken over by the model of it.
+"""The model adopts the order in which equal paths arrived in a real fabric.
 
-Where several paths are equal in every clause that compares them, the oldest stays the best (RFC 5004; FRR without
-`bgp bestpath compare-routerid`). No configuration says which one that is: it is the order in which UPDATEs arrived, and
-two starts of one real fabric differ in it. It decides what a router announces, so everything behind it may differ, too:
-paths of other routers, their next hop sets, and what zebra, VTEPs and kernels make of them.
+If several paths are equal in every clause of the decision process, the oldest one stays the best (RFC 5004; FRR without
+`bgp bestpath compare-routerid`). The order of arrival decides which one that is, and it differs between two starts of
+one real fabric. It decides what a router advertises, so all further state can differ too: paths of other routers, their
+next hop sets, and the tables of zebra, VTEPs and kernels.
 
-The model is therefore told which of the paths that it calls equal the real router has as its best, and propagates what
-follows from that by itself. Rows that are equal then differed by order of arrival; rows that still differ differ
-for a reason. A path that the model does not call equal to its own best is never taken over.
+So the model takes the best path of the real router among the paths that are equal in the model, and propagates the
+consequences. Rows that are equal then differed only by order of arrival; rows that still differ are real differences. A
+path that is not equal to the best one in the model is never adopted.
 """
 
 from __future__ import annotations
@@ -15,37 +15,47 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from fabric.control.network import Network
-from fabric.control.switch import Switch
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, AddressFamily, address_text
+from fabric.controlplane.evpn.evpn_nlri import EVPN, key_of
+from fabric.controlplane.evpn.rd import rd_text
+from fabric.controlplane.network.network import Network
+from fabric.controlplane.network.switch import Switch
 from fabric.lab import tables
 from fabric.lab.observed import EVPN_TABLE, IPV4_TABLE, Answers
-from fabric.overlay import views
-from fabric.overlay.evpn_nlri import EVPN, key_of
-from fabric.overlay.rd import rd_text
-from fabric.routing.bgp.afi import IPV4_UNICAST, AddressFamily, address_text
+from fabric.show import evpn as views
 
 ROUNDS: Final = 12
-"""A choice at one router can bring new equal paths to the next; more routers than this are not in a row anywhere."""
+"""A choice at one router can create new equal paths at the next; no chain of routers is longer than this."""
 _SETTLE_NS: Final = 5_000_000_000
 
 Best = Mapping[AddressFamily, Mapping[str, str]]
-"""Route as the real router prints it -> address of the neighbour that its best path came from."""
+"""Route as the real router prints it -> address of the neighbour of its best path."""
 
 
 def best_paths(answers: Answers) -> Best:
     """The best paths of one real router."""
-    ipv4 = {prefix: path["peerId"] for prefix, paths in answers[IPV4_TABLE].get("routes", {}).items()
-            for path in paths if path.get("bestpath")}
-    evpn = {f"{rd} {name}": path["peerId"] for rd, routes in answers.get(EVPN_TABLE, {}).items()
-            if isinstance(routes, dict) for name, route in routes.items() if isinstance(route, dict)
-            for path in route["paths"] if path.get("bestpath")}
+    ipv4 = {
+        prefix: path["peerId"]
+        for prefix, paths in answers[IPV4_TABLE].get("routes", {}).items()
+        for path in paths
+        if path.get("bestpath")
+    }
+    evpn = {
+        f"{rd} {name}": path["peerId"]
+        for rd, routes in answers.get(EVPN_TABLE, {}).items()
+        if isinstance(routes, dict)
+        for name, route in routes.items()
+        if isinstance(route, dict)
+        for path in route["paths"]
+        if path.get("bestpath")
+    }
     return {IPV4_UNICAST: ipv4, EVPN: evpn}
 
 
-def take_over(network: Network, raw: Mapping[str, Answers]) -> int:
-    """Let every router of the model prefer what the real one does, among equal paths, until nothing changes any more.
+def adopt_order(network: Network, raw: Mapping[str, Answers]) -> int:
+    """Make every router of the model prefer the real router's best path among equal paths, until nothing changes.
 
-    Moves the network on by some seconds. Returns how many choices were changed.
+    Advances the network by some seconds. Returns the number of changed choices.
     """
     chosen = {node: best_paths(answers) for node, answers in raw.items()}
     real_names: dict[str, str] = {}
@@ -59,7 +69,7 @@ def take_over(network: Network, raw: Mapping[str, Answers]) -> int:
                 names |= tables.distinguishers(views.bgp_evpn_vni(switch.vtep))
         changed = 0
         for switch in network.switches:
-            if switch.speaking and switch.router.name in chosen:
+            if switch.daemon_up and switch.router.name in chosen:
                 changed += _prefer(network, switch, chosen[switch.router.name], names, real_names)
         if not changed:
             break
@@ -68,8 +78,9 @@ def take_over(network: Network, raw: Mapping[str, Answers]) -> int:
     return total
 
 
-def _prefer(network: Network, switch: Switch, best: Best, names: Mapping[str, str],
-            real_names: Mapping[str, str]) -> int:
+def _prefer(
+    network: Network, switch: Switch, best: Best, names: Mapping[str, str], real_names: Mapping[str, str]
+) -> int:
     of_address = {address_text(peer.source.address): name for name, peer in switch.speaker.peers.items()}
     changed = 0
     for family, routes in best.items():
@@ -91,7 +102,7 @@ def _prefer(network: Network, switch: Switch, best: Best, names: Mapping[str, st
 
 
 def _routes(switch: Switch, family: AddressFamily, names: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Every route of a table as a comparison calls it, and its key."""
+    """Every route of a table by its name in comparisons, and its key."""
     for group in switch.speaker.table(family).groups:
         for key in group.keys:
             if family is EVPN:

@@ -1,7 +1,6 @@
-"""Rules that one field cannot see: sections that contradict each other, and options that would have no effect.
+"""Rules over several fields: sections that contradict each other, and options without effect.
 
-Everything here follows from the file alone; what needs the fabric (names, buffers, reachability) is found by
-compile.py.
+All rules here need the file alone; problems that need the fabric (names, buffers, reachability) are found in compile/.
 """
 
 from __future__ import annotations
@@ -15,37 +14,65 @@ from pydantic import BaseModel
 
 from fabric.errors import Problem
 from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
-from fabric.scenario.dcqcn import DEFAULT_DCQCN
-from fabric.scenario.endpoints import HostSettings, TransportSpec
-from fabric.scenario.hpcc_checks import hpcc_only, outside_hpcc
-from fabric.scenario.layers import all_given, given
-from fabric.scenario.models import DEFAULT_REROUTE_DELAY, default_tree
-from fabric.scenario.recovery import OUT_OF_ORDER, recovery_of
-from fabric.scenario.schema import Scenario
-from fabric.scenario.switches import EcnCurve, Egress, EgressPools, SwitchSettings
-from fabric.scenario.transport import RDMA_MTUS
-from fabric.scenario.window import preset_has_window
+from fabric.scenario.compile.controls import CONTROLS, control_of
+from fabric.scenario.compile.layers import all_given, given
+from fabric.scenario.compile.ns3_rdma_checks import ns3_rdma_only, outside_ns3_rdma
+from fabric.scenario.compile.recovery import OUT_OF_ORDER, PER_PACKET, recovery_of
+from fabric.scenario.compile.scale_up import CLASSIFYING
+from fabric.scenario.compile.transport import RDMA_MTUS
+from fabric.scenario.compile.window import brings_window, varies_window
+from fabric.scenario.presets.models import DEFAULT_REROUTE_DELAY, default_tree
+from fabric.scenario.schema.bgp import BgpSpec
+from fabric.scenario.schema.endpoints import HostSettings, TransportSpec
+from fabric.scenario.schema.scenario import Scenario
+from fabric.scenario.schema.switches import EcnCurve, Egress, EgressPools, SwitchSettings
 from fabric.topology.quantities import exact_time
-from fabric.units import parse_time_ps
-from fabric.workload.spec import ArpSpec, PoissonSpec
+from fabric.topology.spec import ServerSpec
+from fabric.units import PS_PER_NS, parse_time_ps
+from fabric.workload.spec import DatagramsSpec, JobLoad
 
-_PAUSE_FIELDS = ("pfc_priorities", "pause_quanta", "shared_headroom", "watchdog", "response")
+_PAUSE_FIELDS = (
+    "pfc_priorities",
+    "pfc_send",
+    "pfc_honour",
+    "port_watchdog",
+    "pause_quanta",
+    "shared_headroom",
+    "watchdog",
+    "response",
+)
 _REROUTE_PS: Final = parse_time_ps(DEFAULT_REROUTE_DELAY)
 _LEFT_OUT: Final[Mapping[str, BaseModel]] = {
-    "switches.egress": Egress(), "switches.egress_pools": EgressPools(lossless="auto", lossy="auto")}
-"""Parts that the model's defaults leave out, with what writes nothing else out."""
+    "switches.egress": Egress(),
+    "switches.egress_pools": EgressPools(lossless="auto", lossy="auto"),
+}
+"""Parts that are absent from the model's defaults, with the smallest value that the schema accepts."""
 _PAUSE_BUFFER = ("dynamic_th", "static_th", "headroom", "reserved", "xon", "xon_offset")
 
 
 def check(scenario: Scenario) -> list[Problem]:
-    """All problems of a scenario that can be seen without building its fabric."""
+    """All problems of a scenario that can be found without building its fabric."""
     file = f"{scenario.file.name}: "
     if scenario.model == "hpcc-ns3":
-        return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
-            *outside_hpcc(scenario), *_names(scenario), *_times(scenario))]
-    return [Problem(f"{file}{path}", text, hint) for path, text, hint in (
-        *_pfc_off(scenario), *_switches(scenario), *_hosts(scenario), *_transport(scenario), *hpcc_only(scenario),
-        *_routing(scenario), *_names(scenario), *_times(scenario))]
+        return [
+            Problem(f"{file}{path}", text, hint)
+            for path, text, hint in (*outside_ns3_rdma(scenario), *_names(scenario), *_times(scenario))
+        ]
+    return [
+        Problem(f"{file}{path}", text, hint)
+        for path, text, hint in (
+            *_pfc_off(scenario),
+            *_switches(scenario),
+            *_server(scenario),
+            *_hosts(scenario),
+            *_transport(scenario),
+            *ns3_rdma_only(scenario),
+            *_routing(scenario),
+            *_names(scenario),
+            *_times(scenario),
+            *_admission(scenario),
+        )
+    ]
 
 
 _Found = Iterable[tuple[str, str, str]]
@@ -54,8 +81,11 @@ _Found = Iterable[tuple[str, str, str]]
 @cache
 def _defaults(path: str) -> BaseModel:
     """A section of the asic model's defaults, as the schema reads it."""
-    sections: dict[str, type[BaseModel]] = {"switches": SwitchSettings, "hosts": HostSettings,
-                                            "transport": TransportSpec}
+    sections: dict[str, type[BaseModel]] = {
+        "switches": SwitchSettings,
+        "hosts": HostSettings,
+        "transport": TransportSpec,
+    }
     name, _, part = path.partition(".")
     section = sections[name].model_validate(default_tree("asic")[name])
     found: BaseModel = _LEFT_OUT.get(path) or (getattr(section, part) if part else section)
@@ -65,14 +95,15 @@ def _defaults(path: str) -> BaseModel:
 def changed(settings: BaseModel, path: str) -> set[str]:
     """Fields a user wrote with another value than the model's default.
 
-    A default that is written out asks for nothing, so it is never called an option without effect.
+    A default that is written out changes nothing, so it is never reported as an option without effect.
     """
     if path == "run":
         own = given(settings)
         return own - {"reroute_delay"} if getattr(settings, "reroute_delay", None) == _REROUTE_PS else own
     defaults = _defaults(path)
-    return {name for name in given(settings)
-            if not _asks_nothing(getattr(settings, name), getattr(defaults, name, None))}
+    return {
+        name for name in given(settings) if not _asks_nothing(getattr(settings, name), getattr(defaults, name, None))
+    }
 
 
 def _asks_nothing(value: object, default: object) -> bool:
@@ -80,6 +111,33 @@ def _asks_nothing(value: object, default: object) -> bool:
     if isinstance(value, BaseModel) and type(value) is type(default):
         return all(getattr(value, name) == getattr(default, name) for name in given(value))
     return value == default
+
+
+def _admission(scenario: Scenario) -> _Found:
+    """A queue needs jobs, and so do VNIs of jobs; time limits need a queue."""
+    jobs = [(number, it) for number, it in enumerate(scenario.workload) if isinstance(it, JobLoad)]
+    if scenario.vxlan is not None and scenario.vxlan.job_vni is not None:
+        if not jobs:
+            yield "vxlan.job_vni", "has no effect: no entry of workload is a job", "remove it"
+        if scenario.admission is not None:
+            text = "a host that one job leaves to another would change its VNI, which is not modelled"
+            yield "vxlan.job_vni", text, "remove it, or admission"
+    if scenario.admission is not None:
+        if not jobs:
+            yield "admission", "has no effect: no entry of workload is a job", "remove it"
+        return
+    for number, job in jobs:
+        if job.time_limit is not None:
+            text = "has no effect without admission, whose queue plans by it"
+            yield f"workload[{number}].time_limit", text, "remove it, or give admission: backfill"
+
+
+def _server(scenario: Scenario) -> _Found:
+    """A server's NVSwitch takes the classes of packets from `switches:`, and else only what selects it."""
+    if isinstance(scenario.topology, ServerSpec):
+        for field in sorted(changed(scenario.switches, "switches") - set(CLASSIFYING)):
+            text = "has no effect: the only switch is the server's NVSwitch"
+            yield f"switches.{field}", text, "remove it, or use switches.overrides with role: scale-up"
 
 
 def _pfc_off(scenario: Scenario) -> _Found:
@@ -98,8 +156,9 @@ def _pfc_off(scenario: Scenario) -> _Found:
     for number, fault in enumerate(scenario.faults):
         if fault.kind == "pause-storm":
             yield f"faults[{number}]", "a pause storm has no effect with pfc: off", remedy
-        if fault.kind == "config-drift" and (fault.pfc_priorities is not None or fault.headroom is not None
-                                             or fault.dynamic_th is not None):
+        if fault.kind == "config-drift" and (
+            fault.pfc_priorities is not None or fault.headroom is not None or fault.dynamic_th is not None
+        ):
             yield f"faults[{number}]", "pfc_priorities, headroom and dynamic_th have no effect with pfc: off", remedy
 
 
@@ -108,21 +167,35 @@ def _switches(scenario: Scenario) -> _Found:
     if not any(getattr(settings, "load_balancing", None) == "flowlet" for _, settings in every):
         for path, settings in every:
             if "flowlet_gap" in changed(settings, "switches"):
-                yield (f"{path}.flowlet_gap", "has no effect without load_balancing: flowlet",
-                       "set it, or remove flowlet_gap")
-    if scenario.pfc == "on" and scenario.switches.lossless == () and not any(
-            getattr(settings, "lossless", None) for _, settings in every):
+                yield (
+                    f"{path}.flowlet_gap",
+                    "has no effect without load_balancing: flowlet",
+                    "set it, or remove flowlet_gap",
+                )
+    if (
+        scenario.pfc == "on"
+        and scenario.switches.lossless == ()
+        and not any(getattr(settings, "lossless", None) for _, settings in every)
+    ):
         yield "switches.lossless", "is empty, so PFC has nothing to protect", "name a priority, or use pfc: off"
-    outer_not_ect = scenario.vxlan is not None and scenario.vxlan.ecn == "compatibility"
+    some_not_ect = scenario.vxlan is not None and scenario.vxlan.ecn == "compatibility"
+    some_not_ect |= any(isinstance(load, DatagramsSpec) and not load.ect for load in scenario.workload)
     for path, settings in every:
         curve = getattr(settings, "ecn", None)
         if getattr(settings, "ecn_queues", None) is not None and curve == "off":
             yield f"{path}.ecn_queues", "has no effect with ecn: off", "remove one of them"
-        if isinstance(curve, EcnCurve) and curve.drop_non_ect and not outer_not_ect:
-            yield (f"{path}.ecn.drop_non_ect", "has no effect: every packet is ECN-capable",
-                   "remove it, or use vxlan: {ecn: compatibility}")
-    protects = scenario.pfc == "on" and (scenario.switches.lossless != () or any(
-        getattr(settings, "lossless", None) for _, settings in every))
+        named = {f"ecn_by_queue.{queue}": it for queue, it in (getattr(settings, "ecn_by_queue", None) or {}).items()}
+        for name, it in {"ecn": curve, **named}.items():
+            if not isinstance(it, EcnCurve) or not it.drop_non_ect or some_not_ect:
+                continue
+            yield (
+                f"{path}.{name}.drop_non_ect",
+                "has no effect: every packet is ECN-capable",
+                "remove it, use vxlan: {ecn: compatibility}, or send datagrams without ect",
+            )
+    protects = scenario.pfc == "on" and (
+        scenario.switches.lossless != () or any(getattr(settings, "lossless", None) for _, settings in every)
+    )
     for path, settings in every:
         for section, name in (("egress", "lossless"), ("egress", "port_lossless"), ("egress_pools", "lossless")):
             part = getattr(settings, section, None)
@@ -132,21 +205,29 @@ def _switches(scenario: Scenario) -> _Found:
             limit = getattr(getattr(settings, "egress", None), name, None)
             if limit is not None and limit.dynamic_th is None and limit.static_th is None:
                 yield f"{path}.egress.{name}", "has no effect without a limit", "give dynamic_th or static_th"
-    if not scenario.switches.overrides and scenario.switches.load_balancing == "spray" and (
-            "hash" in changed(scenario.switches, "switches")):
-        yield "switches.hash", "has no effect with load_balancing: spray", "remove one of them"
+    if (
+        not scenario.switches.overrides
+        and scenario.switches.load_balancing in PER_PACKET
+        and ("hash" in changed(scenario.switches, "switches"))
+    ):
+        balance = scenario.switches.load_balancing
+        yield "switches.hash", f"has no effect with load_balancing: {balance}", "remove one of them"
 
 
 def _hosts(scenario: Scenario) -> _Found:
     slow = any(fault.kind == "slow-receiver" for fault in scenario.faults) or any(
-        getattr(settings, "drain", None) not in {None, "off"} for _, settings in all_given(scenario.hosts, "hosts"))
+        getattr(settings, "drain", None) not in {None, "off"} for _, settings in all_given(scenario.hosts, "hosts")
+    )
     if slow:
         return
     for path, settings in all_given(scenario.hosts, "hosts"):
         for field in ("rx_buffer", "rx_xoff", "rx_xon"):
             if field in changed(settings, "hosts"):
-                yield (f"{path}.{field}", "has no effect: every host drains at line rate, no fault slows it",
-                       "give drain, a slow-receiver fault, or remove it")
+                yield (
+                    f"{path}.{field}",
+                    "has no effect: every host drains at line rate, no fault slows it",
+                    "give drain, a slow-receiver fault, or remove it",
+                )
 
 
 def _transport(scenario: Scenario) -> _Found:
@@ -155,62 +236,97 @@ def _transport(scenario: Scenario) -> _Found:
     if transport.mtu is not None and transport.mtu not in RDMA_MTUS:
         sizes = [f"{size}B" for size in RDMA_MTUS]
         yield ("transport.mtu", f"{transport.mtu} B is no RDMA path MTU", f"use {', '.join(sizes[:-1])} or {sizes[-1]}")
-    if transport.cc == "none" and transport.dcqcn not in {None, DEFAULT_DCQCN}:
-        yield "transport.dcqcn", "has no effect with cc: none", "remove one of them"
+    control = control_of(transport)
+    for other in CONTROLS.values():
+        if other is not control and other.section and getattr(transport, other.section) is not None:
+            yield f"transport.{other.section}", f"has no effect with cc: {control.name}", "remove one of them"
     unbounded = transport.window in {None, "auto", "off"}
-    if transport.variable_window and unbounded and not preset_has_window(scenario):
+    if transport.variable_window and unbounded and not brings_window(scenario):
         yield "transport.variable_window", "has no effect without window", "give a size such as '1MB'"
-    if transport.recovery == "selective" and unbounded and not preset_has_window(scenario):
+    if transport.variable_window is False and control.is_window:
+        yield "transport.variable_window", f"false: {control.title} is a window that varies", "remove it"
+    if transport.recovery == "selective" and unbounded and not brings_window(scenario):
         yield ("transport.recovery", "selective keeps a bitmap of the window", "give window a size such as '1MB'")
+    if "ack_every" in own and varies_window(scenario) and transport.window != "off":
+        text = "has no effect with a window that varies with the rate: every packet requests its ACK"
+        yield "transport.ack_every", text, "remove it, or use variable_window: false"
     if transport.retransmit_timeout == "off" and "retries" in own:
         yield "transport.retries", "has no effect with retransmit_timeout: off", "remove one of them"
-    if transport.cc == "none" and "cnp_dscp" in own:
-        yield "transport.cnp_dscp", "has no effect with cc: none: nobody sends CNPs", "remove it"
+    if not control.cnps and "cnp_dscp" in own:
+        yield "transport.cnp_dscp", f"has no effect with cc: {control.name}: no host sends CNPs", "remove it"
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
     yield from _recovery(scenario, own)
     takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
-    if "reroute_delay" in changed(scenario.run, "run") and not takes_down:
+    if scenario.routing == "shortest-path" and "reroute_delay" in changed(scenario.run, "run") and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
 
 
 def _recovery(scenario: Scenario, own: Collection[str]) -> _Found:
     transport, recovery = scenario.transport, recovery_of(scenario)
-    chosen = f"recovery: {recovery}" + (", the default where a switch sprays"
-                                        if transport.recovery is None and recovery == OUT_OF_ORDER else "")
+    chosen = f"recovery: {recovery}" + (
+        ", the default where a switch sprays" if transport.recovery is None and recovery == OUT_OF_ORDER else ""
+    )
     if recovery in {"selective", OUT_OF_ORDER} and "nak_interval" in own:
         yield "transport.nak_interval", f"has no effect with {chosen}", "remove it"
     if recovery != OUT_OF_ORDER:
         for field in ("reorder_window", "receive_bitmap"):
             if field in own:
-                yield (f"transport.{field}", f"has no effect with {chosen}",
-                       "use recovery: out-of-order, or remove it")
+                yield (f"transport.{field}", f"has no effect with {chosen}", "use recovery: out-of-order, or remove it")
         return
     window, timeout = transport.reorder_window, transport.retransmit_timeout
     if timeout is None:
         timeout = parse_time_ps(default_tree(scenario.model)["transport"]["retransmit_timeout"])
-    if window is not None and isinstance(timeout, int) and window >= timeout:
+    if window is not None and "reorder_window" in own and isinstance(timeout, int) and window >= timeout:
         text = f"{exact_time(window)} is no shorter than retransmit_timeout, {exact_time(timeout)}"
         yield "transport.reorder_window", f"{text}, which would find every loss first", "make it shorter"
 
 
+def _bgp(spec: BgpSpec, *, overlay: bool) -> _Found:
+    """Fields of `bgp:` that differ from their defaults and have no effect because of another field."""
+    plain = BgpSpec()
+    own = {name for name in given(spec) if getattr(spec, name) != getattr(plain, name)}
+    if not overlay:
+        for name, what in (("learn_delay", "no leaf learns a MAC"), ("bond_delay", "no host is an EVPN route")):
+            if name in own:
+                yield f"bgp.{name}", f"has no effect without an overlay: {what}", "add vxlan: {}, or remove it"
+    if "multipath_relax" in own:
+        for why in (["design: ibgp-rr, where all paths are of one AS"] if spec.design == "ibgp-rr" else []) + (
+            ["max_paths: 1, which shares no load"] if spec.max_paths == 1 else []
+        ):
+            yield "bgp.multipath_relax", f"has no effect with {why}", "remove one of them"
+
+
 def _routing(scenario: Scenario) -> _Found:
+    if (scenario.routes is not None) != (scenario.routing == "given"):
+        text = f"has no effect with routing: {scenario.routing}" if scenario.routes is not None else "is missing"
+        yield "routes", text, "give both routing: given and routes, or neither"
     if scenario.routing == "bgp":
-        if "reroute_delay" in changed(scenario.run, "run"):
-            yield ("run.reroute_delay", "has no effect with routing: bgp, which reroutes by itself",
-                   "remove it; bgp.update_delay and bgp.fib_delay say how fast")
+        if scenario.run.reroute_delay is not None:  # it has no default with bgp, so a written value was intended
+            yield (
+                "run.reroute_delay",
+                "has no effect with routing: bgp, which reroutes without it",
+                "remove it; bgp.update_delay and bgp.fib_delay set the delay",
+            )
+        if scenario.bgp is not None:
+            yield from _bgp(scenario.bgp, overlay=scenario.vxlan is not None)
         if scenario.vxlan is None:
             for number, fault in enumerate(scenario.faults):
                 if fault.kind in NEEDS_OVERLAY:
-                    yield (f"faults[{number}]", f"{fault.kind} has no effect without an overlay",
-                           "add vxlan: {}, so that hosts are EVPN routes")
+                    yield (
+                        f"faults[{number}]",
+                        f"{fault.kind} has no effect without an overlay",
+                        "add vxlan: {}, so that hosts are EVPN routes",
+                    )
         return
-    remedy = "use routing: bgp, or remove it"
+    remedy, without = "use routing: bgp, or remove it", f"has no effect with routing: {scenario.routing}"
+    if scenario.routing == "given" and scenario.run.reroute_delay is not None:
+        yield "run.reroute_delay", f"{without}: no failure changes the routes", "remove it, or use shortest-path"
     if scenario.bgp is not None:
-        yield "bgp", "has no effect with routing: shortest-path", remedy
+        yield "bgp", without, remedy
     for number, fault in enumerate(scenario.faults):
         if fault.kind in NEEDS_BGP:
-            yield f"faults[{number}]", f"{fault.kind} has no effect with routing: shortest-path", remedy
+            yield f"faults[{number}]", f"{fault.kind} {without}", remedy
 
 
 def _names(scenario: Scenario) -> _Found:
@@ -219,8 +335,11 @@ def _names(scenario: Scenario) -> _Found:
         for name, count in Counter(filter(None, names)).items():
             if count > 1:
                 numbers = ", ".join(str(number) for number, other in enumerate(names) if other == name)
-                yield (f"{section}[{names.index(name)}].name", f"'{name}' is the name of {count} entries ({numbers})",
-                       "give each a name of its own; names choose the random streams")
+                yield (
+                    f"{section}[{names.index(name)}].name",
+                    f"'{name}' is the name of {count} entries ({numbers})",
+                    "give each another name; names choose the random streams",
+                )
     repeated = [text for text, count in Counter(str(item) for item in scenario.expectations).items() if count > 1]
     for text in repeated:
         yield "expectations", f"'{text}' is written twice", "remove one"
@@ -230,18 +349,20 @@ def _times(scenario: Scenario) -> _Found:
     end = scenario.run.duration
     when = f"the run ends at {exact_time(end)} (run.duration)"
     for number, load in enumerate(scenario.workload):
-        if load.kind != "messages" and load.start >= end:
-            yield (f"workload[{number}].start", f"{exact_time(load.start)} is too late: {when}",
-                   "start earlier or run longer")
-        if isinstance(load, PoissonSpec | ArpSpec) and load.start < end < load.stop:
-            yield (f"workload[{number}].stop", f"it goes on until {exact_time(load.stop)}, but {when}",
-                   f"stop: {exact_time(end)}")
-        if load.kind == "messages":
-            for place, message in enumerate(load.messages):
-                if message.start >= end:
-                    yield (f"workload[{number}].messages[{place}].start",
-                           f"{exact_time(message.start)} is too late: {when}",
-                           "start earlier or run longer")
+        late = [(field, start) for field, start in load.starts() if start >= end]
+        for field, start in late:
+            yield (
+                f"workload[{number}].{field}",
+                f"{exact_time(start)} is too late: {when}",
+                "start earlier or run longer",
+            )
+        for field, stop in () if late else load.stops():
+            if stop > end:
+                yield (
+                    f"workload[{number}].{field}",
+                    f"it lasts until {exact_time(stop)}, but {when}",
+                    f"{field}: {exact_time(end)}",
+                )
     for number, fault in enumerate(scenario.faults):
         if fault.at >= end:
             yield f"faults[{number}].at", f"{exact_time(fault.at)} is too late: {when}", "begin earlier or run longer"
@@ -249,13 +370,22 @@ def _times(scenario: Scenario) -> _Found:
         until = getattr(fault, "until", None)
         if until is not None and until >= end:
             yield f"faults[{number}].until", f"has no effect: {when}", "repair earlier, run longer, or remove it"
-        if fault.kind == "link-flap":
+        if fault.kind == "link-flap" and until is None:
             last = fault.at + (fault.count - 1) * (fault.down + fault.up) + fault.down
             if last >= end:
-                yield (f"faults[{number}].count", f"the last flap ends at {exact_time(last)}, but {when}",
-                       "flap less often, faster, or run longer")
+                yield (
+                    f"faults[{number}].count",
+                    f"the last flap ends at {exact_time(last)}, but {when}",
+                    "flap less often, faster, or run longer",
+                )
+    if scenario.telemetry.interval < PS_PER_NS:
+        text = f"{exact_time(scenario.telemetry.interval)} is shorter than the resolution of time series, 1 ns"
+        yield "telemetry.interval", text, "give 1ns or more"
     if scenario.telemetry.interval > end:
-        yield ("telemetry.interval", f"{exact_time(scenario.telemetry.interval)} is longer than the run: {when}",
-               "sample more often or run longer")
+        yield (
+            "telemetry.interval",
+            f"{exact_time(scenario.telemetry.interval)} is longer than the run: {when}",
+            "sample more often or run longer",
+        )
     if isinstance(scenario.run.no_progress, int) and scenario.run.no_progress >= end:
         yield "run.no_progress", f"has no effect: {when}", "make it shorter, or remove it"

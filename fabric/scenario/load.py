@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
@@ -15,23 +15,30 @@ from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.checks import check
 from fabric.scenario.problems import explain
-from fabric.scenario.schema import Scenario
+from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import parse_yaml, read_yaml
 
+_SECTIONS: Final = tuple(Scenario.model_fields)
+_OF_A_RUN: Final = "manifest.json"
+"""The file of a run's folder that is most easily taken for what was run."""
 _STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
 
 
 def load_scenario(path: Path | str, sets: Sequence[str] = ()) -> Scenario:
     """A scenario from a file, or one that comes with the package, with `--set` overrides applied.
 
-    Raises: InputErrors, with every problem of the first stage that finds any.
+    Raises: InputErrors, with every problem of the first stage that has problems.
     """
     file = shipped.scenario(Path(path))
-    return build_scenario(apply_overrides(read_yaml(file), sets), file)
+    raw = read_yaml(file)
+    if file.name == _OF_A_RUN and "format" in raw:
+        hint = f"name its folder, {file.parent}, where this command takes a run; else the scenario file of the run"
+        raise InputErrors("reading the scenario", [Problem(str(file), "is a file of a run, not a scenario", hint)])
+    return build_scenario(apply_overrides(raw, sets), file)
 
 
 def build_scenario(raw: Mapping[str, Any], file: Path) -> Scenario:
-    """A scenario from plain data; `file` names it in messages and is where relative files are looked for."""
+    """A scenario from plain data; `file` names it in messages, and its folder is the base of relative paths."""
     try:
         scenario = Scenario.model_validate(dict(raw)).read_from(file)
     except ValidationError as error:
@@ -42,12 +49,18 @@ def build_scenario(raw: Mapping[str, Any], file: Path) -> Scenario:
     return scenario
 
 
-def apply_overrides(raw: Mapping[str, Any], sets: Sequence[str]) -> dict[str, Any]:
-    """`path=value` on top of a scenario's data.
+_SET: Final = "--set "
+"""Begins the place of a problem of the command line."""
+
+
+def apply_overrides(
+    raw: Mapping[str, Any], sets: Sequence[str], what: str = "scenario", sections: Collection[str] = _SECTIONS
+) -> dict[str, Any]:
+    """`path=value` on top of a scenario's data, or of another file's, whose sections are given.
 
     A path is dotted, list entries are counted from 0: 'transport.cc=none', 'workload[0].size=4MB'. The value is YAML,
-    so 'switches.lossless=[3,4]' is a list; 'null' removes the field. The last step may be new, all others must exist,
-    except that a section left out is created.
+    so 'switches.lossless=[3,4]' is a list; 'null' removes a field that is written. The last step may be new; all others
+    must exist, except that an absent section is created.
 
     Raises: InputErrors.
     """
@@ -57,47 +70,79 @@ def apply_overrides(raw: Mapping[str, Any], sets: Sequence[str]) -> dict[str, An
         path, equals, text = item.partition("=")
         steps: list[str | int] = [int(number) if number else word for word, number in _STEP.findall(path)]
         if not equals or not steps or "".join(_spell(steps)) != path.replace(".", "", 0):
-            problems.append(Problem(f"--set {item}", "is not path=value", "such as --set transport.cc=none"))
+            problems.append(Problem(f"{_SET}{item}", "is not path=value", "such as --set transport.cc=none"))
             continue
         try:
             value = parse_yaml(f"value: {text}" if text else "value: ''", Path("--set"))["value"]
         except InputErrors as error:
-            problems.append(Problem(f"--set {item}", error.problems[0].text, "quote the value"))
+            problems.append(Problem(f"{_SET}{item}", error.problems[0].text, "quote the value"))
             continue
-        _put(tree, steps, value, item, problems)
+        _put(tree, steps, value, f"{_SET}{item}", problems, what, sections)
     if problems:
         raise InputErrors("applying --set", problems)
     return tree
 
 
+def apply_values(raw: Mapping[str, Any], values: Mapping[str, object]) -> dict[str, Any]:
+    """As apply_overrides, with Python values: {'transport.cc': 'none', 'switches.lossless': [3, 4]}; None removes.
+
+    Raises: InputErrors.
+    """
+    tree = deepcopy(dict(raw))
+    problems: list[Problem] = []
+    for path, value in values.items():
+        steps: list[str | int] = [int(number) if number else word for word, number in _STEP.findall(path)]
+        if not steps or "".join(_spell(steps)) != path.replace(".", "", 0):
+            problems.append(Problem(f"set {path!r}", "is no path", "such as 'transport.cc' or 'workload[0].size'"))
+            continue
+        _put(tree, steps, deepcopy(value), f"set {path!r}", problems)
+    if problems:
+        raise InputErrors("applying values", problems)
+    return tree
+
+
 def _spell(steps: Sequence[str | int]) -> list[str]:
-    return [f"[{step}]" if isinstance(step, int) else f".{step}" if number else step
-            for number, step in enumerate(steps)]
+    return [
+        f"[{step}]" if isinstance(step, int) else f".{step}" if number else step for number, step in enumerate(steps)
+    ]
 
 
-def _put(tree: dict[str, Any], steps: Sequence[str | int], value: object, item: str, problems: list[Problem]) -> None:
+def _put(
+    tree: dict[str, Any], steps: Sequence[str | int], value: object, place: str, problems: list[Problem],
+    what: str = "scenario", sections: Collection[str] = _SECTIONS,
+) -> None:  # fmt: skip
     here: Any = tree
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
-        at = "".join(_spell(steps[:number])) or "the scenario"
+        at = "".join(_spell(steps[:number])) or f"the {what}"
         if isinstance(here, list):
             if not isinstance(step, int) or step >= len(here):
-                problems.append(Problem(f"--set {item}", f"{at} is a list of {len(here)}", f"write {at}[0], ..."))
+                problems.append(Problem(place, f"{at} is a list of {len(here)}", f"write {at}[0], ..."))
                 return
         elif not isinstance(here, dict) or isinstance(step, int):
-            problems.append(Problem(f"--set {item}", f"{at} has no parts", "write the whole value"))
+            problems.append(Problem(place, f"{at} has no parts", "write the whole value"))
             return
         if last:
             if value is None and isinstance(here, dict):
-                here.pop(step, None)
+                removed = here.pop(step, None)
+                if steps == ["transport", "cc"] and place.startswith(_SET):
+                    text = "null is no congestion control: without the field the default, dcqcn, counts"
+                    problems.append(Problem(place, text, "write none for no congestion control, or dcqcn"))
+                elif removed is None and place.startswith(_SET):  # a study's null is its default
+                    problems.append(Problem(place, "removes nothing: the field is not written", "leave it out"))
             else:
                 here[_key(here, step)] = value
             return
         if isinstance(here, dict) and _key(here, step) not in here:
-            if number == 0 and step not in Scenario.model_fields:
-                close = difflib.get_close_matches(str(step), Scenario.model_fields, n=1)
-                problems.append(Problem(f"--set {item}", f"'{step}' is no section of a scenario",
-                                        f"did you mean '{close[0]}'?" if close else ", ".join(Scenario.model_fields)))
+            if number == 0 and step not in sections:
+                close = difflib.get_close_matches(str(step), sections, n=1)
+                problems.append(
+                    Problem(
+                        place,
+                        f"'{step}' is no section of a {what}",
+                        f"did you mean '{close[0]}'?" if close else ", ".join(sections),
+                    )
+                )
                 return
             here[step] = {}
         here = here[_key(here, step)]

@@ -5,39 +5,61 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from fabric.errors import FabricError, Problem, UnitError
-from fabric.scenario.schema import Scenario
+from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.quantities import exact_length, exact_rate, exact_size, exact_time
 from fabric.topology.select import nearest
 from fabric.units import parse_length_mm, parse_rate_bps, parse_size_bytes, parse_time_ps
 
-_BOUNDS: Final = {"greater_than": ("gt", "more than"), "greater_than_equal": ("ge", "at least"),
-                  "less_than": ("lt", "less than"),
-                  "less_than_equal": ("le", "at most")}
-_TYPES: Final = {"int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
-                 "string_type": "text", "bool_type": "true or false", "tuple_type": "a list", "dict_type": "a mapping",
-                 "model_type": "a mapping", "model_attributes_type": "a mapping"}
+_BOUNDS: Final = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
+}
+_TYPES: Final = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
 
 _FORMS: Final = {"a list": "a list, such as [a, b]", "a mapping": "a mapping, such as {field: value}"}
 _YAML: Final[Mapping[object, str]] = {None: "null", True: "true", False: "false"}
 _FIELD: Final = re.compile(r"(?P<field>(?P<name>\w+)(\[\d+\])?(\.\w+)*):? (?!and |\()")
-"""A field, or one of its parts, and what is said of it; not of two ('dynamic_th and static_th are both given')."""
+"""A field, or one of its parts, and a statement about it; no match where the statement is about two fields
+('dynamic_th and static_th are both given')."""
 
 
-def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[Problem]:
-    """One problem per error, in the order of the file's sections."""
+class _Document(NamedTuple):
+    """A file and its JSON schema, from which remedies are taken."""
+
+    raw: Any
+    schema: Mapping[str, Any]
+
+
+def explain(
+    error: ValidationError, raw: Mapping[str, Any], file: str, schema: Mapping[str, Any] | None = None
+) -> list[Problem]:
+    """One problem per error, in the order of the file's sections; `schema` is that of a scenario if absent."""
+    document = _Document(raw, _root_schema() if schema is None else schema)
     found: dict[tuple[str, str], Problem] = {}
     for item in error.errors(include_url=False):
         steps, value = _place(item, raw)
         if item["type"] == "too_short" and value:
-            continue    # its entries are wrong, and say so themselves
-        words = _words(item, value, steps, raw)     # may add a step
-        known = _properties(_schema_at(steps, raw)) if item["type"] == "value_error" else {}
+            continue  # its entries are wrong, and each has its own problem
+        words = _words(item, value, steps, document)  # may add a step
+        known = _properties(_schema_at(steps, document)) if item["type"] == "value_error" else {}
         for sentence, hint in words:
             field, text = _field_first(sentence, known)
             place = ".".join(filter(None, (_dotted(steps), field)))
@@ -47,12 +69,17 @@ def explain(error: ValidationError, raw: Mapping[str, Any], file: str) -> list[P
 
 
 def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa: ANN401  whatever YAML holds
-    """The error's path without the tags of unions, and the value found there."""
+    """The path of the error without the tags of unions, and the value at that path."""
     steps: list[str | int] = []
     value = raw
     loc = item["loc"]
+    entered = False  # the present value was the last step: a union's tag comes before its fields
     for number, step in enumerate(loc):
         last = number == len(loc) - 1
+        if entered and isinstance(value, Mapping) and step in value and value.get("kind") == step and not last:
+            entered = False
+            continue  # a tag that is also the name of a field: `kind: job` has the field `job`
+        entered = True
         if isinstance(step, str) and (step.startswith("·") or step == "[key]"):
             continue
         if isinstance(value, Mapping):
@@ -71,7 +98,7 @@ def _place(item: ErrorDetails, raw: Any) -> tuple[list[str | int], Any]:  # noqa
         elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(step, int) and step < len(value):
             value = value[step]
         else:
-            continue    # a union's branch that has no counterpart in the file
+            continue  # a union's branch that has no counterpart in the file
         steps.append(step)
     return steps, value
 
@@ -81,7 +108,7 @@ def _field_first(text: str, known: Mapping[str, Any]) -> tuple[str, str]:
     begins = _FIELD.match(text)
     if begins is None or begins["name"] not in known:
         return "", text
-    return begins["field"], text[begins.end():]
+    return begins["field"], text[begins.end() :]
 
 
 def _dotted(steps: Sequence[str | int]) -> str:
@@ -91,24 +118,31 @@ def _dotted(steps: Sequence[str | int]) -> str:
     return text
 
 
-def _words(item: ErrorDetails, value: object, steps: list[str | int],
-           raw: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(text, hint) of everything one error says; a model's own rules arrive as lines of 'text; hint'."""
+def _words(item: ErrorDetails, value: object, steps: list[str | int], document: _Document) -> list[tuple[str, str]]:
+    """(text, hint) of every statement of one error; the rules of a model are lines of 'text; hint'."""
     cause = item.get("ctx", {}).get("error")
     if isinstance(cause, FabricError):
         return [(cause.text, cause.hint)]
     if item["type"] == "value_error":
         parts = (line.partition("; ") for line in str(cause).split("\n"))
         return [(text, hint) for text, _, hint in parts]
-    return [_sentence(item, value, steps, raw)]
+    text, hint = _sentence(item, value, steps, document)
+    return [(text, hint or _REMEDIES.get(item["type"], "correct it"))]
 
 
-def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Mapping[str, Any]) -> tuple[str, str]:
+_REMEDIES: Final = {"missing": "add it", "extra_forbidden": "remove it", "string_too_long": "shorten it"}
+"""Used where a file of another kind than a scenario is explained, whose schema is not available."""
+
+
+def _sentence(item: ErrorDetails, value: object, steps: list[str | int], document: _Document) -> tuple[str, str]:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "missing":
-        return "is missing", f"add it: {_about(steps, raw)}"
+        return "is missing", f"add it: {_about(steps, document)}"
     if kind == "extra_forbidden":
-        known = list(_properties(_schema_at(steps[:-1], raw)))
+        known = list(_properties(_schema_at(steps[:-1], document)))
+        others = _kinds_with(str(steps[-1]), steps[:-1], document)
+        if others:
+            return f"unknown field (value {_short(value)})", f"only these kinds have it: {', '.join(others)}"
         return f"unknown field (value {_short(value)})", nearest(str(steps[-1]), known, "fields here")
     if kind in {"literal_error", "enum"}:
         words = [word.strip("' ") for word in str(context["expected"]).replace(" or ", ", ").split(",")]
@@ -117,23 +151,26 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], raw: Ma
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",") if tag.strip()]
         steps.append("kind")
         if kind == "union_tag_not_found":
-            return "is missing", nearest("", _kinds(steps[:-1], raw), "kinds")
+            return "is missing", nearest("", _kinds(steps[:-1], document), "kinds")
         return f"{context['tag']!r} is not a known kind", nearest(str(context["tag"]), tags, "kinds")
     if kind in _BOUNDS:
         key, words_ = _BOUNDS[kind]
         bound = f"{words_} {_bound(value, context[key])}"
-        wanted = bound if isinstance(value, str) else _range(_schema_at(steps, raw)) or bound
+        wanted = bound if isinstance(value, str) else _range(_schema_at(steps, document)) or bound
         return f"{_short(value)} is out of range: it must be {bound}", (
-            f"write {wanted}: {_about(steps, raw, example=not isinstance(value, str))}")     # a unit was given already
+            f"write {wanted}: {_about(steps, document, example=not isinstance(value, str))}"
+        )  # a unit was given already
     if kind in _TYPES:
         what = _TYPES[kind]
-        return f"{_short(value)} is not {what}", f"write {_FORMS.get(what, what)}: {_about(steps, raw)}"
+        return f"{_short(value)} is not {what}", f"write {_FORMS.get(what, what)}: {_about(steps, document)}"
     if kind == "string_pattern_mismatch":
-        return (f"{_short(value)} is not a valid name",
-                "letters, digits, '.', '_' and '-', beginning with a letter or digit")
+        return (
+            f"{_short(value)} is not a valid name",
+            "letters, digits, '.', '_' and '-', beginning with a letter or digit",
+        )
     if kind in {"too_short", "string_too_short"}:
-        return "is empty", f"fill it, or leave it out: {_about(steps, raw)}"
-    return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, raw)
+        return "is empty", f"fill it, or leave it out: {_about(steps, document)}"
+    return f"{_short(value)}: {item['msg'][0].lower()}{item['msg'][1:]}", _about(steps, document)
 
 
 def _range(schema: Mapping[str, Any]) -> str:
@@ -141,8 +178,12 @@ def _range(schema: Mapping[str, Any]) -> str:
     if schema.get("type") == "integer" and "minimum" in schema:
         most = schema.get("maximum", schema.get("exclusiveMaximum", 0) - 1)
         return f"a whole number from {schema['minimum']} {f'to {most}' if most >= schema['minimum'] else 'up'}"
-    limits = (("exclusiveMinimum", "above"), ("minimum", "at least"), ("exclusiveMaximum", "below"),
-              ("maximum", "at most"))
+    limits = (
+        ("exclusiveMinimum", "above"),
+        ("minimum", "at least"),
+        ("exclusiveMaximum", "below"),
+        ("maximum", "at most"),
+    )
     found = [f"{word} {_plain(schema[key])}" for key, word in limits if key in schema]
     return f"a number {' and '.join(found)}" if found else ""
 
@@ -152,10 +193,13 @@ def _plain(bound: float) -> str:
 
 
 def _bound(value: object, bound: float) -> str:
-    """A limit in the unit of the value that passed it."""
+    """A limit in the unit of the value that exceeds it."""
     readers: tuple[tuple[Callable[[object], int], Callable[[int], str]], ...] = (
-        (parse_time_ps, exact_time), (parse_rate_bps, exact_rate), (parse_size_bytes, exact_size),
-        (parse_length_mm, exact_length))
+        (parse_time_ps, exact_time),
+        (parse_rate_bps, exact_rate),
+        (parse_size_bytes, exact_size),
+        (parse_length_mm, exact_length),
+    )
     for parse, write in readers if isinstance(value, str) else ():
         try:
             parse(value)
@@ -170,16 +214,25 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _about(steps: Sequence[str | int], raw: Mapping[str, Any], *, example: bool = True) -> str:
-    """The field's description, to what the remedy says."""
-    schema = _schema_at(steps, raw)
+def _about(steps: Sequence[str | int], document: _Document, *, example: bool = True) -> str:
+    """The description of the field, for the remedy."""
+    schema = _schema_at(steps, document)
     examples = schema.get("examples")
     text = str(schema.get("description", "")).split("\n", maxsplit=1)[0]
     return text + (f" Such as {examples[0]!r}." if examples and example else "")
 
 
-def _kinds(steps: Sequence[str | int], raw: Mapping[str, Any]) -> list[str]:
-    return list(_schema_at(steps, raw).get("discriminator", {}).get("mapping", {}))
+def _kinds(steps: Sequence[str | int], document: _Document) -> list[str]:
+    return list(_schema_at(steps, document).get("discriminator", {}).get("mapping", {}))
+
+
+def _kinds_with(field: str, steps: Sequence[str | int], document: _Document) -> list[str]:
+    """Kinds of the union at a place that have a field; none where the place has no kinds."""
+    union = _schema_at(steps, document, of_kind=False)
+    mapping: Mapping[str, str] = union.get("discriminator", {}).get("mapping", {})
+    return [
+        kind for kind, ref in mapping.items() if field in _properties(_resolve({"$ref": ref}, document.schema, None))
+    ]
 
 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -187,13 +240,18 @@ def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa: ANN401
-    """The JSON schema of one place, following what the file says of each `kind`."""
-    root = _root_schema()
-    schema: dict[str, Any] = root
-    value: Any = raw
+def schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa: ANN401  whatever YAML holds
+    """The JSON schema of one place of a scenario, as explain() takes remedies from it."""
+    return _schema_at(steps, _Document(raw, _root_schema()))
+
+
+def _schema_at(steps: Sequence[str | int], document: _Document, *, of_kind: bool = True) -> dict[str, Any]:
+    """The JSON schema of one place; where it depends on a `kind`, that of the file, or the union of all kinds."""
+    root = document.schema
+    schema: dict[str, Any] = dict(root)
+    value: Any = document.raw
     for step in [*steps, None]:
-        schema = _resolve(schema, root, value)
+        schema = _resolve(schema, root, value if of_kind or step is not None else None)
         if step is None:
             break
         outer = {key: schema[key] for key in ("description",) if key in schema}
@@ -227,9 +285,11 @@ def _resolve(schema: dict[str, Any], root: Mapping[str, Any], value: Any) -> dic
         elif any(key in schema for key in ("anyOf", "oneOf")) and "discriminator" not in schema:
             branches = schema.get("anyOf") or schema["oneOf"]
             wanted = "object" if isinstance(value, Mapping) else "array" if isinstance(value, list) else None
-            fitting = [branch for branch in branches if branch.get("type") == wanted
-                       or ("$ref" in branch and wanted == "object")] or [
-                           branch for branch in branches if branch.get("type") != "null"]
+            fitting = [
+                branch
+                for branch in branches
+                if branch.get("type") == wanted or ("$ref" in branch and wanted == "object")
+            ] or [branch for branch in branches if branch.get("type") != "null"]
             schema = {**fitting[0], **kept}
         else:
             break

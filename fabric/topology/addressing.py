@@ -8,7 +8,7 @@
     4200000000..     the same plan in the private 4-byte range (RFC 6996) where 434 leaves are not enough
     02:...           locally administered, unicast (IEEE 802 clause 8.2.2): node in 24 bits, port in 16
 
-This is a plan, not a control plane: nothing here announces anything.
+This is a plan, not a control plane: it announces no route.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LINK_BASE: Final = (10 << 24) | (128 << 16)
 _HOST_SPACE: Final = 1 << 22
 _LINK_SPACE: Final = 1 << 23
 _SMALLEST_SUBNET: Final = 8
-"""Bits of a host subnet, at least: /24 reads well."""
+"""Host bits of the smallest host subnet: /24 is easy to read."""
 _TWO_BYTES: Final = (65000, 65001, 65101, 65534)
 _FOUR_BYTES: Final = (4_200_000_000, 4_200_000_001, 4_200_010_001, 4_294_967_294)
 """(top tier, first pod, first leaf, last number) of the private ranges, RFC 6996 section 5."""
@@ -70,8 +70,9 @@ def addressing(fabric: Fabric) -> Addressing:
         loopback[switch.id] = LOOPBACK_BASE + index
     port_ip = np.zeros(n_ports, np.uint32)
     prefix_len = np.zeros(n_ports, np.int8)
-    between = [link for link in fabric.links
-               if not fabric.node_of(link.a).is_host and not fabric.node_of(link.b).is_host]
+    between = [
+        link for link in fabric.links if not fabric.node_of(link.a).is_host and not fabric.node_of(link.b).is_host
+    ]
     if len(between) * 2 > _LINK_SPACE:
         raise TopologyError(f"{len(between)} cables between switches", f"the plan has {_LINK_SPACE // 2} /31 networks")
     for index, link in enumerate(between):
@@ -86,18 +87,21 @@ def addressing(fabric: Fabric) -> Addressing:
     return Addressing(host_ip, loopback, _asns(fabric), mac, port_ip, port_mac, prefix_len, subnet)
 
 
-def _host_subnets(fabric: Fabric, port_ip: NDArray[np.uint32],
-                  prefix_len: NDArray[np.int8]) -> dict[NodeId, tuple[int, int]]:
+def _host_subnets(
+    fabric: Fabric, port_ip: NDArray[np.uint32], prefix_len: NDArray[np.int8]
+) -> dict[NodeId, tuple[int, int]]:
     """Fill in the ports between hosts and switches."""
     under: dict[NodeId, list[int]] = defaultdict(list)
     for host in fabric.hosts:
         for port in host.ports:
             under[fabric.peer_of(port).id].append(port)
     most = max(len(ports) for ports in under.values())
-    bits = max(_SMALLEST_SUBNET, (most + 2).bit_length())       # network, gateway and broadcast besides the hosts
+    bits = max(_SMALLEST_SUBNET, (most + 2).bit_length())  # network, gateway and broadcast besides the hosts
     if len(under) << bits > _HOST_SPACE:
-        raise TopologyError(f"{len(under)} switches with up to {most} host ports",
-                            f"the plan has {_HOST_SPACE} host addresses, in subnets of equal size")
+        raise TopologyError(
+            f"{len(under)} switches with up to {most} host ports",
+            f"the plan has {_HOST_SPACE} host addresses, in subnets of equal size",
+        )
     subnet = {}
     for index, switch in enumerate(sorted(under)):
         network = HOST_BASE + (index << bits)
@@ -129,7 +133,7 @@ def _asns(fabric: Fabric) -> NDArray[np.uint32]:
 
 
 def _cluster(spine: Node) -> str:
-    """Spines of one group are one cluster; a spine without group is a cluster of its own."""
+    """Spines of one group are one cluster; a spine without group is a cluster alone."""
     return spine.group or f"\0{spine.name}"
 
 

@@ -1,6 +1,6 @@
-"""What a fabric can carry and what it cannot lose: oversubscription, diameter, ECMP width, single points of failure.
+"""Capacity and resilience of a fabric: oversubscription, diameter, ECMP width, single points of failure.
 
-Facts of cables and counts only; queues, hashing and traffic are the emulator's business.
+Computed from cables and counts only, without queues, hashing or traffic.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fabric.topology.flow import Bisection, bisection
 from fabric.topology.levels import level_name, levels
 from fabric.topology.model import Fabric
 from fabric.topology.paths import EcmpTable, equal_cost_ports
+from fabric.topology.servers import Servers, network_of, servers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ class TierRatio:
     worst: str
     """Its name."""
     ratio_link_lost: float | None
-    """Worst after the loss of any one cable; None where a switch then has no way up."""
+    """Worst after the loss of any one cable; None where a switch then has no path up."""
     ratio_switch_lost: float | None
-    """Worst after the loss of any one switch above; None where a switch then has no way up."""
+    """Worst after the loss of any one switch above; None where a switch then has no path up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class PairClass:
     n_pairs: int
     """Ordered pairs of hosts."""
     min_paths: int
-    """Fewest equal-cost ways, parallel cables between switches counted one by one."""
+    """Fewest equal-cost paths, parallel cables between switches counted one by one."""
     max_paths: int
 
 
@@ -76,18 +77,31 @@ class Analysis:
     """None with a single host."""
     failure_points: tuple[FailurePoint, ...]
     single_cable_hosts: int
-    """Hosts with one cable: the loss of it cuts that host off."""
+    """Hosts with one cable to the network, whose loss cuts the host off."""
+    servers: tuple[Servers, ...] = ()
+    """Kinds of servers with scale-up links, which all other figures leave out."""
 
 
 def analyse(fabric: Fabric) -> Analysis:
-    """Work out everything above; a second or so for 1,024 hosts. Raises nothing for an assembled fabric."""
+    """Compute the analysis of the network between servers; about a second for 1,024 hosts. Raises nothing for an
+    assembled fabric.
+    """
+    servers = tuple(servers_of(fabric))
+    fabric = network_of(fabric)
     table = equal_cost_ports(fabric)
     pairs = _pairs(fabric, table)
     halves = None
     if len(fabric.hosts) > 1:
         halves = bisection(fabric, {host.id: int(table.class_of_host[host.id]) for host in fabric.hosts})
-    return Analysis(_tiers(fabric), max((pair.hops for pair in pairs), default=0), pairs, halves,
-                    _failure_points(fabric, table), sum(host.n_ports == 1 for host in fabric.hosts))
+    return Analysis(
+        _tiers(fabric),
+        max((pair.hops for pair in pairs), default=0),
+        pairs,
+        halves,
+        _failure_points(fabric, table),
+        sum(host.n_ports == 1 for host in fabric.hosts),
+        servers,
+    )
 
 
 def _tiers(fabric: Fabric) -> tuple[TierRatio, ...]:
@@ -105,14 +119,25 @@ def _tiers(fabric: Fabric) -> tuple[TierRatio, ...]:
                 largest = max(largest, rate)
                 to_switch[peer.id] += rate
         if down and up:
-            rows[int(level[switch.id])].append((down / up, switch.name, down, up, up - largest,
-                                                up - max(to_switch.values())))
+            rows[int(level[switch.id])].append(
+                (down / up, switch.name, down, up, up - largest, up - max(to_switch.values()))
+            )
     found = []
     for tier, switches in sorted(rows.items()):
         ratio, name, down, up, _, _ = max(switches, key=lambda row: row[0])
-        found.append(TierRatio(tier, level_name(fabric, tier), len(switches), down, up, ratio, name,
-                               _worst([(row[2], row[4]) for row in switches]),
-                               _worst([(row[2], row[5]) for row in switches])))
+        found.append(
+            TierRatio(
+                tier,
+                level_name(fabric, tier),
+                len(switches),
+                down,
+                up,
+                ratio,
+                name,
+                _worst([(row[2], row[4]) for row in switches]),
+                _worst([(row[2], row[5]) for row in switches]),
+            )
+        )
     return tuple(found)
 
 
@@ -122,7 +147,7 @@ def _worst(rates: Sequence[tuple[int, int]]) -> float | None:
 
 
 def _pairs(fabric: Fabric, table: EcmpTable) -> tuple[PairClass, ...]:
-    """Group pairs by distance, counting ways by dynamic programming outwards from each class."""
+    """Group pairs by distance, counting paths by dynamic programming outwards from each class."""
     switches = [switch.id for switch in fabric.switches]
     row = {node: index for index, node in enumerate(switches)}
     distance = table.distance[switches]
@@ -132,23 +157,26 @@ def _pairs(fabric: Fabric, table: EcmpTable) -> tuple[PairClass, ...]:
         if a in row and b in row:
             cables[row[a], row[b]] += 1
             cables[row[b], row[a]] += 1
-    ways = (distance == 0).astype(float)        # exact: counts stay far below 2**53
+    paths = (distance == 0).astype(float)  # exact: counts stay far below 2**53
     for hops in range(1, int(distance.max(initial=0)) + 1):
-        ways += np.where(distance == hops, cables @ np.where(distance == hops - 1, ways, 0), 0)
+        paths += np.where(distance == hops, cables @ np.where(distance == hops - 1, paths, 0), 0)
     members = np.bincount(table.class_of_host[table.class_of_host >= 0], minlength=len(table.attachments))
     found: dict[int, tuple[int, int, int]] = {}
     for class_, attached in enumerate(table.attachments):
         own = [row[switch] for switch in attached]
         reach = np.where(distance[own] < 0, np.iinfo(np.int32).max, distance[own])
         nearest: NDArray[np.int32] = reach.min(axis=0)
-        count = np.where(reach == nearest, ways[own], 0).sum(axis=0)
+        count = np.where(reach == nearest, paths[own], 0).sum(axis=0)
         n_pairs = members[class_] * members
         n_pairs[class_] -= members[class_]
         for hops in np.unique(nearest[n_pairs > 0]):
             here = (nearest == hops) & (n_pairs > 0)
             total, low, high = found.get(int(hops), (0, int(count[here].min()), 0))
-            found[int(hops)] = (total + int(n_pairs[here].sum()), min(low, int(count[here].min())),
-                                max(high, int(count[here].max())))
+            found[int(hops)] = (
+                total + int(n_pairs[here].sum()),
+                min(low, int(count[here].min())),
+                max(high, int(count[here].max())),
+            )
     return tuple(PairClass(hops + 2, *found[hops]) for hops in sorted(found))
 
 
@@ -190,7 +218,7 @@ def _islands(graph: nx.MultiGraph) -> dict[int, int]:
 
 
 def _hosts_cut(table: EcmpTable, members: NDArray[np.int64], island: dict[int, int], lost: int | None) -> int:
-    """Hosts that do not meet the largest set of hosts on any island; hosts of several islands are in several sets."""
+    """Hosts that share no island with the largest set of hosts; hosts of several islands are in several sets."""
     on_island: dict[int, int] = defaultdict(int)
     for class_, attached in enumerate(table.attachments):
         for place in {island[switch] for switch in attached if switch != lost}:

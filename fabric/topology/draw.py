@@ -1,6 +1,6 @@
-"""A picture of a fabric: tiers as rows, pods and racks boxed, cables as wide as they are fast.
+"""A picture of a fabric: tiers as rows, pods and racks boxed, the width of a cable by its rate.
 
-Needs matplotlib (extra `plot`), which is imported only here and only when a picture is asked for. Above 256 nodes
+Needs matplotlib (extra `plot`), which is imported only here and only to draw. Above 256 nodes
 hosts are counted per block instead of drawn. Colours are the colour-blind safe set of Okabe and Ito (2008).
 """
 
@@ -16,6 +16,7 @@ from fabric.errors import TopologyError
 from fabric.topology.layout import CELL, Layout, layout
 from fabric.topology.levels import level_name, levels
 from fabric.topology.model import Fabric
+from fabric.topology.servers import network_of
 from fabric.units import format_rate_bps
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ _INK: Final = "#24303b"
 
 
 def draw(fabric: Fabric, path: Path) -> None:
-    """Write a picture of `fabric`; the ending of `path` says whether SVG, PNG or PDF.
+    """Write a picture of `fabric`, without links inside servers; the ending of `path` decides between SVG, PNG and PDF.
 
     Raises: TopologyError for another ending or where matplotlib is not installed; OSError where `path` cannot be
     written.
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise TopologyError(f"{path}: cannot draw a file that ends in {path.suffix!r}",
-                            f"use one of {', '.join(SUFFIXES)}")
+        raise TopologyError(
+            f"{path}: cannot draw a file that ends in {path.suffix!r}", f"use one of {', '.join(SUFFIXES)}"
+        )
     try:
         import matplotlib as mpl  # noqa: PLC0415  an optional extra, slow to import
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
@@ -52,8 +54,8 @@ def draw(fabric: Fabric, path: Path) -> None:
         raise TopologyError("drawing needs matplotlib", "pip install 'fabric-emulator[plot]'") from error
     figure = Figure()
     FigureCanvasAgg(figure)
-    _draw(fabric, figure)
-    with mpl.rc_context({"svg.hashsalt": fabric.name, "svg.fonttype": "none"}):     # same fabric, same bytes
+    _draw(network_of(fabric), figure)
+    with mpl.rc_context({"svg.hashsalt": fabric.name, "svg.fonttype": "none"}):  # same fabric, same bytes
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
         figure.savefig(path, dpi=150, metadata=metadata, facecolor="white")
     log.info("drawn", extra={"file": str(path)})
@@ -66,7 +68,7 @@ def _draw(fabric: Fabric, figure: Figure) -> None:
     right = max([places.width, *(x + _BOX[0] for x in xs)]) + 0.4
     top = (max(row for _, row in places.switch_at.values()) - 1) * places.rise + 1.55
     bottom = _HOST_TOP - max(block.height for block in places.blocks) - 1.15
-    scale = min(_SCALE, 48 / (right - left))          # inches per unit; a page wider than 4 feet helps nobody
+    scale = min(_SCALE, 48 / (right - left))  # inches per unit; a page wider than 4 feet is of no use
     figure.set_size_inches(max(6.0, (right - left) * scale), (top - bottom) * max(scale, 0.6))
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     missing = max(0.0, 6.0 / scale - (right - left)) / 2
@@ -78,7 +80,7 @@ def _draw(fabric: Fabric, figure: Figure) -> None:
     _cables(axes, fabric, places, rates)
     _blocks(axes, places)
     _switches(axes, fabric, places)
-    for text in axes.texts:                         # type and lines shrink with their boxes, title and legend do not
+    for text in axes.texts:  # type and lines shrink with their boxes, title and legend do not
         text.set_fontsize(float(text.get_fontsize()) * scale / _SCALE)
     for line in axes.lines:
         line.set_linewidth(line.get_linewidth() * scale / _SCALE)
@@ -91,7 +93,7 @@ def _colour(rate: int, rates: list[int]) -> str:
 
 
 def _line_width(rate_bps: int) -> float:
-    """Points: 10G is a hair, 800G a band; the square root keeps both visible."""
+    """Width in points: the square root of the rate keeps 10G and 800G visible."""
     return 0.5 + 2.6 * math.sqrt(rate_bps / 800e9)
 
 
@@ -100,16 +102,37 @@ def _groups(axes: Axes, fabric: Fabric, places: Layout) -> None:
 
     lowest = max(block.height for block in places.blocks)
     for group, (switches, blocks) in places.groups.items():
-        xs = [edge for switch in switches for edge in (places.switch_at[switch][0] - _BOX[0] / 2 - 0.05,
-                                                       places.switch_at[switch][0] + _BOX[0] / 2 + 0.05)]
-        xs += [edge for index in blocks for edge in (places.blocks[index].x - places.blocks[index].width / 2,
-                                                     places.blocks[index].x + places.blocks[index].width / 2)]
+        xs = [
+            edge
+            for switch in switches
+            for edge in (
+                places.switch_at[switch][0] - _BOX[0] / 2 - 0.05,
+                places.switch_at[switch][0] + _BOX[0] / 2 + 0.05,
+            )
+        ]
+        xs += [
+            edge
+            for index in blocks
+            for edge in (
+                places.blocks[index].x - places.blocks[index].width / 2,
+                places.blocks[index].x + places.blocks[index].width / 2,
+            )
+        ]
         high = (max(places.switch_at[switch][1] for switch in switches) - 1) * places.rise + 0.4
         low = _HOST_TOP - lowest - 0.52
-        axes.add_patch(FancyBboxPatch((min(xs), low), max(xs) - min(xs), high - low, zorder=0, linewidth=0.8,
-                                      boxstyle="round,pad=0.06,rounding_size=0.14", facecolor="#f3f6f9",
-                                      edgecolor="#d5dde5"))
-        if [fabric.nodes[switch].name for switch in switches] != [group]:      # a rack named after its leaf is labelled
+        axes.add_patch(
+            FancyBboxPatch(
+                (min(xs), low),
+                max(xs) - min(xs),
+                high - low,
+                zorder=0,
+                linewidth=0.8,
+                boxstyle="round,pad=0.06,rounding_size=0.14",
+                facecolor="#f3f6f9",
+                edgecolor="#d5dde5",
+            )
+        )
+        if [fabric.nodes[switch].name for switch in switches] != [group]:  # a rack named after its leaf is labelled
             axes.text(min(xs) + 0.02, low + 0.01, group, ha="left", va="bottom", fontsize=8, color="#7b8894")
 
 
@@ -131,23 +154,49 @@ def _cables(axes: Axes, fabric: Fabric, places: Layout, rates: list[int]) -> Non
     parts: Counter[tuple[float, float, float, float]] = Counter(key[:4] for key in bundles)
     seen: Counter[tuple[float, float, float, float]] = Counter()
     for (xa, ya, xb, yb, rate), count in bundles.items():
-        shift = (seen[xa, ya, xb, yb] - (parts[xa, ya, xb, yb] - 1) / 2) * 0.07     # mixed rates side by side
+        shift = (seen[xa, ya, xb, yb] - (parts[xa, ya, xb, yb] - 1) / 2) * 0.07  # mixed rates side by side
         seen[xa, ya, xb, yb] += 1
-        if ya == yb:        # cables within a row go over the top
-            axes.annotate("", (xb, yb), (xa, ya), zorder=1, arrowprops={
-                "arrowstyle": "-", "connectionstyle": "arc3,rad=-0.35", "color": _colour(rate, rates),
-                "linewidth": _line_width(rate) * math.sqrt(count), "alpha": alpha})
+        if ya == yb:  # cables within a row go over the top
+            axes.annotate(
+                "",
+                (xb, yb),
+                (xa, ya),
+                zorder=1,
+                arrowprops={
+                    "arrowstyle": "-",
+                    "connectionstyle": "arc3,rad=-0.35",
+                    "color": _colour(rate, rates),
+                    "linewidth": _line_width(rate) * math.sqrt(count),
+                    "alpha": alpha,
+                },
+            )
         else:
-            axes.plot([xa + shift, xb + shift], [ya, yb], color=_colour(rate, rates), alpha=alpha, zorder=1,
-                      linewidth=_line_width(rate) * math.sqrt(count), solid_capstyle="round")
+            axes.plot(
+                [xa + shift, xb + shift],
+                [ya, yb],
+                color=_colour(rate, rates),
+                alpha=alpha,
+                zorder=1,
+                linewidth=_line_width(rate) * math.sqrt(count),
+                solid_capstyle="round",
+            )
         if count > 1 and between <= 64:
             _count(axes, xa + shift + (xb - xa) * 0.32, ya + (yb - ya) * 0.32, count)
     _trunks(axes, places, trunks, rates)
 
 
 def _count(axes: Axes, x: float, y: float, count: int) -> None:
-    axes.text(x, y, f"{count}×", fontsize=6.5, color=_INK, ha="center", va="center", zorder=2,
-              bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85})
+    axes.text(
+        x,
+        y,
+        f"{count}×",
+        fontsize=6.5,
+        color=_INK,
+        ha="center",
+        va="center",
+        zorder=2,
+        bbox={"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+    )
 
 
 def _trunks(axes: Axes, places: Layout, trunks: dict[tuple[int, int], Counter[int]], rates: list[int]) -> None:
@@ -161,8 +210,15 @@ def _trunks(axes: Axes, places: Layout, trunks: dict[tuple[int, int], Counter[in
             shift = (place - (len(counts) - 1) / 2) * 0.3
             foot = block.x + (x - block.x) * min(1.0, reach / spread) + shift
             base = (row - 1) * places.rise
-            axes.plot([foot, x + shift], [_HOST_TOP, base], color=_colour(rate, rates), alpha=0.85, zorder=1,
-                      linewidth=_line_width(rate) * min(2.2, count ** 0.25), solid_capstyle="round")
+            axes.plot(
+                [foot, x + shift],
+                [_HOST_TOP, base],
+                color=_colour(rate, rates),
+                alpha=0.85,
+                zorder=1,
+                linewidth=_line_width(rate) * min(2.2, count**0.25),
+                solid_capstyle="round",
+            )
             if count > 1:
                 _count(axes, foot * 0.45 + (x + shift) * 0.55, _HOST_TOP * 0.45 + base * 0.55, count)
 
@@ -172,22 +228,57 @@ def _blocks(axes: Axes, places: Layout) -> None:
 
     for block in places.blocks:
         top = _HOST_TOP
-        axes.add_patch(FancyBboxPatch((block.x - block.width / 2 + 0.04, top - block.height), block.width - 0.08,
-                                      block.height, boxstyle="round,pad=0,rounding_size=0.08", facecolor="white",
-                                      edgecolor=_LEVEL_COLOURS[0], linewidth=1.0, zorder=3))
+        axes.add_patch(
+            FancyBboxPatch(
+                (block.x - block.width / 2 + 0.04, top - block.height),
+                block.width - 0.08,
+                block.height,
+                boxstyle="round,pad=0,rounding_size=0.08",
+                facecolor="white",
+                edgecolor=_LEVEL_COLOURS[0],
+                linewidth=1.0,
+                zorder=3,
+            )
+        )
         first, last = block.hosts[0].name, block.hosts[-1].name
         if not block.rows:
-            axes.text(block.x, top - block.height / 2, f"{len(block.hosts)} hosts", ha="center", va="center",
-                      fontsize=7.5, color=_LEVEL_COLOURS[0], zorder=4)
+            axes.text(
+                block.x,
+                top - block.height / 2,
+                f"{len(block.hosts)} hosts",
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color=_LEVEL_COLOURS[0],
+                zorder=4,
+            )
         for index in range(len(block.hosts) if block.rows else 0):
             in_row = min(block.columns, len(block.hosts) - index // block.columns * block.columns)
             x = block.x + (index % block.columns - in_row / 2) * CELL
             y = top - 0.06 - (index // block.columns + 1) * CELL
-            axes.add_patch(Rectangle((x + 0.03, y + 0.03), CELL - 0.06, CELL - 0.06, facecolor=_LEVEL_COLOURS[0],
-                                     edgecolor="none", alpha=0.8, zorder=4))
+            axes.add_patch(
+                Rectangle(
+                    (x + 0.03, y + 0.03),
+                    CELL - 0.06,
+                    CELL - 0.06,
+                    facecolor=_LEVEL_COLOURS[0],
+                    edgecolor="none",
+                    alpha=0.8,
+                    zorder=4,
+                )
+            )
         caption = first if first == last else f"{first} –\n{last}"
-        axes.text(block.x, top - block.height - 0.06, caption, ha="center", va="top", fontsize=6.5, color=_INK,
-                  zorder=4, linespacing=1.05)
+        axes.text(
+            block.x,
+            top - block.height - 0.06,
+            caption,
+            ha="center",
+            va="top",
+            fontsize=6.5,
+            color=_INK,
+            zorder=4,
+            linespacing=1.05,
+        )
 
 
 def _switches(axes: Axes, fabric: Fabric, places: Layout) -> None:
@@ -197,11 +288,29 @@ def _switches(axes: Axes, fabric: Fabric, places: Layout) -> None:
     width, height = _BOX
     for switch, (x, row) in places.switch_at.items():
         name = fabric.nodes[switch].name
-        axes.add_patch(FancyBboxPatch((x - width / 2, (row - 1) * places.rise - height / 2), width, height, zorder=5,
-                                      boxstyle="round,pad=0,rounding_size=0.09", edgecolor="white", linewidth=1.2,
-                                      facecolor=_LEVEL_COLOURS[int(level[switch]) % len(_LEVEL_COLOURS)]))
-        axes.text(x, (row - 1) * places.rise, name, ha="center", va="center", color="white", zorder=6, weight="bold",
-                  fontsize=min(8.5, 74 / max(8, len(name))))
+        axes.add_patch(
+            FancyBboxPatch(
+                (x - width / 2, (row - 1) * places.rise - height / 2),
+                width,
+                height,
+                zorder=5,
+                boxstyle="round,pad=0,rounding_size=0.09",
+                edgecolor="white",
+                linewidth=1.2,
+                facecolor=_LEVEL_COLOURS[int(level[switch]) % len(_LEVEL_COLOURS)],
+            )
+        )
+        axes.text(
+            x,
+            (row - 1) * places.rise,
+            name,
+            ha="center",
+            va="center",
+            color="white",
+            zorder=6,
+            weight="bold",
+            fontsize=min(8.5, 74 / max(8, len(name))),
+        )
 
 
 def _labels(axes: Axes, fabric: Fabric, places: Layout, left: float) -> None:
@@ -212,10 +321,26 @@ def _labels(axes: Axes, fabric: Fabric, places: Layout, left: float) -> None:
         rows[row].append(int(level[switch]))
     for row, found in rows.items():
         text = f"{level_name(fabric, found[0])}\n{len(found)}"
-        axes.text(left + 0.3, (row - 1) * places.rise, text, ha="left", va="center", fontsize=9,
-                  color=_LEVEL_COLOURS[found[0] % len(_LEVEL_COLOURS)], weight="bold")
-    axes.text(left + 0.3, _HOST_TOP - 0.18, f"host\n{len(fabric.hosts)}", ha="left", va="center", fontsize=9,
-              color=_LEVEL_COLOURS[0], weight="bold")
+        axes.text(
+            left + 0.3,
+            (row - 1) * places.rise,
+            text,
+            ha="left",
+            va="center",
+            fontsize=9,
+            color=_LEVEL_COLOURS[found[0] % len(_LEVEL_COLOURS)],
+            weight="bold",
+        )
+    axes.text(
+        left + 0.3,
+        _HOST_TOP - 0.18,
+        f"host\n{len(fabric.hosts)}",
+        ha="left",
+        va="center",
+        fontsize=9,
+        color=_LEVEL_COLOURS[0],
+        weight="bold",
+    )
 
 
 def _legend(axes: Axes, fabric: Fabric, rates: list[int], corner: tuple[float, float], top: float, unit: float) -> None:
@@ -223,10 +348,22 @@ def _legend(axes: Axes, fabric: Fabric, rates: list[int], corner: tuple[float, f
     x, y = corner
     switches, hosts = len(fabric.switches), len(fabric.hosts)
     axes.text(x - 0.05, top - 0.45, fabric.name, fontsize=14, weight="bold", color=_INK, ha="left", va="center")
-    axes.text(x - 0.05, top - 0.78, f"{hosts} hosts, {switches} switches, {len(fabric.links)} cables", fontsize=8.5,
-              color="#5c6a77", ha="left", va="center")
+    axes.text(
+        x - 0.05,
+        top - 0.78,
+        f"{hosts} hosts, {switches} switches, {len(fabric.links)} cables",
+        fontsize=8.5,
+        color="#5c6a77",
+        ha="left",
+        va="center",
+    )
     for index, rate in enumerate(rates):
         place = x + index * 1.3 * unit
-        axes.plot([place, place + 0.45 * unit], [y, y], color=_colour(rate, rates), linewidth=_line_width(rate),
-                  solid_capstyle="round")
+        axes.plot(
+            [place, place + 0.45 * unit],
+            [y, y],
+            color=_colour(rate, rates),
+            linewidth=_line_width(rate),
+            solid_capstyle="round",
+        )
         axes.text(place + 0.55 * unit, y, format_rate_bps(rate), fontsize=8.5, color=_INK, ha="left", va="center")

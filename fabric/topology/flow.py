@@ -33,9 +33,9 @@ class Bisection:
     rate_bps: int
     """Capacity from half to half, one direction."""
     exact: bool
-    """True for a uniform leaf-spine; otherwise rate_bps is an upper bound."""
+    """True for a uniform leaf-spine; else rate_bps is an upper bound."""
     per_host_ratio: float
-    """rate_bps over what the smaller half of the hosts could send: 1 is full bisection."""
+    """rate_bps over the capacity of the smaller half of the hosts: 1 is full bisection."""
 
 
 def bisection(fabric: Fabric, class_of_host: Mapping[int, int]) -> Bisection:
@@ -94,7 +94,7 @@ def _max_flow(fabric: Fabric, capacity: Mapping[int, Mapping[int, int]], left: s
 
 
 def _merge_twins(graph: dict[int, dict[int, int]]) -> bool:
-    """Merge nodes with equal capacities to equal neighbours, in place; whether any were."""
+    """Merge nodes with equal capacities to equal neighbours, in place. Returns: whether any were merged."""
     twins: dict[frozenset[tuple[int, int]], list[int]] = defaultdict(list)
     for node, peers in graph.items():
         twins[frozenset(peers.items())].append(node)
@@ -122,7 +122,7 @@ def _spectral_order(fabric: Fabric, hosts: Sequence[int]) -> list[list[int]]:
         for peer, rate in peers.items():
             laplacian[row[node], row[peer]] = -rate / 1e9
     laplacian[np.diag_indices_from(laplacian)] = -laplacian.sum(axis=1)
-    place = np.linalg.eigh(laplacian)[1][:, 1].round(9)     # rounded: equal places must not depend on the last bit
+    place = np.linalg.eigh(laplacian)[1][:, 1].round(9)  # rounded: equal places must not depend on the last bit
     weight = {host: float(np.mean([place[row[switch.id]] for _, switch in fabric.neighbours(host)])) for host in hosts}
     return [sorted(hosts, key=lambda host: (weight[host], host))]
 
@@ -139,5 +139,10 @@ def _is_uniform_leaf_spine(fabric: Fabric, capacity: Mapping[int, Mapping[int, i
         kinds.add((tuple(below), frozenset(capacity[leaf.id].items())))
     single = all(host.n_ports == 1 for host in fabric.hosts)
     down, up = next(iter(kinds))
-    return (single and len(kinds) == 1 and len(set(down)) <= 1 and {spine for spine, _ in up} == spines
-            and len({rate for _, rate in up}) <= 1)
+    return (
+        single
+        and len(kinds) == 1
+        and len(set(down)) <= 1
+        and {spine for spine, _ in up} == spines
+        and len({rate for _, rate in up}) <= 1
+    )

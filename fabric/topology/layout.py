@@ -1,4 +1,4 @@
-"""Where the parts of a drawing go: switches in rows by level, hosts in one block per attachment class below them.
+"""Positions of the parts of a drawing: switches in rows by level, hosts in one block per attachment class below them.
 
 Plain geometry, no drawing. Units: 1 is the pitch of switches in a row; rows are counted upwards from the leaves.
 """
@@ -21,7 +21,7 @@ from fabric.topology.paths import equal_cost_ports
 PITCH: Final = 1.15
 """Distance of neighbouring switches in a row."""
 CELL: Final = 0.24
-"""Side of the square that stands for a host."""
+"""Side of the square of a host."""
 GAP: Final = 0.45
 """Between groups."""
 SUMMARY_ABOVE: Final = 256
@@ -52,23 +52,23 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Everything the drawing needs."""
+    """Positions of all parts of a drawing."""
 
     switch_at: Mapping[NodeId, tuple[float, int]]
     """(x, row), row 1 for the level next to the hosts."""
     blocks: tuple[Block, ...]
     groups: Mapping[str, tuple[tuple[NodeId, ...], tuple[int, ...]]]
-    """Group -> its switches, and its blocks by index; only groups of two things or more."""
+    """Group -> its switches, and its blocks by index; only groups of two members or more."""
     width: float
 
     @property
     def rise(self) -> float:
-        """Distance of switch rows: wide fabrics need room for their cables to part."""
+        """Distance of switch rows: wide fabrics need room for their cables."""
         return max(2.2, min(0.13 * self.width, 7.0))
 
 
 def layout(fabric: Fabric) -> Layout:
-    """Place everything; the same fabric gives the same picture."""
+    """Place all parts; the same fabric gives the same picture."""
     table = equal_cost_ports(fabric)
     level = levels(fabric)
     counted = len(fabric.nodes) > SUMMARY_ABOVE
@@ -77,7 +77,7 @@ def layout(fabric: Fabric) -> Layout:
         members[int(table.class_of_host[host.id])].append(host)
     order = sorted(members, key=lambda class_: (float(np.mean(table.attachments[class_])), class_))
 
-    # Switches that serve the same classes stand together over their blocks: a leaf alone, both ToRs of a rack.
+    # Switches of the same classes are adjacent, above their blocks: a leaf alone, both ToRs of a rack.
     bays: list[tuple[list[NodeId], list[int]]] = []
     taken: set[NodeId] = set()
     for class_ in order:
@@ -96,8 +96,10 @@ def layout(fabric: Fabric) -> Layout:
         x += GAP if last_group is not None and group != last_group else 0.0
         last_group = group
         shapes = [_shape(len(members[class_]), len(switches), counted) for class_ in classes]
-        trial = [Block(tuple(members[class_]), table.attachments[class_], 0, *shape)
-                 for class_, shape in zip(classes, shapes, strict=True)]
+        trial = [
+            Block(tuple(members[class_]), table.attachments[class_], 0, *shape)
+            for class_, shape in zip(classes, shapes, strict=True)
+        ]
         below = sum(block.width + 0.15 for block in trial)
         span = max(below, len(switches) * PITCH)
         left = x + (span - below) / 2
@@ -127,7 +129,7 @@ def _group(fabric: Fabric, switches: Sequence[NodeId], hosts: Sequence[Node]) ->
 
 
 def _upper_rows(fabric: Fabric, level: Sequence[int], switch_at: dict[NodeId, tuple[float, int]], width: float) -> None:
-    """Rows of switches without hosts: spread over what hangs below their group, or over everything."""
+    """Rows of switches without hosts: spread over the parts below their group, or over the whole width."""
     waiting = [switch for switch in fabric.switches if switch.id not in switch_at]
     for row in sorted({level[switch.id] for switch in waiting}):
         sets: dict[tuple[str, frozenset[str]], list[Node]] = defaultdict(list)
@@ -136,8 +138,12 @@ def _upper_rows(fabric: Fabric, level: Sequence[int], switch_at: dict[NodeId, tu
             local = switch.group in below and bool(switch.group)
             sets[(switch.group, below) if local else ("", frozenset())].append(switch)
         for (group, _), switches in sets.items():
-            under = [switch_at[peer.id][0] for switch in switches for _, peer in fabric.neighbours(switch.id)
-                     if group and peer.id in switch_at and peer.group == group]
+            under = [
+                switch_at[peer.id][0]
+                for switch in switches
+                for _, peer in fabric.neighbours(switch.id)
+                if group and peer.id in switch_at and peer.group == group
+            ]
             low, high = (min(under), max(under)) if under else (0.0, width)
             centre = (low + high) / 2
             reach = high - low if under else width * 0.72
@@ -146,9 +152,10 @@ def _upper_rows(fabric: Fabric, level: Sequence[int], switch_at: dict[NodeId, tu
                 switch_at[switch.id] = (centre + (index - (len(switches) - 1) / 2) * pitch, max(1, row))
 
 
-def _groups(fabric: Fabric, switch_at: Mapping[NodeId, tuple[float, int]],
-            blocks: Sequence[Block]) -> dict[str, tuple[tuple[NodeId, ...], tuple[int, ...]]]:
-    """Groups that hold hosts: pods and racks. Planes of spines cross everything and get no box."""
+def _groups(
+    fabric: Fabric, switch_at: Mapping[NodeId, tuple[float, int]], blocks: Sequence[Block]
+) -> dict[str, tuple[tuple[NodeId, ...], tuple[int, ...]]]:
+    """Groups that hold hosts: pods and racks. Planes of spines cross all groups and get no box."""
     switches: dict[str, list[NodeId]] = defaultdict(list)
     own: dict[str, list[int]] = defaultdict(list)
     for switch in switch_at:
@@ -156,5 +163,8 @@ def _groups(fabric: Fabric, switch_at: Mapping[NodeId, tuple[float, int]],
     for index, block in enumerate(blocks):
         if len({host.group for host in block.hosts}) == 1:
             own[block.hosts[0].group].append(index)
-    return {group: (tuple(switches.get(group, ())), tuple(indexes)) for group, indexes in own.items()
-            if group and len(switches.get(group, ())) + len(indexes) > 1}
+    return {
+        group: (tuple(switches.get(group, ())), tuple(indexes))
+        for group, indexes in own.items()
+        if group and len(switches.get(group, ())) + len(indexes) > 1
+    }

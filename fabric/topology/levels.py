@@ -1,4 +1,4 @@
-"""Height of every node above the hosts: its tier, or its distance from the nearest host where a tier is not said."""
+"""Height of every node above the hosts: its tier, or its distance from the nearest host where it has no tier."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LEVEL_NAMES: Final[Mapping[int, str]] = {0: "host", 1: "leaf", 2: "spine", 3: "s
 def levels(fabric: Fabric) -> NDArray[np.int32]:
     """(n_nodes,) 0 for hosts; tiers where every switch has one, else hops from the nearest host.
 
-    Mixing the two would put a spine below its leaf, so one switch without a tier makes all of them count hops.
-    Switches that no host reaches lie one above the highest.
+    A mixture could put a spine below its leaf, so all switches count hops if one has no tier. Switches that no host
+    reaches are one above the highest.
     """
     if all(switch.tier >= 1 for switch in fabric.switches):
         return np.array([node.tier for node in fabric.nodes], np.int32)
@@ -33,7 +33,7 @@ def levels(fabric: Fabric) -> NDArray[np.int32]:
 
 
 def level_name(fabric: Fabric, level: int) -> str:
-    """'leaf', 'spine', ... for tiers; 'level 2' where levels are counted hops."""
+    """'leaf', 'spine', ... for tiers; 'level 2' where levels are hops."""
     if level == 0 or all(switch.tier >= 1 for switch in fabric.switches):
         return LEVEL_NAMES.get(level, f"tier {level}")
     return f"level {level}"

@@ -10,19 +10,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Final
 
 import networkx as nx
 
 from fabric.ids import LinkId, NodeId, PortId
 
+STORAGE_GROUP: Final = "storage"
+"""Group of hosts that are storage nodes: jobs write checkpoints to them and read data from them."""
+
 
 class Role(StrEnum):
-    """What a node is for. Everything but HOST forwards packets."""
+    """The role of a node. All roles but HOST forward packets."""
 
     HOST = "host"
     LEAF = "leaf"
     SPINE = "spine"
     SUPER_SPINE = "super-spine"
+    SCALE_UP = "scale-up"
+    """The switch of a scale-up domain: it joins the GPUs of one server and no other switch."""
     SWITCH = "switch"
     """A switch of a custom topology that has no tier."""
 
@@ -35,15 +41,17 @@ class Node:
     name: str
     role: Role
     tier: int
-    """0 for hosts, 1 leaf or ToR, 2 spine, 3 super-spine; -1 where a custom topology does not say."""
+    """0 for hosts, 1 leaf or ToR, 2 spine, 3 super-spine; -1 where a custom topology gives none."""
     first_port: PortId
     n_ports: int
     group: str = ""
     """Pod, rack or rail the node belongs to, for drawings and tables."""
+    network: str = ""
+    """Of a switch: the network it is part of, where hosts have ports to several; '': the only one, or the first."""
 
     @property
     def is_host(self) -> bool:
-        """Whether this node is an end of traffic rather than a switch."""
+        """Whether this node is a host rather than a switch."""
         return self.role is Role.HOST
 
     @property
@@ -61,14 +69,14 @@ class Port:
     index: int
     """Position among the node's ports, from 0."""
     name: str
-    """As the switch would call it: 'Ethernet0', breakout 'Ethernet0/1'; hosts 'eth0'."""
+    """Name on the device: 'Ethernet0', breakout 'Ethernet0/1'; hosts 'eth0'."""
     link: LinkId
     peer: PortId
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One cable: both directions alike."""
+    """One cable; both directions are equal."""
 
     id: LinkId
     a: PortId
@@ -96,13 +104,66 @@ class Fabric:
 
     @cached_property
     def hosts(self) -> tuple[Node, ...]:
-        """Hosts in id order. Workloads number hosts by their place here."""
+        """Hosts in id order. Workloads number hosts in this order."""
         return tuple(node for node in self.nodes if node.is_host)
+
+    @cached_property
+    def storage_nodes(self) -> tuple[Node, ...]:
+        """Hosts that are storage nodes, in id order."""
+        return tuple(host for host in self.hosts if host.group == STORAGE_GROUP)
+
+    @cached_property
+    def networks(self) -> tuple[str, ...]:
+        """Names of the networks, that of the first switch first; scale-up switches belong to none."""
+        return tuple(dict.fromkeys(node.network for node in self.switches if node.role is not Role.SCALE_UP))
 
     @cached_property
     def switches(self) -> tuple[Node, ...]:
         """Switches in id order."""
         return tuple(node for node in self.nodes if not node.is_host)
+
+    @cached_property
+    def scale_up_ports(self) -> tuple[int, ...]:
+        """(n_hosts,) PortId of each host's link to its scale-up switch, -1 where it has none."""
+        found = [-1] * len(self.hosts)
+        for host in self.hosts:
+            for port in host.ports:
+                if self.peer_of(port).role is Role.SCALE_UP:
+                    found[host.id] = port
+        return tuple(found)
+
+    @cached_property
+    def scale_up_domains(self) -> tuple[int, ...]:
+        """(n_hosts,) NodeId of each host's scale-up switch, -1 where it has none."""
+        return tuple(-1 if port < 0 else self.peer_of(port).id for port in self.scale_up_ports)
+
+    def is_scale_up(self, port: PortId | int) -> bool:
+        """Whether a port is an end of a scale-up link."""
+        return Role.SCALE_UP in {self.node_of(port).role, self.peer_of(port).role}
+
+    def network_ports(self, host: NodeId | int) -> range:
+        """Ports of a host to the network: all but that to a scale-up switch, which is the last."""
+        ports = self.nodes[host].ports
+        return ports if self.scale_up_ports[host] < 0 else ports[:-1]
+
+    def ports_towards(self, src: NodeId | int, dst: NodeId | int) -> range:
+        """Ports that packets from one host to another may leave by: inside a server the scale-up link, else NICs.
+
+        Where there are several networks: the NICs on the first network of `src`, by its ports, that both are on. A
+        host's ports to one network follow each other (builders/assemble.py).
+        """
+        port = self.scale_up_ports[src]
+        if port >= 0 and self.scale_up_domains[src] == self.scale_up_domains[dst]:
+            return range(port, port + 1)
+        own = self.network_ports(src)
+        if len(self.networks) < 2:
+            return own
+        theirs = {self.peer_of(port).network for port in self.network_ports(dst)}
+        shared = [port for port in own if self.peer_of(port).network in theirs]
+        if not shared:
+            return own
+        first = self.peer_of(shared[0]).network
+        return range(shared[0], 1 + max(port for port in shared if self.peer_of(port).network == first))
 
     def node_of(self, port: PortId | int) -> Node:
         """The node a port belongs to."""
@@ -125,27 +186,38 @@ class Fabric:
         """A networkx view: node attributes role, tier, group; edge attributes rate_bps, delay_ps, link, ports."""
         graph = nx.MultiGraph(name=self.name)
         for node in self.nodes:
-            graph.add_node(node.name, role=node.role.value, tier=node.tier, group=node.group)
+            network = {"network": node.network} if node.network else {}
+            graph.add_node(node.name, role=node.role.value, tier=node.tier, group=node.group, **network)
         for link in self.links:
             a, b = self.ports[link.a], self.ports[link.b]
-            graph.add_edge(self.nodes[a.node].name, self.nodes[b.node].name, key=link.id, rate_bps=link.rate_bps,
-                           delay_ps=link.delay_ps, length_mm=link.length_mm, a_port=a.name, b_port=b.name)
+            graph.add_edge(
+                self.nodes[a.node].name,
+                self.nodes[b.node].name,
+                key=link.id,
+                rate_bps=link.rate_bps,
+                delay_ps=link.delay_ps,
+                length_mm=link.length_mm,
+                a_port=a.name,
+                b_port=b.name,
+            )
         return graph
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """What a builder says of a node before ids exist."""
+    """A node of a builder, before it has an id."""
 
     name: str
     role: Role
     tier: int
     group: str = ""
+    network: str = ""
+    """As of a Node."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSpec:
-    """What a builder says of a cable before ids exist. Empty port names are filled in by assemble()."""
+    """A cable of a builder, before it has an id. Empty port names are filled in by assemble()."""
 
     a: str
     b: str

@@ -1,9 +1,9 @@
 """Equal-cost shortest paths between hosts, as next-hop groups per switch and class of destination.
 
-Cost is hops; the search walks switches only, for a host never carries another's traffic. Hosts that hang on the same
+Cost is hops; the search walks switches only, because hosts do not forward. Hosts on the same
 set of switches form one attachment class and share every route but the last hop, so the table grows with racks, not
 with hosts. This is the plain ECMP of `routing: shortest-path`; after failures it may climb through a second leaf
-where no shorter way is left, which eBGP with one AS for all spines (RFC 7938 section 5.2.1) would refuse.
+where no shorter path is left, which eBGP with one AS for all spines (RFC 7938 section 5.2.1) would refuse.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ DELIVER: Final = -2
 
 @dataclass(frozen=True)
 class EcmpTable:
-    """Which ports lead where. Ports of every group ascend by id.
+    """Next-hop ports to every host. Ports of a group ascend by id.
 
-    Class numbers are stable: a table made with other `down_ports` gives every host whose own cables are as they were
+    Class numbers are stable: a table made with other `down_ports` gives every host with unchanged cables
     the same number; a host that lost a cable gets a number above those.
     """
 
     class_of_host: NDArray[np.int32]
     """(n_nodes,) attachment class of a host; -1 for switches."""
     attachments: tuple[tuple[NodeId, ...], ...]
-    """Per class: the switches its hosts hang on, ascending; empty for hosts with no cable up."""
+    """Per class: the switches of its hosts, ascending; empty for hosts with no cable up."""
     groups: tuple[tuple[PortId, ...], ...]
     """Next-hop groups, each stored once."""
     group_of: NDArray[np.int32]
@@ -78,7 +78,7 @@ def equal_cost_ports(fabric: Fabric, down_ports: frozenset[int] = frozenset()) -
     down = down_ports | {fabric.ports[port].peer for port in down_ports}
     nominal, actual, delivery = _attachments(fabric, down)
     classes: dict[tuple[NodeId, ...], int] = {}
-    for host in fabric.hosts:       # two passes keep the numbers of untouched hosts (class docstring)
+    for host in fabric.hosts:  # two passes keep the numbers of untouched hosts (class docstring)
         classes.setdefault(nominal[host.id], len(classes))
     for host in fabric.hosts:
         classes.setdefault(actual[host.id], len(classes))
@@ -93,7 +93,7 @@ def equal_cost_ports(fabric: Fabric, down_ports: frozenset[int] = frozenset()) -
         ports = [port for port in node.ports if port not in down and not fabric.peer_of(port).is_host]
         if not ports:
             continue
-        peers = distance[[fabric.peer_of(port).id for port in ports]]       # (ports, classes)
+        peers = distance[[fabric.peer_of(port).id for port in ports]]  # (ports, classes)
         reach = np.where(peers < 0, np.iinfo(np.int32).max, peers)
         if node.is_host:
             best = reach.min(axis=0)
@@ -111,7 +111,7 @@ _Attached = dict[NodeId, tuple[NodeId, ...]]
 
 
 def _attachments(
-    fabric: Fabric, down: frozenset[int],
+    fabric: Fabric, down: frozenset[int]
 ) -> tuple[_Attached, _Attached, dict[tuple[NodeId, NodeId], tuple[PortId, ...]]]:
     """Switches of each host: as cabled, and as up; and the last hops."""
     nominal, actual = {}, {}
@@ -133,7 +133,7 @@ def _distances(fabric: Fabric, down: frozenset[int], classes: list[tuple[NodeId,
     """(n_nodes, n_classes) hops over switches to the nearest attached switch; host rows are left UNREACHABLE."""
     switches = [switch.id for switch in fabric.switches]
     row = {node: index for index, node in enumerate(switches)}
-    adjacent = np.zeros((len(switches), len(switches)), np.float32)     # float32: the product is one BLAS call
+    adjacent = np.zeros((len(switches), len(switches)), np.float32)  # float32: the product is one BLAS call
     for link in fabric.links:
         a, b = fabric.ports[link.a].node, fabric.ports[link.b].node
         if a in row and b in row and link.a not in down:
@@ -152,8 +152,9 @@ def _distances(fabric: Fabric, down: frozenset[int], classes: list[tuple[NodeId,
     return distance
 
 
-def _intern_columns(chosen: NDArray[np.bool_], ports: list[int], interned: dict[tuple[PortId, ...], int],
-                    out: NDArray[np.int32]) -> None:
+def _intern_columns(
+    chosen: NDArray[np.bool_], ports: list[int], interned: dict[tuple[PortId, ...], int], out: NDArray[np.int32]
+) -> None:
     """Write to out[c] the group of the ports chosen in column c; leave it where none is."""
     columns, first, inverse = np.unique(np.packbits(chosen, axis=0), axis=1, return_index=True, return_inverse=True)
     for index in range(columns.shape[1]):

@@ -5,26 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from fabric.errors import FabricError, InputErrors, Problem
-from fabric.topology.clos import clos3, leaf_spine
-from fabric.topology.custom import custom
-from fabric.topology.dual_tor import dual_tor
+from fabric.topology.builders.clos import clos3, leaf_spine
+from fabric.topology.builders.custom import custom
+from fabric.topology.builders.dual_tor import dual_tor
+from fabric.topology.builders.rail import rail
+from fabric.topology.builders.server import server
 from fabric.topology.model import Fabric
-from fabric.topology.rail import rail
-from fabric.topology.spec import Clos3Spec, CustomSpec, DualTorSpec, LeafSpineSpec, RailSpec, TopologySpec
+from fabric.topology.models import fields_at
+from fabric.topology.spec import Clos3Spec, CustomSpec, DualTorSpec, LeafSpineSpec, RailSpec, ServerSpec, TopologySpec
 
 BUILDERS: Final[Mapping[str, Callable[[Any], Fabric]]] = {
-    "leaf-spine": leaf_spine, "clos3": clos3, "rail": rail, "dual-tor": dual_tor,
+    "leaf-spine": leaf_spine,
+    "clos3": clos3,
+    "rail": rail,
+    "dual-tor": dual_tor,
+    "server": server,
 }
 """Kinds that are built from numbers; `custom` also needs the directory its file is relative to."""
 
 SPECS: Final[Mapping[str, type[BaseModel]]] = {
-    "leaf-spine": LeafSpineSpec, "clos3": Clos3Spec, "rail": RailSpec, "dual-tor": DualTorSpec, "custom": CustomSpec,
+    "leaf-spine": LeafSpineSpec,
+    "clos3": Clos3Spec,
+    "rail": RailSpec,
+    "dual-tor": DualTorSpec,
+    "server": ServerSpec,
+    "custom": CustomSpec,
 }
 """Kind -> its strict model."""
 
@@ -32,7 +43,7 @@ _ADAPTER: Final[TypeAdapter[TopologySpec]] = TypeAdapter(TopologySpec)
 
 
 def build_topology(spec: TopologySpec, base_dir: Path = Path()) -> Fabric:
-    """Build what `spec` asks for.
+    """Build the fabric of a spec.
 
     Parameters
     ----------
@@ -87,29 +98,19 @@ def _problem(item: ErrorDetails, where: str) -> Problem:
     if item["type"] == "union_tag_invalid":
         kind = str(item["ctx"]["tag"])
         near = get_close_matches(kind, SPECS, 1)
-        return Problem(f"{path}.kind", f"{kind!r} is not a kind of topology",
-                       f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(SPECS)}")
+        return Problem(
+            f"{path}.kind",
+            f"{kind!r} is not a kind of topology",
+            f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(SPECS)}",
+        )
     if item["type"] == "extra_forbidden":
-        known = _fields(SPECS[str(item["loc"][0])], [str(part) for part in loc[:-1] if not isinstance(part, int)])
+        known = fields_at(SPECS[str(item["loc"][0])], [str(part) for part in loc[:-1] if not isinstance(part, int)])
         near = get_close_matches(str(loc[-1]), known, 1)
-        return Problem(path, "there is no such field",
-                       f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(sorted(known))}")
+        return Problem(
+            path,
+            "there is no such field",
+            f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(sorted(known))}",
+        )
     if item["type"] == "missing":
         return Problem(path, "is missing", "add it")
     return Problem(path, f"{item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}")
-
-
-def _fields(model: type[BaseModel], path: list[str]) -> list[str]:
-    """Field names of the model at `path` below `model`."""
-    for name in path:
-        found = _models_in(model.model_fields[name].annotation)
-        if not found:
-            return []
-        model = found[0]
-    return list(model.model_fields)
-
-
-def _models_in(annotation: object) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for inner in get_args(annotation) for model in _models_in(inner)]

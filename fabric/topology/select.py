@@ -43,8 +43,9 @@ def is_pattern(text: str) -> bool:
     return not _MAGIC.isdisjoint(text)
 
 
-def match_nodes(fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node], path: str, what: str,
-                problems: list[Problem]) -> list[Node]:
+def match_nodes(
+    fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node], path: str, what: str, problems: list[Problem]
+) -> list[Node]:
     """Nodes out of `nodes` that any pattern names, in id order; every pattern that fits none is a problem."""
     chosen: dict[int, Node] = {}
     allowed = {node.name: node for node in nodes}
@@ -60,7 +61,8 @@ def match_nodes(fabric: Fabric, patterns: Iterable[str], nodes: Collection[Node]
             text = f"'{pattern}' is a {other.role}, not a {what}" if other else f"no {what} is called '{pattern}'"
             if is_pattern(pattern):
                 text = f"no {what} matches '{pattern}'"
-            problems.append(Problem(path, text, nearest(pattern, list(allowed), plural(what))))
+            remedy = nearest(pattern, list(allowed), plural(what)) or f"the fabric has no {what}: remove the name"
+            problems.append(Problem(path, text, remedy))
         chosen.update((node.id, node) for node in found)
     return [chosen[key] for key in sorted(chosen)]
 
@@ -80,8 +82,9 @@ def match_ports(fabric: Fabric, pattern: str, path: str, problems: list[Problem]
     found = [port for port in ports if fnmatchcase(port.name, port_part)]
     if nodes and not found:
         names = list(dict.fromkeys(port.name for port in ports))
-        problems.append(Problem(path, f"no port of '{node_part}' is called '{port_part}'",
-                                nearest(port_part, names, "ports")))
+        problems.append(
+            Problem(path, f"no port of '{node_part}' is called '{port_part}'", nearest(port_part, names, "ports"))
+        )
     return found
 
 
@@ -89,8 +92,13 @@ def match_links(fabric: Fabric, text: str, path: str, problems: list[Problem]) -
     """Cables named by their two nodes or by one of their ports (module docstring)."""
     if "--" not in text:
         if ":" not in text:
-            problems.append(Problem(path, f"'{text}' does not name a cable",
-                                    "write 'leaf1--spine1', 'leaf1--spine1#0' or a port such as 'leaf1:Ethernet0'"))
+            problems.append(
+                Problem(
+                    path,
+                    f"'{text}' does not name a cable",
+                    "write 'leaf1--spine1', 'leaf1--spine1#0' or a port such as 'leaf1:Ethernet0'",
+                )
+            )
             return []
         ports = match_ports(fabric, text, path, problems)
         return [fabric.links[link] for link in sorted({port.link for port in ports})]
@@ -110,11 +118,21 @@ def match_links(fabric: Fabric, text: str, path: str, problems: list[Problem]) -
             elif number.isdigit() and int(number) < len(links):
                 found.append(fabric.links[links[int(number)]])
             else:
-                problems.append(Problem(path, f"'{text}': the pair has {len(links)} parallel cable(s)",
-                                        f"number them from #0 to #{len(links) - 1}"))
+                problems.append(
+                    Problem(
+                        path,
+                        f"'{text}': the pair has {len(links)} parallel cable(s)",
+                        f"number them from #0 to #{len(links) - 1}",
+                    )
+                )
                 return []
     if a_nodes and b_nodes and not found:
         names = [peer.name for node in a_nodes[:1] for _, peer in fabric.neighbours(node.id)]
-        problems.append(Problem(path, f"no cable joins '{a_pattern}' and '{b_pattern}'",
-                                nearest(b_pattern, names, f"neighbours of {a_nodes[0].name}")))
+        problems.append(
+            Problem(
+                path,
+                f"no cable joins '{a_pattern}' and '{b_pattern}'",
+                nearest(b_pattern, names, f"neighbours of {a_nodes[0].name}"),
+            )
+        )
     return sorted({link.id: link for link in found}.values(), key=lambda link: link.id)

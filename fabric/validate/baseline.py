@@ -1,4 +1,4 @@
-"""What differs between two states of a network: in meaning, not in text; and which findings are new or gone.
+"""Differences between two states of a network, in meaning and not in text; and findings that are new or gone.
 
 Key order, lists against single keys, brackets against plain names, and lines moved about are no differences.
 """
@@ -10,58 +10,105 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
-from fabric.configs.model import Device
+from fabric.configs.capabilities import Language
+from fabric.configs.model import Device, Place, Where
 from fabric.configs.network import Network
-from fabric.validate.checks.base import Finding
+from fabric.validate.checks.base import Evidence, Finding
+from fabric.validate.checks.registry import CHECKS
+from fabric.validate.hidden import Statements, behind, unjudged, visible
+from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
 
-_ABOUT_THE_FILE: Final = frozenset(("name", "file", "bgp", "locator", "defects", "unread", "place"))
+_ABOUT_THE_FILE: Final = frozenset(
+    ("name", "file", "bgp", "locator", "defects", "unread", "unjudged", "compared", "place", "classes")
+)
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
 _SHOWN_PORTS: Final = 6
-_WORDS: Final = {"lossless": "PFC priorities", "watched": "watchdog priorities", "cable_m": "cable (m)",
-                 "profiles": "buffer profile", "pools": "pool", "wreds": "marking profile", "schedulers": "scheduler",
-                 "maps": "map", "entries": "", "curves": "", "groups": "priority group", "queues": "queue",
-                 "ports": "port", "speed_mbps": "speed (Mb/s)", "detection_ms": "detection (ms)",
-                 "restoration_ms": "restoration (ms)", "sessions": "BGP session", "routes": "static route",
-                 "hops": "next hops"}
-"""Names of the model to words of operators."""
+_SHOWN_VALUE: Final = 200
+_UNJUDGED: Final = "not judged:"
+_WORDS: Final = {"lossless": "PFC priorities", "sessions": "BGP session", "routes": "static route"}
+"""Names of the model to words of operators, where a value has no place in the file."""
 
 
-def compare(old: Verdict, new: Verdict, changes: tuple[str, ...]) -> Verdict:
-    """The new verdict with only what the old one has not; what it had and the new one has not is in `fixed`."""
+def compare(old: Verdict, new: Verdict, changes: tuple[str, ...], statements: Statements) -> Verdict:
+    """The new verdict with only what the old one has not; what is gone is fixed, hidden, or not judged any more."""
     before: dict[tuple[str, str, str], list[Finding]] = {}
     for item in old.findings:
         before.setdefault(item.key, []).append(item)
     after = Counter(item.key for item in new.findings)
 
     def is_new(item: Finding) -> bool:
-        """Worse than anything said of the object before; or one more than before, in words not used before."""
+        """Worse than every earlier finding of this object; or one more than before, with another text."""
         known = before.get(item.key, [])
         return all(it.severity < item.severity for it in known) or (
-            after[item.key] > len(known) and all(it.text != item.text for it in known))
+            after[item.key] > len(known) and all(it.text != item.text for it in known)
+        )
 
     fresh = tuple(filter(is_new, new.findings))
-    return replace(new, findings=fresh, fixed=tuple(item for item in old.findings if item.key not in after),
-                   known=len(new.findings) - len(fresh), changes=changes)
+    gone = tuple(item for item in old.findings if item.key not in after)
+    left_out = unjudged(gone, fresh, statements)
+    maybe = {id(it.finding) for it in left_out}
+    covered = behind([item for item in gone if id(item) not in maybe], fresh, statements)
+    maybe |= {id(it.finding) for it in covered}
+    return replace(
+        new,
+        findings=fresh,
+        fixed=tuple(item for item in gone if id(item) not in maybe),
+        hidden=covered,
+        gone=left_out,
+        visible=visible(fresh, gone, statements),
+        known=len(new.findings) - len(fresh),
+        changes=changes,
+    )
+
+
+def missing(old: Network, new: Network) -> list[Finding]:
+    """R11 for every switch that the baseline has and that is not given now."""
+    check = CHECKS["R11"]
+    return [
+        Finding(
+            check,
+            check.severity,
+            name,
+            "configuration",
+            "the baseline has it, and it was not given",
+            (Evidence("baseline", "", Place(device.file, 1)),),
+            (name, ()),
+        )
+        for name, device in sorted(old.devices.items())
+        if name not in new.devices
+    ]
 
 
 def changes(old: Network, new: Network) -> tuple[str, ...]:
     """One line per change of meaning; the same change on many ports of a switch is one line."""
-    lines = [f"{name}: {'added' if name in new.devices else 'removed'}"
-             for name in sorted(old.devices.keys() ^ new.devices.keys())]
+    lines = [
+        f"{name}: {'added' if name in new.devices else 'removed'}"
+        for name in sorted(old.devices.keys() ^ new.devices.keys())
+    ]
     for name in sorted(old.devices.keys() & new.devices.keys()):
-        before, after = dict(_flat(old.devices[name])), dict(_flat(new.devices[name]))
+        before, after = (_values(network.devices[name]) for network in (old, new))
+        language = new.devices[name].language
+        stated = [{where for _, where in its.values()} for its in (before, after)]
         same: dict[tuple[str, str], list[str]] = {}
         for path in sorted(before.keys() | after.keys()):
-            was, now = before.get(path, "absent"), after.get(path, "absent")
-            if was != now:
-                inside = path[0] == "ports" and len(path) > 2
-                port, rest = (path[1], path[2:]) if inside else ("", path)
-                shown = " ".join(filter(None, (_WORDS.get(word, word.replace("_bytes", " (bytes)")) for word in rest)))
-                same.setdefault((shown, f"{was or 'none'} → {now or 'none'}"), []).append(port)
+            was, now = (its.get(path, ("absent", ())) for its in (before, after))
+            if was[0] == now[0] or {was[0], now[0]} <= _NOTHING:
+                continue
+            port, rest = _split(path)
+            where = now[1] or was[1]
+            if where and (where not in stated[0] or where not in stated[1]):  # the whole construct came or went
+                rest, was, now = (), *(("present" if where in its else "absent", where) for its in stated)
+            ports = same.setdefault((_shown(language, where, rest, port), f"{_of(was[0])} → {_of(now[0])}"), [])
+            if port not in ports:
+                ports.append(port)
         for (what, change), ports in same.items():
-            shown = ", ".join(ports[:_SHOWN_PORTS]) + (f" and {len(ports) - _SHOWN_PORTS} more"
-                                                       if len(ports) > _SHOWN_PORTS else "")
+            if len(ports) == 1 and ports[0] and _ANY in what:
+                lines.append(f"{name}: {what.replace(_ANY, ports[0])}: {change}")
+                continue
+            shown = ", ".join(ports[:_SHOWN_PORTS]) + (
+                f" and {len(ports) - _SHOWN_PORTS} more" if len(ports) > _SHOWN_PORTS else ""
+            )
             lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):
@@ -70,21 +117,87 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _flat(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:  # noqa: ANN401
+def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:
+    """Path in the model to the value, and the place of the construct that states it."""
+    found = {
+        path: (value, where or place_of(device.language, path))
+        for path, value, where in _flat(device)
+        if not (path[-1] == "stated" or (path[-1] in _KEYS and value == path[-2]))
+    }
+    return found | {path: (value, ()) for path, value in _unjudged(device)}
+
+
+_KEYS: Final = ("address", "prefix", "network", "number")
+"""Fields by which rows of a list are told apart: they are the row's name already."""
+_NOTHING: Final = frozenset(("", "absent"))
+_TRUTH: Final = {"True": "on", "False": "off", "": "none"}
+
+
+def _of(value: str) -> str:
+    return _TRUTH.get(value, value)
+
+
+def _shown(language: Language, where: Where, rest: tuple[str, ...], port: str) -> str:
+    """The switch's own name of a value, without the port's; values that no check uses are as written."""
+    if rest[:1] == (_UNJUDGED,):
+        return " ".join(filter(None, rest))
+    if not where:
+        return " ".join(filter(None, (_WORDS.get(word, word.replace("_", " ")) for word in rest)))
+    text = own_words(language, where, rest)
+    return text.replace(port, _ANY) if port and port in where else text
+
+
+def _split(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The port or row of a change and what changed there, so that equal changes of many are one line."""
+    if path[0] == "ports" and len(path) > 2:
+        return path[1], path[2:]
+    if path[0] == _UNJUDGED and len(path) == 4:  # table, key, field of a CONFIG_DB
+        return path[2], (path[0], path[1], path[3])
+    return "", path
+
+
+def _unjudged(device: Device) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every value that no check uses, or that acts only together with others.
+
+    A line or an empty mapping says no more than that it is there.
+    """
+    for item in (*device.unread, *device.unjudged):
+        for path, value in item.leaves:
+            yield (_UNJUDGED, *path), value[:_SHOWN_VALUE] or "present"
+    for path, value in device.compared:
+        yield path, value[:_SHOWN_VALUE] or "present"
+
+
+def _flat(
+    value: Any,  # noqa: ANN401
+    path: tuple[str, ...] = (),
+    where: Where = (),
+) -> Iterator[tuple[tuple[str, ...], str, Where]]:
+    """(path, value, place of the construct) of every value with a meaning."""
     if is_dataclass(value) and not isinstance(value, type):
+        at: Where = getattr(value, "where", ()) or where
         for item in fields(value):
             if (item.name not in _ABOUT_THE_FILE and not item.name.endswith("where")) or (
-                    item.name == "name" and isinstance(value, Device)):
-                yield from _flat(getattr(value, item.name), (*path, item.name))
+                item.name == "name" and isinstance(value, Device)
+            ):
+                own = getattr(value, f"{_PLACES.get(item.name, item.name)}_where", ()) or at
+                yield from _flat(getattr(value, item.name), (*path, item.name), own)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _flat(item, (*path, str(key)))
+            yield from _flat(item, (*path, str(key)), where)
     elif isinstance(value, list) and value and all(is_dataclass(item) for item in value):
-        for item in value:                            # sessions by address, static routes by prefix: not by position
-            yield from _flat(item, (*path, str(getattr(item, "address", "") or getattr(item, "prefix", ""))))
+        for item in value:  # sessions by address, routes by prefix, clauses by number: not by position
+            names = (str(getattr(item, name, "") or "") for name in _KEYS)
+            yield from _flat(item, (*path, next(filter(None, names), "")), where)
     elif value is not None:
         shown = sorted(value) if isinstance(value, frozenset) else value
-        yield path, ",".join(map(_word, shown)) if isinstance(shown, list | tuple) else str(shown)
+        yield path, ",".join(map(_word, shown)) if isinstance(shown, list | tuple) else str(shown), where
+
+
+_PLACES: Final = {"cable_m": "cable", "lossless": "qos", "maps": "qos", "watched": "qos"}
+"""Fields of a port whose place is in another field than its own."""
+_ANY: Final = "*"
+"""The port's name where a change is that of several ports."""
 
 
 def _word(value: object) -> str:

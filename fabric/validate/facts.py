@@ -1,4 +1,4 @@
-"""What several checks need to know of a network, worked out once: ports in use, peers, code points, thresholds.
+"""Facts of a network that several checks use, computed once: ports in use, peers, code points, thresholds.
 
 Threshold models. A priority group under a dynamic threshold asks for a pause when it holds T = alpha * (free pool);
 with k groups equally full T(k) = alpha B / (1 + k alpha), B the pool (SAI: "2^n of available buffer of the pool").
@@ -8,16 +8,23 @@ only if Kmin < T(1). Units: bytes, Mb/s, metres.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from ipaddress import ip_interface
+from typing import Any, Final
 
+from fabric.configs.headroom import ROCE_MTU_BYTES
 from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
 
+VXLAN_V4_BYTES, VXLAN_V6_BYTES = 50, 70
+_NONE: Final[frozenset[int]] = frozenset()
 _HOST_WORDS: Final = ("server", "host", "gpu")
+_SWITCH_WORDS: Final = ("router", "switch", "spine", "leaf", "hub")
+"""Parts of the types that SONiC gives to switches (DEVICE_NEIGHBOR_METADATA.type)."""
 _SWITCH_PORTS: Final = ("ethernet", "swp", "et-", "hundredgig", "fourhundredgig", "portchannel")
 
 
@@ -50,10 +57,14 @@ class Wire:
 
 
 class Facts:
-    """A network and what follows from it. Nothing here judges."""
+    """A network and what follows from it, without a verdict."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, before: Network | None = None) -> None:
         self.network = network
+        self.before = before
+        """The baseline. It says which of two switches that disagree has changed."""
+        self.notes: dict[str, Any] = {}
+        """What several findings of one check need, worked out by the first."""
         self.devices = tuple(network.devices.values())
 
     @cached_property
@@ -72,8 +83,26 @@ class Facts:
         return tuple(found)
 
     @cached_property
+    def owners(self) -> dict[str, Device]:
+        """Address of the default VRF to the switch that has it."""
+        return self.owners_in("")
+
+    def owners_in(self, vrf: str) -> dict[str, Device]:
+        """Address of a VRF to the switch that has it. Two VRFs may use one address for different switches."""
+        return self._owners.get(vrf, {})
+
+    @cached_property
+    def _owners(self) -> dict[str, dict[str, Device]]:
+        found: dict[str, dict[str, Device]] = {}
+        for device in self.devices:
+            for name, texts in device.addresses.items():
+                of_vrf = found.setdefault(device.identity.interface_vrfs.get(name, ""), {})
+                of_vrf.update((str(ip_interface(text).ip), device) for text in texts)
+        return found
+
+    @cached_property
     def routes(self) -> Routes:
-        """The ways packets take."""
+        """The paths of packets."""
         return Routes.of(self)
 
     def line(self, end: End) -> Line | None:
@@ -95,8 +124,12 @@ class Facts:
     @cached_property
     def used(self) -> tuple[Line, ...]:
         """Ports that are up and, where the switch's cabling is known, cabled."""
-        return tuple(Line(device, port) for device in self.devices for port in device.ports.values()
-                     if port.admin_up and (device.name not in self.linked or (device.name, port.name) in self.peers))
+        return tuple(
+            Line(device, port)
+            for device in self.devices
+            for port in device.ports.values()
+            if port.admin_up and (device.name not in self.linked or (device.name, port.name) in self.peers)
+        )
 
     def lossless_of(self, device: Device) -> tuple[Line, ...]:
         """The lossless ports of one switch."""
@@ -110,7 +143,7 @@ class Facts:
         return {name: tuple(lines) for name, lines in found.items()}
 
     def faces_host(self, line: Line) -> bool:
-        """Whether a host is at the other end: one that was named, or whose type, name or port says so."""
+        """Whether a host is at the other end, by the hosts file, or by its type, name or port."""
         peer = self.peers.get(line.end)
         if peer is None or peer[0] in self.network.devices:
             return False
@@ -119,6 +152,24 @@ class Facts:
             return True
         # A peer of which nothing is known but the default settings: a host unless its port is named as switches do.
         return self.network.default_host is not None and not kind and not port.startswith(_SWITCH_PORTS)
+
+    @cached_property
+    def absent(self) -> dict[str, Cable]:
+        """Switches that a link names and that were not given, each with such a link.
+
+        A node is a switch where its type says so, or where its port is named as ports of switches are.
+        """
+        found: dict[str, Cable] = {}
+        for cable in self.network.links:
+            for here, there in ((cable.a, cable.b), (cable.b, cable.a)):
+                name, port = there[0], there[1].lower()
+                if name in self.network.devices or name in self.network.hosts or name.lower().startswith(_HOST_WORDS):
+                    continue
+                device = self.network.devices.get(here[0])
+                kind = "" if device is None else device.neighbor_types.get(name, "").lower()
+                if any(word in kind for word in _SWITCH_WORDS) or (not kind and port.startswith(_SWITCH_PORTS)):
+                    found.setdefault(name, cable)
+        return found
 
     def host_at(self, line: Line) -> Host | None:
         """Settings of the host at the other end."""
@@ -131,11 +182,113 @@ class Facts:
         found = ((line, self.host_at(line)) for line in self.used)
         return tuple((line, host) for line, host in found if host is not None)
 
-    # What a packet of a code point meets on a port ------------------------------------------------------------------
+    @cached_property
+    def roce_mtu(self) -> int:
+        """The largest RoCE MTU of the hosts; 4096 where none is stated."""
+        hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
+        return max((host.roce_mtu or 0 for host in hosts), default=0) or ROCE_MTU_BYTES
+
+    @cached_property
+    def tunnel_bytes(self) -> int:
+        """Header of the VXLAN tunnels: outer Ethernet, IP, UDP, VXLAN (RFC 7348); 0 without a tunnel."""
+        tunnels = [tunnel for device in self.devices for tunnel in device.tunnels.values()]
+        return 0 if not tunnels else VXLAN_V6_BYTES if any(tunnel.ipv6 for tunnel in tunnels) else VXLAN_V4_BYTES
+
+    # What most of the fabric does -------------------------------------------------------------------------------------
+
+    @cached_property
+    def usual_pfc(self) -> frozenset[int]:
+        """The set of PFC priorities that most lossless ports have."""
+        return Counter(line.port.lossless for line in self.lossless).most_common(1)[0][0] if self.lossless else _NONE
+
+    def usual_class(self, dscp: int) -> tuple[int, int] | None:
+        """(class, priority) of a DSCP on most of the ports where it is lossless; None where it is lossless nowhere."""
+        if dscp not in self._classes:
+            found = Counter(
+                (tc, priority)
+                for tc, priority in (self.lossless_class(line, dscp) for line in self.lossless)
+                if tc is not None and priority is not None
+            )
+            self._classes[dscp] = found.most_common(1)[0] if found else None
+        most = self._classes[dscp]
+        return None if most is None else most[0]
+
+    def usual_queue(self, dscp: int) -> int | None:
+        """The queue that a DSCP has on most of the ports where it is lossless."""
+        key = "usual queue", dscp
+        if key not in self._usual:
+            found = Counter(
+                self.queue_of(line, dscp) for line in self.lossless if self.lossless_class(line, dscp)[1] is not None
+            )
+            self._usual[key] = found.most_common(1)[0][0] if found else None
+        return self._usual[key]
+
+    def usual_group(self, tc: int) -> int | None:
+        """The priority group that most lossless ports admit a class to."""
+        key = "usual group", tc
+        if key not in self._usual:
+            found = Counter(self.value(line.device, line.port, "tc_to_pg", tc) for line in self.lossless)
+            self._usual[key] = found.most_common(1)[0][0] if found else None
+        return self._usual[key]
+
+    @cached_property
+    def _usual(self) -> dict[tuple[str, int], int | None]:
+        return {}
+
+    @cached_property
+    def assumed(self) -> bool:
+        """Whether RoCE's DSCP was not given, and the switches do not show it: it is lossy on most lossless ports."""
+        if self.network.hosts_known or self.network.roce_given:
+            return False
+        protected = sum(
+            any(self.lossless_class(line, dscp)[1] is not None for dscp in self.network.roce_dscps)
+            for line in self.lossless
+        )
+        return not protected or 2 * protected < len(self.lossless)
+
+    @cached_property
+    def odd_hosts(self) -> dict[str, tuple[Host, int]]:
+        """Hosts whose RoCE DSCP is lossless nowhere while another host's is, and that one: the host is wrong."""
+        hosts = [*self.network.hosts.values(), *filter(None, [self.network.default_host])]
+        good = [host.roce_dscp for host in hosts if self.usual_class(host.roce_dscp) is not None]
+        if not good or self.network.roce_given:
+            return {}
+        usual = Counter(good).most_common(1)[0][0]
+        return {host.name: (host, usual) for host in hosts if self.usual_class(host.roce_dscp) is None}
+
+    @cached_property
+    def roce_dscps(self) -> tuple[int, ...]:
+        """RoCE's DSCPs that the switches are held to: no mere assumption, and not those of an odd host."""
+        odd = {host.roce_dscp for host, _ in self.odd_hosts.values()}
+        return () if self.assumed else tuple(dscp for dscp in self.network.roce_dscps if dscp not in odd)
+
+    def usual_group_profile(self, line: Line, priority: int) -> str | None:
+        """The lossless profile that most ports of the switch with this speed and cable have for a priority."""
+        key = line.device.name, line.port.speed_mbps, line.port.cable_m, priority
+        if key not in self._usual_profiles:
+            found = Counter(
+                profile.name
+                for other in self.lossless_of(line.device)
+                if (other.port.speed_mbps, other.port.cable_m) == key[1:3]
+                and (profile := self.group_profile(other, priority)) is not None
+                and profile.lossless
+            )
+            self._usual_profiles[key] = found.most_common(1)[0][0] if found else None
+        return self._usual_profiles[key]
+
+    @cached_property
+    def _usual_profiles(self) -> dict[tuple[str, int | None, int | None, int], str | None]:
+        return {}
+
+    @cached_property
+    def _classes(self) -> dict[int, tuple[tuple[int, int], int] | None]:
+        return {}
+
+    # The class, queue and group of a code point on a port -----------------------------------------------------------
 
     @staticmethod
     def value(device: Device, port: Port, kind: str, key: int) -> int | None:
-        """What a map of the port says; the identity for PFC maps that are not there; None for a hole or no map."""
+        """The value of a map of the port; the identity where a PFC map is absent; None for a hole or no map."""
         found = device.map_of(port, kind)
         if found is None:
             return key if kind.startswith("pfc_to_") else None
@@ -153,6 +306,13 @@ class Facts:
         if tc is None:
             return None, None
         return tc, next((p for p in sorted(line.port.lossless) if tc in self.classes_of(line, p)), None)
+
+    @staticmethod
+    def classes_with(line: Line, dscp: int) -> tuple[int, ...]:
+        """Traffic classes that a DSCP could be mapped to: all that have a queue, but the one it has."""
+        queues, classes = line.device.map_of(line.port, "tc_to_queue"), line.device.map_of(line.port, "dscp_to_tc")
+        here = None if classes is None else classes.entries.get(dscp)
+        return () if queues is None else tuple(tc for tc in queues.entries if tc != here)
 
     def queue_of(self, line: Line, dscp: int) -> int | None:
         """The egress queue of a DSCP."""
@@ -209,16 +369,22 @@ class Facts:
             for profile, groups in self.lossless_profiles(device).values():
                 pool = device.pools.get(profile.pool)
                 level = None if pool is None else threshold(profile, pool, 1)
-                if pool is not None and level is not None and (
-                        queue is None or any(self._feeds(line, group, queue) for line, group in groups)):
+                if (
+                    pool is not None
+                    and level is not None
+                    and (queue is None or any(self.feeds(line, group, queue) for line, group in groups))
+                ):
                     found.append((level, profile, pool))
             self._thresholds[key] = min(found, key=lambda item: item[0], default=None)
         return self._thresholds[key]
 
-    def _feeds(self, line: Line, group: int, queue: int) -> bool:
-        return any(self.value(line.device, line.port, "pfc_to_pg", priority) == group
-                   and self.value(line.device, line.port, "pfc_to_queue", priority) == queue
-                   for priority in line.port.lossless)
+    def feeds(self, line: Line, group: int, queue: int) -> bool:
+        """Whether a group of a port has a priority that leaves in a queue of this number."""
+        return any(
+            self.value(line.device, line.port, "pfc_to_pg", priority) == group
+            and self.value(line.device, line.port, "pfc_to_queue", priority) == queue
+            for priority in line.port.lossless
+        )
 
     @cached_property
     def _thresholds(self) -> dict[tuple[str, int | None], tuple[float, BufferProfile, Pool] | None]:
@@ -229,8 +395,7 @@ def threshold(profile: BufferProfile, pool: Pool, k: int) -> float | None:
     """T(k): what one of k equally full groups holds when it asks for a pause; None without limit or known pool size."""
     if profile.static_th_bytes is not None and profile.dynamic_th is None:
         limit = min(profile.static_th_bytes, pool.size_bytes or profile.static_th_bytes)
-        return float(limit) or None                              # SAI: a static threshold of 0 is no limit
+        return float(limit) or None  # SAI: a static threshold of 0 is no limit
     if profile.alpha is None or pool.size_bytes is None:
         return None
     return profile.alpha * pool.size_bytes / (1 + k * profile.alpha)
-

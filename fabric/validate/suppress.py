@@ -1,4 +1,4 @@
-"""Findings somebody has looked at and accepted: each with a reason, and a day on which it speaks again.
+"""Accepted findings: each with a reason, and a day after which it is reported again.
 
 The file is a list of {check, device, object, reason, expires}; device and object are shell patterns, '*' if absent.
 An expired suppression hides nothing and is reported; one without a reason or a date is refused.
@@ -33,17 +33,29 @@ class Suppression:
 
     def matches(self, finding: Finding) -> bool:
         """Whether this hides the finding."""
-        return (self.check == finding.check.id and fnmatchcase(finding.device, self.device)
-                and fnmatchcase(finding.object, self.object))
+        return (
+            self.check == finding.check.id
+            and fnmatchcase(finding.device, self.device)
+            and fnmatchcase(finding.object, self.object)
+        )
 
 
-def parse_suppressions(value: Any, lines: Locator, file: str,  # noqa: ANN401
-                       today: date) -> tuple[list[Suppression], list[Suppression]]:
+def parse_suppressions(
+    value: Any, lines: Locator, file: str, today: date
+) -> tuple[list[Suppression], list[Suppression]]:
     """(valid, expired). Raises InputErrors with every problem."""
     rows = value.get("suppressions") if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        raise InputErrors("suppressions", [Problem(file, "no list of suppressions", "write 'suppressions: [{check: W2, "
-                                                   "device: leaf1, reason: lab, expires: 2030-01-31}]'")])
+        raise InputErrors(
+            "suppressions",
+            [
+                Problem(
+                    file,
+                    "no list of suppressions",
+                    "write 'suppressions: [{check: W2, device: leaf1, reason: lab, expires: 2030-01-31}]'",
+                )
+            ],
+        )
     problems: list[Problem] = []
     valid: list[Suppression] = []
     expired: list[Suppression] = []
@@ -54,10 +66,16 @@ def parse_suppressions(value: Any, lines: Locator, file: str,  # noqa: ANN401
             problems.append(Problem(path, "is no mapping of words", f"keys: {', '.join(_KEYS)}"))
             continue
         before = len(problems)
-        problems += [Problem(f"{path}.{str(key)[:40]}", "is not known", nearest(str(key), _KEYS))
-                     for key in row if key not in _KEYS]
-        problems += [Problem(f"{path}.{key}", "is missing", "say which check, why, and until when")
-                     for key in ("check", "reason", "expires") if not row.get(key, "").strip()]
+        problems += [
+            Problem(f"{path}.{str(key)[:40]}", "is not known", nearest(str(key), _KEYS))
+            for key in row
+            if key not in _KEYS
+        ]
+        problems += [
+            Problem(f"{path}.{key}", "is missing", "give check, reason and expires")
+            for key in ("check", "reason", "expires")
+            if not row.get(key, "").strip()
+        ]
         check = row.get("check", "")
         if check and check not in CHECKS:
             problems.append(Problem(f"{path}.check", f"'{check[:40]}' is no check", nearest(check, list(CHECKS))))

@@ -59,23 +59,23 @@ class AttributeFlag(IntEnum):
 class AttributeType(IntEnum):
     """Path attribute type codes."""
 
-    ORIGIN = 1                   # RFC 4271
+    ORIGIN = 1  # RFC 4271
     AS_PATH = 2
     NEXT_HOP = 3
     MULTI_EXIT_DISC = 4
     LOCAL_PREF = 5
     ATOMIC_AGGREGATE = 6
     AGGREGATOR = 7
-    COMMUNITIES = 8              # RFC 1997
-    ORIGINATOR_ID = 9            # RFC 4456
+    COMMUNITIES = 8  # RFC 1997
+    ORIGINATOR_ID = 9  # RFC 4456
     CLUSTER_LIST = 10
-    MP_REACH_NLRI = 14           # RFC 4760
+    MP_REACH_NLRI = 14  # RFC 4760
     MP_UNREACH_NLRI = 15
-    EXTENDED_COMMUNITIES = 16    # RFC 4360
-    AS4_PATH = 17                # RFC 6793
+    EXTENDED_COMMUNITIES = 16  # RFC 4360
+    AS4_PATH = 17  # RFC 6793
     AS4_AGGREGATOR = 18
-    PMSI_TUNNEL = 22             # RFC 6514
-    LARGE_COMMUNITIES = 32       # RFC 8092
+    PMSI_TUNNEL = 22  # RFC 6514
+    LARGE_COMMUNITIES = 32  # RFC 8092
 
 
 class Origin(IntEnum):
@@ -98,29 +98,29 @@ class SegmentType(IntEnum):
 class CapabilityCode(IntEnum):
     """RFC 5492 registry."""
 
-    MULTIPROTOCOL = 1            # RFC 4760
-    ROUTE_REFRESH = 2            # RFC 2918
-    EXTENDED_NEXT_HOP = 5        # RFC 8950
-    EXTENDED_MESSAGE = 6         # RFC 8654
-    GRACEFUL_RESTART = 64        # RFC 4724
-    FOUR_OCTET_AS = 65           # RFC 6793
-    ADD_PATH = 69                # RFC 7911
+    MULTIPROTOCOL = 1  # RFC 4760
+    ROUTE_REFRESH = 2  # RFC 2918
+    EXTENDED_NEXT_HOP = 5  # RFC 8950
+    EXTENDED_MESSAGE = 6  # RFC 8654
+    GRACEFUL_RESTART = 64  # RFC 4724
+    FOUR_OCTET_AS = 65  # RFC 6793
+    ADD_PATH = 69  # RFC 7911
     ENHANCED_ROUTE_REFRESH = 70  # RFC 7313
     LONG_LIVED_GRACEFUL_RESTART = 71  # RFC 9494
-    FQDN = 73                    # draft-walton-bgp-hostname-capability
-    ROUTE_REFRESH_CISCO = 128    # before RFC 2918; still sent beside code 2
+    FQDN = 73  # draft-walton-bgp-hostname-capability
+    ROUTE_REFRESH_CISCO = 128  # before RFC 2918; still sent beside code 2
 
 
 class ErrorCode(IntEnum):
     """NOTIFICATION error codes."""
 
-    MESSAGE_HEADER = 1           # RFC 4271 section 4.5
+    MESSAGE_HEADER = 1  # RFC 4271 section 4.5
     OPEN = 2
     UPDATE = 3
     HOLD_TIMER_EXPIRED = 4
-    FSM = 5                      # subcodes: RFC 6608
-    CEASE = 6                    # subcodes: RFC 4486, 8538
-    ROUTE_REFRESH = 7            # RFC 7313
+    FSM = 5  # subcodes: RFC 6608
+    CEASE = 6  # subcodes: RFC 4486, 8538
+    ROUTE_REFRESH = 7  # RFC 7313
 
 
 class HeaderError(IntEnum):
@@ -192,8 +192,8 @@ class RefreshSubtype(IntEnum):
 class Community(IntEnum):
     """Well-known communities."""
 
-    GRACEFUL_SHUTDOWN = 0xFFFF0000     # RFC 8326
-    NO_EXPORT = 0xFFFFFF01             # RFC 1997
+    GRACEFUL_SHUTDOWN = 0xFFFF0000  # RFC 8326
+    NO_EXPORT = 0xFFFFFF01  # RFC 1997
     NO_ADVERTISE = 0xFFFFFF02
     NO_EXPORT_SUBCONFED = 0xFFFFFF03
-    NO_PEER = 0xFFFFFF04               # RFC 3765
+    NO_PEER = 0xFFFFFF04  # RFC 3765

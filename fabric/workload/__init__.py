@@ -1,1 +1,1 @@
-"""Who sends what to whom and when: traffic patterns, compiled to a list of messages."""
+"""Traffic patterns, compiled to a list of messages: source, destination, size, start."""

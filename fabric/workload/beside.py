@@ -1,4 +1,4 @@
-"""Files that a scenario names, beside itself: message lists, distributions of sizes."""
+"""Files that a scenario names: message lists, distributions of sizes."""
 
 from __future__ import annotations
 

@@ -1,23 +1,22 @@
-"""Ideal completion time: one message alone on an idle fabric, exactly as the engine would play it.
+"""Ideal completion time: one message alone on an idle fabric, exactly as the engine simulates it.
 
 From posting to the arrival of the last ACK at the sender. Store and forward at every hop; a frame occupies a link for
 (frame + wire overhead) at the link's rate, rounded up to whole picoseconds; each hop adds propagation and the latency
-of the receiving device. The way is the fastest of the shortest ones. Not in it: windows, congestion control, routing
-chance.
+of the receiving device. The path is the fastest of the shortest paths. Not included: windows, congestion control, the
+choice of ECMP.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.state.codes import Law
-from fabric.state.params import EngineParams
-from fabric.state.timing import serialisation_row
+from fabric.dataplane.state.codes import Semantics
+from fabric.dataplane.state.params import EngineParams
+from fabric.dataplane.state.timing import serialisation_row
 from fabric.topology.model import Fabric
 from fabric.topology.paths import DELIVER, EcmpTable, equal_cost_ports
 from fabric.units import PS_PER_S
@@ -28,12 +27,12 @@ _FAR: Final = 2**62
 
 @dataclass(frozen=True)
 class Ways:
-    """The fastest shortest way of each queue pair, hop by hop; columns past a way's end are -1."""
+    """The fastest shortest path of each queue pair, hop by hop; columns past the end of a path are -1."""
 
     port: Ints
     """(n, max hops) port that sends; the first is the host's own."""
     hops: Ints
-    """(n,) links on the way."""
+    """(n,) links on the path."""
 
 
 def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Ints:
@@ -41,67 +40,114 @@ def ideal_fct_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None 
 
     Parameters
     ----------
-    fabric, params      what the engine is built from
+    fabric, params      those of the engine
     routes              equal-cost paths of the fabric; computed where absent
 
-    Returns: (n_messages,) picoseconds. Raises: nothing; pairs without a way get -1.
+    Returns: (n_messages,) picoseconds. Raises: nothing; pairs without a path get -1.
     Source: last-passage time of a tandem of deterministic queues; with at most three frame sizes (first, middle, last)
     the maximum over all paths through (frames x hops) has the closed form used here.
     """
-    routes = routes if routes is not None else equal_cost_ports(fabric)
-    messages, pairs = params.messages, params.queue_pairs
-    if not len(messages.src):
+    messages = params.messages
+    return _ideal_ps(fabric, params, routes, messages.qp, messages.size_bytes)
+
+
+def ideal_transfers_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Ints:
+    """(n_transfers, 2) the same of a transfer's short and long messages; -1 of computations and where it has none."""
+    rows, qp = params.transfers.rows, params.transfers.qp
+    found = np.full((len(qp), 2), -1, np.int64)
+    for column, size in enumerate((rows.small_bytes, rows.small_bytes + rows.unit_bytes)):
+        sent = np.flatnonzero((qp >= 0) & (size > 0))
+        kinds, of = np.unique(np.stack([qp[sent], size[sent]]), axis=1, return_inverse=True)
+        found[sent, column] = _ideal_ps(fabric, params, routes, kinds[0], kinds[1])[of.reshape(-1)]
+    return found
+
+
+def _ideal_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None, qp: Ints, size_bytes: Ints) -> Ints:
+    if not len(qp):
         return np.empty(0, np.int64)
+    routes, pairs = routes if routes is not None else equal_cost_ports(fabric), params.queue_pairs
     forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
     back_port = _arrival_port(fabric, forward, pairs.dst)
     backward = _ways(fabric, params, routes, pairs.src, back_port)
-    return _complete(fabric, params, forward, backward, messages.qp, messages.size_bytes)
+    return _complete(fabric, params, forward, backward, qp, size_bytes)
 
 
 def base_rtt_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> Ints:
-    """(n_qps,) of every queue pair: from posting one full packet to its ACK on an idle fabric, picoseconds."""
+    """(n_qps,) picoseconds from posting one full packet to its ACK on an idle fabric."""
     pairs = params.queue_pairs
     forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
     backward = _ways(fabric, params, routes, pairs.src, _arrival_port(fabric, forward, pairs.dst))
     every = np.arange(len(pairs.src))
-    return _complete(fabric, params, forward, backward, every, np.full(len(every), params.frames.payload_bytes))
+    return _complete(fabric, params, forward, backward, every, params.payload_of_qps())
+
+
+@dataclass(frozen=True)
+class Course:
+    """What the fastest shortest path of each queue pair consists of; columns past the end of a path have port -1."""
+
+    port: Ints
+    """(n, max hops) port that sends."""
+    rate_bps: Ints
+    """(n, max hops) of its link."""
+    overhead_bytes: Ints
+    """(n, max hops) what a frame costs there beyond its size."""
+    last: Ints
+    """(n,) port of the receiving host."""
+
+    @property
+    def first(self) -> Ints:
+        """(n,) port of the sending host."""
+        return self.port[:, 0]
+
+
+def courses(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Course:
+    """The paths that ideal_arrival_ps() assumes, of all queue pairs."""
+    pairs = params.queue_pairs
+    ways = _ways(fabric, params, routes if routes is not None else equal_cost_ports(fabric), pairs.dst, pairs.port)
+    rate, _, _ = _link_columns(fabric, params)
+    return Course(
+        ways.port, rate[ways.port], _overheads(fabric, params)[ways.port], _arrival_port(fabric, ways, pairs.dst)
+    )
 
 
 def _link_columns(fabric: Fabric, params: EngineParams) -> tuple[Ints, Ints, Ints]:
     """Per port: rate, delay including the receiving device's latency, peer node."""
     rate = np.array([fabric.links[port.link].rate_bps for port in fabric.ports], np.int64)
     peer = np.array([fabric.ports[port.peer].node for port in fabric.ports], np.int64)
-    latency = np.array([params.hosts[node.id].latency_ps if node.is_host else params.switches[node.id].latency_ps
-                        for node in fabric.nodes], np.int64)
-    delay = np.array([fabric.links[port.link].delay_ps for port in fabric.ports], np.int64) + latency[peer]
+    latency = np.array(
+        [params.reception_ps(port.peer, int(node)) for port, node in zip(fabric.ports, peer, strict=True)]
+    )
+    delay = np.array([fabric.links[port.link].delay_ps for port in fabric.ports], np.int64) + latency
     return rate, delay, peer
 
 
+def _overheads(fabric: Fabric, params: EngineParams) -> Ints:
+    """Per port: bytes that count beyond a frame's size."""
+    return np.array([params.overhead_of(port.id) for port in fabric.ports], np.int64)
+
+
 def _tx_ps(params: EngineParams, size_bytes: Ints | int, rate_bps: Ints) -> Ints:
-    if params.law is Law.HPCC:
-        return _hpcc_tx_ps(np.asarray(size_bytes, np.int64), rate_bps)
-    # Exact below 2**63: a frame of 16 KiB is 131,072 bits x 10**12.
-    ticks: Ints = -(-(np.asarray(size_bytes, np.int64) * 8 * PS_PER_S) // rate_bps)
+    if params.semantics is Semantics.NS3_RDMA:
+        return _ns3_rdma_tx_ps(np.asarray(size_bytes, np.int64), rate_bps)
+    # Exact below 2**63: a frame of 16 KiB is 131,072 bits x 10**12. At least a byte: state/timing.py.
+    ticks: Ints = -(-(np.maximum(np.asarray(size_bytes, np.int64), 1) * 8 * PS_PER_S) // rate_bps)
     return ticks
 
 
-def _hpcc_tx_ps(size_bytes: Ints, rate_bps: Ints) -> Ints:
+def _ns3_rdma_tx_ps(size_bytes: Ints, rate_bps: Ints) -> Ints:
     sizes, rates = np.broadcast_arrays(size_bytes, rate_bps)
     ticks = np.zeros(sizes.shape, np.int64)
     for rate in np.unique(rates).tolist():
-        ticks = np.where(rates == rate, _hpcc_row(rate)[sizes], ticks)
+        ticks = np.where(rates == rate, serialisation_row(rate, 0, Semantics.NS3_RDMA)[sizes], ticks)
     return ticks
 
 
-@lru_cache
-def _hpcc_row(rate_bps: int) -> Ints:
-    return serialisation_row(rate_bps, 0, Law.HPCC)
-
-
 def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, first: Ints) -> Ways:
-    """Walk all pairs at once: at every switch the member of the group with the least time to go for a full frame."""
+    """Walk all pairs at once: at every switch the member of the group with the least remaining time for a full
+    frame.
+    """
     rate, delay, peer = _link_columns(fabric, params)
-    frame = params.frames.data_header_bytes + params.frames.payload_bytes + params.frames.wire_overhead_bytes
+    frame = params.frames.data_header_bytes + params.frames.payload_bytes + _overheads(fabric, params)
     cost = _tx_ps(params, frame, rate) + delay
     best = _best_ports(fabric, routes, cost, peer)
     last = {key: min(ports, key=lambda port: int(cost[port])) for key, ports in routes.delivery.items()}
@@ -124,7 +170,7 @@ def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, fi
 
 
 def _best_ports(fabric: Fabric, routes: EcmpTable, cost: Ints, peer: Ints) -> Ints:
-    """(n_nodes, n_classes) port of the fastest shortest way, by distance outwards from each class."""
+    """(n_nodes, n_classes) port of the fastest shortest path, computed by distance outwards from each class."""
     n_nodes, n_classes = routes.group_of.shape
     to_go = np.full((n_nodes, n_classes), _FAR, np.int64)
     best = np.full((n_nodes, n_classes), -1, np.int64)
@@ -153,7 +199,7 @@ def _arrival_port(fabric: Fabric, forward: Ways, dst: Ints) -> Ints:
 
 
 def _overlay(params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
-    """(n, hops) hops on which frames wear an outer header: between the first and the last switch."""
+    """(n, hops) hops on which frames have an outer header: between the first and the last switch."""
     if params.vxlan is None:
         return np.zeros(ways.port.shape, np.bool_)
     place = np.arange(ways.port.shape[1])[None, :]
@@ -162,19 +208,20 @@ def _overlay(params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
 
 def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Ways, qp: Ints, size_bytes: Ints) -> Ints:
     frames, every = params.frames, params.transport.ack_every_packets
-    payload = frames.payload_bytes
+    payload = params.payload_of_qps()[qp]
     packets = np.maximum(-(-size_bytes // payload), 1)
     rest = size_bytes - (packets - 1) * payload
     arrive_last = _data_ps(fabric, params, forward, qp, packets, rest)
-    # The ACK before the last one may still be on a link when the last one wants it (tiny last packets).
+    # The ACK before the last one may still be on a link when the last one needs it (tiny last packets).
     before = packets - 1
     has_before = (before > 0) & (before % every == 0)
-    arrive_before = np.where(has_before, _data_ps(fabric, params, forward, qp, np.maximum(before, 1),
-                                                  np.full(len(qp), payload)), -_FAR // 2)
+    arrive_before = np.where(
+        has_before, _data_ps(fabric, params, forward, qp, np.maximum(before, 1), payload), -_FAR // 2
+    )
     rate, delay, _ = _link_columns(fabric, params)
     valid = backward.port >= 0
     overlay = _overlay(params, backward)
-    wire = frames.ack_bytes + frames.wire_overhead_bytes + np.where(overlay, frames.vxlan_bytes, 0)
+    wire = frames.ack_bytes + _overheads(fabric, params)[backward.port] + np.where(overlay, frames.vxlan_bytes, 0)
     tx = np.where(valid, _tx_ps(params, wire, rate[backward.port]), 0)
     fixed = np.where(valid, delay[backward.port], 0).sum(axis=1)
     total, slowest = tx.sum(axis=1), tx.max(axis=1)
@@ -183,23 +230,23 @@ def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Way
 
 
 def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets: Ints, last_payload: Ints) -> Ints:
-    """Arrival of the last of `packets` frames of which the first wears a RETH and the last carries `last_payload`."""
+    """Arrival of the last of `packets` frames of which the first has a RETH and the last carries `last_payload`."""
     rate, delay, _ = _link_columns(fabric, params)
     frames = params.frames
-    head = frames.data_header_bytes + frames.wire_overhead_bytes
     valid = ways.port >= 0
+    payload = params.payload_of_qps()[:, None]
+    head = frames.data_header_bytes + _overheads(fabric, params)[ways.port]
     extra = np.where(_overlay(params, ways), frames.vxlan_bytes, 0)
     rates = rate[ways.port]
-    # Full-size frames depend on the way only; the last frame depends on the message.
-    first = np.where(valid, _tx_ps(params, head + frames.reth_bytes + frames.payload_bytes + extra, rates), 0)
-    middle = np.where(valid, _tx_ps(params, head + frames.payload_bytes + extra, rates), 0)
+    # Full-size frames depend on the path only; the last frame depends on the message.
+    first = np.where(valid, _tx_ps(params, head + frames.reth_bytes + payload + extra, rates), 0)
+    middle = np.where(valid, _tx_ps(params, head + payload + extra, rates), 0)
     fixed = np.where(valid, delay[ways.port], 0).sum(axis=1)[qp]
     reth = np.where(packets == 1, frames.reth_bytes, 0)
-    last = np.where(valid[qp], _tx_ps(params, (head + reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
+    last = np.where(valid[qp], _tx_ps(params, head[qp] + (reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
     n_hops = ways.port.shape[1]
     # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along
-    # the
-    # first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
+    # the first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
     suffix = np.cumsum(last[:, ::-1], axis=1)[:, ::-1]
     prefix = np.cumsum(first, axis=1)[qp]
     middles = np.maximum(packets - 2, 0)
@@ -216,3 +263,20 @@ def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets
             best = np.where(many & valid[qp, q], np.maximum(best, prefix[:, p] + through + suffix[:, q]), best)
     arrival: Ints = best + fixed
     return arrival
+
+
+def ideal_arrival_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Ints:
+    """(n_messages,) picoseconds from posting to the arrival of the last byte, alone on an idle fabric.
+
+    Parameters and source as ideal_fct_ps(); pairs without a path get -1.
+    """
+    routes = routes if routes is not None else equal_cost_ports(fabric)
+    messages, pairs = params.messages, params.queue_pairs
+    if not len(messages.src):
+        return np.empty(0, np.int64)
+    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
+    payload = params.payload_of_qps()[messages.qp]
+    packets = np.maximum(-(-messages.size_bytes // payload), 1)
+    rest = messages.size_bytes - (packets - 1) * payload
+    arrival = _data_ps(fabric, params, forward, messages.qp, packets, rest)
+    return np.where(forward.hops[messages.qp] > 0, arrival, -1)

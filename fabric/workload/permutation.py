@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fabric.errors import Problem
 from fabric.workload.batch import Batch, Surroundings, nothing, plain, starts
+from fabric.workload.demand import Demand, SpecField, last_start, no_demand, thinned, uniform
 from fabric.workload.spec import PermutationSpec
 
 
@@ -29,8 +30,36 @@ def generate(spec: PermutationSpec, name: str, path: str, around: Surroundings) 
     else:
         partner = (np.arange(n) + spec.shift) % n
         if spec.shift % n == 0:
-            around.problems.append(Problem(f"{path}.shift",
-                                           f"with {n} hosts a shift of {spec.shift} sends every host to itself",
-                                           f"use 1 to {n - 1}"))
+            around.problems.append(
+                Problem(
+                    f"{path}.shift",
+                    f"with {n} hosts a shift of {spec.shift} sends every host to itself",
+                    f"use 1 to {n - 1}",
+                )
+            )
     start = starts(spec.start, spec.repeat, spec.interval, spec.jitter, n, around.random(name, "jitter"))
     return plain(np.tile(hosts, spec.repeat), np.tile(hosts[partner], spec.repeat), spec.size, start)
+
+
+def demand(spec: PermutationSpec, name: str, path: str, around: Surroundings) -> Demand:
+    """Hosts times repetitions."""
+    hosts = around.hosts(spec.hosts, f"{path}.hosts", at_least=2)
+    n = len(hosts)
+    if n < 2:
+        return no_demand()
+    partner = derangement(n, around.random(name, "partners")) if spec.shift is None else (np.arange(n) + spec.shift) % n
+    each = np.zeros(len(around.fabric.hosts))
+    each[hosts] = spec.repeat
+    chosen = thinned(n)
+    return uniform(
+        SpecField("repeat", spec.repeat, "count") if spec.repeat > 1 else SpecField("hosts"),
+        spec.size,
+        n * spec.repeat,
+        each,
+        each,
+        hosts[chosen],
+        hosts[partner[chosen]],
+        n,
+        spec.start,
+        last_start(spec.start, spec.repeat, spec.interval, spec.jitter),
+    )

@@ -1,6 +1,4 @@
-"""Queue pairs for messages: who shares one, which UDP source port it wears, which port of a multi-homed host it
-uses.
-"""
+"""Queue pairs for messages: sharing, UDP source ports, and the port of a multi-homed host."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.state.params import QueuePairs
+from fabric.dataplane.state.params import QueuePairs
 from fabric.topology.model import Fabric
 from fabric.workload.streams import stream
 
@@ -22,7 +20,7 @@ ROCE_UDP_PORT: Final = 4791
 SOURCE_PORT_MIN: Final = 0xC000
 """IB_ROCE_UDP_ENCAP_VALID_PORT_MIN: source ports keep the top two bits set (Linux include/rdma/ib_verbs.h)."""
 _FIRST_QPN: Final = 0x40
-"""QP numbers 0 and 1 are special and drivers begin somewhat later; assumed."""
+"""QP numbers 0 and 1 are reserved, and drivers begin above them; the first number is assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class QpRules:
 
     per: Literal["message", "pair"] = "message"
     count: int = 1
-    source_port: Literal["hashed", "linux"] = "hashed"
+    source_port: Literal["hashed", "linux", "pair"] = "hashed"
     nic_port: Literal["rail", "hash"] = "rail"
 
 
@@ -51,8 +49,9 @@ def assign(fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: Q
         ordinal = turn
     else:
         ordinal_of_message = turn % rules.count
-        _, first_sorted, inverse = np.unique(pair * rules.count + ordinal_of_message, return_index=True,
-                                             return_inverse=True)
+        _, first_sorted, inverse = np.unique(
+            pair * rules.count + ordinal_of_message, return_index=True, return_inverse=True
+        )
         order = np.argsort(first_sorted, kind="stable")
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
@@ -61,15 +60,24 @@ def assign(fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: Q
     q_src, q_dst = src[first], dst[first]
     if rules.source_port == "hashed":
         port = SOURCE_PORT_MIN | stream(seed, "transport.source_port").integers(0, 0x4000, len(first), dtype=np.int64)
+    elif rules.source_port == "pair":
+        _, number = np.unique(q_src * nodes + q_dst, return_inverse=True)
+        drawn = stream(seed, "transport.source_port").integers(0, 0x4000, int(number.max(initial=-1)) + 1)
+        port = SOURCE_PORT_MIN | drawn[number].astype(np.int64)
     else:
         port = linux_source_port(_FIRST_QPN + rank_within(q_src), _FIRST_QPN + rank_within(q_dst))
-    return qp, QueuePairs(src=q_src, dst=q_dst, dscp=dscp[first], src_udp_port=port,
-                          dst_udp_port=np.full(len(first), ROCE_UDP_PORT, np.int64),
-                          port=_nic_port(fabric, q_src, ordinal if rules.nic_port == "rail" else port))
+    return qp, QueuePairs(
+        src=q_src,
+        dst=q_dst,
+        dscp=dscp[first],
+        src_udp_port=port,
+        dst_udp_port=np.full(len(first), ROCE_UDP_PORT, np.int64),
+        port=_port(fabric, q_src, q_dst, ordinal if rules.nic_port == "rail" else port),
+    )
 
 
 def rank_within(key: Ints) -> Ints:
-    """For each element, how many equal ones came before it."""
+    """For each element, the number of equal elements before it."""
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(key) else np.empty(0, np.int64)
@@ -88,10 +96,19 @@ def linux_source_port(local_qpn: Ints, remote_qpn: Ints) -> Ints:
     return SOURCE_PORT_MIN | ((label & 0x3FFF) ^ (label >> 14))
 
 
-def _nic_port(fabric: Fabric, src: Ints, key: Ints) -> Ints:
+def _port(fabric: Fabric, src: Ints, dst: Ints, key: Ints) -> Ints:
+    """Inside a server the scale-up link, else a NIC port in turn, of those to a network that both ends are on."""
     first = np.array([host.first_port for host in fabric.hosts], np.int64)
-    count = np.array([host.n_ports for host in fabric.hosts], np.int64)
-    return first[src] + key % count[src]
+    count = np.array([len(fabric.network_ports(host.id)) for host in fabric.hosts], np.int64)
+    inside, domain = np.array(fabric.scale_up_ports, np.int64), np.array(fabric.scale_up_domains, np.int64)
+    same = (inside[src] >= 0) & (domain[src] == domain[dst])
+    begin, usable = first[src], count[src]
+    if len(fabric.networks) > 1:
+        _, example, pair = np.unique(src * len(fabric.nodes) + dst, return_index=True, return_inverse=True)
+        ports = [fabric.ports_towards(int(src[row]), int(dst[row])) for row in example]
+        begin = np.array([each.start for each in ports], np.int64)[pair]
+        usable = np.array([len(each) for each in ports], np.int64)[pair]
+    return np.where(same, inside[src], begin + key % np.maximum(usable, 1))
 
 
 def find_cycle(n: int, after: Sequence[tuple[int, int]]) -> list[int]:

@@ -1,1 +1,1 @@
-"""Online detectors: one sample in, one score out, with a state that never grows."""
+"""Online detectors: one sample in, one score out, with a state of constant size."""

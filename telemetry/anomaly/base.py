@@ -1,4 +1,4 @@
-"""What every detector is."""
+"""The interface of detectors, and what they share."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 TINY: Final = 1e-12
-"""Below, a spread is no spread: a constant series with rounding noise."""
+"""A smaller spread is rounding noise of a constant series."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a detector makes of one sample."""
+    """A detector's result for one sample."""
 
     value: float
-    """How unusual, in units of the detector's limit: 1 and more is an alarm. 0 while it is still learning."""
+    """Deviation in units of the detector's limit: 1 and more is an alarm. 0 while the detector learns."""
     expected: float
-    """What would have been usual; NaN while it is still learning."""
+    """The expected value; NaN while the detector learns."""
 
     @property
     def alarm(self) -> bool:
-        """Whether somebody should look."""
+        """Whether the sample is an anomaly."""
         return self.value >= 1.0
 
 
 class Detector(Protocol):
-    """One series' watchman: its state has a fixed size and an update costs the same for ever."""
+    """Detector of one series: its state has a fixed size and every update has the same cost."""
 
     def update(self, time_ns: int, value: float) -> Score:
-        """Take the next sample. Raises: ValueError for a time not after the last one, or a value that is no number."""
+        """Process the next sample. Raises: ValueError for a time not after the last one, or a NaN or infinite value."""
 
 
 class Clock:
-    """Refuses what is no next sample."""
+    """Checks that each sample is a finite value later than the one before."""
 
     __slots__ = ("_last_ns",)
 
@@ -45,7 +45,7 @@ class Clock:
         if time_ns <= self._last_ns:
             raise ValueError(f"a sample at {time_ns} ns does not follow one at {self._last_ns} ns")
         if not math.isfinite(value):
-            raise ValueError(f"{value} is no number to judge; leave missing samples out")
+            raise ValueError(f"{value} is not a finite number; leave missing samples out")
         self._last_ns = time_ns
 
 
@@ -63,7 +63,7 @@ class Baseline:
         self._squares = 0.0
 
     def add(self, value: float) -> None:
-        """One more sample."""
+        """Add a sample."""
         self.count += 1
         before = value - self.mean
         self.mean += before / self.count
@@ -71,6 +71,6 @@ class Baseline:
 
     @property
     def spread(self) -> float:
-        """Standard deviation, never 0: a part in a thousand of the mean, or of nothing."""
+        """Standard deviation, never 0: at least a thousandth of the mean, or a small constant."""
         deviation = math.sqrt(self._squares / (self.count - 1)) if self.count > 1 else 0.0
         return max(deviation, abs(self.mean) / 1000, TINY)

@@ -1,7 +1,7 @@
-"""A share that is above a level for some time: pause ratios, marked shares, utilisations, where 0 is the norm.
+"""A share that is above a level for some time: pause ratios, marked shares, utilisations, which are normally 0.
 
-Nothing is learnt, so it works from the first sample and for a fabric that has never been healthy. Two levels keep it
-from chattering: it goes on until the share falls below the lower one.
+The detector learns nothing, so it works from the first sample and for a fabric that has never been healthy. Hysteresis
+avoids repeated alarms: an alarm lasts until the share falls below the lower of two levels.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from telemetry.anomaly.base import Clock, Score
 class Burst:
     """Parameters
     ----------
-    level : float      alarm when above
-    release : float    until below; less than level
-    hold : int         samples in a row that must be above
+    level : float      the alarm begins above it
+    release : float    the alarm ends below it; less than level
+    hold : int         consecutive samples that must be above level
     """
 
     def __init__(self, level: float = 0.05, release: float = 0.02, hold: int = 3) -> None:

@@ -1,8 +1,8 @@
-"""Tabular CUSUM: small lasting shifts of the mean, summed up until they are certain.
+"""Tabular CUSUM: detects small lasting shifts of the mean by accumulating deviations.
 
 S+ = max(0, S+ + z - slack) and likewise downwards, z being the deviation from the learnt mean in learnt standard
 deviations; an alarm at `limit` (Page, Biometrika 1954; Montgomery, Introduction to Statistical Quality Control, section
-9.1). After an alarm it learns the new level and goes on.
+9.1). After an alarm the detector learns the new level and continues.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ class Cusum:
     """Parameters
     ----------
     slack : float     half of the smallest shift of interest, in standard deviations
-    limit : float     sum at which it is certain
+    limit : float     sum at which it alarms
     learn : int       samples from which level and spread are learnt
-    clip : float      one sample counts so many standard deviations at most: an outlier is no shift
+    clip : float      limit of one sample's contribution, in standard deviations: an outlier is not a shift
     """
 
     def __init__(self, slack: float = 1.0, limit: float = 12.0, learn: int = 30, clip: float = 6.0) -> None:

@@ -1,8 +1,8 @@
 """Deviation from an exponentially weighted mean, in weighted standard deviations.
 
 Mean and variance are updated in one step (Finch, "Incremental calculation of weighted mean and variance", 2009, section
-9). An outlier teaches as much as the limit at most, so that it neither hides the next one nor becomes the norm at once;
-a lasting change becomes the norm after some time, which is this detector's purpose: it sees steps, not states.
+9). An outlier is clipped to the limit before it updates the mean, so that it neither hides the next outlier nor becomes
+the new mean at once. The mean follows a lasting change after some time: the detector finds steps, not states.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Ewma:
     """Parameters
     ----------
     weight : float     of a new sample, 0 to 1
-    limit : float      alarm at so many standard deviations
+    limit : float      standard deviations at which it alarms
     learn : int        samples before the first score
     """
 

@@ -1,7 +1,8 @@
-"""Page-Hinkley test: the moment at which the mean of a series changes, without knowing the mean before.
+"""Page-Hinkley test: finds the time at which the mean of a series changes, without a known mean.
 
-The running mean is of all samples since the last change; the sum of deviations from it, less a tolerance, drifts from
-its own minimum (maximum) only when the mean has moved (Page 1954; Hinkley, Biometrika 1971). No season is assumed.
+The running mean covers all samples since the last change. The sum of deviations from it, less a tolerance, drifts away
+from its minimum (maximum) only when the mean has moved (Page 1954; Hinkley, Biometrika 1971). No seasonality is
+assumed.
 """
 
 from __future__ import annotations

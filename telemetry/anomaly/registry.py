@@ -13,5 +13,9 @@ from telemetry.anomaly.page_hinkley import PageHinkley
 from telemetry.anomaly.robust import RobustZ
 
 DETECTORS: Final[Mapping[str, Callable[[], Detector]]] = {
-    "ewma": Ewma, "robust": RobustZ, "cusum": Cusum, "page-hinkley": PageHinkley, "burst": Burst,
+    "ewma": Ewma,
+    "robust": RobustZ,
+    "cusum": Cusum,
+    "page-hinkley": PageHinkley,
+    "burst": Burst,
 }

@@ -1,4 +1,5 @@
-"""Deviation from a running median, in running median deviations: outliers teach it nothing about the spread.
+"""Deviation from a running median, in running median absolute deviations (MAD), so that outliers do not widen the
+spread.
 
 Median and MAD start as those of the first samples and then follow by small steps of constant size, up or down, as
 "frugal streaming" does (Ma, Muthukrishnan and Sandler, 2013); 1.4826 MAD is a standard deviation of normal noise.
@@ -17,9 +18,9 @@ NORMAL: Final = 1.4826
 class RobustZ:
     """Parameters
     ----------
-    limit : float      alarm at so many standard deviations
+    limit : float      standard deviations at which it alarms
     pace : float       step of the median and of the MAD, in MADs
-    learn : int        samples before the first score; as many are kept meanwhile, none afterwards
+    learn : int        samples before the first score; they are stored until then
     """
 
     def __init__(self, limit: float = 7.0, pace: float = 0.02, learn: int = 30) -> None:

@@ -1,4 +1,4 @@
-"""Detectors over a finished run: every series of a few metrics, each with the detector that suits it."""
+"""Detectors over a finished run: every series of a few metrics, each with a suitable detector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from telemetry.anomaly.base import Score
 from telemetry.anomaly.registry import DETECTORS
-from telemetry.store import Store
+from telemetry.record.store import Store
 
 NS_PER_S: Final = 10**9
 
@@ -32,12 +32,12 @@ WATCHED: Final[tuple[tuple[str, str, Callable[[NDArray[np.int64], NDArray[np.flo
     ("fabric_pfc_receive_paused_seconds_total", "burst", _share),
     ("fabric_queue_watermark_bytes", "page-hinkley", _as_is),
 )
-"""(metric, detector, what the detector is shown of it)."""
+"""(metric, detector, transformation of the series for the detector)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """The moment at which a series became unusual; what follows without a pause is the same anomaly."""
+    """The time at which a detector began to alarm; consecutive alarms are one anomaly."""
 
     metric: str
     labels: Mapping[str, str]
@@ -48,14 +48,24 @@ class Anomaly:
 
     def as_json(self) -> dict[str, Any]:
         """For --json."""
-        return {"metric": self.metric, "labels": dict(self.labels), "detector": self.detector, "time_ns": self.time_ns,
-                "value": self.value, "score": self.score}
+        return {
+            "metric": self.metric,
+            "labels": dict(self.labels),
+            "detector": self.detector,
+            "time_ns": self.time_ns,
+            "value": self.value,
+            "score": self.score,
+        }
 
 
 def scan(store: Store) -> list[Anomaly]:
     """Every anomaly of a run, in order of time."""
-    found = [it for metric, detector, shown in WATCHED for names, track in store.iter_series(metric)
-             for it in _anomalies(metric, dict(names), detector, shown(*track))]
+    found = [
+        it
+        for metric, detector, shown in WATCHED
+        for names, track in store.iter_series(metric)
+        for it in _anomalies(metric, dict(names), detector, shown(*track))
+    ]
     return sorted(found, key=lambda it: (it.time_ns, it.metric, sorted(it.labels.items())))
 
 

@@ -1,1 +1,1 @@
-"""Dashboards for Grafana: what a panel is, where its queries come from, and one file a dashboard."""
+"""Dashboards for Grafana: model of a panel, construction of queries, and one file per dashboard."""

@@ -1,6 +1,6 @@
-"""What a dashboard is made of. Seven kinds of panels are enough, and Grafana's JSON of each is written in panels.py.
+"""The parts of a dashboard. There are seven kinds of panels; panels.py writes Grafana's JSON.
 
-Nothing here knows a metric: expressions and units come from queries.py.
+This module knows no metrics: expressions and units come from queries.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ class Unit(StrEnum):
 
     SECONDS = "s"
     BYTES = "bytes"
-    """Powers of 1024, as buffers are."""
+    """Powers of 1024, for buffers."""
     BYTES_PER_SECOND = "Bps"
-    """Powers of 1000, as line rates are."""
+    """Powers of 1000, for line rates."""
     PACKETS_PER_SECOND = "pps"
     EVENTS_PER_SECOND = "cps"
     SHARE = "percentunit"
@@ -26,7 +26,7 @@ class Unit(StrEnum):
 
 
 class Need(StrEnum):
-    """What a fabric must have or do before a panel has anything to show; the value is shown where it has not."""
+    """A condition for data in a panel; the value is the text shown where it is not met."""
 
     SPINES = "no leaves and spines"
     PFC = "no lossless priority"
@@ -35,8 +35,11 @@ class Need(StrEnum):
     ENDED = "no message has ended"
     WAITING = "nothing waits now"
     SEARCH = "a recorded run does not say"
-    """A live run looks for circles of waiting at every scrape; a run directory knows of one only at its end."""
+    """A live run searches for a deadlock at every scrape; a run directory records one only at its end."""
     COLLECTIVE = "no collective has ended"
+    OPERATIONS = "no collective in the workload"
+    JOB = "no step of a job has ended"
+    TRANSFERS = "no job in the workload"
     BGP = "no router speaks BGP"
     OVERLAY = "no VXLAN overlay"
     ARP = "no ARP requests"
@@ -44,12 +47,12 @@ class Need(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a panel shows what it asks for."""
+    """Kind of a panel."""
 
     LINES = "timeseries"
     NUMBER = "stat"
     NAME = "name"
-    """The legend in large letters: labels are what matters."""
+    """The legend in large letters, for panels that show labels."""
     MATRIX = "matrix"
     """A table with a colour for every pair of devices: a heat map of links."""
     TABLE = "table"
@@ -60,7 +63,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """An expression and what its values are."""
+    """An expression and the unit of its values."""
 
     expr: str
     unit: Unit
@@ -82,24 +85,24 @@ class Panel:
     title: str
     kind: Kind
     queries: tuple[Query, ...]
-    """Of one unit."""
+    """All queries of a panel have one unit."""
     about: str
-    """What it shows and what is good or bad; people read it behind the (i)."""
+    """Meaning of the panel and of good or bad values; shown behind the (i)."""
     width: int = 12
-    """Of 24 columns."""
+    """Width, of 24 columns."""
     height: int = 8
     limits: tuple[float, ...] = ()
-    """Where green ends; where orange ends, if there are two."""
+    """Upper limit of green and, if there are two, of orange."""
     top: float | None = None
     """Upper end of the scale."""
     columns: tuple[str, str] = ("device", "peer_device")
     """Labels of a matrix: rows, columns."""
     needs: tuple[Need, ...] = ()
-    """Where one is missing the panel is empty, and says so; (): it always has data."""
+    """Conditions for data; where one is not met the panel is empty and says so. (): it always has data."""
 
     @property
     def empty(self) -> str:
-        """What is shown in the place of data."""
+        """Text shown in place of data."""
         return ", or ".join(self.needs)
 
     @property
@@ -118,16 +121,16 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A choice at the top of a dashboard, filled by Prometheus."""
+    """A variable at the top of a dashboard, with values from Prometheus."""
 
     name: str
     label: str
     values: str
     """Grafana's label_values(...)."""
     several: bool = False
-    """Several values or all of them; else exactly one."""
+    """Whether several values or all can be selected; otherwise exactly one."""
     regex: str = ""
-    """Which values are offered; all where it is ''."""
+    """Filter of the offered values; all where it is ''."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,7 @@ class Board:
     """A dashboard."""
 
     uid: str
-    """In its address; alerts link to it."""
+    """Part of its URL; alerts link to it."""
     title: str
     about: str
     variables: tuple[Variable, ...]

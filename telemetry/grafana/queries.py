@@ -1,20 +1,21 @@
-"""Expressions of panels, made from the catalogue: no panel can ask for a metric, label or unit that does not exist.
+"""Expressions of panels, checked against the catalogue: a panel cannot use a metric, label or unit that does not exist.
 
-Rates are per simulated second: growth of a counter over the growth of simulated time, whatever the dilation, and also
-where a live run lags behind its pace (as in telemetry/rules.py). A share of time is the rate of a counter of seconds.
+Rates are per simulated second: growth of a counter over growth of simulated time, at any dilation, and also where a
+live run lags behind its pace (as in telemetry/alerting/rules.py). A share of time is the rate of a counter of seconds.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from telemetry.catalogue.metrics import BY_NAME, CATALOGUE
+from telemetry.catalogue.spec import Kind, MetricSpec
 from telemetry.grafana.model import Quantity, Unit, Variable
-from telemetry.metrics import BY_NAME, CATALOGUE, Kind, MetricSpec
 
 WINDOW: Final = "$__rate_interval"
 """Grafana: at least four scrape intervals."""
 RANGE: Final = "$__range"
-"""Grafana: what is on the screen."""
+"""Grafana: the time range of the dashboard."""
 STEP: Final = "$__interval"
 """Grafana: between two points of a graph."""
 INSTANCE: Final = "$instance"
@@ -22,21 +23,28 @@ INSTANCE: Final = "$instance"
 INSTANCES: Final = Variable("instance", "Run", "label_values(fabric_sim_time_seconds, instance)")
 DEVICES: Final = Variable("device", "Device", 'label_values(fabric_device_info{instance="$instance"}, device)', True)
 PORTS: Final = Variable(
-    "port", "Port", 'label_values(fabric_port_info{instance="$instance", device=~"$device"}, port)', True)
+    "port", "Port", 'label_values(fabric_port_info{instance="$instance", device=~"$device"}, port)', True
+)
 PRIORITIES: Final = Variable(
-    "priority", "Priority", 'label_values(fabric_pfc_paused{instance="$instance"}, priority)', True)
+    "priority", "Priority", 'label_values(fabric_pfc_paused{instance="$instance"}, priority)', True
+)
 
 _CHOSEN_BY: Final = {"device": "device", "port": "port", "priority": "priority", "queue": "priority"}
-"""Label -> variable: a queue is numbered as the priority that it serves."""
-_NOW: Final = {"bytes": Unit.BYTES, "seconds": Unit.SECONDS, "ratio": Unit.SHARE,
-               "bytes_per_second": Unit.BYTES_PER_SECOND}
+"""Label -> variable: a queue has the number of its priority."""
+_NOW: Final = {
+    "bytes": Unit.BYTES,
+    "seconds": Unit.SECONDS,
+    "ratio": Unit.SHARE,
+    "bytes_per_second": Unit.BYTES_PER_SECOND,
+}
 _RATE: Final = {"bytes": Unit.BYTES_PER_SECOND, "seconds": Unit.SHARE, "packets": Unit.PACKETS_PER_SECOND}
-_PARTS: Final = {f"{spec.family}_{part}": spec for spec in CATALOGUE if spec.is_histogram
-                 for part in ("bucket", *spec.count_and_sum)}
+_PARTS: Final = {
+    f"{spec.family}_{part}": spec for spec in CATALOGUE if spec.is_histogram for part in ("bucket", *spec.count_and_sum)
+}
 
 
 def spec_of(name: str) -> MetricSpec:
-    """The catalogue's entry of a metric or of a histogram's part. Raises: KeyError."""
+    """The catalogue's entry of a metric or of a part of a histogram. Raises: KeyError."""
     return BY_NAME[name] if name in BY_NAME else _PARTS[name]
 
 
@@ -51,19 +59,24 @@ class Asking:
         self._instance = instance
 
     def rows(self, name: str, **where: str) -> str:
-        """An instant vector. Raises: KeyError for a metric, ValueError for a label that there is not."""
+        """An instant vector. Raises: KeyError for an unknown metric, ValueError for an unknown label."""
         labels = spec_of(name).labels
         if unknown := set(where) - {*labels, "le"}:
             raise ValueError(f"{name} has no label {', '.join(sorted(unknown))}; it has {', '.join(labels)}")
-        chosen = [f'{label}=~"${_CHOSEN_BY[label]}"' for label in labels
-                  if _CHOSEN_BY.get(label) in self._variables and label not in where]
-        fixed = [f'{label}=~"{value[1:]}"' if value.startswith("~") else f'{label}="{value}"'
-                 for label, value in where.items()]
+        chosen = [
+            f'{label}=~"${_CHOSEN_BY[label]}"'
+            for label in labels
+            if _CHOSEN_BY.get(label) in self._variables and label not in where
+        ]
+        fixed = [
+            f'{label}=~"{value[1:]}"' if value.startswith("~") else f'{label}="{value}"'
+            for label, value in where.items()
+        ]
         matchers = ", ".join([f'instance="{self._instance}"', *chosen, *fixed])
         return f"{name}{{{matchers}}}"
 
     def now(self, name: str, **where: str) -> Quantity:
-        """Values as they are."""
+        """Present values."""
         return Quantity(self.rows(name, **where), _NOW.get(spec_of(name).unit, Unit.COUNT))
 
     def per_simulated_second(self, expr: str) -> str:
@@ -72,7 +85,7 @@ class Asking:
         return f"{expr} / on (instance) group_left () {elapsed}"
 
     def rate(self, name: str, *, by: str = "", **where: str) -> Quantity:
-        """Growth per simulated second; summed over all labels but `by` and the instance where it is given."""
+        """Growth per simulated second; with `by`, summed over all labels but `by` and instance."""
         spec = spec_of(name)
         if spec.kind is not Kind.COUNTER:
             raise ValueError(f"{name} is a {spec.kind}, and only counters have a rate")
@@ -82,21 +95,21 @@ class Asking:
         return Quantity(self.per_simulated_second(grown), _RATE.get(spec.unit, Unit.EVENTS_PER_SECOND))
 
     def total(self, name: str, *, by: str = "instance", **where: str) -> Quantity:
-        """Growth over what is on the screen, summed."""
+        """Growth over the dashboard's time range, summed."""
         unit = _NOW.get(spec_of(name).unit, Unit.COUNT)
         return Quantity(f"sum by ({by}) (increase({self.rows(name, **where)}[{RANGE}]))", unit)
 
     def highest(self, of: Quantity, *, by: str) -> Quantity:
-        """The highest value on the screen of whatever is on the screen."""
+        """Maximum over the dashboard's time range."""
         return Quantity(f"max by (instance, {by}) (max_over_time(({of.expr})[{RANGE}:{STEP}]))", of.unit)
 
     def quantile(self, share: float, family: str, *, by: str, unit: Unit) -> Quantity:
-        """A quantile of what a histogram counted in the window; nothing where it counted nothing."""
+        """A quantile of a histogram in the window; no row where the histogram has no new observation."""
         counted = f"sum by (instance, {by}, le) (rate({self.rows(f'{family}_bucket')}[{WINDOW}]))"
         return Quantity(f"histogram_quantile({share:g}, {counted}) >= 0", unit)
 
     def towards(self, of: Quantity, *labels: str) -> Quantity:
-        """Rows by port, with labels of the cable's other end."""
+        """Rows by port, with labels of the remote end of the cable."""
         info = f'fabric_port_info{{instance="{self._instance}"}}'
         return Quantity(f"({of.expr}) * on (instance, device, port) group_left ({', '.join(labels)}) {info}", of.unit)
 
@@ -109,14 +122,17 @@ class Asking:
     def _as_peers(devices: str) -> str:
         return f'label_replace({devices}, "peer_device", "$1", "device", "(.*)")'
 
-    def between(self, of: Quantity, near: str, far: str) -> Quantity:
+    def between(self, of: Quantity, local: str, remote: str) -> Quantity:
         """The highest row of every pair of devices with these roles (regular expressions)."""
-        here = self.rows("fabric_device_info", role=f"~{near}")
-        peers = self.rows("fabric_device_info", role=f"~{far}")
+        here = self.rows("fabric_device_info", role=f"~{local}")
+        peers = self.rows("fabric_device_info", role=f"~{remote}")
         there = self._as_peers(peers)
         joined = self.towards(of, "peer_device").expr
-        return Quantity(f"max by (device, peer_device) ({joined} and on (instance, device) {here} "
-                        f"and on (instance, peer_device) {there})", of.unit)
+        return Quantity(
+            f"max by (device, peer_device) ({joined} and on (instance, device) {here} "
+            f"and on (instance, peer_device) {there})",
+            of.unit,
+        )
 
 
 def top(count: int, of: Quantity) -> Quantity:

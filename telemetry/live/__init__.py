@@ -1,1 +1,1 @@
-"""A fabric played live: paced against the wall clock, scraped, steered over HTTP, watched from a terminal."""
+"""Live runs: paced against the wall clock, scraped, controlled over HTTP, shown in a terminal."""

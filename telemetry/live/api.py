@@ -1,13 +1,14 @@
-"""The control API: status and views by GET, everything that changes something by POST, behind bearer tokens.
+"""The control API: status and views by GET, changes by POST, protected by bearer tokens.
 
-A WSGI application beside /metrics (telemetry/server.py). Rules
+A WSGI application beside /metrics (telemetry/export/server.py). Rules
 
-1. Only /-/healthy, /-/ready and the OpenAPI description answer without a token (RFC 6750); no header allows another
-   origin, and a body must be JSON by its Content-Type, so no web page can send one unasked. The token of the role
-   'view' allows every GET, that of 'operate' also every POST; every POST with a token is a line of the audit log.
-2. A request is at most MAX_BODY_BYTES, one object, with no field that nobody reads. What is wrong with it comes back
-   as a list of problems, each with its remedy, as the command line prints them.
-3. Every request is carried out by the playing thread between two moments of the run (telemetry/live/mailbox.py).
+1. Only /-/healthy, /-/ready and the OpenAPI description answer without a token (RFC 6750). No header allows another
+   origin, and Content-Type of a body must be JSON, so a web page cannot send one from another origin. The token of the
+   role 'view' allows every GET, the token of 'operate' also every POST; every POST with a token is a line of the audit
+   log.
+2. A request body is one JSON object of at most MAX_BODY_BYTES without unknown fields. Its problems are returned as a
+   list, each with its remedy, as on the command line.
+3. The simulation thread carries out every request between two steps of the run (telemetry/live/mailbox.py).
 """
 
 from __future__ import annotations
@@ -22,35 +23,35 @@ from urllib.parse import parse_qs
 
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.units import PS_PER_NS, PS_PER_S
+from telemetry.export.server import Beside
 from telemetry.live.audit import AuditError, AuditLog, shortened
 from telemetry.live.mailbox import BusyError
 from telemetry.live.openapi import Route, Schemas, describe
 from telemetry.live.pacing import MAX_DILATION, MIN_DILATION, is_dilation
-from telemetry.live.player import STARTING, Player
+from telemetry.live.simulation import STARTING, Simulation
 from telemetry.live.token import Role, Tokens
 from telemetry.live.view import DEFAULT_ROWS, MAX_ROWS, ViewMaker, still_hosts
-from telemetry.server import Beside
 
 log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES: Final = 65_536
 """The largest fault is a list of host names."""
 _LENGTH_DIGITS: Final = 12
-"""Of a Content-Length that is read as a number."""
+"""Maximum digits of a Content-Length."""
 _NS_PER_S: Final = 1_000_000_000
 _MAX_FIELDS: Final = 16
-"""Of a query; no route reads more than two."""
+"""Maximum fields of a query; no route reads more than two."""
 
 Body = dict[str, Any]
 StartResponse = Callable[..., Any]
 
 
 class ConflictError(FabricError):
-    """A request that is right in itself, but not now."""
+    """A valid request that conflicts with the present state of the run."""
 
 
 class World(Protocol):
-    """What this API needs to know of the scenario; called by the playing thread only."""
+    """The scenario's interface for this API; called by the simulation thread only."""
 
     def inject(self, fault: Mapping[str, Any], now_ps: int) -> Body:
         """Add a fault of the scenario's own schema to the present pass. Raises: InputErrors."""
@@ -67,7 +68,7 @@ class World(Protocol):
 
 @dataclass(eq=False)
 class Refusal(Exception):  # noqa: N818  it becomes an answer, not a failure
-    """An answer that is no success."""
+    """An error answer."""
 
     status: str
     text: str
@@ -81,29 +82,43 @@ class Api:
 
     Parameters
     ----------
-    player : Player        what is steered
-    world : World          what is asked of the scenario
+    player : Simulation    the controlled run
+    world : World          the scenario's interface
     tokens : Tokens        the bearer tokens, one for each role
     about : mapping        facts of the run that do not change: scenario, version, size of the fabric
     schemas : Schemas      JSON schemas of faults and configuration changes, for the description
     audit : AuditLog       where changes are logged; None: nowhere
     """
 
-    def __init__(self, player: Player, world: World, tokens: Tokens, about: Mapping[str, Any], schemas: Schemas,
-                 audit: AuditLog | None = None) -> None:
-        self._player, self._world, self._tokens, self._about = player, world, tokens, about
+    def __init__(
+        self,
+        simulation: Simulation,
+        world: World,
+        tokens: Tokens,
+        about: Mapping[str, Any],
+        schemas: Schemas,
+        audit: AuditLog | None = None,
+    ) -> None:
+        self._simulation, self._world, self._tokens, self._about = simulation, world, tokens, about
         self._audit = audit
         self._views = ViewMaker()
         handlers: Mapping[str, Callable[[Body], Body]] = {
-            "status": self._status, "view": self._view, "events": self._events, "pause": self._pause,
-            "resume": self._resume, "speed": self._speed, "faults": self._inject, "config": self._configure,
-            "stop": self._stop}
+            "status": self._status,
+            "view": self._view,
+            "events": self._events,
+            "pause": self._pause,
+            "resume": self._resume,
+            "speed": self._speed,
+            "faults": self._inject,
+            "config": self._configure,
+            "stop": self._stop,
+        }
         self._description = describe(schemas, str(about.get("version", "")))
         self._routes = {(route.method, route.path): (route, handlers[route.name]) for route in Route.all()}
 
     @property
     def beside(self) -> Beside:
-        """The application as telemetry/server.py has it beside /metrics."""
+        """The application for telemetry/export/server.py."""
         return Beside(serves, self, HEALTH, MAX_BODY_BYTES)
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -113,10 +128,19 @@ class Api:
             headers: tuple[tuple[str, str], ...] = ()
         except Refusal as refusal:
             status, headers, body = refusal.status, refusal.headers, _error(refusal)
-        log.debug("api request", extra={"method": environ["REQUEST_METHOD"], "path": ascii(environ["PATH_INFO"]),
-                                        "status": status})
-        start_response(status, [("Content-Type", "application/json"), ("Cache-Control", "no-store"),
-                                ("X-Content-Type-Options", "nosniff"), *headers])
+        log.debug(
+            "api request",
+            extra={"method": environ["REQUEST_METHOD"], "path": ascii(environ["PATH_INFO"]), "status": status},
+        )
+        start_response(
+            status,
+            [
+                ("Content-Type", "application/json"),
+                ("Cache-Control", "no-store"),
+                ("X-Content-Type-Options", "nosniff"),
+                *headers,
+            ],
+        )
         return [json.dumps(body).encode() + b"\n"]
 
     def _answer(self, environ: Mapping[str, Any]) -> Body:
@@ -155,7 +179,7 @@ class Api:
             at_s: float = found["at_seconds"] if "at_seconds" in found else found["sim_time_seconds"]
             facts |= {"pass": found["pass"], "sim_time_ns": round(at_s * _NS_PER_S)}
         except Refusal as refusal:
-            number, now_ps = self._player.moment
+            number, now_ps = self._simulation.moment
             result, facts = refusal.status, {"why": refusal.text, "pass": number, "sim_time_ns": now_ps // PS_PER_NS}
             raise
         else:
@@ -163,13 +187,21 @@ class Api:
         finally:
             if self._audit is not None:
                 subject = environ.get("fabric.client_subject", "")
-                self._audit.write(role, environ.get("REMOTE_ADDR", ""), route.name, result, request=shortened(given),
-                                  **facts, **({"certificate": subject} if subject else {}))
+                self._audit.write(
+                    role,
+                    environ.get("REMOTE_ADDR", ""),
+                    route.name,
+                    result,
+                    request=shortened(given),
+                    **facts,
+                    **({"certificate": subject} if subject else {}),
+                )
 
     def _carry_out(self, route: Route, handler: Callable[[Body], Body], given: Body) -> Body:
-        if not self._player.started:
-            raise Refusal("503 Service Unavailable", STARTING, "ask again when /-/ready says so",
-                          headers=(("Retry-After", "1"),))
+        if not self._simulation.started:
+            raise Refusal(
+                "503 Service Unavailable", STARTING, "retry when /-/ready answers 200", headers=(("Retry-After", "1"),)
+            )
         try:
             _known(given, route)
             return handler(given)
@@ -184,11 +216,11 @@ class Api:
         if path == "/api/v1/openapi.json":
             return self._description
         if path == "/-/healthy":
-            if not self._player.alive:
+            if not self._simulation.alive:
                 raise Refusal("503 Service Unavailable", "the run has not moved for a minute")
-        elif not self._player.started:
+        elif not self._simulation.started:
             raise Refusal("503 Service Unavailable", STARTING, headers=(("Retry-After", "1"),))
-        elif not self._player.ready():
+        elif not self._simulation.ready():
             raise Refusal("503 Service Unavailable", "the run answers nothing now", headers=(("Retry-After", "1"),))
         return {"ok": True}
 
@@ -196,54 +228,76 @@ class Api:
         scheme, _, given = str(environ.get("HTTP_AUTHORIZATION", "")).partition(" ")
         role = self._tokens.role(given.strip()) if scheme.lower() == "bearer" else None
         if role is None:
-            raise Refusal("401 Unauthorized", "the token is missing or wrong",
-                          "send 'Authorization: Bearer TOKEN' with the token of the file that `fabric serve` named at "
-                          "its start", headers=(("WWW-Authenticate", 'Bearer realm="fabric"'),))
+            raise Refusal(
+                "401 Unauthorized",
+                "the token is missing or wrong",
+                "send 'Authorization: Bearer TOKEN' with the token of the file that `fabric serve` named at its start",
+                headers=(("WWW-Authenticate", 'Bearer realm="fabric"'),),
+            )
         return role
 
-    # ===== looking =====
+    # ===== reads =====
 
     def _status(self, _: Body) -> Body:
-        return self._player.mailbox.ask(self._standing)
+        return self._simulation.mailbox.ask(self._standing)
 
     def _standing(self) -> Body:
-        player = self._player
-        at, program = player.standing(), player.program
-        return {**self._about, "state": at.phase.value, "pass": at.number, "passes": at.passes,
-                "sim_time_seconds": at.now_ps / PS_PER_S, "duration_seconds": program.duration_ps / PS_PER_S,
-                "elapsed_seconds": at.elapsed_ps / PS_PER_S, "loop": program.loop, "dilation": at.dilation,
-                "realtime_ratio": at.speed_ratio, "slipped_seconds": round(at.slipped_s, 3)}
+        simulation = self._simulation
+        at, program = simulation.standing(), simulation.program
+        return {
+            **self._about,
+            "state": at.phase.value,
+            "pass": at.number,
+            "passes": at.passes,
+            "sim_time_seconds": at.now_ps / PS_PER_S,
+            "duration_seconds": program.duration_ps / PS_PER_S,
+            "elapsed_seconds": at.elapsed_ps / PS_PER_S,
+            "loop": program.loop,
+            "dilation": at.dilation,
+            "realtime_ratio": at.speed_ratio,
+            "slipped_seconds": round(at.slipped_s, 3),
+        }
 
     def _view(self, query: Body) -> Body:
         rows = _whole(query, "rows", DEFAULT_ROWS, 1, MAX_ROWS)
-        player = self._player
+        simulation = self._simulation
 
         def look() -> tuple[Body, list[Body], Any]:
-            return self._standing(), self._world.incidents(), player.engine.snapshot()
+            return self._standing(), self._world.incidents(), simulation.engine.snapshot()
 
-        status, incidents, snapshot = player.mailbox.ask(look)
-        return {"status": {**status, "hosts_paused": still_hosts(snapshot)},
-                **self._views.view(status["pass"], snapshot, rows), "incidents": incidents}
+        status, incidents, snapshot = simulation.mailbox.ask(look)
+        return {
+            "status": {**status, "hosts_paused": still_hosts(snapshot)},
+            **self._views.view(status["pass"], snapshot, rows),
+            "incidents": incidents,
+        }
 
     def _events(self, query: Body) -> Body:
         after, count = _whole(query, "after", 0, 0, 1 << 62), _whole(query, "rows", DEFAULT_ROWS, 1, MAX_ROWS)
-        return {"events": self._player.mailbox.ask(lambda: self._world.recent_events(after, count))}
+        return {"events": self._simulation.mailbox.ask(lambda: self._world.recent_events(after, count))}
 
-    # ===== steering =====
+    # ===== changes =====
 
     def _pause(self, _: Body) -> Body:
-        return self._do(self._player.pause)
+        return self._do(self._simulation.pause)
 
     def _resume(self, _: Body) -> Body:
-        return self._do(self._player.resume)
+        return self._do(self._simulation.resume)
 
     def _speed(self, body: Body) -> Body:
         value = body.get("dilation")
         if not isinstance(value, int | float) or isinstance(value, bool) or not is_dilation(value):
-            raise InputErrors("the request", [Problem(
-                "dilation", "is missing" if value is None else f"{value!r} is no dilation",
-                f"give seconds of wall clock per simulated second, {MIN_DILATION:g} to {MAX_DILATION:g}")])
-        return self._do(lambda: self._player.change_pace(float(value)))
+            raise InputErrors(
+                "the request",
+                [
+                    Problem(
+                        "dilation",
+                        "is missing" if value is None else f"{value!r} is no dilation",
+                        f"give seconds of wall clock per simulated second, {MIN_DILATION:g} to {MAX_DILATION:g}",
+                    )
+                ],
+            )
+        return self._do(lambda: self._simulation.change_pace(float(value)))
 
     def _do(self, change: Callable[[], None]) -> Body:
         def work() -> Body:
@@ -251,7 +305,7 @@ class Api:
             change()
             return self._standing()
 
-        return self._player.mailbox.ask(work, change=True)
+        return self._simulation.mailbox.ask(work, change=True)
 
     def _inject(self, body: Body) -> Body:
         return self._change(self._world.inject, body)
@@ -262,18 +316,19 @@ class Api:
     def _change(self, change: Callable[[Mapping[str, Any], int], Body], body: Body) -> Body:
         def work() -> Body:
             self._playing()
-            return {**change(body, self._player.edit_ps), "pass": self._player.standing().number}
+            return {**change(body, self._simulation.edit_ps), "pass": self._simulation.standing().number}
 
-        return self._player.mailbox.ask(work, change=True)
+        return self._simulation.mailbox.ask(work, change=True)
 
     def _playing(self) -> None:
-        if not self._player.changeable:
-            raise ConflictError("the run is over: nothing can change any more",
-                                "start `fabric serve` with --loop to play it again and again")
+        if not self._simulation.changeable:
+            raise ConflictError(
+                "the run has ended and cannot be changed any more", "start `fabric serve` with --loop to repeat it"
+            )
 
     def _stop(self, _: Body) -> Body:
-        status = self._player.mailbox.ask(self._standing)
-        self._player.stop()
+        status = self._simulation.mailbox.ask(self._standing)
+        self._simulation.stop()
         return {**status, "state": "stopping"}
 
 
@@ -282,19 +337,27 @@ _OPEN: Final = HEALTH | {"/api/v1/openapi.json"}
 
 
 def serves(path: str) -> bool:
-    """Whether a path is this application's."""
+    """Whether a path belongs to this application."""
     return path.startswith(("/api/", "/-/"))
 
 
 def _may_change(role: Role) -> None:
     if role is not Role.OPERATE:
-        raise Refusal("403 Forbidden", f"the role '{role}' may look, and not change anything",
-                      "use the token of the role 'operate'")
+        raise Refusal(
+            "403 Forbidden",
+            f"the role '{role}' may read, but not change anything",
+            "use the token of the role 'operate'",
+        )
 
 
 def _error(refusal: Refusal) -> Body:
-    return {"error": {"text": refusal.text, "hint": refusal.hint, "problems": [
-        {"path": it.path, "text": it.text, "hint": it.hint} for it in refusal.problems]}}
+    return {
+        "error": {
+            "text": refusal.text,
+            "hint": refusal.hint,
+            "problems": [{"path": it.path, "text": it.text, "hint": it.hint} for it in refusal.problems],
+        }
+    }
 
 
 def _query(environ: Mapping[str, Any]) -> Body:
@@ -311,7 +374,7 @@ def _body(environ: Mapping[str, Any]) -> Body:
     if environ.get("HTTP_TRANSFER_ENCODING"):
         raise Refusal("411 Length Required", "a chunked body is not read", "send Content-Length")
     if text and not (text.isascii() and text.isdigit()):
-        raise Refusal("400 Bad Request", f"Content-Length {text[:40]!r} is no number")
+        raise Refusal("400 Bad Request", f"Content-Length {text[:40]!r} is not a number")
     if len(text) > _LENGTH_DIGITS or int(text or 0) > MAX_BODY_BYTES:
         raise Refusal("413 Content Too Large", f"at most {MAX_BODY_BYTES} bytes of a body are read")
     length = int(text or 0)
@@ -319,8 +382,11 @@ def _body(environ: Mapping[str, Any]) -> Body:
         return {}
     kind = str(environ.get("CONTENT_TYPE", "")).partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refusal("415 Unsupported Media Type", f"the body is {kind or 'of no type'}, not JSON",
-                      "send 'Content-Type: application/json'")
+        raise Refusal(
+            "415 Unsupported Media Type",
+            f"the body is {kind or 'of no type'}, not JSON",
+            "send 'Content-Type: application/json'",
+        )
     try:
         found = json.loads(environ["wsgi.input"].read(length), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
@@ -335,12 +401,18 @@ def _no_number(text: str) -> float:
 
 
 def _known(given: Mapping[str, Any], route: Route) -> None:
-    """Whether the route reads every field; faults and changes check their own."""
+    """Refuse fields that the route does not have; faults and changes check their own fields."""
     if route.schema:
         return
-    unknown = [Problem(name, "is read by nobody here", "leave it out" + (f"; fields: {', '.join(route.fields)}"
-                                                                         if route.fields else ""))
-               for name in given if name not in route.fields]
+    unknown = [
+        Problem(
+            name,
+            "is unknown to this route",
+            "leave it out" + (f"; fields: {', '.join(route.fields)}" if route.fields else ""),
+        )
+        for name in given
+        if name not in route.fields
+    ]
     if unknown:
         raise InputErrors("the request", unknown)
 
@@ -349,8 +421,13 @@ def _whole(query: Mapping[str, Any], name: str, default: int, least: int, most: 
     text = query.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit()) or len(text) > math.ceil(math.log10(most + 1)) \
-            or not least <= int(text) <= most:
-        raise InputErrors("the request", [Problem(name, f"{text[:40]!r} is out of range",
-                                                  f"give a whole number from {least} to {most}")])
+    if (
+        not (text.isascii() and text.isdigit())
+        or len(text) > math.ceil(math.log10(most + 1))
+        or not least <= int(text) <= most
+    ):
+        raise InputErrors(
+            "the request",
+            [Problem(name, f"{text[:40]!r} is out of range", f"give a whole number from {least} to {most}")],
+        )
     return int(text)

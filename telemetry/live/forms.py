@@ -1,6 +1,6 @@
-"""Forms of the terminal made from the API's own JSON schemas: what a fault or a change can say, and reading it back.
+"""Terminal forms made from the API's JSON schemas: the fields of a fault or a change, and parsing of their texts.
 
-So the menu never knows less, or more, than the server does.
+The menu thus always agrees with the server.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Form:
     fields: tuple[Field, ...]
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """The request that the texts of the fields make; empty ones are left out.
+        """The request from the texts of the fields, without empty ones.
 
-        Raises: InputErrors for a text that is not of its field's kind; the server judges the rest.
+        Raises: InputErrors for a text that is not of its field's kind; the server checks the rest.
         """
         found: dict[str, Any] = {"kind": self.kind}
         problems = []
@@ -48,7 +48,7 @@ class Form:
                 try:
                     found[field.name] = _READERS[field.kind](text)
                 except ValueError:
-                    problems.append(Problem(field.name, f"'{text}' is no {field.kind}", field.help))
+                    problems.append(Problem(field.name, f"'{text}' is not of the kind {field.kind}", field.help))
         if problems:
             raise InputErrors("reading the form", problems)
         return found
@@ -59,8 +59,12 @@ def _items(text: str) -> list[str]:
 
 
 _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "text": str, "integer": int, "number": float, "list of text": _items,
-    "list of integer": lambda text: [int(item) for item in _items(text)], "json": json.loads,
+    "text": str,
+    "integer": int,
+    "number": float,
+    "list of text": _items,
+    "list of integer": lambda text: [int(item) for item in _items(text)],
+    "json": json.loads,
 }
 
 
@@ -73,9 +77,12 @@ def forms(description: Schema, name: str) -> dict[str, Form]:
 
 def _form(kind: str, schema: Schema, schemas: Schema) -> Form:
     required = set(schema.get("required", ()))
-    fields = [Field(name, name in required, _kind_of(part, schemas), str(part.get("description", "")))
-              for name, part in schema["properties"].items() if name not in _HIDDEN]
-    fields.sort(key=lambda field: not field.required)   # stable: else the schema's order
+    fields = [
+        Field(name, name in required, _kind_of(part, schemas), str(part.get("description", "")))
+        for name, part in schema["properties"].items()
+        if name not in _HIDDEN
+    ]
+    fields.sort(key=lambda field: not field.required)  # stable: otherwise the schema's order
     return Form(kind, str(schema.get("description", "")).split("\n", maxsplit=1)[0], tuple(fields))
 
 

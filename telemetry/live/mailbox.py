@@ -1,12 +1,12 @@
-"""Requests of other threads to the thread that plays the fabric, carried out between two moments of the run.
+"""Requests of other threads to the simulation thread, carried out between two steps of the run.
 
-So no other thread touches the engine, and no request needs a lock. Rules
+No other thread accesses the engine, so requests need no lock. Rules
 
-1. Looks (scrapes, status, views) go before changes (faults, configuration), each kind in the order of asking.
-2. One call of `work` carries out the looks that were there when it began, and one change at most: the run goes on
-   between two changes, and a look waits for one change at most, however many are asked for.
-3. What waits is bounded: a look or change beyond MAX_LOOKS or MAX_CHANGES is refused at once, and one that has not
-   begun in time is taken back.
+1. Reads (scrapes, status, views) have priority over changes (faults, configuration); each kind is first in, first out.
+2. One call of `work` carries out the reads that were queued when it began, and at most one change: the run advances
+   between two changes, and a read waits for at most one change.
+3. The queues are bounded: a read or change beyond MAX_LOOKS or MAX_CHANGES is refused at once, and a request that has
+   not begun in time is cancelled.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any, Final, Generic, TypeVar
 from fabric.errors import FabricError
 
 ANSWER_TIMEOUT_S: Final = 4.0
-"""Two such times, for a scrape that waits for the one before it, are less than Prometheus' default scrape_timeout of
-10 s, so that the answer says why before Prometheus gives up."""
+"""A scrape may wait for the previous one, so twice this time is less than Prometheus' default scrape_timeout of 10 s:
+Prometheus gets the error text before it gives up."""
 MAX_LOOKS: Final = 64
 MAX_CHANGES: Final = 32
 
@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 
 class BusyError(FabricError):
-    """The run did not come to the request in time; it has not been carried out and will not be."""
+    """The request did not begin in time; it was cancelled."""
 
 
 class _Request(Generic[T]):
-    """One thing asked for."""
+    """One request."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self.work = work
@@ -41,16 +41,16 @@ class _Request(Generic[T]):
         self.error: BaseException | None = None
 
     def carry_out(self) -> None:
-        """By the playing thread."""
+        """Called by the simulation thread."""
         try:
             self.result = self.work()
-        except BaseException as error:  # noqa: BLE001  it belongs to whoever asked
+        except BaseException as error:  # noqa: BLE001  raised again in the requesting thread
             self.error = error
         self.done.set()
 
 
 class Mailbox:
-    """Requests of other threads to the one that calls `work`."""
+    """Requests of other threads to the thread that calls `work`."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -58,33 +58,37 @@ class Mailbox:
         self._changes: deque[_Request[Any]] = deque()
 
     def ask(self, work: Callable[[], T], timeout_s: float = ANSWER_TIMEOUT_S, *, change: bool = False) -> T:
-        """Have `work` done by the playing thread, and return or raise what it does.
+        """Run `work` in the simulation thread, and return or raise its result.
 
-        `change`: it changes the run, and may take long.
+        `change`: the work changes the run, and may take long.
 
-        Raises: BusyError where it has not begun in time; then it never will.
+        Raises: BusyError where the work has not begun in time; it is then cancelled.
         """
         request = _Request(work)
         waiting, most = (self._changes, MAX_CHANGES) if change else (self._looks, MAX_LOOKS)
         with self._changed:
             if len(waiting) >= most:
-                raise BusyError(f"{most} {'changes' if change else 'requests'} are waiting for the run already",
-                                "ask again, with fewer at a time")
+                raise BusyError(
+                    f"{most} {'changes' if change else 'requests'} are waiting for the run already",
+                    "retry with fewer concurrent requests",
+                )
             waiting.append(request)
             self._changed.notify_all()
         if not request.done.wait(timeout_s):
             with self._changed:
                 if request in waiting:
                     waiting.remove(request)
-                    raise BusyError(f"the run gave no answer within {timeout_s:g} s",
-                                    "ask again; if it stays so, raise the dilation")
-            request.done.wait()     # it has begun: it will end
+                    raise BusyError(
+                        f"the run gave no answer within {timeout_s:g} s",
+                        "retry; if the error persists, raise the dilation",
+                    )
+            request.done.wait()  # the work has begun and will end
         if request.error is not None:
             raise request.error
-        return request.result       # type: ignore[return-value]  # None only where T is
+        return request.result  # type: ignore[return-value]  # None only where T is
 
     def work(self, timeout_s: float | None) -> bool:
-        """Do what is asked for; wait for it up to timeout_s (None: for ever). Returns whether there was anything."""
+        """Carry out requests; wait for one up to timeout_s (None: forever). Returns whether there was any."""
         with self._changed:
             self._changed.wait_for(lambda: self._looks or self._changes, timeout_s)
             found = list(self._looks)

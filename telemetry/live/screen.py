@@ -1,7 +1,7 @@
-"""`fabric top`: a live run in the terminal, by textual.
+"""`fabric top`: a live run in the terminal, with textual.
 
-It asks the server once an interval, in a thread of its own, and shows the last answer; keys become requests. Nothing is
-computed here that another client could not ask for.
+A separate thread polls the server once an interval; the last answer is shown, and keys send requests. All data come
+from the public API.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from telemetry.live.shown import (
 )
 
 _KEYS: Final = """\
-space   pause, or let time go on
+space   pause or resume
 + -     twice as fast, half as fast
 s       sort by the next column
 tab     ports, queues, pause trees
-/       only rows with a text
+/       show only rows with a text
 esc     all rows again
-f       break something
+f       inject a fault
 c       change a configuration
 t       whole trees, or one line each
-q       quit; the run goes on
+q       quit; the run continues
 """
 
 
@@ -53,7 +53,7 @@ def _no_trees(ports: Sequence[Row]) -> str:
 
 
 class Server(Protocol):
-    """What is asked of telemetry/live/client.py."""
+    """The interface of telemetry/live/client.py."""
 
     url: str
 
@@ -65,7 +65,7 @@ class Server(Protocol):
 
 
 class RowTable(DataTable[Text]):
-    """Rows of the server under columns of shown.py; keeps order, filter and cursor from one answer to the next."""
+    """Rows of the server with the columns of shown.py; keeps order, filter and cursor between updates."""
 
     def __init__(self, columns: Sequence[Shown], by: int, **options: Any) -> None:  # noqa: ANN401  the base's own
         super().__init__(cursor_type="row", zebra_stripes=True, **options)
@@ -75,7 +75,7 @@ class RowTable(DataTable[Text]):
         self.rows_shown: list[Row] = []
 
     def on_mount(self) -> None:
-        """Make the columns."""
+        """Create the columns."""
         for number, column in enumerate(self._shown):
             self.add_column(Text(column.title, justify="right" if column.number else "left"), key=str(number))
         self._mark()
@@ -87,8 +87,9 @@ class RowTable(DataTable[Text]):
         at = self.cursor_row
         self.clear()
         for row in self.rows_shown:
-            self.add_row(*(Text(column.text(row), justify="right" if column.number else "left")
-                           for column in self._shown))
+            self.add_row(
+                *(Text(column.text(row), justify="right" if column.number else "left") for column in self._shown)
+            )
         self.move_cursor(row=min(at, max(len(self.rows_shown) - 1, 0)), animate=False)
 
     def sort_next(self) -> str:
@@ -99,7 +100,7 @@ class RowTable(DataTable[Text]):
         return self._shown[self._by].title or "state"
 
     def filter(self, wanted: str) -> None:
-        """Only rows with this text."""
+        """Show only rows with this text."""
         self.wanted = wanted
         self.show(self._all)
 
@@ -112,7 +113,7 @@ class RowTable(DataTable[Text]):
 
 
 class Menu(ModalScreen[str]):
-    """Choose one of several; Escape chooses none."""
+    """Choose one of several entries; Escape cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss('')", "back")]
 
@@ -124,8 +125,8 @@ class Menu(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         """A list in a box."""
         with Vertical(classes="box"):
-            yield Label(self._title, classes="title")
-            yield OptionList(*(f"{name:<16}{text}" for name, text in self._options.items()))
+            yield Label(self._title, classes="title", markup=False)
+            yield OptionList(*(Text(f"{name:<16}{text}") for name, text in self._options.items()))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """The choice."""
@@ -133,7 +134,7 @@ class Menu(ModalScreen[str]):
 
 
 class FormScreen(ModalScreen[str]):
-    """Fill in one fault or change and send it; problems are shown beside what was typed."""
+    """Form of one fault or change; problems of the request are shown in the form."""
 
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss('')", "back")]
@@ -143,23 +144,27 @@ class FormScreen(ModalScreen[str]):
         self._form, self._defaults, self._send = form, defaults, send
 
     def compose(self) -> ComposeResult:
-        """A line for every field, between what it is about and what is wrong with it, which never scroll away."""
+        """A line for every field, between title and problems, which stay visible."""
         with Vertical(classes="box"):
             yield Label(f"{self._form.kind}: {self._form.help}", classes="title", markup=False)
             with VerticalScroll(id="fields"):
                 for field in self._form.fields:
                     note = "" if field.required else " (optional)"
                     yield Label(f"{field.name}{note}  {field.help}", classes="field", markup=False)
-                    yield Input(self._defaults.get(field.name, "") if field.required else "", id=f"field-{field.name}",
-                                placeholder=field.kind, compact=True)
-            yield Static("Enter sends it, Tab goes on, Escape goes back.", id="problems", markup=False)
+                    yield Input(
+                        self._defaults.get(field.name, "") if field.required else "",
+                        id=f"field-{field.name}",
+                        placeholder=field.kind,
+                        compact=True,
+                    )
+            yield Static("Enter sends, Tab moves to the next field, Escape cancels.", id="problems", markup=False)
 
     def on_mount(self) -> None:
-        """Where the fields scroll, focus brings the first into view, but not the words above it."""
+        """Focus the first field without scrolling away its title."""
         self.call_after_refresh(self.query_one("#fields").scroll_home, animate=False)
 
     def on_input_submitted(self) -> None:
-        """Send; stay where something is wrong with it."""
+        """Send; keep the form open where the request has problems."""
         texts = {field.name: self.query_one(f"#field-{field.name}", Input).value for field in self._form.fields}
         try:
             self.dismiss(self._send(self._form.read(texts)))
@@ -172,8 +177,8 @@ class Top(App[None]):
 
     Parameters
     ----------
-    server : Server         what is watched
-    interval_s : float      time between two looks
+    server : Server         the watched server
+    interval_s : float      time between two requests
     """
 
     TITLE = "fabric top"
@@ -198,11 +203,16 @@ class Top(App[None]):
     Menu, FormScreen { align: center middle; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        # A terminal of 80 columns shows the first ones only: how to leave, and where the others are told.
-        Binding("q", "quit", "quit"), Binding("question_mark", "keys", "keys"),
-        Binding("space", "hold", "pause/go on", priority=False), Binding("plus,equals_sign", "pace(0.5)", "faster"),
-        Binding("minus,underscore", "pace(2)", "slower"), Binding("f", "fault", "break"),
-        Binding("c", "configure", "change"), Binding("s", "sort", "sort"), Binding("slash", "filter", "filter"),
+        # A terminal of 80 columns shows only the first keys, so `quit` and `keys` come first.
+        Binding("q", "quit", "quit"),
+        Binding("question_mark", "keys", "keys"),
+        Binding("space", "hold", "pause/go on", priority=False),
+        Binding("plus,equals_sign", "pace(0.5)", "faster"),
+        Binding("minus,underscore", "pace(2)", "slower"),
+        Binding("f", "fault", "break"),
+        Binding("c", "configure", "change"),
+        Binding("s", "sort", "sort"),
+        Binding("slash", "filter", "filter"),
         Binding("t", "trees", "trees"),
         Binding("escape", "unfilter", "show all", show=False),
     ]
@@ -222,11 +232,11 @@ class Top(App[None]):
             yield RowTable(QUEUES, QUEUES_BY, id="queues")
         with VerticalScroll(id="incidents"):
             yield Static("", id="trees", markup=False)
-        yield Input(placeholder="only rows with this text; Enter keeps it, Escape shows all", id="filter")
+        yield Input(placeholder="show only rows with this text; Enter keeps the filter, Escape shows all", id="filter")
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin to ask."""
+        """Start polling."""
         self.query_one("#ports").border_title = "Ports, by priority"
         self.query_one("#queues").border_title = "Egress queues"
         self.query_one("#incidents").border_title = "Pause trees"
@@ -234,11 +244,11 @@ class Top(App[None]):
         self.set_interval(self._interval_s, self.look)
         self.look()
 
-    # ===== looking =====
+    # ===== reads =====
 
     @work(thread=True, exclusive=True, group="look")
     def look(self) -> None:
-        """Ask the server; the answer is shown by the main thread."""
+        """Read from the server; the main thread shows the answer."""
         try:
             view = self._server.get("view", rows=500)
         except FabricError as error:
@@ -261,23 +271,23 @@ class Top(App[None]):
                 lines += [f"    {line}" for line in tree_lines(incident)]
         self.query_one("#trees", Static).update("\n".join(lines) or _no_trees(view["ports"]))
 
-    # ===== steering =====
+    # ===== changes =====
 
     @work(thread=True, group="do")
-    def _do(self, name: str, body: Mapping[str, Any] | None, said: str) -> None:
+    def _do(self, name: str, body: Mapping[str, Any] | None, message: str) -> None:
         try:
             self._server.post(name, body)
         except FabricError as error:
-            self.call_from_thread(self.notify, str(error), severity="error", timeout=8)
+            self.call_from_thread(self.notify, str(error), severity="error", timeout=8, markup=False)
         else:
-            self.call_from_thread(self.notify, said)
+            self.call_from_thread(self.notify, message)
             self.call_from_thread(self.look)
 
     def action_hold(self) -> None:
-        """Pause, or go on."""
+        """Pause or resume."""
         if self._view is not None:
             held = self._view["status"]["state"] == "paused"
-            self._do("resume" if held else "pause", None, "time goes on" if held else "time stands still")
+            self._do("resume" if held else "pause", None, "resumed" if held else "paused")
 
     def action_pace(self, factor: float) -> None:
         """Another dilation."""
@@ -291,7 +301,7 @@ class Top(App[None]):
         self.notify(f"sorted by {table.sort_next()}")
 
     def action_filter(self) -> None:
-        """Ask for a text."""
+        """Open the filter."""
         box = self.query_one("#filter", Input)
         box.display = True
         box.focus()
@@ -303,7 +313,7 @@ class Top(App[None]):
         self._close_filter()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while it is typed."""
+        """Filter while typing."""
         if event.input.id == "filter":
             for table in self.query(RowTable):
                 table.filter(event.value)
@@ -318,21 +328,21 @@ class Top(App[None]):
         self.query_one("#ports").focus()
 
     def action_trees(self) -> None:
-        """Whole trees, or one line each."""
+        """Toggle between whole trees and one line each."""
         self._whole_trees = not self._whole_trees
         if self._view is not None:
             self._show(self._view)
 
     def action_keys(self) -> None:
-        """What the keys do."""
+        """Show the keys."""
         self.notify(_KEYS, title="keys", timeout=15)
 
     def action_fault(self) -> None:
-        """Choose a fault and fill it in."""
-        self._choose("Break something in this pass", "Fault", "faults", "broken")
+        """Choose a fault and fill in its form."""
+        self._choose("Inject a fault into this pass", "Fault", "faults", "broken")
 
     def action_configure(self) -> None:
-        """Choose a change and fill it in."""
+        """Choose a change and fill in its form."""
         self._choose("Change a configuration in this pass", "ConfigChange", "config", "changed")
 
     def _choose(self, title: str, schema: str, route: str, done: str) -> None:
@@ -341,7 +351,7 @@ class Top(App[None]):
                 description = self._server.get("openapi.json")
                 self._forms = {name: forms(description, name) for name in ("Fault", "ConfigChange")}
         except FabricError as error:
-            self.notify(str(error), severity="error", timeout=8)
+            self.notify(str(error), severity="error", timeout=8, markup=False)
             return
         known = self._forms[schema]
 
@@ -351,20 +361,26 @@ class Top(App[None]):
 
         def chosen(kind: str | None) -> None:
             if kind:
-                self.push_screen(FormScreen(known[kind], self._defaults(), send), said)
+                self.push_screen(FormScreen(known[kind], self._defaults(), send), confirmed)
 
-        def said(text: str | None) -> None:
+        def confirmed(text: str | None) -> None:
             if text:
-                self.notify(text)
+                self.notify(text, markup=False)
                 self.look()
 
         self.push_screen(Menu(title, {kind: form.help for kind, form in known.items()}), chosen)
 
     def _defaults(self) -> dict[str, str]:
-        """What the port under the cursor suggests."""
+        """Default values from the port under the cursor."""
         row = self.query_one("#ports", RowTable).current()
         if row is None:
             return {}
         place, peer = f"{row['device']}:{row['port']}", str(row["peer"])
-        return {"link": place, "port": place, "ports": place, "hosts": peer.partition(":")[0],
-                "switches": row["device"], "duration": "2ms"}
+        return {
+            "link": place,
+            "port": place,
+            "ports": place,
+            "hosts": peer.partition(":")[0],
+            "switches": row["device"],
+            "duration": "2ms",
+        }

@@ -1,4 +1,4 @@
-"""The columns of a live run's tables, for the terminal application and for plain print alike."""
+"""The columns of a live run's tables, for the terminal application and for plain output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One column: what it is called, how a row's value is written, and by what rows are put in order."""
+    """One column: title, format of a value, and sort key."""
 
     title: str
     text: Callable[[Row], str]
@@ -28,7 +28,7 @@ def time_text(seconds: float) -> str:
 
 
 def size_text(size_bytes: float) -> str:
-    """'1.2MB', decimal as rates are."""
+    """'1.2MB', with decimal prefixes like rates."""
     for factor, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.2f}{unit}"
@@ -40,15 +40,19 @@ def _at(row: Row) -> str:
 
 
 def _state(row: Row) -> str:
-    words = [word for word, holds in (("down", not row["up"]), ("PAUSED", row["paused"]), ("pausing", row["pausing"]))
-             if holds]
+    words = [
+        word
+        for word, holds in (("down", not row["up"]), ("PAUSED", row["paused"]), ("pausing", row["pausing"]))
+        if holds
+    ]
     return " ".join(words)
 
 
 def _number(title: str, name: str, text: Callable[[float], str], then: str = "") -> Shown:
-    """A column of one number, `then` deciding between equals; 0 is left empty, so that what is not 0 stands out."""
-    return Shown(title, lambda row: text(row[name]) if row[name] else "", lambda row: (row[name], row[then or name]),
-                 number=True)
+    """A column of one number, `then` decides ties; 0 is left empty to highlight other values."""
+    return Shown(
+        title, lambda row: text(row[name]) if row[name] else "", lambda row: (row[name], row[then or name]), number=True
+    )
 
 
 PORTS: Final = (
@@ -60,7 +64,7 @@ PORTS: Final = (
     Shown("State", _state, _state),
     Shown("Peer", lambda row: str(row["peer"]), lambda row: row["peer"]),
 )
-"""Ports by class; the third column is what they are put in order by."""
+"""Ports by class; sorted by the third column."""
 
 QUEUES: Final = (
     Shown("Queue", lambda row: f"{_at(row)}/{row['queue']}", _at),
@@ -70,36 +74,40 @@ QUEUES: Final = (
     _number("Dropped", "dropped_packets", "{:,}".format),
     Shown("", lambda row: "STORM" if row["stormed"] else "", lambda row: row["stormed"]),
 )
-"""Egress queues; the second column is what they are put in order by."""
+"""Egress queues; sorted by the second column."""
 
 PORTS_BY: Final = 2
 QUEUES_BY: Final = 1
 
 
 def ordered(rows: Sequence[Row], columns: Sequence[Shown], by: int, wanted: str = "") -> list[Row]:
-    """Rows of which some cell holds the wanted text, by one column."""
+    """Rows with a cell that has the wanted text, sorted by one column."""
     column = columns[by]
     found = [row for row in rows if not wanted or any(wanted.lower() in it.text(row).lower() for it in columns)]
     return sorted(found, key=column.key, reverse=column.number)
 
 
 def status_text(status: Row) -> str:
-    """Where a run is, on one line."""
+    """The state of a run on one line."""
     held = f"{1 / status['realtime_ratio']:,.0f}" if status["realtime_ratio"] else "-"
     slipped = f", behind by {status['slipped_seconds']:.1f}s so far" if status["slipped_seconds"] else ""
-    return (f"{status['scenario']}  {status['state']}  {time_text(status['sim_time_seconds'])} of "
-            f"{time_text(status['duration_seconds'])}{', pass ' + str(status['pass']) if status['loop'] else ''}  "
-            f"dilation {status['dilation']:,g}, held {held}{slipped}  "
-            f"{status['hosts_paused']} of {status['hosts']} hosts stand still")
+    return (
+        f"{status['scenario']}  {status['state']}  {time_text(status['sim_time_seconds'])} of "
+        f"{time_text(status['duration_seconds'])}{', pass ' + str(status['pass']) if status['loop'] else ''}  "
+        f"dilation {status['dilation']:,g}, held {held}{slipped}  "
+        f"{status['hosts_paused']} of {status['hosts']} hosts are paused"
+    )
 
 
 def incident_text(incident: Row) -> str:
     """One pause tree on one line."""
     until = "now" if incident["open"] else time_text(incident["until_seconds"])
-    return (f"{incident['text']}  {time_text(incident['since_seconds'])} to {until}, {incident['depth']} deep, "
-            f"{_count(incident['hosts'], 'host', 'hosts')} and {_count(incident['switches'], 'switch', 'switches')} "
-            f"stood still for "
-            f"{time_text(incident['paused_seconds'])} of port time")
+    return (
+        f"{incident['text']}  {time_text(incident['since_seconds'])} to {until}, {incident['depth']} deep, "
+        f"{_count(incident['hosts'], 'host', 'hosts')} and {_count(incident['switches'], 'switch', 'switches')} "
+        f"were paused for "
+        f"{time_text(incident['paused_seconds'])} of port time"
+    )
 
 
 def _count(names: Sequence[str], one: str, many: str) -> str:
@@ -108,6 +116,8 @@ def _count(names: Sequence[str], one: str, many: str) -> str:
 
 def tree_lines(incident: Row) -> list[str]:
     """The pauses of one tree, indented."""
-    return [f"{'  ' * node['depth']}{node['port']} paused {node['victim']}  pauses {node['pauses']:,}, "
-            f"stood still {time_text(node['paused_seconds'])}{', STILL' if node['still'] else ''}"
-            for node in incident["tree"]]
+    return [
+        f"{'  ' * node['depth']}{node['port']} paused {node['victim']}  pauses {node['pauses']:,}, "
+        f"paused for {time_text(node['paused_seconds'])}{', STILL' if node['still'] else ''}"
+        for node in incident["tree"]
+    ]

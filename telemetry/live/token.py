@@ -1,4 +1,4 @@
-"""Bearer tokens of the control API (RFC 6750), a role each: made at start, in files that only their owner reads."""
+"""Bearer tokens of the control API (RFC 6750), one per role: made at start, in files readable only by their owner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from fabric.errors import FabricError
+from fabric.errors import FabricError, InputErrors
+from fabric.reading import read_text
 
 VARIABLE: Final = "FABRIC_TOKEN"
 """Environment variable that holds the token of the role 'operate'."""
@@ -20,28 +21,29 @@ VIEW_VARIABLE: Final = "FABRIC_VIEW_TOKEN"
 """The same for the role 'view'."""
 _BYTES: Final = 32
 _SHORTEST: Final = 16
+_MAX_FILE_BYTES: Final = 4096
 
 
 class TokenError(FabricError):
-    """A token that cannot be used, or a file of it."""
+    """An unusable token or token file."""
 
 
 class Role(StrEnum):
-    """What a token allows."""
+    """The rights of a token."""
 
     VIEW = "view"
     """To look."""
     OPERATE = "operate"
-    """To look, and to change what runs."""
+    """Read and change the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The tokens of a server. Raises TokenError where both are the same."""
+    """The tokens of a server. Raises: TokenError where both are equal."""
 
     operate: str
     view: str | None = None
-    """None: nobody has only this role."""
+    """None: there is no token of this role alone."""
 
     def __post_init__(self) -> None:
         """Check."""
@@ -49,7 +51,7 @@ class Tokens:
             raise TokenError("both roles have the same token", "give the role 'view' another one")
 
     def role(self, given: str) -> Role | None:
-        """The role of who gives this token; None: it is none of ours. Both are compared, whatever the first says."""
+        """The role of a token; None: unknown token. Both are always compared, for constant time."""
         operates, views = same(given, self.operate), same(given, self.view or self.operate)
         if operates:
             return Role.OPERATE
@@ -62,14 +64,14 @@ def make_token() -> str:
 
 
 def same(given: str, token: str) -> bool:
-    """Whether they are equal; how long that takes tells nothing of where they differ."""
+    """Whether two tokens are equal, in constant time."""
     return hmac.compare_digest(given.encode(), token.encode())
 
 
 def token_folder(environ: Mapping[str, str]) -> Path:
-    """Where tokens of running servers are: $XDG_RUNTIME_DIR/fabric, or ~/.local/state/fabric.
+    """Folder of the tokens of running servers: $XDG_RUNTIME_DIR/fabric, or ~/.local/state/fabric.
 
-    Raises: TokenError where there is no such place. Source: XDG Base Directory Specification 0.8.
+    Raises: TokenError where there is no such folder. Source: XDG Base Directory Specification 0.8.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime and Path(runtime).is_dir():
@@ -79,18 +81,20 @@ def token_folder(environ: Mapping[str, str]) -> Path:
         return Path(state) / "fabric"
     try:
         return Path.home() / ".local" / "state" / "fabric"
-    except RuntimeError as error:   # a container's user without a home
-        raise TokenError("there is no home folder for the token's file",
-                         f"give a token by --token-file or {VARIABLE}, or set XDG_STATE_HOME") from error
+    except RuntimeError as error:  # a container's user without a home
+        raise TokenError(
+            "there is no home folder for the token's file",
+            f"give a token by --token-file or {VARIABLE}, or set XDG_STATE_HOME",
+        ) from error
 
 
 def token_path(port: int, environ: Mapping[str, str], role: Role = Role.OPERATE) -> Path:
-    """The file of the server that listens on this port of this machine."""
+    """Token file of the server on this port of this machine."""
     return token_folder(environ) / f"serve-{port}{'.view' if role is Role.VIEW else ''}.token"
 
 
 def write_token(path: Path, token: str) -> None:
-    """Write the file with mode 0600, replacing what a server that was killed left there.
+    """Write the file with mode 0600, replacing the file of a killed server.
 
     Raises: TokenError where it cannot be written.
     """
@@ -101,30 +105,35 @@ def write_token(path: Path, token: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{token}\n")
     except OSError as error:
-        raise TokenError(f"cannot write the token to {path}: {error.strerror}",
-                         f"give a token by --token-file or {VARIABLE}") from error
+        raise TokenError(
+            f"cannot write the token to {path}: {error.strerror}", f"give a token by --token-file or {VARIABLE}"
+        ) from error
 
 
 def read_token(path: Path) -> str:
-    """A token from its file. Raises: TokenError where there is none, or not a good one."""
+    """Read a token from its file. Raises: TokenError where it is missing or invalid."""
     try:
-        text = path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise TokenError(f"cannot read the token file {path}: {error.strerror}",
-                         "name the file that `fabric serve` said it wrote, or one of your own") from error
-    except UnicodeDecodeError as error:
-        raise TokenError(f"{path} is not text", "put one line with the token there") from error
-    return checked(text, str(path))
+        text = read_text(path, _MAX_FILE_BYTES)
+    except InputErrors as error:
+        problem = error.problems[0]
+        raise TokenError(
+            f"cannot read the token file {path}: {problem.text.removeprefix('cannot be read: ')}",
+            "name the token file that `fabric serve` printed, or another file with the token as its only line",
+        ) from error
+    return checked(text.strip(), str(path))
 
 
 def checked(token: str, source: str) -> str:
-    """The token. Raises: TokenError for one that is too short, or that no HTTP header can carry."""
+    """The token. Raises: TokenError where it is too short or not valid in an HTTP header."""
     if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise TokenError(f"the token from {source} is no token: {_SHORTEST} or more printable ASCII characters, on one "
-                         "line, make one", "such as by: python -c 'import secrets; print(secrets.token_urlsafe())'")
+        raise TokenError(
+            f"the token from {source} is no token: {_SHORTEST} or more printable ASCII characters, on one "
+            "line, make one",
+            "such as by: python -c 'import secrets; print(secrets.token_urlsafe())'",
+        )
     return token
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether others than its owner can read the file."""
+    """Whether users other than its owner can read the file."""
     return bool(stat.S_IMODE(path.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH))

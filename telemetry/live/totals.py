@@ -1,9 +1,9 @@
-"""Counters that never go back although a looped scenario starts again from nothing.
+"""Monotonic counters of a looped scenario, whose passes start from 0.
 
-Prometheus takes a counter that falls for a restart, but only where it sees it fall: a pass that lasts less than a
-scrape interval may begin and overtake the last value unseen, and what was counted between the last scrape and the
-restart is lost either way. So a looped run adds up: every counter, and every bucket, count and sum of a histogram,
-is the total over all passes. Gauges, infos and gauge histograms show the present pass.
+Prometheus treats a decreasing counter as a restart, but only if it sees the decrease: a pass that is shorter than a
+scrape interval may exceed the last value before the next scrape, and the count between the last scrape and the restart
+is lost in any case. So in a looped run every counter, and every bucket, count and sum of a histogram, is the total over
+all passes. Gauges, infos and gauge histograms show the present pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Series = tuple[str, frozenset[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """One family: what it is, and its samples in their order."""
+    """One family with its samples in order."""
 
     family: Metric
     samples: Mapping[Series, Sample]
@@ -35,19 +35,22 @@ def _series(sample: Sample) -> Series:
 
 
 class Totals:
-    """What the passes before the present one have counted; immutable.
+    """Counts of the passes before the present one; immutable.
 
-    A series that the present pass does not have yet is shown all the same, with what was counted before: one that
-    vanishes and comes back would look like a restart.
+    A series that the present pass does not have yet is shown with its earlier count: a series that disappears and
+    returns would look like a restart.
     """
 
     def __init__(self, counted: Mapping[str, _Counted] = MappingProxyType({})) -> None:
         self._counted = counted
 
     def plus(self, families: Iterable[Metric]) -> Totals:
-        """These totals and a whole pass more."""
-        found = {family.name: _Counted(family, {_series(sample): sample for sample in family.samples})
-                 for family in self.added_to(families) if family.type in _ADDED}
+        """These totals plus one whole pass."""
+        found = {
+            family.name: _Counted(family, {_series(sample): sample for sample in family.samples})
+            for family in self.added_to(families)
+            if family.type in _ADDED
+        }
         return Totals(found)
 
     def added_to(self, families: Iterable[Metric]) -> Iterator[Metric]:
@@ -65,7 +68,7 @@ class Totals:
 
 
 def _added(samples: Iterable[Sample], before: Mapping[Series, Sample]) -> list[Sample]:
-    """Series of now, and after them those that are only of before; the parts of a histogram stay together."""
+    """Series of the present pass, then series of earlier passes only; the parts of a histogram stay together."""
     missing = dict(before)
     found = []
     for sample in samples:

@@ -1,7 +1,7 @@
-"""What a terminal shows of a live run: ports by the share of time they stand still, queues by depth.
+"""The terminal's view of a live run: ports by the share of time for which they are paused, queues by depth.
 
-Shares are of simulated time over the last second of wall clock or so, like the CPU shares of top(1): the view keeps a
-look of at least BASELINE_S ago to compare with, and the first view compares with the beginning of the pass.
+Shares are of simulated time over about the last second of wall clock, like the CPU shares of top(1): a view is compared
+with a Snapshot of at least BASELINE_S ago, the first view with the beginning of the pass.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Snapshot
 from fabric.units import PS_PER_S
-from telemetry.derive import per_class
 
 BASELINE_S: Final = 0.9
-"""A second, less the jitter of a client that looks every second."""
+"""A second, less the jitter of a client that polls every second."""
 DEFAULT_ROWS: Final = 100
 MAX_ROWS: Final = 1000
 
@@ -39,7 +38,7 @@ class _Look:
 
 
 class ViewMaker:
-    """Makes views; may be called by several threads."""
+    """Makes views; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -48,20 +47,23 @@ class ViewMaker:
         self._new: _Look | None = None
 
     def view(self, number: int, now: Snapshot, rows: int = DEFAULT_ROWS) -> dict[str, Any]:
-        """The most telling rows of pass `number`.
+        """The most important rows of pass `number`.
 
-        Returns: window_seconds (simulated), ports and queues as lists of rows, the worst first.
+        Returns: window_seconds (simulated), ports and queues as lists of rows, highest values first.
         """
         look = _Look(self._clock(), number, now.time_ps, now.prios["rx_paused_ps"], now.ports["busy_ps"])
         with self._lock:
             before = self._before(look)
         window_ps = look.time_ps - before.time_ps
-        return {"window_seconds": window_ps / PS_PER_S, "ports": _ports(now, look, before, rows),
-                "queues": _queues(now, rows)}
+        return {
+            "window_seconds": window_ps / PS_PER_S,
+            "ports": _ports(now, look, before, rows),
+            "queues": _queues(now, rows),
+        }
 
     def _before(self, look: _Look) -> _Look:
         if self._new is None or self._new.number != look.number:
-            # The beginning of the pass, with which the views of its first second are compared.
+            # The beginning of the pass: the reference of the views of its first second.
             self._old = _Look(look.wall_s, look.number, 0, np.zeros_like(look.paused_ps), np.zeros_like(look.busy_ps))
             self._new = look
         elif look.wall_s - self._new.wall_s >= BASELINE_S and look.time_ps > self._new.time_ps:
@@ -71,38 +73,56 @@ class ViewMaker:
 
 def _ports(now: Snapshot, look: _Look, before: _Look, count: int) -> list[Row]:
     fabric, window_ps = now.fabric, max(look.time_ps - before.time_ps, 1)
-    lossless = (per_class(now.ports["pfc_classes"]) > 0) | (look.paused_ps > 0)
+    lossless = now.flow_controlled | (look.paused_ps > 0)
     port, class_ = np.nonzero(lossless)
     paused = (look.paused_ps - before.paused_ps)[port, class_] / window_ps
-    # A frame counts as sent from its beginning, so that a window may hold a little more than its length.
+    # A frame counts as sent from its beginning, so a window may have slightly more than its length.
     busy = np.minimum((look.busy_ps - before.busy_ps)[port] / window_ps, 1.0)
     order = np.lexsort((port, -busy, -look.paused_ps[port, class_], -paused))[:count]
-    still = per_class(now.ports["paused"])
-    return [{"device": fabric.node_of(at).name, "port": fabric.ports[at].name, "priority": c,
-             "peer": fabric.port_name(fabric.ports[at].peer), "up": bool(now.ports["up"][at]),
-             "paused": bool(still[at, c]), "paused_ratio": round(share, 6),
-             "paused_seconds": int(look.paused_ps[at, c]) / PS_PER_S, "pausing": bool(now.prios["xoff_sent"][at, c]),
-             "transmit_ratio": round(load, 6)}
-            for at, c, share, load in zip(port[order].tolist(), class_[order].tolist(), paused[order].tolist(),
-                                          busy[order].tolist(), strict=True)]
+    still = now.paused
+    return [
+        {
+            "device": fabric.node_of(at).name,
+            "port": fabric.ports[at].name,
+            "priority": c,
+            "peer": fabric.port_name(fabric.ports[at].peer),
+            "up": bool(now.ports["up"][at]),
+            "paused": bool(still[at, c]),
+            "paused_ratio": round(share, 6),
+            "paused_seconds": int(look.paused_ps[at, c]) / PS_PER_S,
+            "pausing": bool(now.pausing[at, c]),
+            "transmit_ratio": round(load, 6),
+        }
+        for at, c, share, load in zip(
+            port[order].tolist(), class_[order].tolist(), paused[order].tolist(), busy[order].tolist(), strict=True
+        )
+    ]
 
 
 def _queues(now: Snapshot, count: int) -> list[Row]:
     fabric, queues = now.fabric, now.queues
     used = (queues["enqueued_pkts"] > 0) | (queues["dropped_pkts"] > 0)
-    used &= (now.ports["node"] >= len(now.hosts))[:, np.newaxis]    # a host's queue is its application's business
+    used &= (now.ports["node"] >= len(now.hosts))[:, np.newaxis]  # a host's queue is the backlog of its application
     port, class_ = np.nonzero(used)
     at = (port, class_)
     order = np.lexsort((port, -queues["peak_bytes"][at], -queues["depth_bytes"][at]))[:count]
     rows = queues[at][order]
-    return [{"device": fabric.node_of(p).name, "port": fabric.ports[p].name, "queue": c,
-             "bytes": int(row["depth_bytes"]), "peak_bytes": int(row["peak_bytes"]),
-             "marked_packets": int(row["marked_pkts"]), "dropped_packets": int(row["dropped_pkts"]),
-             "stormed": bool(row["wd_state"])}
-            for p, c, row in zip(port[order].tolist(), class_[order].tolist(), rows, strict=True)]
+    return [
+        {
+            "device": fabric.node_of(p).name,
+            "port": fabric.ports[p].name,
+            "queue": c,
+            "bytes": int(row["depth_bytes"]),
+            "peak_bytes": int(row["peak_bytes"]),
+            "marked_packets": int(row["marked_pkts"]),
+            "dropped_packets": int(row["dropped_pkts"]),
+            "stormed": bool(row["wd_state"]),
+        }
+        for p, c, row in zip(port[order].tolist(), class_[order].tolist(), rows, strict=True)
+    ]
 
 
 def still_hosts(now: Snapshot) -> int:
-    """Hosts that stand still in some class now."""
+    """Hosts that are paused in some class now."""
     host_ports = now.ports["node"] < len(now.hosts)
-    return int(np.unique(now.ports["node"][host_ports & (now.ports["paused"] != 0)]).size)
+    return int(np.unique(now.ports["node"][host_ports & now.paused.any(axis=1)]).size)

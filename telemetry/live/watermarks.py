@@ -1,8 +1,8 @@
-"""Watermarks of a live run are the highest since the last scrape.
+"""Watermarks of a live run: maxima since the last scrape.
 
-The engine's own are the highest since the scenario's last sample, and a run is sampled far more often than it is
-scraped: a scrape that showed those would miss most bursts. So the highest of all samples in between is kept until
-somebody looks. As on a switch whose watermarks are cleared by reading, two scrapers see what the other left.
+The engine's watermarks are maxima since the scenario's last sample. A run is sampled far more often than scraped, so a
+scrape of these values would miss most bursts. Therefore the maximum over all samples is kept until the next scrape. As
+on a switch with clear-on-read watermarks, two scrapers divide the observations between them.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Snapshot
 
 WATERMARKS: Final = {
     "queues": ("watermark_bytes",),
     "pgs": ("watermark_bytes", "headroom_watermark_bytes"),
     "pools": ("watermark_bytes", "headroom_watermark_bytes"),
 }
-"""Fields of a Snapshot's tables that start anew with every sample (fabric/engine/counters.py reset_watermarks)."""
+"""Fields of a Snapshot's tables that every sample resets (fabric/dataplane/engine/counters.py reset_watermarks)."""
 
 Look = TypeVar("Look", bound=Snapshot)
 
 
 class Watermarks:
-    """The highest watermarks since the last look; it may begin up to one sample before that look."""
+    """Maximum watermarks since the last read; the period may begin up to one sample before that read."""
 
     def __init__(self) -> None:
         self._highest: dict[tuple[str, str], NDArray[np.int64]] = {}
 
     def sample(self, now: Snapshot) -> None:
-        """The watermarks of one more sample."""
+        """Add the watermarks of one sample."""
         for table, fields in WATERMARKS.items():
             for field in fields:
                 values = getattr(now, table)[field]
@@ -40,7 +40,7 @@ class Watermarks:
                 self._highest[table, field] = values if before is None else np.maximum(before, values)
 
     def look(self, now: Look) -> Look:
-        """The same Snapshot with the watermarks since the last look, which begin anew."""
+        """The same Snapshot with the watermarks since the last read; resets them."""
         self.sample(now)
         tables = {}
         for table, fields in WATERMARKS.items():

@@ -1,4 +1,4 @@
-"""The benchmark measures what it says it measures, and its page stays whole."""
+"""The benchmark's measurements are correct, and its page stays complete."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ from bench.machine import conditions, undisturbed_s
 from bench.profile import profile
 from bench.sections import SECTIONS
 from bench.table import Table
+from fabric.dataplane.state.codes import CongestionControl, TraceBit
+from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.errors import InputErrors
-from fabric.state.codes import CongestionControl, TraceBit
-from fabric.state.jit import is_compiled
 
 MARKED = "# Page\n\nbefore\n<!-- bench: cases -->\nold\n<!-- end: cases -->\nafter <!-- bench: x -->\n"
-PROFILE = {"packet_hops": 100, "rows": [{"kind": "port free", "events": 50, "ns": 40.0, "share_ratio": 0.5},
-                                        {"kind": "pause frame", "events": 0, "ns": 0.0, "share_ratio": 0.0},
-                                        {"kind": "calendar", "events": 150, "ns": 10.0, "share_ratio": 0.5}]}
+PROFILE = {
+    "packet_hops": 100,
+    "rows": [
+        {"kind": "port free", "events": 50, "ns": 40.0, "share_ratio": 0.5},
+        {"kind": "pause frame", "events": 0, "ns": 0.0, "share_ratio": 0.0},
+        {"kind": "calendar", "events": 150, "ns": 10.0, "share_ratio": 0.5},
+    ],
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -29,10 +34,15 @@ def test_nothing_is_switched_off_in_a_case(name: str, tmp_path: Path) -> None:
     params = case.params
     assert params.transport.congestion_control is CongestionControl.DCQCN
     assert params.transport.ack_every_packets == 1
-    assert all(port.pfc_classes for port in params.ports)
+    assert all(port.flow_control.classes for port in params.ports)
     assert case.record == TraceBit.PAUSE | TraceBit.DROP | TraceBit.MARK | TraceBit.RATE | TraceBit.TRANSPORT
-    marking = [queue for node in case.fabric.switches for port in node.ports
-               for queue in params.ports[port].queues if queue.ecn is not None]
+    marking = [
+        queue
+        for node in case.fabric.switches
+        for port in node.ports
+        for queue in params.ports[port].queues
+        if queue.ecn is not None
+    ]
     assert marking
 
 
@@ -46,15 +56,17 @@ def test_a_fabric_of_the_curve_has_the_hosts_it_is_named_after(hosts: int, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.skipif(not is_compiled(), reason="the profile times compiled kernels")
-def test_the_profile_plays_what_the_engine_plays() -> None:
-    """It says so itself: its digest must be the engine's."""
+def test_the_profile_simulates_the_same_as_the_engine() -> None:
+    """profile() itself compares its digest with the engine's."""
     found = profile(permutation(64, "200KB"))
     assert sum(row["events"] for row in found["rows"][:-1]) == found["events"] > 0
     assert found["packet_hops"] > 0
 
 
-@pytest.mark.parametrize(("steps", "expected_s"), [
-    ([[1.0, 2.0]], 3.0), ([[1.0, 9.0], [5.0, 2.0]], 14.0), ([[1.0, 9.0], [5.0, 2.0], [1.5, 2.5]], 4.0)])
+@pytest.mark.parametrize(
+    ("steps", "expected_s"),
+    [([[1.0, 2.0]], 3.0), ([[1.0, 9.0], [5.0, 2.0]], 14.0), ([[1.0, 9.0], [5.0, 2.0], [1.5, 2.5]], 4.0)],
+)
 def test_undisturbed_takes_the_second_fastest_of_each_step(steps: list[list[float]], expected_s: float) -> None:
     assert undisturbed_s(steps) == pytest.approx(expected_s)
 
@@ -71,8 +83,10 @@ def test_every_missing_mark_is_named(tmp_path: Path) -> None:
     path.write_text(MARKED)
     with pytest.raises(InputErrors) as caught:
         page.check(path, [*NAMES, "curve"])
-    assert [problem.text for problem in caught.value.problems] == ["has no place for 'conditions'",
-                                                                   "has no place for 'curve'"]
+    assert [problem.text for problem in caught.value.problems] == [
+        "has no place for 'conditions'",
+        "has no place for 'curve'",
+    ]
 
 
 def test_the_table_of_cases_is_not_written_with_some_of_them_only(tmp_path: Path) -> None:

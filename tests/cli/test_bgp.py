@@ -36,8 +36,11 @@ def error(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def used(found: dict[str, Any], prefix: str) -> set[str]:
-    return {path["nexthops"][0]["hostname"] for path in found["routes"][prefix]
-            if path.get("bestpath") or path.get("multipath")}
+    return {
+        path["nexthops"][0]["hostname"]
+        for path in found["routes"][prefix]
+        if path.get("bestpath") or path.get("multipath")
+    }
 
 
 def test_sessions_are_up_before_a_crash_and_one_is_lost_at_every_leaf_after_it(
@@ -48,7 +51,8 @@ def test_sessions_are_up_before_a_crash_and_one_is_lost_at_every_leaf_after_it(
     assert {node: it["ipv4Unicast"]["failedPeers"] for node, it in before.items()} == dict.fromkeys(before, 0)
     assert "spine1" not in after
     assert {node: it["ipv4Unicast"]["failedPeers"] for node, it in after.items()} == {
-        node: int(node.startswith("leaf")) for node in after}
+        node: int(node.startswith("leaf")) for node in after
+    }
     shown = text(capsys, "summary", CRASH, "--at", "5ms")
     assert "4 of 28 neighbours are not established." in shown
     assert "spine1 does not answer" in shown
@@ -79,8 +83,10 @@ def test_a_drained_spine_loses_by_local_preference_and_says_its_community(capsys
     assert "LocPrf 0, graceful-shutdown lost by Local Pref RFC 4271 section 9.1.1" in shown
     route = table(capsys, "routes", "10.0.0.2/32", drain, "--node", "leaf1", "--at", "2ms")
     assert [path["community"]["list"] for path in route["paths"] if "community" in path] == [["gracefulShutdown"]]
-    failed = {moment: table(capsys, "summary", drain, "--node", "leaf1", "--at", moment)["ipv4Unicast"]["failedPeers"]
-              for moment in ("2ms", "5ms")}
+    failed = {
+        moment: table(capsys, "summary", drain, "--node", "leaf1", "--at", moment)["ipv4Unicast"]["failedPeers"]
+        for moment in ("2ms", "5ms")
+    }
     assert failed == {"2ms": 0, "5ms": 1}
 
 
@@ -100,8 +106,9 @@ def test_a_scenario_without_control_plane_says_so_and_what_to_do(capsys: pytest.
 
 
 def test_wrong_input_names_the_nearest_right_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert error(capsys, "summary", CRASH, "--node", "lef1")["problems"] == [
-        {"path": "--node", "text": "no switch is called 'lef1'", "hint": "did you mean 'leaf1'?"}]
+    [problem] = error(capsys, "summary", CRASH, "--node", "lef1")["problems"]
+    assert (problem["path"], problem["text"]) == ("--node", "no switch is called 'lef1'")
+    assert (problem["id"], problem["hint"]) == ("no-switch-is-called", "did you mean 'leaf1'?")
     assert "does not answer at 5ms" in error(capsys, "summary", CRASH, "--node", "spine1", "--at", "5ms")["text"]
     assert error(capsys, "routes", "10.0.0.3/33", CRASH)["problems"][0]["path"] == "PREFIX"
     assert error(capsys, "routes", "2001:db8::/32", CRASH)["problems"][0]["path"] == "PREFIX"
@@ -129,6 +136,6 @@ def test_a_word_that_is_no_prefix_is_said_to_be_no_ipv4_prefix_and_who_asks_for_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     [host] = error(capsys, "routes", "host1", CRASH)["problems"]
-    assert host["text"] == "'host1' is no IPv4 prefix"
+    assert host["text"] == "'host1' is not an IPv4 prefix"
     assert "`fabric route NODE HOST SOURCE`" in host["hint"]
     assert error(capsys, "routes", "10.0.0.1/24", CRASH)["problems"][0]["text"] == "10.0.0.1/24 has host bits set"

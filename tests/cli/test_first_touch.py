@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 from fabric import shipped
 from fabric.cli.init import starters
 from fabric.cli.main import main
-from fabric.scenario.compile import compile_scenario
+from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import load_scenario
 
 
@@ -69,6 +71,56 @@ def test_a_starter_compiles_and_explains_itself(name: str, empty: Path, capsys: 
     assert compiled.expectations
 
 
+def test_there_is_a_starter_for_each_kind_of_fabric() -> None:
+    assert {"leaf-spine", "clos3", "rail", "dual-tor", "storage", "job"} <= set(starters())
+
+
+@pytest.mark.parametrize("name", starters())
+def test_what_a_starter_has_in_comments_is_a_scenario_as_well(name: str, empty: Path) -> None:
+    assert main(["init", name]) == 0
+    file = empty / f"{name}.yml"
+    text = file.read_text(encoding="utf-8")
+    blocks = [part for part in text.split("\n\n") if re.match(r"# \w+: ", part)]
+    for block in blocks:
+        whole = re.sub(r"^# ", "", block, flags=re.MULTILINE)
+        file.write_text(text.replace(block, whole), encoding="utf-8")
+        compile_scenario(load_scenario(file))
+
+
+_BY_OTHER_VERBS = {"alerts", "drills", "fidelity", "starters", "testplans"}
+"""Folders of scenarios that `fabric init` does not offer."""
+
+
+def test_every_shipped_scenario_is_copied_with_the_files_that_it_names(
+    empty: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copied: set[Path] = set()
+    for file in shipped.scenarios():
+        folder = empty / file.stem
+        folder.mkdir()
+        assert main(["init", file.stem, "--out", str(folder / "mine.yml"), "--json"]) == 0
+        beside = [Path(it) for it in json.loads(capsys.readouterr().out)["beside"]]
+        assert sorted(beside) == sorted(it for it in folder.rglob("*") if it.is_file() and it.name != "mine.yml")
+        copied.update(it.relative_to(folder) for it in beside)
+        if beside:
+            compile_scenario(load_scenario(folder / "mine.yml"))
+    # No field that names files is left out: every file that is no scenario belongs to one.
+    folder = shipped.folder("scenarios")
+    others = [folder, *(it for it in folder.iterdir() if it.is_dir() and it.name not in _BY_OTHER_VERBS)]
+    files = {file.relative_to(folder) for it in others for file in it.iterdir() if file.is_file()}
+    assert copied == files - {file.relative_to(folder) for file in shipped.scenarios()}
+
+
+def test_a_file_that_another_scenario_also_names_may_stay(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "training-job"]) == 0
+    assert main(["init", "two-jobs"]) == 0
+    (empty / "jobs/small.yml").write_text("mine", encoding="utf-8")
+    (empty / "two-jobs.yml").unlink()
+    assert main(["init", "two-jobs"]) == 2
+    assert "small.yml" in capsys.readouterr().err
+    assert (empty / "jobs/small.yml").read_text(encoding="utf-8") == "mine"
+
+
 def test_init_overwrites_nothing_unless_forced(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (empty / "leaf-spine.yml").write_text("mine", encoding="utf-8")
     assert main(["init"]) == 2
@@ -82,6 +134,27 @@ def test_the_validate_example_finds_what_its_change_broke(empty: Path, capsys: p
     assert main(["init", "validate-example"]) == 0
     assert main(["validate", "validate-example/after", "--baseline", "validate-example/before"]) == 1
     assert "leaf1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "shown"),
+    [
+        pytest.param("margins-example", 1, "loss without a finding", marks=pytest.mark.slow),
+        ("rollout-example", 0, "safe order found"),
+        ("tenants-example", 0, "4 hosts in 3 segments"),
+        ("validate-example", 1, "leaf1"),
+    ],
+)
+def test_the_command_that_init_prints_after_an_example_shows_it(
+    empty: Path, capsys: pytest.CaptureFixture[str], name: str, code: int, shown: str
+) -> None:
+    assert main(["init", name, "--out", "mine", "--json"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)["next"]
+    words = shlex.split(step)
+    assert words[0] == "fabric"
+    assert "mine" in {Path(word).parts[0] for word in words}
+    assert main(words[1:]) == code
+    assert shown in capsys.readouterr().out
 
 
 def test_an_unknown_starter_is_told_the_nearest(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,6 +192,25 @@ def test_explain_of_no_run_says_what_to_give(empty: Path, capsys: pytest.Capture
     assert "--out" in capsys.readouterr().err
     assert main(["explain", "pcf", "nowhere"]) == 2
     assert "did you mean 'pfc'?" in capsys.readouterr().err
+
+
+def test_a_question_behind_the_run_is_told_the_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "runs/my storm", "pfc"]) == 2
+    assert "did you mean `fabric explain pfc 'runs/my storm'`?" in capsys.readouterr().err
+
+
+def test_a_nearest_word_is_told_without_the_list_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["playbook", "lst"]) == 2
+    told = capsys.readouterr().err
+    assert "'lst' is no choice (did you mean 'list'?)" in told
+    assert "schema" not in told.splitlines()[-1]
+    assert main(["playbook", "zzz"]) == 2
+    assert "'zzz' is none of list, show" in capsys.readouterr().err
+
+
+def test_a_missing_argument_is_told_where_it_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain"]) == 2
+    assert "required: QUESTION; `fabric explain --help` explains them" in capsys.readouterr().err
 
 
 def test_the_module_is_the_command() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fabric.cli.main import main
-from fabric.report import files
+from fabric.runs import files
 
 ROOT = Path(__file__).parents[2]
 POLARISED = str(ROOT / "scenarios" / "polarised.yml")
@@ -46,7 +46,8 @@ def test_all_64_paths_are_listed_and_the_taken_one_is_the_one_the_hashes_choose(
 def test_a_polarised_pair_of_tiers_is_explained_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["path", "host1", "host17", POLARISED]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Polarised: p1-spine3 has 4 members, and what p1-leaf1 sends it by member 2 of 4 reaches 1 of them" in text
+    assert "Polarised: p1-spine3 has 4 members; the flows that p1-leaf1 sends it by member" in text
+    assert "member 2 of 4 reach 1 of them for any source port" in text
     assert "both compute crc32 with seed 7: the same hash" in text
     assert "switches.hash: {algorithm: murmur3, seed: per-switch}" in text
     assert main(["path", "host1", "host17", POLARISED, "--set", "switches.hash={algorithm: murmur3}"]) == 0
@@ -77,7 +78,9 @@ def test_the_whole_fabric_is_checked_and_a_finding_is_exit_1(capsys: pytest.Capt
     assert code == 1
     assert found["routes"]["polarised_pairs"] == 24
     assert [(row["first"], row["second"], row["least_reached"]) for row in found["polarisation"]["tiers"]] == [
-        ("leaf", "spine", 1), ("spine", "super-spine", 1)]
+        ("leaf", "spine", 1),
+        ("spine", "super-spine", 1),
+    ]
     code, found = answer(capsys, FAILURE)
     assert (code, found["status"]) == (0, "good")
 
@@ -108,12 +111,24 @@ def test_a_flow_on_the_dead_cable_is_said_to_be_lost_until_routes_follow(capsys:
 def test_spines_with_an_as_each_loop_over_a_leaf_for_a_moment_and_spines_of_one_as_do_not(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """RFC 7938 section 5.2.1: after a failure a spine with an AS of its own believes the way over another leaf."""
+    """RFC 7938 section 5.2.1: after a failure a spine with a separate AS uses the path over another leaf."""
     found = {}
     for spine_asn in ("shared", "distinct"):
         bgp = f"{{update_delay: 100us, fib_delay: 10us, carrier_delay: 10us, prune_delay: 5us, spine_asn: {spine_asn}}}"
-        _, answered = answer(capsys, FAILURE, "--set", "faults[0].link=leaf1--spine2", "--set", "routing=bgp", "--set",
-                             "run.reroute_delay=null", "--set", f"bgp={bgp}", "--at", "400us")
+        _, answered = answer(
+            capsys,
+            FAILURE,
+            "--set",
+            "faults[0].link=leaf1--spine2",
+            "--set",
+            "routing=bgp",
+            "--set",
+            "run.reroute_delay=null",
+            "--set",
+            f"bgp={bgp}",
+            "--at",
+            "400us",
+        )
         found[spine_asn] = [answered["routes"][kind] for kind in ("no_route", "loops", "valleys", "buffer_cycles")]
     assert found["shared"] == [1, 0, 0, 0]
     assert found["distinct"][0] == 0
@@ -157,7 +172,8 @@ def test_wrong_words_are_named_together_with_the_nearest_name(capsys: pytest.Cap
     assert errors(capsys, "hst1", "leaf2", "--sport", "70000", FAILURE) == [
         ("SRC", "did you mean 'host1'?"),
         ("DST", "hosts: host1, host2, host3, host4, host5, host6, host7, host8, ... (16 in all)"),
-        ("--sport", "give 0 to 65535")]
+        ("--sport", "give 0 to 65535"),
+    ]
     assert errors(capsys, "host1", "host1", FAILURE)[0][0] == "DST"
     assert errors(capsys, "host1", FAILURE)[0][0] == "SOURCE"
     assert errors(capsys, "host1", "host5", FAILURE, "--nic", "eth7") == [("--nic", "did you mean 'eth0'?")]
@@ -169,12 +185,26 @@ def test_wrong_words_are_named_together_with_the_nearest_name(capsys: pytest.Cap
 
 
 def test_cables_that_an_operator_shut_during_a_run_are_known_from_its_event_log(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a playbook does: the run saw a cable go down that its scenario knows nothing of."""
+    """As with a playbook: a cable went down in the run that is not a fault of its scenario."""
     out = tmp_path / "run"
-    assert main(["run", FAILURE, "--out", str(out), "--quiet", "--json", "--set", "workload[0].size=64KB", "--set",
-                 "run.duration=3ms", "--set", "run.stop=duration"]) in {0, 1}
+    assert main(
+        [
+            "run",
+            FAILURE,
+            "--out",
+            str(out),
+            "--quiet",
+            "--json",
+            "--set",
+            "workload[0].size=64KB",
+            "--set",
+            "run.duration=3ms",
+            "--set",
+            "run.stop=duration",
+        ]
+    ) in {0, 1}
     capsys.readouterr()
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     about = manifest["scenario"]
@@ -184,7 +214,8 @@ def test_cables_that_an_operator_shut_during_a_run_are_known_from_its_event_log(
     files.write_index(out / files.MANIFEST, manifest)
     _, found = answer(capsys, "host1", "host5", str(out), "--at", "300us")
     assert [path["state"] for path in found["paths"]["paths"] if path["state"] != "up"] == [
-        "leaf1:Ethernet16: cable is down"]
+        "leaf1:Ethernet16: cable is down"
+    ]
 
 
 def test_a_moment_after_the_end_is_shown_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,10 +223,13 @@ def test_a_moment_after_the_end_is_shown_with_a_note(tmp_path: Path, capsys: pyt
     out = str(tmp_path / "run")
     assert main(["run", FAILURE, "--out", out, "--quiet", "--set", "expectations=[]", *faults, "--until", "100us"]) < 2
     assert "so 1 fault never happened (link-down at 900us)" in " ".join(capsys.readouterr().out.split())
-    for words, note in ((["path", "host1", "host9", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
-                        (["route", "leaf1", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
-                        (["route", "leaf1", FAILURE, "--at", "10s", "--json"], "10s is after run.duration"),
-                        (["route", "leaf1", out, "--at", "100us"], ""), (["route", "leaf1", FAILURE], "")):
+    for words, note in (
+        (["path", "host1", "host9", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
+        (["route", "leaf1", out, "--at", "1ms"], "1ms is after the end of this run, 100us"),
+        (["route", "leaf1", FAILURE, "--at", "10s", "--json"], "10s is after run.duration"),
+        (["route", "leaf1", out, "--at", "100us"], ""),
+        (["route", "leaf1", FAILURE], ""),
+    ):
         assert main(words) == 0
-        said = capsys.readouterr().err
-        assert (note in said) if note else not said
+        errors = capsys.readouterr().err
+        assert (note in errors) if note else not errors

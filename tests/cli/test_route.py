@@ -42,9 +42,16 @@ def test_every_host_is_covered_once_its_own_by_32s_and_others_by_their_subnet(
 ) -> None:
     found = table(capsys, "leaf1", FAILURE)
     assert [prefix for prefix, (route,) in found.items() if route["protocol"] == "connected"] == [
-        "10.64.0.2/32", "10.64.0.3/32", "10.64.0.4/32", "10.64.0.5/32"]
+        "10.64.0.2/32",
+        "10.64.0.3/32",
+        "10.64.0.4/32",
+        "10.64.0.5/32",
+    ]
     assert [prefix for prefix, (route,) in found.items() if route["protocol"] == "shortest-path"] == [
-        "10.64.1.0/24", "10.64.2.0/24", "10.64.3.0/24"]
+        "10.64.1.0/24",
+        "10.64.2.0/24",
+        "10.64.3.0/24",
+    ]
     assert interfaces(found, "10.64.1.0/24") == ["Ethernet16", "Ethernet20", "Ethernet24", "Ethernet28"]
 
 
@@ -72,7 +79,7 @@ def test_keys_of_routes_and_next_hops_are_those_that_frr_prints(capsys: pytest.C
     recorded = json.loads(REFERENCE.read_text(encoding="utf-8"))["frr"]["ip_route"]
     theirs = {route["protocol"]: route for routes in recorded.values() for route in routes}
     ours = {route["protocol"]: route for routes in table(capsys, "leaf1", FAILURE).values() for route in routes}
-    never = {"internalStatus", "internalFlags", "nexthopGroupId", "installedNexthopGroupId"}   # zebra's own handles
+    never = {"internalStatus", "internalFlags", "nexthopGroupId", "installedNexthopGroupId"}  # zebra's own handles
     for mine, its in ((ours["connected"], theirs["connected"]), (ours["shortest-path"], theirs["bgp"])):
         assert set(mine) == set(its) - never
         assert {type(mine[key]) for key in mine} == {type(its[key]) for key in mine}

@@ -1,14 +1,12 @@
-"""`fabric run`, as a user meets it: exit codes, refusals, and a process that is killed at any moment."""
+"""The command `fabric run`: exit codes, refusals, and a process that is killed at any time."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fabric.cli.main import main
+from tests.forked import fabric
 
 SCENARIO = """\
 name: kill-me
@@ -27,8 +26,15 @@ telemetry: {interval: 50us}
 run: {duration: 50ms, seed: 3}
 expectations: [messages.done == 16]
 """
-FINAL = ("summary.json", "topology.json", "messages.parquet", "counters.parquet", "timeseries.parquet",
-         "events.parquet", "truth.jsonl")
+FINAL = (
+    "summary.json",
+    "topology.json",
+    "messages.parquet",
+    "counters.parquet",
+    "timeseries.parquet",
+    "events.parquet",
+    "truth.jsonl",
+)
 Capture = pytest.CaptureFixture[str]
 
 
@@ -39,10 +45,9 @@ def scenario(folder: Path, size: str = "100KB", interval: str = "50us") -> Path:
 
 
 def start(*words: str | Path, slow: bool = False) -> subprocess.Popen[str]:
-    """A process of its own; slow: the kernels as plain Python, so that a small run lasts long enough to be killed."""
-    return subprocess.Popen([sys.executable, "-c", "from fabric.cli.main import entry; entry()", *map(str, words)],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=os.environ | ({"NUMBA_DISABLE_JIT": "1"} if slow else {}))
+    """A separate process; slow: the kernels as plain Python, so that a small run lasts long enough to be killed."""
+    env = {"NUMBA_DISABLE_JIT": "1"} if slow else None
+    return fabric(*words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
@@ -61,8 +66,17 @@ def test_a_run_that_meets_its_expectations_exits_0_and_says_where_it_is(tmp_path
 
 
 def test_an_expectation_that_is_not_met_exits_1(tmp_path: Path, capsys: Capture) -> None:
-    code = main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / "out"), "--quiet", "--set",
-                 "expectations=[messages.done > 16]"])
+    code = main(
+        [
+            "run",
+            str(scenario(tmp_path)),
+            "--out",
+            str(tmp_path / "out"),
+            "--quiet",
+            "--set",
+            "expectations=[messages.done > 16]",
+        ]
+    )
     assert code == 1
     assert re.search(r"messages.done > 16\s+16\s+NOT MET", capsys.readouterr().out)
 
@@ -87,26 +101,30 @@ def test_seed_decides_the_result(tmp_path: Path, capsys: Capture) -> None:
     assert digests[0] == digests[2] != digests[1]
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--until", "5"], "has no unit"),
-    (["--until", "60ms"], "not within the scenario's duration"),
-    (["--threads", "0"], "0 threads cannot play"),
-    (["--resume"], "which run is not said"),
-    (["--force"], "has no effect without --out"),
-    (["--scheduler", "sequential", "--threads", "2"], "has one"),
-    (["--checkpoint-every", "-1"], "no number of seconds"),
-    (["--metrics", "nowhere"], "not an address"),
-    (["--tls-cert", "a", "--tls-key", "b", "--allow-host", "x"], "3 problems"),
-    (["--tls-client-ca", "a"], "without --metrics"),
-    (["--metrics", "127.0.0.1:0", "--tls-key", "a"], "without --tls-cert"),
-    (["--set", "run.sede=4"], "sede"),
-])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--until", "5"], "has no unit"),
+        (["--until", "60ms"], "not within the scenario's duration"),
+        (["--threads", "0"], "0 threads are not possible"),
+        (["--resume"], "the run is not named"),
+        (["--force"], "has no effect without --out"),
+        (["--scheduler", "sequential", "--threads", "2"], "has one"),
+        (["--checkpoint-every", "-1"], "is not a number of seconds"),
+        (["--metrics", "nowhere"], "not an address"),
+        (["--tls-cert", "a", "--tls-key", "b", "--allow-host", "x"], "3 problems"),
+        (["--tls-client-ca", "a"], "without --metrics"),
+        (["--metrics", "127.0.0.1:0", "--tls-key", "a"], "without --tls-cert"),
+        (["--set", "run.sede=4"], "sede"),
+    ],
+)
 def test_options_that_cannot_be_meant_exit_2_and_name_the_option(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, words: list[str], said: str) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, words: list[str], expected: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["run", str(scenario(tmp_path)), *words]) == 2
     err = capsys.readouterr().err
-    assert said in err
+    assert expected in err
     assert "Traceback" not in err
     assert not list(tmp_path.glob("runs/*/summary.json"))
 
@@ -129,8 +147,11 @@ def test_default_folders_are_numbered_and_never_overwritten(tmp_path: Path, monk
 
 
 def test_a_pause_storm_without_a_watchdog_ends_for_want_of_progress(tmp_path: Path, capsys: Capture) -> None:
-    sets = ["faults=[{kind: pause-storm, hosts: ['*'], at: 5us, duration: 40ms}]", "run.no_progress=1ms",
-            "expectations=[]"]
+    sets = [
+        "faults=[{kind: pause-storm, hosts: ['*'], at: 5us, duration: 40ms}]",
+        "run.no_progress=1ms",
+        "expectations=[]",
+    ]
     words = [word for item in sets for word in ("--set", item)]
     assert main(["run", str(scenario(tmp_path)), "--out", str(tmp_path / "out"), "--quiet", *words]) == 1
     assert "nothing was delivered after" in capsys.readouterr().out
@@ -162,9 +183,9 @@ def test_ctrl_c_ends_with_130_and_usable_results(tmp_path: Path) -> None:
     process = start("run", scenario(tmp_path, "100MB"), "--out", out, "--checkpoint-every", "0.05")
     wait_for(out / "checkpoint" / "checkpoint.json", process)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    expected, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "take it up again" in said
+    assert "resume it with" in expected
     assert json.loads((out / "manifest.json").read_text())["status"] == "interrupted"
     assert main(["show", str(out), "messages", "--json"]) == 0
 
@@ -172,14 +193,14 @@ def test_ctrl_c_ends_with_130_and_usable_results(tmp_path: Path) -> None:
 def test_killed_at_any_moment_and_resumed_ends_with_the_same_digest_and_files(tmp_path: Path) -> None:
     path, whole, cut = scenario(tmp_path, "500KB", "2us"), tmp_path / "whole", tmp_path / "cut"
     assert start("run", path, "--out", whole, "--quiet", slow=True).wait() == 0
-    played_s = json.loads((whole / "manifest.json").read_text())["timings"]["wall_s"]
+    simulated_s = json.loads((whole / "manifest.json").read_text())["timings"]["wall_s"]
     moments = random.Random(7)
     killed = 0
     for attempt in range(5):
         words = ["run", path, "--out", cut, "--quiet", "--checkpoint-every", "0.01"]
         process = start(*words, *(["--resume"] if (cut / "manifest.json").exists() else []), slow=True)
         wait_for(cut / "manifest.json", process)
-        time.sleep(moments.uniform(0.1, 0.6) * played_s)
+        time.sleep(moments.uniform(0.1, 0.6) * simulated_s)
         if process.poll() is None:
             process.kill()
             killed += 1

@@ -1,4 +1,4 @@
-"""`fabric serve` and `fabric top`, as a user meets them: refusals, a process that is scraped, steered and stopped."""
+"""The commands `fabric serve` and `fabric top`: refusals, and a process that is scraped, controlled and stopped."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from fabric.cli.main import main
-from fabric.report.rundir import RunDir
+from fabric.runs.rundir import RunDir
 from telemetry.live.client import LiveClient, LiveError
+from tests.forked import Environment, completed, fabric
 from tests.telemetry.test_tls import make_pki
 
 SCENARIO = """\
@@ -34,7 +35,6 @@ workload:
 telemetry: {interval: 50us}
 run: {duration: 2ms, seed: 3, stop: duration}
 """
-COMMAND = [sys.executable, "-c", "from fabric.cli.main import entry; entry()"]
 PATIENCE_S = 120.0
 Capture = pytest.CaptureFixture[str]
 
@@ -50,10 +50,11 @@ class Served:
     process: subprocess.Popen[str]
     url: str
     token_file: Path
-    environ: dict[str, str]
+    environ: dict[str, str | None]
     view_token_file: Path
     audit_file: Path | None
     tls: ssl.SSLContext | None = None
+    gnmi: str | None = None
 
     @property
     def base(self) -> str:
@@ -74,28 +75,41 @@ class Served:
             try:
                 if self.client.get("status")["state"] == state:
                     return
-            except LiveError:   # the engine is being compiled
+            except LiveError:  # the engine is being compiled
                 pass
             time.sleep(0.05)
         pytest.fail(f"never {state}")
 
 
 @contextmanager
-def serving(folder: Path, *options: str, tls: ssl.SSLContext | None = None) -> Iterator[Served]:
-    """`fabric serve` from its first line until the block ends."""
-    environ = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_RUNTIME_DIR": ""}
-    for name in ("FABRIC_TOKEN", "FABRIC_VIEW_TOKEN"):
-        environ.pop(name, None)
-    command = [*COMMAND, "serve", str(scenario(folder)), "--listen", "127.0.0.1:0", "--json", *options]
+def serving(
+    folder: Path, *options: str, tls: ssl.SSLContext | None = None, path: Path | None = None
+) -> Iterator[Served]:
+    """`fabric serve` of the scenario in `path`, or of this module's, from its first line until the block ends."""
+    environ = {
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_RUNTIME_DIR": "",
+        "FABRIC_TOKEN": None,
+        "FABRIC_VIEW_TOKEN": None,
+    }
+    words = ("serve", path if path is not None else scenario(folder), "--listen", "127.0.0.1:0", "--json", *options)
     with (folder / "err").open("w") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
+        process = fabric(*words, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line, (folder / "err").read_text()
         about = json.loads(line)
-        served = Served(process, about["url"], Path(about["token_file"]), environ, Path(about["view_token_file"]),
-                        None if about["audit_file"] is None else Path(about["audit_file"]), tls)
+        served = Served(
+            process,
+            about["url"],
+            Path(about["token_file"]),
+            environ,
+            Path(about["view_token_file"]),
+            None if about["audit_file"] is None else Path(about["audit_file"]),
+            tls,
+            about["gnmi"],
+        )
         served.wait_until("finished" if "0.001" in options else "playing")
         yield served
     finally:
@@ -106,21 +120,37 @@ def serving(folder: Path, *options: str, tls: ssl.SSLContext | None = None) -> I
         process.stdout.close()
 
 
+def called(*words: str | Path, env: Environment) -> subprocess.CompletedProcess[str]:
+    """A command that ends by itself."""
+    return completed(fabric(*words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True), PATIENCE_S)
+
+
 # ===== refusals =====
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    (["--dilation", "0"], "0 is no dilation"), (["--dilation", "nan"], "nan is no dilation"),
-    (["--duration", "5"], "'5' has no unit"), (["--duration", "0s"], "no time to serve"),
-    (["--listen", "9464"], "not an address"), (["--threads", "0"], "0 threads"),
-    (["--out", "x", "--loop"], "contradicts --loop"), (["--force"], "without --out"),
-    (["--log", "-", "--json"], "both want standard output"), (["--log-level", "debug"], "without --log"),
-    (["--allow-host", "http://x"], "no host name"), (["--tls-cert", "x"], "without --tls-key"),
-    (["--tls-client-ca", "x"], "without --tls-cert"),
-    (["--tls-cert", "no.pem", "--tls-key", "no.key"], "cannot read no"),
-    (["--dilation", "0", "--threads", "0", "--listen", "x"], "3 problems")])
-def test_options_that_make_no_sense_are_refused_together(tmp_path: Path, capsys: Capture, options: list[str],
-                                                         text: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--dilation", "0"], "0 is not a dilation"),
+        (["--dilation", "nan"], "nan is not a dilation"),
+        (["--duration", "5"], "'5' has no unit"),
+        (["--duration", "0s"], "is not a valid duration"),
+        (["--listen", "9464"], "not an address"),
+        (["--threads", "0"], "0 threads"),
+        (["--out", "x", "--loop"], "contradicts --loop"),
+        (["--force"], "without --out"),
+        (["--log", "-", "--json"], "both use standard output"),
+        (["--log-level", "debug"], "without --log"),
+        (["--allow-host", "http://x"], "is not a host name"),
+        (["--tls-cert", "x"], "without --tls-key"),
+        (["--tls-client-ca", "x"], "without --tls-cert"),
+        (["--tls-cert", "no.pem", "--tls-key", "no.key"], "cannot read no"),
+        (["--dilation", "0", "--threads", "0", "--listen", "x"], "3 problems"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_together(
+    tmp_path: Path, capsys: Capture, options: list[str], text: str
+) -> None:
     assert main(["serve", str(scenario(tmp_path)), *options]) == 2
     error = capsys.readouterr().err
     assert text in error
@@ -140,12 +170,13 @@ def test_a_port_in_use_is_one_clear_error(tmp_path: Path, capsys: Capture) -> No
     error = capsys.readouterr().err
     assert error.startswith(f"error: cannot listen on {listen}: Address already in use")
     assert "port 0" in error
-    assert list(out.iterdir()) == []    # the next attempt may have it
+    assert list(out.iterdir()) == []  # the next attempt may have it
 
 
 @pytest.mark.parametrize(("content", "text"), [(None, "cannot read the token file"), ("short", "is no token")])
-def test_a_token_that_cannot_be_used_is_refused(tmp_path: Path, capsys: Capture, content: str | None,
-                                                text: str) -> None:
+def test_a_token_that_cannot_be_used_is_refused(
+    tmp_path: Path, capsys: Capture, content: str | None, text: str
+) -> None:
     path = tmp_path / "token"
     if content is not None:
         path.write_text(content)
@@ -154,17 +185,24 @@ def test_a_token_that_cannot_be_used_is_refused(tmp_path: Path, capsys: Capture,
 
 
 def test_a_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: Capture) -> None:
-    assert main(["serve", str(scenario(tmp_path)), "--log", str(tmp_path / "no" / "log"), "--listen",
-                 "127.0.0.1:0"]) == 2
+    assert (
+        main(["serve", str(scenario(tmp_path)), "--log", str(tmp_path / "no" / "log"), "--listen", "127.0.0.1:0"]) == 2
+    )
     assert "no/log" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("options", "text"), [
-    (["--interval", "1"], "'1' has no unit"), (["--interval", "1ms", "--once"], "out of range"),
-    ([], "needs a terminal"), (["ftp://x:1", "--once"], "not the address of a live run"),
-    (["127.0.0.1:1", "--once", "--tls-ca", "x"], "without TLS"),
-    (["https://127.0.0.1:1", "--once", "--tls-cert", "x"], "goes together"),
-    (["https://127.0.0.1:1", "--once", "--tls-ca", "no.pem"], "no.pem")])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--interval", "1"], "'1' has no unit"),
+        (["--interval", "1ms", "--once"], "out of range"),
+        ([], "needs a terminal"),
+        (["ftp://x:1", "--once"], "not the address of a live run"),
+        (["127.0.0.1:1", "--once", "--tls-ca", "x"], "without TLS"),
+        (["https://127.0.0.1:1", "--once", "--tls-cert", "x"], "goes together"),
+        (["https://127.0.0.1:1", "--once", "--tls-ca", "no.pem"], "no.pem"),
+    ],
+)
 def test_top_refuses_what_it_cannot_do(capsys: Capture, options: list[str], text: str) -> None:
     assert main(["top", *options]) == 2
     assert text in capsys.readouterr().err
@@ -183,8 +221,21 @@ def test_both_roles_need_tokens_that_differ(tmp_path: Path, capsys: Capture) -> 
     (tmp_path / "token").write_text("a-token-for-both-0123456789")
     (tmp_path / "token").chmod(0o600)
     option = str(tmp_path / "token")
-    assert main(["serve", str(scenario(tmp_path)), "--token-file", option, "--view-token-file", option, "--listen",
-                 "127.0.0.1:0"]) == 2
+    assert (
+        main(
+            [
+                "serve",
+                str(scenario(tmp_path)),
+                "--token-file",
+                option,
+                "--view-token-file",
+                option,
+                "--listen",
+                "127.0.0.1:0",
+            ]
+        )
+        == 2
+    )
     assert "both roles have the same token" in capsys.readouterr().err
 
 
@@ -200,15 +251,15 @@ def test_an_audit_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: 
 def test_tokens_are_in_files_and_nowhere_on_the_terminal(tmp_path: Path) -> None:
     with serving(tmp_path, "--loop") as served:
         tokens = [path.read_text().strip() for path in (served.token_file, served.view_token_file)]
-        said = (tmp_path / "err").read_text()
+        log = (tmp_path / "err").read_text()
         for role, path in (("operate", served.token_file), ("view", served.view_token_file)):
-            assert f"token of the role '{role}' in {path}" in said
+            assert f"token of the role '{role}' in {path}" in log
             assert path.stat().st_mode & 0o777 == 0o600
         viewer = LiveClient(served.base, tokens[1])
         assert viewer.get("status")["state"] == "playing"
-        with pytest.raises(LiveError, match="may look"):
+        with pytest.raises(LiveError, match="may read"):
             viewer.post("stop")
-        assert not any(token in said for token in tokens)
+        assert not any(token in log for token in tokens)
     assert served.audit_file is None
 
 
@@ -225,7 +276,7 @@ def test_the_audit_log_of_a_run_begins_ends_and_outlives_the_next(tmp_path: Path
     one_run = [("console", "serve", "begins"), ("operate", "faults", "200 OK"), ("console", "serve", "ends")]
     assert [(it["role"], it["action"], it["result"]) for it in found] == one_run * 2
     assert found[2]["by"] == "SIGTERM"
-    change, = RunDir.open(out).manifest["live"]["changes"]
+    (change,) = RunDir.open(out).manifest["live"]["changes"]
     assert found[4]["sim_time_ns"] == change["at_ns"]
 
 
@@ -233,17 +284,33 @@ def test_the_audit_log_of_a_run_begins_ends_and_outlives_the_next(tmp_path: Path
 def test_a_run_is_served_and_watched_over_tls(tmp_path: Path) -> None:
     pki = make_pki(tmp_path)
     certificate, key = pki.pair("server")
-    mine = ["--tls-ca", str(pki.ca), *(word for option, path in zip(("--tls-cert", "--tls-key"), pki.pair("operator"),
-                                                                    strict=True) for word in (option, str(path)))]
-    with serving(tmp_path, "--loop", "--tls-cert", str(certificate), "--tls-key", str(key), "--tls-client-ca",
-                 str(pki.ca), "--audit", str(tmp_path / "audit"), tls=pki.client("operator")) as served:
+    mine = [
+        "--tls-ca",
+        str(pki.ca),
+        *(
+            word
+            for option, path in zip(("--tls-cert", "--tls-key"), pki.pair("operator"), strict=True)
+            for word in (option, str(path))
+        ),
+    ]
+    with serving(
+        tmp_path,
+        "--loop",
+        "--tls-cert",
+        str(certificate),
+        "--tls-key",
+        str(key),
+        "--tls-client-ca",
+        str(pki.ca),
+        "--audit",
+        str(tmp_path / "audit"),
+        tls=pki.client("operator"),
+    ) as served:
         assert served.base.startswith("https://")
-        top = subprocess.run([*COMMAND, "top", served.base, "--json", "--interval", "100ms", *mine], env=served.environ,
-                             capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        top = called("top", served.base, "--json", "--interval", "100ms", *mine, env=served.environ)
         assert top.returncode == 0, top.stderr
         served.client.post("pause")
-        stranger = subprocess.run([*COMMAND, "top", served.base, "--json", "--tls-ca", str(pki.ca)], env=served.environ,
-                                  capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        stranger = called("top", served.base, "--json", "--tls-ca", pki.ca, env=served.environ)
         assert stranger.returncode == 2
     assert json.loads(served.audit_file.read_text().splitlines()[1])["certificate"] == "operator"
 
@@ -268,8 +335,9 @@ def test_a_served_pass_leaves_the_results_of_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(tmp_path: Path,
-                                                                             number: signal.Signals) -> None:
+def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     out = tmp_path / "out"
     with serving(tmp_path, "--dilation", "5000", "--out", str(out)) as served:
         served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
@@ -289,9 +357,9 @@ def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(tmp
 @pytest.mark.slow
 def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
     with serving(tmp_path, "--dilation", "5000", "--loop", "--log", str(tmp_path / "log")) as served:
+
         def top(*options: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run([*COMMAND, "top", served.base, *options], capture_output=True, text=True,
-                                  env=served.environ, check=False, timeout=PATIENCE_S)
+            return called("top", served.base, *options, env=served.environ)
 
         served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
         once = top("--once", "--interval", "500ms")
@@ -301,8 +369,7 @@ def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
         assert view["status"]["scenario"] == "served"
         worst = next(row for row in view["ports"] if row["paused"])
         assert (worst["device"], worst["peer"]) == ("leaf1", "host1:eth0")
-        wrong = subprocess.run([*COMMAND, "top", served.base, "--once"], capture_output=True, text=True, check=False,
-                               env={**served.environ, "FABRIC_TOKEN": "a-wrong-token-0123456789"}, timeout=PATIENCE_S)
+        wrong = called("top", served.base, "--once", env={**served.environ, "FABRIC_TOKEN": "a-wrong-token-0123456789"})
         assert wrong.returncode == 2
         assert "token is missing or wrong" in wrong.stderr
         served.client.post("stop")
@@ -324,8 +391,9 @@ def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
         name = f"fabric-{os.getpid()}"
 
         def call(*args: str) -> str:
-            return subprocess.run([tmux, "-L", name, *args], capture_output=True, text=True, check=True,
-                                  timeout=PATIENCE_S).stdout
+            return subprocess.run(
+                [tmux, "-L", name, *args], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+            ).stdout
 
         def until(text: str, *, shown: bool = True) -> None:
             end = time.monotonic() + PATIENCE_S
@@ -334,18 +402,29 @@ def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
                 time.sleep(0.2)
 
         code = "from fabric.cli.main import entry; entry()"
-        call("new-session", "-d", "-x", "120", "-y", "36", "-e", f"XDG_STATE_HOME={served.environ['XDG_STATE_HOME']}",
-             "-e", "XDG_RUNTIME_DIR=", f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 60")
+        call(
+            "new-session",
+            "-d",
+            "-x",
+            "120",
+            "-y",
+            "36",
+            "-e",
+            f"XDG_STATE_HOME={served.environ['XDG_STATE_HOME']}",
+            "-e",
+            "XDG_RUNTIME_DIR=",
+            f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 60",
+        )
         try:
             until("served  playing")
             call("send-keys", "Space")
             until("served  paused")
             call("send-keys", "f")
-            until("Break something")
+            until("Inject a fault")
             call("send-keys", "Escape")
-            until("Break something", shown=False)   # a key that follows at once would make it Alt
+            until("Inject a fault", shown=False)  # a key that follows at once would make it Alt
             call("send-keys", "q")
             until("ended")
-            assert served.client.get("status")["state"] == "paused"     # the run goes on without its watcher
+            assert served.client.get("status")["state"] == "paused"  # the run goes on without its watcher
         finally:
             call("kill-server")

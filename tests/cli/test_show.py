@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fabric.cli.main import main
-from fabric.report import dictionary, files, schemas
-from fabric.report.rundir import RunDir
-from fabric.scenario.expectations import METRICS, summary_key
+from fabric.runs import dictionary, files, schemas
+from fabric.runs.rundir import RunDir
+from fabric.scenario.schema.expectations import METRICS, summary_key
 
 SCENARIO = """\
 name: looked-at
@@ -50,8 +50,9 @@ def test_csv_and_json_hold_the_same_rows(runs: tuple[str, str], table: str, caps
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_shows_the_worst_rows_with_units(runs: tuple[str, str], table: str,
-                                                 capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_shows_the_worst_rows_with_units(
+    runs: tuple[str, str], table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["show", runs[0], table, "--top", "3"]) == 0
     out = capsys.readouterr().out
     assert len([line for line in out.splitlines() if line.strip()]) <= 7
@@ -68,24 +69,30 @@ def test_filters_take_units_patterns_and_numbers(runs: tuple[str, str], capsys: 
     assert len(shown("messages", "--filter", "src!=host[23]")) == len(every) - 2
     slow = shown("messages", "--filter", "fct_ns>=1ms", "--sort", "fct_ns", "--ascending")
     assert [row["fct_ns"] for row in slow] == sorted(row["fct_ns"] for row in every if row["fct_ns"] >= 1_000_000)
-    assert all(row["port"].startswith("leaf1:") and row["class"] == 3
-               for row in shown("queues", "--filter", "port=leaf1:*", "--filter", "class=3"))
+    assert all(
+        row["port"].startswith("leaf1:") and row["class"] == 3
+        for row in shown("queues", "--filter", "port=leaf1:*", "--filter", "class=3")
+    )
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["messages", "--filter", "fcts>3"], "did you mean 'fct_ns'"),
-    (["messages", "--filter", "src>host1"], "no order"),
-    (["messages", "--filter", "fct_ns>3G"], "write a time"),
-    (["messages", "--filter", "nonsense"], "is not a filter"),
-    (["messages", "--sort", "slow"], "there is no column 'slow'"),
-    (["messages", "--top", "0"], "0 rows are none"),
-    (["messages", "--json", "--format", "csv"], "contradicts"),
-    (["--sort", "fct_ns"], "has no effect on the summary"),
-])
-def test_what_cannot_be_shown_exits_2_with_a_remedy(runs: tuple[str, str], words: list[str], said: str,
-                                                    capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["messages", "--filter", "fcts>3"], "did you mean 'fct_ns'"),
+        (["messages", "--filter", "src>host1"], "no order"),
+        (["messages", "--filter", "fct_ns>3G"], "write a time"),
+        (["messages", "--filter", "nonsense"], "is not a filter"),
+        (["messages", "--sort", "slow"], "there is no column 'slow'"),
+        (["messages", "--top", "0"], "0 rows are not possible"),
+        (["messages", "--json", "--format", "csv"], "contradicts"),
+        (["--sort", "fct_ns"], "has no effect on the summary"),
+    ],
+)
+def test_what_cannot_be_shown_exits_2_with_a_remedy(
+    runs: tuple[str, str], words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["show", runs[0], *words]) == 2
-    assert said in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_a_directory_without_a_run_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,15 +101,20 @@ def test_a_directory_without_a_run_exits_2(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / files.MANIFEST).write_text('{"format": 99}')
     assert main(["show", str(tmp_path)]) == 2
     assert "this version reads" in capsys.readouterr().err
-    for text, said in (("{", "not JSON any more"), ("", "empty"), ("[]", "not an object"),
-                       ('{"format": 3}', "without its own checksum")):
+    for text, expected in (
+        ("{", "not JSON any more"),
+        ("", "empty"),
+        ("[]", "not an object"),
+        ('{"format": 3}', "without its own checksum"),
+    ):
         (tmp_path / files.MANIFEST).write_text(text)
         assert main(["show", str(tmp_path)]) == 2
-        assert f"manifest.json is damaged: {said}" in capsys.readouterr().err
+        assert f"manifest.json is damaged: {expected}" in capsys.readouterr().err
 
 
-def test_drops_are_attributed_to_the_fault_that_asked_for_them(runs: tuple[str, str],
-                                                               capsys: pytest.CaptureFixture[str]) -> None:
+def test_drops_are_attributed_to_the_fault_that_asked_for_them(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["show", runs[0], "drops", "--json"])
     assert {row["reason"] for row in json.loads(capsys.readouterr().out)} == {"injected"}
     main(["show", runs[0]])
@@ -118,10 +130,20 @@ def test_a_run_does_not_differ_from_itself(runs: tuple[str, str], capsys: pytest
     assert "the same result" in capsys.readouterr().out
 
 
+def test_the_page_of_a_diff_overwrites_no_file_of_a_run(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = Path(runs[0]) / "manifest.json"
+    before = manifest.read_bytes()
+    assert main(["diff", runs[0], runs[0], "--page", str(manifest)]) == 2
+    assert f"lies in the run {runs[0]}" in capsys.readouterr().err
+    assert manifest.read_bytes() == before
+
+
 def test_diff_names_what_was_changed_and_what_it_did(runs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", *runs, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert list(found["scenario"]) == ["transport.cc"]
+    assert list(found["scenario"]) == ["transport.cc", "transport.dcqcn"]  # a set of another control has no effect
     metrics = {row["metric"]: row for row in found["metrics"]}
     assert metrics["cnp.sent"]["b"] == 0 or metrics["transport.rate_cuts"]["b"] == 0
     assert found["messages"]["in_both"] == 7
@@ -135,15 +157,16 @@ def test_summary_carries_every_metric_that_expectations_may_name(runs: tuple[str
 
 def test_files_have_the_columns_the_dictionary_promises(runs: tuple[str, str]) -> None:
     found = RunDir.open(runs[0])
-    for table, schema in ((found.messages(), schemas.MESSAGES), (found.counters(), schemas.COUNTERS),
-                          (found.timeseries(), schemas.TIMESERIES), (found.events(), schemas.EVENTS)):
+    for table, schema in (
+        (found.messages(), schemas.MESSAGES),
+        (found.counters(), schemas.COUNTERS),
+        (found.timeseries(), schemas.TIMESERIES),
+        (found.events(), schemas.EVENTS),
+    ):
         assert table.schema.equals(schema)
-    assert set(dictionary.FILES) == {path.name for path in Path(runs[0]).iterdir()}
-
-
-def test_the_page_about_results_is_up_to_date(repo_root: Path) -> None:
-    assert (repo_root / "docs" / "results.md").read_text(encoding="utf-8") == dictionary.markdown(), (
-        "run `fabric schema --markdown docs/results.md`")
+    # The run has no transfers and no datagrams.
+    of_transfers = {files.TRANSFERS, files.TRANSFER_MESSAGES, files.SCHEDULE, files.NEEDS, files.DATAGRAMS}
+    assert set(dictionary.FILES) - of_transfers == {path.name for path in Path(runs[0]).iterdir()}
 
 
 def test_schema_prints_the_dictionary_and_the_scenario_schema(capsys: pytest.CaptureFixture[str]) -> None:

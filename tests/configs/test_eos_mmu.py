@@ -55,9 +55,10 @@ def test_cells_of_a_chip_that_is_not_named_are_refused_with_the_remedy() -> None
     assert all("'! device:' line" in item.text for item in device.defects)
 
 
-@pytest.mark.parametrize(("old", "new", "check", "word"), [
-    ("profile RoCE apply", "profile Rocky apply", "R1", "Rocky"),
-    ("threshold 1/2", "threshold 1/3", "R5", "1/3")])
+@pytest.mark.parametrize(
+    ("old", "new", "check", "word"),
+    [("profile RoCE apply", "profile Rocky apply", "R1", "Rocky"), ("threshold 1/2", "threshold 1/3", "R5", "1/3")],
+)
 def test_a_line_that_eos_would_refuse_is_a_defect(old: str, new: str, check: str, word: str) -> None:
     defects = parse_device(TEXT.replace(old, new), "leaf1.cfg").defects
     assert [item.check for item in defects] == [check]
@@ -66,18 +67,25 @@ def test_a_line_that_eos_would_refuse_is_a_defect(old: str, new: str, check: str
 
 def test_a_profile_that_is_not_applied_and_lines_of_other_chips_are_listed() -> None:
     text = TEXT.replace("profile RoCE apply", "profile Other apply") + (
-        "platform trident mmu queue profile Other\n   ingress threshold 2\nplatform jericho mmu something 3\n")
+        "platform trident mmu queue profile Other\n   ingress threshold 2\nplatform jericho mmu something 3\n"
+    )
     device = parse_device(text, "leaf1.cfg")
-    assert [item.what for item in device.unread] == ["'platform trident mmu queue profile RoCE' is not applied",
-                                                     "'platform jericho mmu something 3'"]
+    assert [item.what for item in device.unread] == [
+        "'platform trident mmu queue profile RoCE' is not applied",
+        "'platform jericho mmu something 3'",
+    ]
 
 
 def judged(tmp_path: Path, text: str, length_m: int) -> set[tuple[str, str]]:
     (tmp_path / "leaf1.cfg").write_text(text, encoding="utf-8")
     (tmp_path / "spine1.cfg").write_text(text.replace("leaf1", "spine1"), encoding="utf-8")
-    (tmp_path / "links.yml").write_text("links:\n" + "".join(
-        f"- {{a: [leaf1, Ethernet1/{n}], b: [spine1, Ethernet1/{n}], length_m: {length_m}}}\n" for n in (1, 2)),
-        encoding="utf-8")
+    (tmp_path / "links.yml").write_text(
+        "links:\n"
+        + "".join(
+            f"- {{a: [leaf1, Ethernet1/{n}], b: [spine1, Ethernet1/{n}], length_m: {length_m}}}\n" for n in (1, 2)
+        ),
+        encoding="utf-8",
+    )
     found = validate(load_network([tmp_path]), only={"H1", "B3", "B2", "H5", "H6"}).findings
     return {(it.check.id, it.severity.word) for it in found if it.severity > Severity.INFO}
 

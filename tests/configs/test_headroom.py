@@ -32,7 +32,10 @@ def test_the_formula_reproduces_every_row_of_the_shipped_table(hwsku: str, vendo
         assert platform.shipped(speed, cable), (speed, cable)
         ours = platform.row(speed, cable)
         assert (ours.size_bytes, ours.xon_bytes, ours.xoff_bytes) == (
-            int(row["size"]), int(row["xon"]), int(row["xoff"])), (speed, cable)
+            int(row["size"]),
+            int(row["xon"]),
+            int(row["xoff"]),
+        ), (speed, cable)
     assert len(rows) == len(platform.keys)
 
 
@@ -58,8 +61,9 @@ SHIPPED_ROWS = [  # hwsku, speed in Mb/s, cable in m, then size, xon and xoff in
 
 
 @pytest.mark.parametrize(("hwsku", "speed", "cable", "size", "xon", "xoff"), SHIPPED_ROWS)
-def test_the_formula_gives_shipped_numbers_of_every_platform(hwsku: str, speed: int, cable: int, size: int, xon: int,
-                                                             xoff: int) -> None:
+def test_the_formula_gives_shipped_numbers_of_every_platform(
+    hwsku: str, speed: int, cable: int, size: int, xon: int, xoff: int
+) -> None:
     row = PLATFORMS[hwsku].row(speed, cable)
     assert (row.size_bytes, row.xon_bytes, row.xoff_bytes) == (size, xon, xoff)
 
@@ -100,6 +104,13 @@ def test_xoff_never_shrinks_with_the_cable_and_is_whole_kilobytes(name: str, spe
     assert near.xoff_bytes >= cable_bytes(speed, cable)
 
 
+@pytest.mark.parametrize(("speed", "quanta"), [(200_000, 453), (400_000, 905), (799_999, 905), (800_000, 905)])
+def test_quanta_of_the_fast_ports_are_those_of_802_3_31b_3_7(speed: int, quanta: int) -> None:
+    assert quanta_bytes(speed) == quanta * 64
+    assert quanta_bytes(200_001) == quanta_bytes(400_000)
+    assert quanta_bytes(1_600_000) == quanta_bytes(800_000)
+
+
 def test_a_speed_without_quanta_takes_the_next_higher_one() -> None:
     assert quanta_bytes(60_000) == quanta_bytes(100_000) == 25_216
     assert quanta_bytes(1_600_000) == 57_920
@@ -109,8 +120,15 @@ def test_a_nic_reserves_what_the_driver_computes() -> None:
     assert nic_xoff_bytes(400_000, 40, 9216) == 180_027
 
 
-@pytest.mark.parametrize(("word", "hwsku"), [("sn5600", "ACS-SN5600"), ("MSN4700", "ACS-MSN4700"),
-                                             ("x86_64-nvidia_sn5600-r0", "ACS-SN5600"), ("sn4700", "ACS-MSN4700")])
+@pytest.mark.parametrize(
+    ("word", "hwsku"),
+    [
+        ("sn5600", "ACS-SN5600"),
+        ("MSN4700", "ACS-MSN4700"),
+        ("x86_64-nvidia_sn5600-r0", "ACS-SN5600"),
+        ("sn4700", "ACS-MSN4700"),
+    ],
+)
 def test_a_platform_is_found_by_the_names_people_use(word: str, hwsku: str) -> None:
     found = find_platform(word)
     assert found is not None
@@ -128,9 +146,17 @@ def test_every_bad_line_of_a_table_is_named() -> None:
     assert [problem.path for problem in caught.value.problems] == ["t.ini:2", "t.ini:3", "t.ini:4"]
 
 
-@pytest.mark.parametrize(("name", "chip"), [
-    ("x86_64-mlnx_msn4410-r0", "Spectrum-3"), ("Mellanox-SN2700-D48C8", "Spectrum-1"), ("ACS-SN5400", "Spectrum-4"),
-    ("x86_64-nvidia_sn6810_ld-r0", "Spectrum-6"), ("x86_64-accton_as9516_32d-r0", "Tofino 2"), ("newport", "Tofino 2")])
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        ("x86_64-mlnx_msn4410-r0", "Spectrum-3"),
+        ("Mellanox-SN2700-D48C8", "Spectrum-1"),
+        ("ACS-SN5400", "Spectrum-4"),
+        ("x86_64-nvidia_sn6810_ld-r0", "Spectrum-6"),
+        ("x86_64-accton_as9516_32d-r0", "Tofino 2"),
+        ("newport", "Tofino 2"),
+    ],
+)
 def test_the_chip_of_the_dynamic_model_is_told_by_any_name_of_the_switch(name: str, chip: str) -> None:
     found = dynamic_chip("", name)
     assert found is not None

@@ -21,13 +21,17 @@ def links(text: str) -> Any:  # noqa: ANN401
     return parse_links(source.value, source, "links.yml")
 
 
-@pytest.mark.parametrize("text", [
-    "links:\n- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n",
-    "links:\n- {a: 'leaf1:Ethernet0', b: 'spine1:Ethernet8'}\n",
-    "name: lab\ntopology:\n  nodes: {}\n  links:\n  - endpoints: ['leaf1:Ethernet0', 'spine1:Ethernet8']\n",
-    "links:\n- leaf1: {ifname: Ethernet0}\n  spine1: {ifname: Ethernet8}\n",
-    "links:\n- interfaces: [{node: leaf1, ifname: Ethernet0}, {node: spine1, ifname: Ethernet8}]\n",
-    "- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "links:\n- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n",
+        "links:\n- {a: 'leaf1:Ethernet0', b: 'spine1:Ethernet8'}\n",
+        "name: lab\ntopology:\n  nodes: {}\n  links:\n  - endpoints: ['leaf1:Ethernet0', 'spine1:Ethernet8']\n",
+        "links:\n- leaf1: {ifname: Ethernet0}\n  spine1: {ifname: Ethernet8}\n",
+        "links:\n- interfaces: [{node: leaf1, ifname: Ethernet0}, {node: spine1, ifname: Ethernet8}]\n",
+        "- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n",
+    ],
+)
 def test_every_form_of_a_link_means_the_same(text: str) -> None:
     (cable,) = links(text)
     assert (cable.a, cable.b) == ENDS
@@ -35,8 +39,10 @@ def test_every_form_of_a_link_means_the_same(text: str) -> None:
 
 def test_a_bad_link_is_named_with_its_line_and_the_others_too() -> None:
     with pytest.raises(InputErrors) as caught:
-        links("links:\n- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n- {a: [x]}\n- {a: 'l:1', b: 's:2', "
-              "length_m: 40m}\n")
+        links(
+            "links:\n- {a: [leaf1, Ethernet0], b: [spine1, Ethernet8]}\n- {a: [x]}\n- {a: 'l:1', b: 's:2', "
+            "length_m: 40m}\n"
+        )
     assert [problem.path.partition(": ")[2] for problem in caught.value.problems] == ["links[1]", "links[2].length_m"]
     assert [problem.path[:11] for problem in caught.value.problems] == ["links.yml:3", "links.yml:4"]
 
@@ -53,11 +59,19 @@ def test_a_host_has_its_own_settings_over_the_default() -> None:
     assert named["host1"].place.line == 2
 
 
-@pytest.mark.parametrize(("text", "word"), [
-    ("default: {mtu: 0}", "68..65535"), ("default: {rocedscp: 26}", "roce_dscp"), ("default: {trust: foo}", "dscp"),
-    ("default: {pfc_enable: 9}", "0..7"), ("default: {global_pause: maybe}", "wrong type"),
-    ("default: 3", "no mapping"),
-    ("[]", "not a mapping"), ("default: {cc: dcqn}", "dcqcn")])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("default: {mtu: 0}", "68..65535"),
+        ("default: {rocedscp: 26}", "roce_dscp"),
+        ("default: {trust: foo}", "dscp"),
+        ("default: {pfc_enable: 9}", "0..7"),
+        ("default: {global_pause: maybe}", "wrong type"),
+        ("default: 3", "no mapping"),
+        ("[]", "not a mapping"),
+        ("default: {cc: dcqn}", "dcqcn"),
+    ],
+)
 def test_a_bad_host_setting_is_refused_with_the_remedy(text: str, word: str) -> None:
     with pytest.raises(InputErrors) as caught:
         hosts(text)
@@ -66,7 +80,8 @@ def test_a_bad_host_setting_is_refused_with_the_remedy(text: str, word: str) -> 
 
 def test_aliases_that_multiply_are_refused() -> None:
     bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
-        f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True))
+        f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefg", "bcdefgh", strict=True)
+    )
     with pytest.raises(InputErrors, match="once aliases are followed"):
         YamlText(bomb, "x.yml")
 
@@ -95,7 +110,7 @@ def test_the_output_of_mlnx_qos_is_a_hosts_settings(tmp_path: Path) -> None:
 
 
 def test_a_dump_that_was_cut_off_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "host1.txt").write_text(DUMP[:DUMP.index("\tenabled")], encoding="utf-8")
+    (tmp_path / "host1.txt").write_text(DUMP[: DUMP.index("\tenabled")], encoding="utf-8")
     with pytest.raises(InputErrors, match="eight priorities"):
         _hosts(tmp_path)
 

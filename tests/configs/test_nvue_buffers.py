@@ -8,6 +8,7 @@ import pytest
 
 from fabric.configs.load import load_network, parse_device
 from fabric.configs.model import Curve, Device
+from fabric.errors import InputErrors
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
 
@@ -42,8 +43,9 @@ def judged(tmp_path: Path, **more: str) -> set[tuple[str, str, str]]:
     text = TEXT.format(**{"pfc": "tx: enable", "pools": POOLS, "advanced": ADVANCED, "port": "", **more})
     (tmp_path / "leaf01.yaml").write_text(text, encoding="utf-8")
     network = load_network([tmp_path])
-    network.devices["leaf01"].maps["dscp_to_tc"]["default-global"].entries.update(     # the macro's 24..31 is M8's
-        dict.fromkeys((24, 25, 27, 28, 29, 30, 31), 0))
+    network.devices["leaf01"].maps["dscp_to_tc"]["default-global"].entries.update(  # the macro's 24..31 is M8's
+        dict.fromkeys((24, 25, 27, 28, 29, 30, 31), 0)
+    )
     return {(it.check.id, it.object, it.text) for it in validate(network).findings if it.severity > Severity.INFO}
 
 
@@ -59,7 +61,7 @@ def test_everything_in_the_sample_is_understood_and_ports_are_unfolded() -> None
 def test_a_traffic_pool_is_its_percentage_of_what_headroom_leaves() -> None:
     device = read()
     pool = device.pools["ingress-pool 1"]
-    headroom = 3 * 96_520                                            # bound D of 400G, 40 m, MTU 9216
+    headroom = 3 * 96_520  # bound D of 400G, 40 m, MTU 9216
     assert pool.size_bytes == (158_229_504 - headroom) * 60 // 100
     profile = device.profile_of(device.ports["swp1"].groups[3])
     assert profile is not None
@@ -74,8 +76,10 @@ def test_headroom_that_is_stated_is_what_lies_above_the_threshold_in_the_port_bu
 
 
 def test_a_port_takes_the_profiles_it_names_and_the_global_ones_for_the_rest() -> None:
-    device = read(port="mapping: {profile: portwise}, remark: {profile: bleach}, egress-scheduler: {profile: heavy}, "
-                  "congestion-control: {profile: late}, pfc: {profile: off}")
+    device = read(
+        port="mapping: {profile: portwise}, remark: {profile: bleach}, egress-scheduler: {profile: heavy}, "
+        "congestion-control: {profile: late}, pfc: {profile: off}"
+    )
     own, other = device.ports["swp4s0"], device.ports["swp1"]
     dscp, usual = device.map_of(own, "dscp_to_tc"), device.map_of(other, "dscp_to_tc")
     assert dscp is not None
@@ -93,17 +97,20 @@ def test_a_port_takes_the_profiles_it_names_and_the_global_ones_for_the_rest() -
 @pytest.mark.parametrize("family", ["pfc", "mapping", "remark", "egress-scheduler", "congestion-control"])
 def test_a_profile_that_is_not_there_is_a_dangling_reference(family: str) -> None:
     defects = read(port=f"{family}: {{profile: nope}}").defects
-    assert {(item.check, item.object) for item in defects} == {
-        ("R1", f"interface.swp4s0-1.qos.{family}.profile")}
+    assert {(item.check, item.object) for item in defects} == {("R1", f"interface.swp4s0-1.qos.{family}.profile")}
 
 
-@pytest.mark.parametrize(("more", "word"), [
-    ({"pools": "roce-lossless: {memory-percent: 70}, default-lossy: {memory-percent: 40}"}, "sums up to 110"),
-    ({"pools": "roce-lossless: {memory-percent: 101}"}, "outside 0..100"),
-    ({"pools": "roce-lossless: {memory-percent: 10}, default-lossless: {memory-percent: 10}"}, "one lossless pool"),
-    ({"advanced": "ingress-lossless-buffer: {shared-alpha: alpha_3}"}, "none of alpha_0"),
-    ({"advanced": "ingress-pool: {'3': {memory-percent: 1, mode: elastic}}"}, "none of static, dynamic"),
-    ({"pools": "default-lossy: {memory-percent: 9, switch-priority: '9'}"}, "outside 0..7")])
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"pools": "roce-lossless: {memory-percent: 70}, default-lossy: {memory-percent: 40}"}, "sums up to 110"),
+        ({"pools": "roce-lossless: {memory-percent: 101}"}, "outside 0..100"),
+        ({"pools": "roce-lossless: {memory-percent: 10}, default-lossless: {memory-percent: 10}"}, "one lossless pool"),
+        ({"advanced": "ingress-lossless-buffer: {shared-alpha: alpha_3}"}, "none of alpha_0"),
+        ({"advanced": "ingress-pool: {'3': {memory-percent: 1, mode: elastic}}"}, "none of static, dynamic"),
+        ({"pools": "default-lossy: {memory-percent: 9, switch-priority: '9'}"}, "outside 0..7"),
+    ],
+)
 def test_carving_that_nvue_refuses_is_a_defect(more: dict[str, str], word: str) -> None:
     defects = read(**more).defects
     assert defects
@@ -113,8 +120,10 @@ def test_carving_that_nvue_refuses_is_a_defect(more: dict[str, str], word: str) 
 
 def test_what_no_check_can_use_is_listed() -> None:
     device = read(pools=POOLS + ", gold: {memory-percent: 1}", advanced=ADVANCED + ", colour: {a: 1}")
-    assert [item.what for item in device.unread] == ["qos.traffic-pool.gold",
-                                                     "qos.advance-buffer-config.default-global.colour"]
+    assert [item.what for item in device.unread] == [
+        "qos.traffic-pool.gold",
+        "qos.advance-buffer-config.default-global.colour",
+    ]
 
 
 def test_the_sample_is_clean_and_its_headroom_is_not_judged(tmp_path: Path) -> None:
@@ -122,20 +131,26 @@ def test_the_sample_is_clean_and_its_headroom_is_not_judged(tmp_path: Path) -> N
 
 
 def test_pfc_on_a_priority_that_a_lossy_pool_claims_is_found(tmp_path: Path) -> None:
-    found = judged(tmp_path, pools="roce-lossless: {memory-percent: 50}, default-lossy: {memory-percent: 50, "
-                   "switch-priority: '0-7'}")
+    found = judged(
+        tmp_path,
+        pools="roce-lossless: {memory-percent: 50}, default-lossy: {memory-percent: 50, switch-priority: '0-7'}",
+    )
     assert {(id_, object_) for id_, object_, _ in found} == {("M4", f"swp{n}|3") for n in (1, 2, 3)}
 
 
 def test_headroom_of_a_few_frames_is_below_the_bounds(tmp_path: Path) -> None:
     found = judged(tmp_path, pfc="port-buffer: 25000, xoff-threshold: 10000, xon-threshold: 2000")
     assert {object_.split("|")[0] for id_, object_, text in found if id_ == "H1" and "bound A" in text} == {
-        "swp1", "swp2", "swp3"}
+        "swp1",
+        "swp2",
+        "swp3",
+    }
 
 
 def test_an_alpha_that_lets_one_group_take_all_is_found(tmp_path: Path) -> None:
     assert {id_ for id_, _, _ in judged(tmp_path, advanced="ingress-lossless-buffer: {shared-alpha: alpha_64}")} == {
-        "B3"}
+        "B3"
+    }
 
 
 def test_an_egress_limit_below_the_pause_is_found(tmp_path: Path) -> None:
@@ -145,7 +160,7 @@ def test_an_egress_limit_below_the_pause_is_found(tmp_path: Path) -> None:
 
 def test_an_interface_that_bleaches_the_dscp_is_found(tmp_path: Path) -> None:
     found = judged(tmp_path, port="remark: {profile: bleach}")
-    assert found == set()                                            # the ports are down
+    assert found == set()  # the ports are down
     text = TEXT.format(pfc="tx: enable", pools=POOLS, advanced=ADVANCED, port="remark: {profile: bleach}")
     (tmp_path / "leaf01.yaml").write_text(text.replace("state: down", "state: up"), encoding="utf-8")
     ids = {(it.check.id, it.object) for it in validate(load_network([tmp_path])).findings if it.check.id == "M12"}
@@ -154,6 +169,21 @@ def test_an_interface_that_bleaches_the_dscp_is_found(tmp_path: Path) -> None:
 
 def test_a_tunnel_that_sets_its_own_dscp_is_found(tmp_path: Path) -> None:
     text = TEXT.format(pfc="tx: enable", pools=POOLS, advanced=ADVANCED, port="") + (
-        "    nve: {vxlan: {enable: on, source: {address: 10.0.0.1}, encapsulation: {dscp: {action: set, value: 0}}}}\n")
+        "    nve: {vxlan: {enable: on, source: {address: 10.0.0.1}, encapsulation: {dscp: {action: set, value: 0}}}}\n"
+    )
     (tmp_path / "leaf01.yaml").write_text(text, encoding="utf-8")
     assert "T2" in {it.check.id for it in validate(load_network([tmp_path])).findings}
+
+
+@pytest.mark.parametrize(
+    ("tree", "place", "words"),
+    [
+        ("{qos: 7}", "leaf01.yaml:2", "qos is '7' where a mapping is needed"),
+        ("{qos: {pfc: text}}", "leaf01.yaml:2", "qos.pfc is 'text' where a mapping is needed"),
+    ],
+)
+def test_a_file_of_another_form_is_an_error_with_place_field_and_remedy(tree: str, place: str, words: str) -> None:
+    with pytest.raises(InputErrors) as error:
+        parse_device(f"- header: {{model: SN5600}}\n- set: {tree}\n", "leaf01.yaml")
+    first = error.value.problems[0]
+    assert (first.path, words in first.text, first.hint.startswith("write the settings of")) == (place, True, True)

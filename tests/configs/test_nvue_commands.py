@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import pytest
+import yaml
 
 from fabric.configs.load import parse_device
+from tests.mistakes import nvue
 
 COMMANDS = """nv set system hostname leaf01
 nv set qos roce
@@ -52,8 +56,8 @@ def meaning(text: str, file: str) -> dict[str, Any]:
 
 
 def test_commands_and_yaml_mean_the_same() -> None:
-    commands, yaml = meaning(COMMANDS, "leaf01.txt"), meaning(YAML, "leaf01.txt")
-    assert commands == yaml
+    commands, startup = meaning(COMMANDS, "leaf01.txt"), meaning(YAML, "leaf01.txt")
+    assert commands == startup
     assert commands["ports"]["swp1"]["mtu"] == 9216
     assert commands["ports"]["swp1"]["watchdog"]
     assert commands["ports"]["swp2"]["queues"][3]["scheduler"] == "egress-scheduler heavy 3"
@@ -77,3 +81,29 @@ def test_a_place_is_the_line_of_the_command() -> None:
 def test_what_is_no_nv_set_is_listed_with_its_line(line: str) -> None:
     device = parse_device(COMMANDS + line + "\n", "leaf01.txt")
     assert [item.place.line for item in device.unread] == [16]
+
+
+def lines_of(tree: object, words: tuple[str, ...] = ("nv", "set")) -> Iterator[str]:
+    """A tree as `nv config show -o commands` prints it: one line for each leaf."""
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from lines_of(value, (*words, str(key)))
+    else:
+        yield shlex.join(words if isinstance(tree, dict) else (*words, str(tree)))
+
+
+@pytest.mark.parametrize("name", ["leaf1", "spine1"])
+def test_a_whole_switch_as_commands_means_what_its_yaml_means(name: str) -> None:
+    tree = nvue.good()[f"{name}.yaml"]
+    found = meaning("\n".join(lines_of(tree)) + "\n", f"{name}.txt")
+    expected = meaning(yaml.safe_dump({"set": tree}, sort_keys=False), f"{name}.yaml")
+    unjudged = [[(it["what"], it["leaves"]) for it in row.pop("unjudged")] for row in (found, expected)]
+    assert found == expected
+    assert unjudged[0] == unjudged[1]
+
+
+def test_a_vni_and_a_gateway_without_settings_are_keys() -> None:
+    text = "nv set bridge domain br_default vlan 100 vni 10100\nnv set interface vlan100 ip vrr address 10.9.0.1/24\n"
+    found = parse_device(text, "leaf1.txt").identity
+    assert [(it.vlan, it.number) for it in found.vnis] == [("100", "10100")]
+    assert [it.address for it in found.gateways] == ["10.9.0.1/24"]

@@ -1,4 +1,4 @@
-"""Two faults on one thing at a time: both act, each ends at its own end, and each has its record of the truth."""
+"""Two overlapping faults on one device or link: both act, each until its own end, each with a record of the truth."""
 
 from __future__ import annotations
 
@@ -7,34 +7,46 @@ from typing import Any
 
 import pytest
 
-from fabric.engine import edits as e
-from fabric.engine.driver import Emulator
+from fabric.dataplane.engine import edits as e
+from fabric.dataplane.engine.driver import Emulator
 from fabric.faults.control_spec import NEEDS_BGP
 from fabric.faults.registry import FAULTS
-from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
-from fabric.validate.conservation import check
+from fabric.verify.conservation import check
 
 US = 10**6
 TWO: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "link-down": ({"link": "leaf1--spine1"}, {"link": "leaf1--spine*"}),
-    "link-flap": ({"link": "leaf1--spine1", "down": "40us", "up": "1us", "count": 1},
-                  {"link": "leaf1--spine1", "down": "40us", "up": "1us", "count": 1}),
+    "link-flap": (
+        {"link": "leaf1--spine1", "down": "40us", "up": "1us", "count": 1},
+        {"link": "leaf1--spine1", "down": "40us", "up": "1us", "count": 1},
+    ),
     "link-rate": ({"link": "leaf1--spine1", "rate": "25G"}, {"link": "leaf1--spine1", "rate": "50G"}),
     "bit-errors": ({"link": "leaf1--spine1", "ratio": 1e-6}, {"link": "leaf1--spine1", "ratio": 1e-7}),
-    "pause-storm": ({"hosts": ["host1"], "duration": "40us"},
-                    {"hosts": ["host1"], "duration": "40us", "priorities": [2, 3]}),
+    "pause-storm": (
+        {"hosts": ["host1"], "duration": "40us"},
+        {"hosts": ["host1"], "duration": "40us", "priorities": [2, 3]},
+    ),
     "slow-receiver": ({"hosts": ["host1"], "drain": "20G"}, {"hosts": ["host*"], "drain": "10G"}),
-    "config-drift": ({"ports": "leaf1:*", "dynamic_th": -6, "ecn": "off", "pfc_priorities": []},
-                     {"ports": "leaf1:*", "headroom": "10KB", "pfc_priorities": [2],
-                      "ecn_curve": {"kmin": "1KB", "kmax": "2KB", "pmax": 0.5}}),
+    "config-drift": (
+        {"ports": "leaf1:*", "dynamic_th": -6, "ecn": "off", "pfc_priorities": []},
+        {
+            "ports": "leaf1:*",
+            "headroom": "10KB",
+            "pfc_priorities": [2],
+            "ecn_curve": {"kmin": "1KB", "kmax": "2KB", "pmax": 0.5},
+        },
+    ),
     "drop-every": ({"port": "spine1:*", "every": 100}, {"port": "spine1:*", "every": 7}),
-    "route": ({"switches": ["leaf1"], "hosts": ["host3"], "via": ["spine1"]},
-              {"switches": ["leaf1"], "hosts": ["host3", "host4"], "via": ["spine2"]}),
+    "route": (
+        {"switches": ["leaf1"], "hosts": ["host3"], "via": ["spine1"]},
+        {"switches": ["leaf1"], "hosts": ["host3", "host4"], "via": ["spine2"]},
+    ),
     "switch-crash": ({"switch": "spine1"}, {"switch": "spine1", "carrier": "kept"}),
     "link-silent": ({"link": "leaf1--spine1"}, {"link": "leaf*--spine1"}),
 }
-"""Two faults of each kind that meet on leaf1, host1 or spine1."""
+"""Two faults of each kind on the same leaf1, host1 or spine1."""
 MOMENTS = (10, 30, 50, 70, 90)
 """Microseconds: before both, in the first, in both, in the second, after both. They last from 20 to 60, 40 to 80."""
 
@@ -45,12 +57,23 @@ def fault(kind: str, fields: dict[str, Any], begin_us: int) -> dict[str, Any]:
 
 
 def compiled(*faults: dict[str, Any], **changes: object) -> CompiledScenario:
-    raw = {"name": "overlap", "topology": {"kind": "leaf-spine", "leaves": 2, "spines": 2, "hosts_per_leaf": 2,
-                                           "host_rate": "100G", "fabric_rate": "100G"},
-           "workload": [{"kind": "permutation", "size": "200KB"}], "faults": list(faults),
-           "run": {"duration": "1ms", "reroute_delay": "1us"} if any(
-               it["kind"] in {"link-down", "link-flap", "switch-crash"} for it in faults) else {"duration": "1ms"},
-           **changes}
+    raw = {
+        "name": "overlap",
+        "topology": {
+            "kind": "leaf-spine",
+            "leaves": 2,
+            "spines": 2,
+            "hosts_per_leaf": 2,
+            "host_rate": "100G",
+            "fabric_rate": "100G",
+        },
+        "workload": [{"kind": "permutation", "size": "200KB"}],
+        "faults": list(faults),
+        "run": {"duration": "1ms", "reroute_delay": "1us"}
+        if any(it["kind"] in {"link-down", "link-flap", "switch-crash"} for it in faults)
+        else {"duration": "1ms"},
+        **changes,
+    }
     return compile_scenario(build_scenario(raw, Path("overlap.yml")))
 
 
@@ -59,7 +82,7 @@ def emulator(result: CompiledScenario) -> Emulator:
 
 
 def lists(engine: Emulator, owners: str, first: str, table: str, *fields: str) -> list[list[tuple[int, ...]]]:
-    """What every owner's list of injected faults holds."""
+    """The injected faults in the list of every owner."""
     rows, found = getattr(engine.state, table), []
     for owner in getattr(engine.state, owners):
         at, mine = int(owner[first]), []
@@ -81,19 +104,23 @@ def routes(engine: Emulator) -> list[list[int]]:
 
 
 def seen(engine: Emulator) -> dict[str, Any]:
-    """Everything that faults of this module change."""
+    """All values that faults of this module change."""
     state = engine.state
     return {
         **{name: state.ports[name].tolist() for name in ("up", "rate_bps", "bit_error_ratio", "pfc_classes")},
         "kmin_bytes": (state.queues["ecn"] * state.queues["kmin_bytes"]).tolist(),
         **{name: state.pgs[name].tolist() for name in ("shift", "xoff_bytes", "reserved_bytes")},
-        "drain_bps": state.hosts["drain_bps"].tolist(), "routes": routes(engine),
+        "drain_bps": state.hosts["drain_bps"].tolist(),
+        "routes": routes(engine),
         "losses": lists(engine, "ports", "first_loss", "losses", "every"),
-        "storms": [[it for it in mine if it[1] > engine.now_ps]
-                   for mine in lists(engine, "hosts", "first_storm", "storms", "classes", "until_ps")]}
+        "storms": [
+            [it for it in mine if it[1] > engine.now_ps]
+            for mine in lists(engine, "hosts", "first_storm", "storms", "classes", "until_ps")
+        ],
+    }
 
 
-def played(result: CompiledScenario) -> list[dict[str, Any]]:
+def simulated(result: CompiledScenario) -> list[dict[str, Any]]:
     engine, found = emulator(result), []
     for moment in MOMENTS:
         engine.advance(moment * US)
@@ -112,8 +139,8 @@ def test_each_of_two_faults_acts_until_its_own_end(kind: str, swapped: bool) -> 
     first, second = reversed(TWO[kind]) if swapped else TWO[kind]
     one, two = fault(kind, first, 20), fault(kind, second, 40)
     result = compiled(one, two)
-    healthy, only_first, both, only_second, after = played(result)
-    alone_first, alone_second = played(compiled(one)), played(compiled(two))
+    healthy, only_first, both, only_second, after = simulated(result)
+    alone_first, alone_second = simulated(compiled(one)), simulated(compiled(two))
     assert only_first == alone_first[1] != healthy
     if kind in {"bit-errors", "drop-every", "pause-storm", "config-drift"}:
         assert both not in (alone_first[2], alone_second[2])
@@ -121,34 +148,41 @@ def test_each_of_two_faults_acts_until_its_own_end(kind: str, swapped: bool) -> 
     assert only_second == alone_second[3] != healthy
     assert after == alone_second[4]
     assert [(row["start_ns"], row["end_ns"], row["repaired"]) for row in result.truth] == [
-        (20_000, 60_000, True), (40_000, 80_000, True)]
+        (20_000, 60_000, True),
+        (40_000, 80_000, True),
+    ]
 
 
-@pytest.mark.parametrize(("kind", "field", "place", "values"), [
-    ("link-rate", "rate_bps", "leaf1:Ethernet8", [100, 25, 25, 50, 100]),
-    ("bit-errors", "bit_error_ratio", "leaf1:Ethernet8", [0, 1e-6, 1 - (1 - 1e-6) * (1 - 1e-7), 1e-7, 0]),
-    ("link-down", "up", "leaf1:Ethernet8", [1, 0, 0, 0, 1]),
-    ("link-down", "up", "leaf1:Ethernet12", [1, 1, 0, 0, 1]),
-    ("config-drift", "pfc_classes", "leaf1:Ethernet8", [8, 0, 4, 4, 8]),
-])
+@pytest.mark.parametrize(
+    ("kind", "field", "place", "values"),
+    [
+        ("link-rate", "rate_bps", "leaf1:Ethernet8", [100, 25, 25, 50, 100]),
+        ("bit-errors", "bit_error_ratio", "leaf1:Ethernet8", [0, 1e-6, 1 - (1 - 1e-6) * (1 - 1e-7), 1e-7, 0]),
+        ("link-down", "up", "leaf1:Ethernet8", [1, 0, 0, 0, 1]),
+        ("link-down", "up", "leaf1:Ethernet12", [1, 1, 0, 0, 1]),
+        ("config-drift", "pfc_classes", "leaf1:Ethernet8", [8, 0, 4, 4, 8]),
+    ],
+)
 def test_what_two_faults_come_to_together(kind: str, field: str, place: str, values: list[float]) -> None:
     result = compiled(*(fault(kind, fields, begin) for fields, begin in zip(TWO[kind], (20, 40), strict=True)))
     [port] = [port.id for port in result.fabric.ports if result.fabric.port_name(port.id) == place]
     unit = 10**9 if field == "rate_bps" else 1
-    assert [now[field][port] / unit for now in played(result)] == pytest.approx(values, rel=1e-9)
+    assert [now[field][port] / unit for now in simulated(result)] == pytest.approx(values, rel=1e-9)
 
 
 def test_a_slow_receiver_consumes_at_the_lowest_of_its_rates() -> None:
     first, second = TWO["slow-receiver"]
     result = compiled(fault("slow-receiver", first, 20), fault("slow-receiver", second, 40), hosts={"drain": "80G"})
-    assert [now["drain_bps"][0] // 10**9 for now in played(result)] == [80, 20, 10, 10, 80]
+    assert [now["drain_bps"][0] // 10**9 for now in simulated(result)] == [80, 20, 10, 10, 80]
     reverse = compiled(fault("slow-receiver", second, 20), fault("slow-receiver", first, 40), hosts={"drain": "80G"})
-    assert [now["drain_bps"][0] // 10**9 for now in played(reverse)] == [80, 10, 10, 20, 80]
+    assert [now["drain_bps"][0] // 10**9 for now in simulated(reverse)] == [80, 10, 10, 20, 80]
 
 
 def test_two_counted_losses_at_one_port_lose_what_each_would_lose() -> None:
-    raw = {"workload": [{"kind": "messages", "messages": [{"src": "host1", "dst": "host2", "size": "4MB"}]}],
-           "transport": {"cc": "none", "retransmit_timeout": "1ms"}}
+    raw = {
+        "workload": [{"kind": "messages", "messages": [{"src": "host1", "dst": "host2", "size": "4MB"}]}],
+        "transport": {"cc": "none", "retransmit_timeout": "1ms"},
+    }
 
     def lost(*every: int) -> int:
         faults = [{"kind": "drop-every", "port": "leaf1:Ethernet0", "every": n, "at": "0s"} for n in every]
@@ -157,7 +191,8 @@ def test_two_counted_losses_at_one_port_lose_what_each_would_lose() -> None:
         arrived = int(engine.state.ports["rx_pkts"][engine.fabric.by_name["leaf1"].first_port])
         assert sum(arrived // n for n in every) > 0
         return int(engine.snapshot().drops["pkts"].sum()) - len(
-            [k for k in range(1, arrived + 1) if any(k % n == 0 for n in every)])
+            [k for k in range(1, arrived + 1) if any(k % n == 0 for n in every)]
+        )
 
     assert lost(5) == lost(7) == lost(5, 7) == 0
 
@@ -167,8 +202,8 @@ def test_a_cable_that_is_cut_stays_cut_when_its_switch_starts_again() -> None:
     result = compiled(crash, cut)
     [mine] = [port.id for port in result.fabric.ports if result.fabric.port_name(port.id) == "leaf1:Ethernet8"]
     [other] = [port.id for port in result.fabric.ports if result.fabric.port_name(port.id) == "leaf2:Ethernet8"]
-    assert [now["up"][mine] for now in played(result)] == [1, 0, 0, 0, 1]
-    assert [now["up"][other] for now in played(result)] == [1, 0, 0, 1, 1]
+    assert [now["up"][mine] for now in simulated(result)] == [1, 0, 0, 0, 1]
+    assert [now["up"][other] for now in simulated(result)] == [1, 0, 0, 1, 1]
 
 
 def test_what_begins_as_another_fault_ends_takes_over_without_a_gap() -> None:
@@ -183,18 +218,22 @@ def test_what_begins_as_another_fault_ends_takes_over_without_a_gap() -> None:
 
 
 def test_an_operators_repair_ends_what_faults_hold() -> None:
-    result = compiled(fault("link-down", {"link": "leaf1--spine1"}, 20), fault("slow-receiver", {
-        "hosts": ["host1"], "drain": "10G"}, 20), hosts={"drain": "80G"})
+    result = compiled(
+        fault("link-down", {"link": "leaf1--spine1"}, 20),
+        fault("slow-receiver", {"hosts": ["host1"], "drain": "10G"}, 20),
+        hosts={"drain": "80G"},
+    )
     link, host = result.fabric.links[4].id, result.fabric.by_name["host1"].id
     engine = emulator(result)
-    engine.schedule([e.LinkState(30 * US, link, up=True), e.HostDrain(30 * US, host, 0),
-                     e.LinkState(40 * US, link, up=False)])
+    engine.schedule(
+        [e.LinkState(30 * US, link, up=True), e.HostDrain(30 * US, host, 0), e.LinkState(40 * US, link, up=False)]
+    )
     ups, drains = [], []
     for moment in (25, 35, 45, 70):
         engine.advance(moment * US)
         ups.append(int(engine.state.ports["up"][result.fabric.links[4].a]))
         drains.append(int(engine.state.hosts["drain_bps"][host]) // 10**9)
-    assert (ups, drains) == ([0, 1, 0, 0], [10, 0, 0, 0])       # the fault's end undoes neither
+    assert (ups, drains) == ([0, 1, 0, 0], [10, 0, 0, 0])  # the fault's end undoes neither
 
 
 # ===== pause storms =====
@@ -258,14 +297,16 @@ def test_a_reset_ends_every_storm_of_a_nic() -> None:
 @pytest.mark.parametrize("kind", TWO)
 @pytest.mark.parametrize("stop_us", [30, 50, 70])
 def test_a_run_restored_among_overlapping_faults_ends_as_if_it_had_never_stopped(
-        tmp_path: Path, kind: str, stop_us: int) -> None:
+    tmp_path: Path, kind: str, stop_us: int
+) -> None:
     result = compiled(*(fault(kind, fields, begin) for fields, begin in zip(TWO[kind], (20, 40), strict=True)))
     whole = emulator(result)
     whole.advance(300 * US)
     stopped = emulator(result)
     stopped.advance(stop_us * US)
     stopped.save(tmp_path / "state")
-    again = Emulator.restore(result.fabric, result.params, result.edits, tmp_path / "state",
-                             reroute_delay_ps=result.reroute_delay_ps)
+    again = Emulator.restore(
+        result.fabric, result.params, result.edits, tmp_path / "state", reroute_delay_ps=result.reroute_delay_ps
+    )
     again.advance(300 * US)
     assert (again.digest(), seen(again)) == (whole.digest(), seen(whole))

@@ -1,4 +1,4 @@
-"""What fidelity tests share: the folder of recorded runs, the oracle, and random cases both can play."""
+"""Shared by fidelity tests: the folder of recorded runs, the oracle, and random cases that both can run."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def wide_oracle(oracle_source: str) -> ModuleType:
     """
     source = oracle_source
     for old, new in (
-            ("if not port.paused and qp.nxt < qp.size:", "if not port.paused and qp.nxt < qp.size and not bound(qp):"),
-            ("def threshold(self) -> int:", "def threshold(self, port) -> int:"),
-            ("(self.pool - self.shared) >> 3", "(self.pool - self.shared) >> shift(port.rate)"),
-            ("self.threshold()", "self.threshold(port)")):
+        ("if not port.paused and qp.nxt < qp.size:", "if not port.paused and qp.nxt < qp.size and not bound(qp):"),
+        ("def threshold(self) -> int:", "def threshold(self, port) -> int:"),
+        ("(self.pool - self.shared) >> 3", "(self.pool - self.shared) >> shift(port.rate)"),
+        ("self.threshold()", "self.threshold(port)"),
+    ):
         assert old in source, old
         source = source.replace(old, new)
     return _module("ns3_wide_oracle", source + _MORE_RULES)

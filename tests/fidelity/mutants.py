@@ -1,4 +1,4 @@
-"""For every row of theory something that is deliberately wrong in the engine, and must make the row fail.
+"""Mutants: for every row of theory a deliberate defect of the engine that must make the row fail.
 
 A mutant changes the engine's parameters or its dated edits after the row has computed its expectation from the
 scenario; rows that run no engine get a wrong formula. `part` is enough of a slow row for the mutant to show.
@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from fabric.engine.driver import Emulator
-from fabric.engine.edits import PauseStorm
-from fabric.overlay import evpn_attributes
-from fabric.state.codes import CongestionControl, Recovery, WatchdogRule
-from fabric.state.params import EngineParams
-from fabric.validate.fidelity import (
+from fabric.controlplane.evpn import evpn_attributes
+from fabric.dataplane.engine.driver import Emulator
+from fabric.dataplane.engine.edits import PauseStorm
+from fabric.dataplane.state.codes import CongestionControl, Recovery, WatchdogRule
+from fabric.dataplane.state.params import EngineParams
+from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
+from fabric.verify.fidelity import (
     closed_forms,
     experiment,
     v02_headroom,
@@ -33,7 +34,7 @@ from fabric.validate.fidelity import (
     v17_bmwg,
     v18_control,
 )
-from fabric.validate.fidelity.table import Finding
+from fabric.verify.fidelity.table import Finding
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 MS: Final = 10**9
@@ -41,7 +42,7 @@ MS: Final = 10**9
 
 @dataclass(frozen=True)
 class Mutant:
-    """One thing that is wrong."""
+    """One defect."""
 
     what: str
     apply: Patch
@@ -98,6 +99,10 @@ def ports(change: Callable[[Any], dict[str, Any]]) -> Patch:
     return params(lambda it: replace(it, ports=[replace(port, **change(port)) for port in it.ports]))
 
 
+def flow_control(change: Callable[[Any], dict[str, Any]]) -> Patch:
+    return ports(lambda port: {"flow_control": replace(port.flow_control, **change(port.flow_control))})
+
+
 def groups(change: Callable[[Any], dict[str, Any]]) -> Patch:
     return ports(lambda port: {"pgs": tuple(replace(pg, **change(pg)) for pg in port.pgs)})
 
@@ -134,8 +139,8 @@ def _longer_cable(patch: pytest.MonkeyPatch) -> None:
 
 
 def _small_packets(patch: pytest.MonkeyPatch) -> None:
-    real = v02_headroom.pause.sonic_headroom_bytes
-    patch.setattr(v02_headroom.pause, "sonic_headroom_bytes", lambda *args: real(*args, small_packet_percent=50))
+    real = v02_headroom.vendor_row
+    patch.setattr(v02_headroom, "vendor_row", lambda *args, **more: real(*args, **more, small_percent=50))
 
 
 def _without_tags(patch: pytest.MonkeyPatch) -> None:
@@ -157,9 +162,15 @@ def _moves_do_not_count(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(evpn_attributes, "mobility", lambda sequence, *, sticky=False: real(min(sequence, 1), sticky=sticky))
 
 
-NO_PFC: Final = ports(lambda _: {"pfc_classes": 0})
+NO_PFC: Final = flow_control(lambda _: {"classes": 0})
 LESS_INCREASE: Final = dcqcn(lambda it: {"additive_bps": it.additive_bps // 4})
 MORE_INCREASE: Final = dcqcn(lambda it: {"additive_bps": it.additive_bps * 4})
+NEVER_RAISED: Final = dcqcn(lambda _: {"increase_timer_ps": 10**15, "byte_counter_bytes": 0})
+LATE_TIMER: Final = dcqcn(lambda it: {"increase_timer_ps": 10 * it.increase_timer_ps})
+NO_ADDITIVE: Final = dcqcn(lambda _: {"additive_bps": 0, "hyper_bps": 0})
+NO_CUTS: Final = dcqcn(lambda _: {"least_kept_ratio": 1.0})
+OTHER_CLAMP: Final = dcqcn(lambda it: {"clamp_target": not it.clamp_target})
+NO_WINDOW: Final = transport(window_bytes=0)
 NO_DELAY: Final = dcqcn(lambda _: {"cnp_delay_ps": 0})
 SLOW_TIMER: Final = dcqcn(lambda it: {"increase_timer_ps": 2 * it.increase_timer_ps})
 ONE_PORT: Final = params(
@@ -174,9 +185,39 @@ _PAPER: Final = "5/200 KB, 1 %"
 
 MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "closed/*": [Mutant("a nanosecond more of cable", _longer_cable)],
+    "V0/default": [
+        Mutant("no rate is ever raised", NEVER_RAISED),
+        Mutant("alpha is never updated", dcqcn(lambda _: {"gain_ratio": 1e-9})),
+    ],
+    "V0/floor/*": [
+        Mutant("no rate is ever raised", NEVER_RAISED),
+        Mutant("cuts are ignored", NO_CUTS),
+        Mutant("twice the floor", dcqcn(lambda it: {"min_rate_bps": 2 * it.min_rate_bps})),
+    ],
+    "V0/incast/*": [Mutant("ten times the increase timer", LATE_TIMER), Mutant("the other clamp", OTHER_CLAMP)],
+    **{
+        f"V0/incast/{preset}": [
+            Mutant("cuts are ignored", NO_CUTS),
+            Mutant(
+                "half an increase timer more", dcqcn(lambda it: {"increase_timer_ps": it.increase_timer_ps * 3 // 2})
+            ),
+        ]
+        for preset in ("mlx5", "hpcc-dcqcn", "hpcc-dcqcn-vwin", "simai", "hawkeye-deadlock", "ns3-rdma")
+    },
+    "V0/long/*": [Mutant("no rate is ever raised", NEVER_RAISED)],
+    **{
+        f"V0/long/{preset}": [Mutant("cuts are ignored", NO_CUTS)]
+        for preset, it in DCQCN_PRESETS.items()
+        if not it.variable_window
+    },
+    **{
+        f"V0/long/{preset}": [Mutant("no window", NO_WINDOW)]
+        for preset, it in DCQCN_PRESETS.items()
+        if it.variable_window
+    },
     "V1/accuracy": [Mutant("a quarter more marks", marking(lambda it: {"pmax_ratio": it.pmax_ratio * 1.25}))],
     "V1/edge": [Mutant("marks at the other end", switches(lambda it: {"mark_at_dequeue": not it.mark_at_dequeue}))],
-    "V2/in-flight": [Mutant("twice the response", ports(lambda it: {"response_ps": 2 * it.response_ps}))],
+    "V2/in-flight": [Mutant("twice the response", flow_control(lambda it: {"response_ps": 2 * it.response_ps}))],
     "V2/background": [Mutant("PAUSE is not honoured", NO_PFC)],
     "V2/formula": [Mutant("half the packets are small", _small_packets)],
     "V3/storm": [Mutant("a poll more", watchdog(detection_ps=lambda it: it.detection_ps + it.poll_ps))],
@@ -280,13 +321,7 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
         Mutant("longer gaps on the wire", WIDE_GAPS, lambda: v17_bmwg.incast([2])),
     ],
     "V17/spread": [Mutant("all queue pairs have one source port", ONE_PORT, lambda: v17_bmwg.spread([8]))],
-    "V17/convergence": [
-        Mutant(
-            "no additive increase",
-            dcqcn(lambda _: {"additive_bps": 0, "hyper_bps": 0}),
-            lambda: v17_bmwg.convergence([16]),
-        )
-    ],
+    "V17/convergence": [Mutant("no additive increase", NO_ADDITIVE, lambda: v17_bmwg.convergence([16]))],
     "V17/job": [Mutant("longer gaps on the wire", WIDE_GAPS)],
     "V17/deadlock": [Mutant("no PFC", NO_PFC, lambda: v17_bmwg.deadlock(1))],
     "V18/routes": [

@@ -1,4 +1,4 @@
-"""`fabric fidelity` and its page: misses are told, single cases can be played, contradictions are refused."""
+"""`fabric fidelity` and its page: misses are reported, single cases can be run, contradictions are refused."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from fabric.cli.main import main
-from fabric.validate.fidelity import closed_forms, page, rows
-from fabric.validate.fidelity.rows import FAMILIES, all_rows
-from fabric.validate.fidelity.table import Outcome, Row, exactly, missing
+from fabric.verify.fidelity import closed_forms, page, rows
+from fabric.verify.fidelity.rows import FAMILIES, all_rows
+from fabric.verify.fidelity.table import Outcome, Row, exactly, missing
 
 
 def spoken(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(["fidelity", *words])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def wrong_result(folder: Path, ns3_dir: Path) -> Path:
@@ -42,7 +42,8 @@ def test_ids_are_unique_and_every_row_says_where_its_reference_comes_from() -> N
 
 
 def test_one_row_is_run_by_its_id_and_a_pattern_that_matches_nothing_is_refused(
-        capsys: pytest.CaptureFixture[str]) -> None:
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, out, err = spoken(capsys, "--row", "closed/line/2x100G")
     assert code == 0
     assert "834091" in out
@@ -60,8 +61,9 @@ def test_a_list_runs_nothing_and_names_every_row(capsys: pytest.CaptureFixture[s
     assert listed == [row.id for family in all_rows(None).values() for row in family]
 
 
-def test_a_single_nanosecond_is_a_miss_with_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path,
-                                                        ns3_dir: Path) -> None:
+def test_a_single_nanosecond_is_a_miss_with_exit_code_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, ns3_dir: Path
+) -> None:
     folder = wrong_result(tmp_path, ns3_dir)
     code, out, _ = spoken(capsys, "--reference", str(folder), "--row", "ns3/*/insertion", "--json")
     answer = json.loads(out)
@@ -71,8 +73,9 @@ def test_a_single_nanosecond_is_a_miss_with_exit_code_1(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(("order", "count"), [("insertion", 1), ("source", 1), (None, 2)])
-def test_a_case_is_compared_in_the_orders_asked_for(capsys: pytest.CaptureFixture[str], ns3_dir: Path,
-                                                    order: str | None, count: int) -> None:
+def test_a_case_is_compared_in_the_given_orders(
+    capsys: pytest.CaptureFixture[str], ns3_dir: Path, order: str | None, count: int
+) -> None:
     words = ["--case", str(ns3_dir / "cases" / "G_B.json"), "--json", *(["--order", order] if order else [])]
     code, out, _ = spoken(capsys, *words)
     answer = json.loads(out)
@@ -81,23 +84,29 @@ def test_a_case_is_compared_in_the_orders_asked_for(capsys: pytest.CaptureFixtur
     assert sum(answer["played"][0]["pauses"].values()) == 134
 
 
-def test_a_case_without_a_recorded_run_is_played_all_the_same(capsys: pytest.CaptureFixture[str],
-                                                              tmp_path: Path) -> None:
+def test_a_case_without_a_recorded_run_is_run_without_comparison(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(closed_forms.plain_case("mine", 1, [0, 0], 10**11, 1000, [(0, 1, 10_000_000)])))
     code, out, err = spoken(capsys, "--case", str(file), "--order", "insertion")
     assert code == 0
     assert "mine, order insertion: 1 of 1 flows complete, mean FCT 834091.0 ns" in out
-    assert "played without comparison" in err
+    assert "simulated without comparison" in err
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["--reference", "nowhere"], "--reference: nowhere is no folder"),
-    (["--case", "nowhere.json"], "--case: nowhere.json is not there"),
-    (["--write", "x.md"], "--write: the page shows the recorded runs, too"),
-    (["--write", "x.md", "--fast"], "--fast, --row, --order and --list choose some")])
-def test_options_that_contradict_each_other_are_refused(capsys: pytest.CaptureFixture[str], words: list[str],
-                                                        text: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--reference", "nowhere"], "--reference: nowhere is not a folder"),
+        (["--case", "nowhere.json"], "--case: nowhere.json does not exist"),
+        (["--write", "x.md"], "--write: the page shows the recorded runs, too"),
+        (["--write", "x.md", "--fast"], "--fast, --row, --order and --list choose some"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
     code, out, err = spoken(capsys, *words)
     assert (code, out) == (2, "")
     assert text in err
@@ -123,17 +132,23 @@ def test_the_page_publishes_every_miss_with_its_size() -> None:
     assert good.split("## What misses")[1].strip().startswith("None.")
 
 
-@pytest.mark.parametrize(("time_ns", "known", "code"), [
-    (7, None, 0), (8, None, 1), (8, (7.5, 8.5), 0), (9, (7.5, 8.5), 1), (7, (7.5, 8.5), 1)])
+@pytest.mark.parametrize(
+    ("time_ns", "known", "code"),
+    [(7, None, 0), (8, None, 1), (8, (7.5, 8.5), 0), (9, (7.5, 8.5), 1), (7, (7.5, 8.5), 1)],
+)
 def test_the_exit_code_is_0_for_agreement_and_known_misses_and_1_for_new_and_moved_ones(
-        capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, time_ns: float,
-        known: tuple[float, float] | None, code: int) -> None:
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    time_ns: float,
+    known: tuple[float, float] | None,
+    code: int,
+) -> None:
     made = outcome(time_ns, known)
     monkeypatch.setattr(rows, "all_rows", lambda _: {"A family": [replace(made.row, run=lambda: made.findings)]})
     found, out, _ = spoken(capsys, "--row", "x/1")
     assert found == code
     text = page.markdown({"A family": [made]})
-    assert ("0 are not.**" in text) == (code == 0)      # the page says what the exit code says
+    assert ("0 are not.**" in text) == (code == 0)  # the page agrees with the exit code
     assert f"{code} are new misses" in out
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fabric.validate.fidelity.case import make_case
-from fabric.validate.fidelity.playing import play
+from fabric.verify.fidelity.case import make_case
+from fabric.verify.fidelity.simulating import simulate
 from tests.fidelity.cases import PACKET, ask
 
 PODS, RACKS, PER_RACK, ABOVE, CORE = 5, 4, 16, 4, 16
@@ -18,7 +18,7 @@ BURST, BURST_BYTES, MESSAGES = 60, 500_000, 1000
 
 
 def _fat() -> dict[str, Any]:
-    """320 hosts, 56 switches, 480 cables; traffic of both kinds, marking at one step so that no coin decides."""
+    """320 hosts, 56 switches, 480 cables; traffic of both kinds, marking at one step, so that it is deterministic."""
     draw = Random(10)
     rack, above = HOSTS, HOSTS + PODS * RACKS
     core = above + PODS * ABOVE
@@ -82,7 +82,7 @@ def test_320_hosts_are_equal_to_the_restated_rules_to_the_nanosecond(wide_oracle
     case = _fat()
     assert len(case["topology"]["links"]) == 480
     wide_oracle.WINDOW, wide_oracle.VARIABLE, wide_oracle.NIC = 0, False, 100 * 10**9
-    theirs, ours = ask(wide_oracle, case), play(make_case(case), "insertion")
+    theirs, ours = ask(wide_oracle, case), simulate(make_case(case), "insertion")
     assert dict(ours.fct_ns) == theirs["fct_ns"]
     assert len(ours.fct_ns) == len(case["flows"])
     assert dict(ours.pauses) == theirs["pauses"]

@@ -1,4 +1,4 @@
-"""Recorded runs of the public HPCC simulator and closed forms: the rows agree, and would notice if they did not."""
+"""Recorded runs of the public HPCC simulator and closed forms: the rows agree, and detect differences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fabric.errors import FabricError, InputErrors
-from fabric.validate.fidelity import closed_forms, recorded
-from fabric.validate.fidelity.case import make_case, read_case, with_seed
-from fabric.validate.fidelity.playing import play
-from fabric.validate.fidelity.table import Row, between, exactly, within
+from fabric.verify.fidelity import closed_forms, recorded
+from fabric.verify.fidelity.case import make_case, read_case, with_seed
+from fabric.verify.fidelity.simulating import simulate
+from fabric.verify.fidelity.table import Row, between, exactly, within
 
 CLOSED = closed_forms.rows(None)
 
@@ -45,16 +45,22 @@ def test_every_recorded_case_has_a_row_and_every_deterministic_one_an_exact_row(
             assert f"ns3/{file.stem}/insertion" in ids
 
 
-@pytest.mark.parametrize(("section", "field", "value"), [
-    ("switch", "xon_offset_bytes", 4096), ("switch", "buffer_bytes", 2_080_768),
-    ("dcqcn", "ALPHA_RESUME_INTERVAL_us", 2),
-    ("dcqcn", "RATE_DECREASE_INTERVAL_us", 5), ("packet", "payload_max_bytes", 999)])
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [
+        ("switch", "xon_offset_bytes", 4096),
+        ("switch", "buffer_bytes", 2_080_768),
+        ("dcqcn", "ALPHA_RESUME_INTERVAL_us", 2),
+        ("dcqcn", "RATE_DECREASE_INTERVAL_us", 5),
+        ("packet", "payload_max_bytes", 999),
+    ],
+)
 def test_a_rule_that_is_off_by_a_little_is_noticed(ns3_dir: Path, section: str, field: str, value: int) -> None:
     name = "G_B_buf2_ackq0" if section == "switch" else "C_step_ackq0"
     raw = json.loads((ns3_dir / "cases" / f"{name}.json").read_text())
     raw[section][field] = value
     result = json.loads((ns3_dir / "results" / f"{name}.json").read_text())
-    findings = recorded.compare_exactly(play(make_case(raw), "insertion"), result)
+    findings = recorded.compare_exactly(simulate(make_case(raw), "insertion"), result)
     assert not all(finding.agrees for finding in findings)
 
 
@@ -64,7 +70,7 @@ def test_without_a_folder_there_are_no_recorded_rows_and_an_empty_folder_is_refu
         recorded.rows(tmp_path)
 
 
-def test_intervals_judge_at_their_ends() -> None:
+def test_intervals_include_their_ends() -> None:
     assert exactly("x", 3, 3).agrees
     assert not exactly("x", 3, 3.0000001).agrees
     assert within("x", 100, 101, 0.01).agrees
@@ -81,15 +87,23 @@ def plain(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
     return raw
 
 
-@pytest.mark.parametrize(("changes", "place", "text"), [
-    ({"host__ack_mode": "q7"}, "host.ack_mode", "'q7' is unknown"),
-    ({"host__window": "1 BDP"}, "host.window", "recorded windows are not read"),
-    ({"packet__ack_nack_total_bytes": 64}, "packet.ack_nack_total_bytes", "64 is not the simulator's 60"),
-    ({"switch__headroom_per_port_bytes": {"100": 37500}}, "switch.headroom_per_port_bytes", "is no number of bytes"),
-    ({"switch__buffer_bytes": 1000}, "switch.buffer_bytes", "do not hold headroom and reserve"),
-    ({"flows": []}, "flows", "there is none"),
-    ({"flows": [{"id": 0, "src": 0, "dst": 2, "size_bytes": 1, "start_s": 0}]}, "flows[0]", "no pair of hosts")])
-def test_a_case_that_cannot_be_played_names_the_field(changes: dict[str, Any], place: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "place", "text"),
+    [
+        ({"host__ack_mode": "q7"}, "host.ack_mode", "'q7' is unknown"),
+        ({"host__window": "1 BDP"}, "host.window", "recorded windows are not read"),
+        ({"packet__ack_nack_total_bytes": 64}, "packet.ack_nack_total_bytes", "64 is not the simulator's 60"),
+        (
+            {"switch__headroom_per_port_bytes": {"100": 37500}},
+            "switch.headroom_per_port_bytes",
+            "is no number of bytes",
+        ),
+        ({"switch__buffer_bytes": 1000}, "switch.buffer_bytes", "do not hold headroom and reserve"),
+        ({"flows": []}, "flows", "there is none"),
+        ({"flows": [{"id": 0, "src": 0, "dst": 2, "size_bytes": 1, "start_s": 0}]}, "flows[0]", "no pair of hosts"),
+    ],
+)
+def test_a_case_that_is_not_supported_names_the_field(changes: dict[str, Any], place: str, text: str) -> None:
     with pytest.raises(InputErrors) as caught:
         make_case(plain(**changes))
     assert [problem.path for problem in caught.value.problems] == [place]
@@ -110,25 +124,32 @@ def test_a_missing_field_and_a_file_that_is_no_json_name_the_file(tmp_path: Path
 
 def test_node_numbers_of_the_simulator_decide_addresses_and_hash_seeds_also_where_switches_come_first() -> None:
     raw = plain()
-    raw["topology"] = {"hosts": 2, "switch_nodes": [0], "links": [
-        {"a": 1, "b": 0, "rate_bps": 10**11, "prop_delay_ns": 1000},
-        {"a": 2, "b": 0, "rate_bps": 10**11, "prop_delay_ns": 1000}]}
+    raw["topology"] = {
+        "hosts": 2,
+        "switch_nodes": [0],
+        "links": [
+            {"a": 1, "b": 0, "rate_bps": 10**11, "prop_delay_ns": 1000},
+            {"a": 2, "b": 0, "rate_bps": 10**11, "prop_delay_ns": 1000},
+        ],
+    }
     raw["flows"] = [{"id": 7, "src": 1, "dst": 2, "size_bytes": 1000, "start_s": 0.0}]
     case = make_case(raw)
     assert [node.name for node in case.fabric.nodes] == ["n1", "n2", "n0"]
     assert [int(ip) & 0xFFFF for ip in case.params.host_ip] == [0x101, 0x201, 0x001]
     assert case.params.switches[2].hash_seed == 0
-    assert play(case).fct_ns == {7: 2 * 83 + 2000 + 2008}
+    assert simulate(case).fct_ns == {7: 2 * 83 + 2000 + 2008}
 
 
-@pytest.mark.parametrize(("section", "field", "value"), [
-    ("dcqcn", "RP_TIMER_us", 270), ("switch", "pmax", 0.4), ("switch", "kmin_bytes", 300_000)])
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [("dcqcn", "RP_TIMER_us", 270), ("switch", "pmax", 0.4), ("switch", "kmin_bytes", 300_000)],
+)
 def test_thirty_seeds_notice_another_rule(ns3_dir: Path, section: str, field: str, value: float) -> None:
     file = ns3_dir / "cases" / "C.json"
     raw = json.loads(file.read_text())
     (raw[section]["ecn"] if section == "switch" else raw[section])[field] = value
     case = make_case(raw)
-    runs = [play(with_seed(case, seed)) for seed in range(1, recorded.SEEDS + 1)]
+    runs = [simulate(with_seed(case, seed)) for seed in range(1, recorded.SEEDS + 1)]
     findings = recorded.compare_spreads(runs, recorded.read_recorded(file))
     assert [it.quantity for it in findings if not it.agrees]
 
@@ -137,19 +158,19 @@ def test_thirty_seeds_notice_another_rule(ns3_dir: Path, section: str, field: st
 def test_the_default_order_is_held_to_the_spread_of_ties_recorded_or_measured(ns3_dir: Path, name: str) -> None:
     found = recorded.read_recorded(ns3_dir / "cases" / f"{name}.json")
     raw = json.loads(found.file.read_text())
-    drawn = [play(make_case(raw), "insertion", tie_key=key) for key in range(1, recorded.TIES + 1)]
-    findings = recorded.compare_closely(play(make_case(raw)), drawn, found)
+    drawn = [simulate(make_case(raw), "insertion", tie_key=key) for key in range(1, recorded.TIES + 1)]
+    findings = recorded.compare_closely(simulate(make_case(raw)), drawn, found)
     assert all(it.agrees for it in findings)
     assert any("measured" in it.tolerance for it in findings) == (found.ties is None)
     raw["dcqcn"]["RP_TIMER_us"] = 290
-    findings = recorded.compare_closely(play(make_case(raw)), drawn, found)
+    findings = recorded.compare_closely(simulate(make_case(raw)), drawn, found)
     assert not all(it.agrees for it in findings)
 
 
 def test_equal_moments_run_in_a_random_order_that_its_key_repeats(ns3_dir: Path) -> None:
     case = read_case(ns3_dir / "cases" / "C_step.json")
-    one, same, other = (play(case, "insertion", tie_key=key) for key in (1, 1, 2))
+    one, same, other = (simulate(case, "insertion", tie_key=key) for key in (1, 1, 2))
     assert one.digest == same.digest
     assert dict(one.fct_ns) != dict(other.fct_ns)
     with pytest.raises(FabricError, match="random ties need the order 'insertion'"):
-        play(case, "source", tie_key=1)
+        simulate(case, "source", tie_key=1)

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from fabric.validate.fidelity.experiment import SCENARIOS, compiled
-from fabric.validate.fidelity.table import Row
-from fabric.validate.fidelity.theory_rows import rows
+from fabric.verify.fidelity.experiment import SCENARIOS, compiled
+from fabric.verify.fidelity.table import Row
+from fabric.verify.fidelity.theory_rows import rows
 
 ROWS = rows(None)
 
@@ -26,7 +26,7 @@ def test_row_agrees_with_its_reference_or_misses_as_it_is_known_to(row: Row) -> 
         assert math.isfinite(finding.ours), finding
         assert math.isfinite(finding.reference), finding
     assert not [finding for finding in findings if not finding.passes]
-    assert bool(row.known_miss) == any(finding.known for finding in findings), "say why a known miss is one"
+    assert bool(row.known_miss) == any(finding.known for finding in findings), "state the cause of a known miss"
 
 
 def test_row_ids_are_unique() -> None:

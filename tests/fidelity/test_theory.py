@@ -1,4 +1,4 @@
-"""Theory against what was computed independently of it: published tables, limits, other ways to the same number."""
+"""Theory against independent computations: published tables, limits, other derivations of the same number."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.validate.theory import marking, pause, recovery, routing
-from fabric.validate.theory.dcqcn import Fluid, Line, cube_root_probability, fixed_point_probability
+from fabric.theory import marking, pause, recovery, routing
+from fabric.theory.dcqcn import Fluid, Line, cube_root_probability, fixed_point_probability
 
 PAPER = Fluid(5e6, 1000, 50e-6, 55e-6, 55e-6, 1e4, 5, 1 / 256, 5000.0)
 """40 Gb/s in packets of 1 KB."""

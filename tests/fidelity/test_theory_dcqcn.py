@@ -1,12 +1,12 @@
-"""The three ways of computing DCQCN without packets agree where they must, and differ where it is said that they do."""
+"""The three ways of computing DCQCN without packets agree where they must, and differ where documented."""
 
 from __future__ import annotations
 
 import pytest
 
-from fabric.validate.theory import population
-from fabric.validate.theory.dcqcn import Fluid, Line, fixed_point_probability, integrate
-from fabric.validate.theory.reaction_point import mean_rate_pps
+from fabric.theory import population
+from fabric.theory.dcqcn import Fluid, Line, fixed_point_probability, integrate
+from fabric.theory.reaction_point import mean_rate_pps
 
 PAPER = Fluid(5e6, 1000, 50e-6, 55e-6, 55e-6, 1e4, 5, 1 / 256, 5000.0)
 SLOPE = Line(5_000, 200_000, 0.01, extended=True)
@@ -41,7 +41,7 @@ def test_a_population_keeps_the_link_busy_and_repeats_itself() -> None:
     assert one.utilisation_ratio > 0.97
 
 
-def test_marks_at_enqueue_are_news_a_queueing_time_later_and_the_share_marked_follows_the_curve() -> None:
+def test_marks_at_enqueue_are_reported_a_queueing_time_later_and_the_share_marked_follows_the_curve() -> None:
     with pytest.raises(ValueError, match="they need waits"):
         population.course(PAPER, SLOPE, 4, 4e-6, waits=False, mark="enqueue")
     course = population.course(PAPER, SLOPE, 4, 4e-6, waits=True, mark="enqueue", duration_s=0.05, tail_s=0.03)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fabric.validate.theory.two_sample import anderson_darling, p_value, prediction_slack
+from fabric.theory.two_sample import anderson_darling, p_value, prediction_slack
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +24,12 @@ def _by_the_formula(samples: list[Floats]) -> float:
             middle = float((sample < value).sum()) + own / 2
             same = float((pooled == value).sum())
             below = float((pooled < value).sum()) + same / 2
-            inner += same / total * (total * middle - len(sample) * below) ** 2 / (
-                below * (total - below) - total * same / 4)
+            inner += (
+                same
+                / total
+                * (total * middle - len(sample) * below) ** 2
+                / (below * (total - below) - total * same / 4)
+            )
         result += inner / len(sample)
     return result * (total - 1) / total
 
@@ -48,7 +52,7 @@ def test_the_same_samples_always_give_the_same_p() -> None:
     assert p_value(ours, theirs) == p_value(ours, theirs)
 
 
-def test_one_alarm_in_twenty_at_a_level_of_one_in_twenty_whatever_the_distribution() -> None:
+def test_one_alarm_in_twenty_at_a_level_of_one_in_twenty_for_any_distribution() -> None:
     draw = np.random.default_rng(7)
     alarms = sum(p_value(draw.pareto(1.5, 15), draw.pareto(1.5, 15), relabellings=199) <= 0.05 for _ in range(400))
     assert alarms <= 20 + 3 * math.sqrt(20 * 0.95)
@@ -56,8 +60,9 @@ def test_one_alarm_in_twenty_at_a_level_of_one_in_twenty_whatever_the_distributi
 
 
 @pytest.mark.parametrize(("shift", "least", "most"), [(1.0, 0.45, 0.8), (1.5, 0.9, 1.0)])
-def test_thirty_runs_on_each_side_find_a_shift_as_often_as_the_page_says(shift: float, least: float,
-                                                                         most: float) -> None:
+def test_thirty_runs_on_each_side_find_a_shift_as_often_as_the_page_says(
+    shift: float, least: float, most: float
+) -> None:
     draw = np.random.default_rng(11)
     found = [p_value(draw.normal(size=30), draw.normal(shift, 1.0, 30), relabellings=1999) <= 0.001 for _ in range(60)]
     assert least <= np.mean(found) <= most

@@ -130,6 +130,47 @@ CASES: Final[Mapping[str, Tree]] = {
         f"dcqcn-{name}": {"transport": {"dcqcn": name}, "workload": LONG}
         for name in ("mlx5", "paper-2015", "ns3-rdma", "hpcc-dcqcn", "hpcc-dcqcn-paper", "hpcc-dcqcn-vwin", "simai")
     },
+    "dctcp": {
+        "switches": {"ecn": {"kmin": "60KB", "kmax": "60001B", "pmax": 1.0}},
+        "transport": {"cc": "dctcp"},
+        "workload": LONG,
+    },
+    "dctcp-coalesced-acks": {
+        "switches": {"ecn": {"kmin": "20KB", "kmax": "80KB", "pmax": 0.5}},
+        "transport": {
+            "cc": "dctcp",
+            "ack_every": 8,
+            "variable_window": False,
+            "dctcp": {"additive": "600M", "gain": 0.25},
+        },
+        "workload": LONG,
+    },
+    "dctcp-out-of-order": {
+        **CLOS,
+        "switches": {"load_balancing": "spray", "ecn": {"kmin": "4KB", "kmax": "30KB", "pmax": 0.5}},
+        "transport": {"cc": "dctcp", "window": "off", "ack_every": 4},
+    },
+    "timely": {
+        "switches": {"ecn": "off"},
+        "transport": {"cc": "timely", "timely": {"low_rtt": "10us", "high_rtt": "60us", "min_rtt": "5us"}},
+        "workload": LONG,
+    },
+    "hpcc": {"switches": {"ecn": "off"}, "transport": {"cc": "hpcc"}, "workload": LONG},
+    "hpcc-pint": {"switches": {"ecn": "off"}, "transport": {"cc": "hpcc-pint"}, "workload": LONG},
+    "swift": {"switches": {"ecn": "off"}, "transport": {"cc": "swift"}, "workload": LONG},
+    "swift-out-of-order": {
+        **CLOS,
+        "switches": {"load_balancing": "spray", "ecn": "off"},
+        "transport": {"cc": "swift", "recovery": "out-of-order"},
+    },
+    "hpcc-multi-rate": {
+        **CLOS,
+        "switches": {"ecn": "off"},
+        "transport": {
+            "cc": "hpcc",
+            "hpcc": {"multi_rate": True, "sample_feedback": True, "increase_stages": 5, "target": 0.9},
+        },
+    },
     "scheduler-dwrr": {
         **SMALL_BUFFER,
         "switches": {
@@ -170,6 +211,17 @@ CASES: Final[Mapping[str, Tree]] = {
         **CLOS,
         "switches": {"load_balancing": "spray"},
         "transport": {"recovery": "selective", "window": "200KB"},
+    },
+    "adaptive": {**CLOS, "switches": {"load_balancing": "adaptive"}},
+    "weighted": {
+        **CLOS,
+        "topology": {**CLOS["topology"], "link_overrides": [{"a": "*", "b": "superspine1", "rate": "50G"}]},
+        "switches": {"load_balancing": "weighted"},
+    },
+    "hash-queue-pairs": {
+        **CLOS,
+        "switches": {"hash": {"fields": ["source-ip", "destination-ip", "source-port", "destination-qp"]}},
+        "transport": {"source_port": "pair", "qp": {"per": "pair", "count": 4}},
     },
     "flowlets": {**CLOS, "switches": {"load_balancing": "flowlet", "flowlet_gap": "2us"}},
     "watchdog-drop": {
@@ -227,6 +279,69 @@ CASES: Final[Mapping[str, Tree]] = {
             {"kind": "permutation", "size": "60KB", "priority": 0},
         ],
     },
+    "datagrams": {
+        "switches": {"memory": "1MB", "ecn": {"kmin": "40KB", "kmax": "160KB", "pmax": 0.2, "drop_non_ect": True}},
+        "workload": [
+            {
+                "kind": "datagrams",
+                "name": "small",
+                "senders": ["host2", "host4"],
+                "receivers": ["host1"],
+                "load": 1.0,
+                "frame": "64B",
+                "count": 3000,
+            },
+            {
+                "kind": "datagrams",
+                "name": "marked",
+                "senders": ["host3", "host5"],
+                "receivers": ["host1"],
+                "rate": "60G",
+                "frame": "1518B",
+                "dscp": 26,
+                "ect": True,
+                "jitter": "1us",
+                "stop": "100us",
+            },
+            {"kind": "permutation", "size": "60KB"},
+        ],
+    },
+    "given-routes": {
+        "routing": "given",
+        "routes": {
+            "leaf1": {"0.0.0.0/0": ["spine1", "spine2"], "host4": ["spine2"]},
+            "leaf2": {"host1": ["spine1"], "host2": ["spine2"], "host3": []},
+            "spine1": {"host1": ["leaf1"], "host4": ["leaf2"], "host5": ["leaf2"], "host6": ["leaf2"]},
+            "spine2": {"0.0.0.0/0": ["leaf1"], "host4": ["leaf2"], "host5": ["leaf2"], "host6": ["leaf2"]},
+        },
+        "transport": {"retransmit_timeout": "100us", "retries": 1},
+        "workload": [
+            {"kind": "permutation", "size": "60KB"},
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "30KB"},
+        ],
+    },
+    "port-settings": {
+        "switches": {
+            "memory": "2MB",
+            "lossless": [3, 4],
+            "dscp_to_tc": {26: 3, 34: 4},
+            "watchdog": {"poll": "20us", "detection": "40us", "restoration": "60us", "rule": "cisco"},
+            "overrides": [
+                {"port": "leaf1:Ethernet0", "dscp_to_tc": {26: 4}, "ecn_by_queue": {4: "hpcc"}},
+                {"port": "leaf1:Ethernet12", "pfc_honour": [4], "buffer_pg": {3: {"static_th": "30KB"}}},
+                {"port": "leaf1:Ethernet16", "pfc_send": [4], "lossless": [3, 4]},
+                {"port": "leaf2:Ethernet16", "lossless": [4]},
+                {"port": "leaf2:Ethernet0", "port_watchdog": {"action": "alert", "detection": "20us"}},
+                {"port": "leaf2:Ethernet4", "port_watchdog": "off"},
+            ],
+        },
+        "workload": [
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "150KB"},
+            {"kind": "permutation", "size": "300KB", "priority": 4, "start": "5us"},
+        ],
+        "transport": {"retransmit_timeout": "300us"},
+        "faults": [{"kind": "pause-storm", "hosts": ["host4", "host5"], "at": "20us", "duration": "400us"}],
+    },
     "arp-suppressed": {
         "vxlan": {"arp_suppression": "on"},
         "workload": [
@@ -260,6 +375,17 @@ CASES: Final[Mapping[str, Tree]] = {
         **HPCC_NS3,
         "transport": {"dcqcn": "hpcc-dcqcn-vwin", "acks": "stock"},
         "order": "insertion",
+    },
+    "hpcc-ns3-dctcp": {**HPCC_NS3, "transport": {"cc": "dctcp", "dctcp": {"additive": "2G"}}},
+    "hpcc-ns3-timely": {**HPCC_NS3, "transport": {"cc": "timely", "timely": {"low_rtt": "8us"}}},
+    "hpcc-ns3-hpcc-pint": {**HPCC_NS3, "transport": {"cc": "hpcc-pint"}, "order": "insertion"},
+    "hpcc-ns3-hpcc": {**HPCC_NS3, "transport": {"cc": "hpcc"}, "order": "insertion"},
+    "servers": {
+        "topology": {"hosts_per_leaf": 4, "gpus_per_server": 4, "scale_up": {"profile": "a100-hgx"}},
+        "workload": [
+            {"kind": "all-to-all", "size": "60KB"},
+            {"kind": "incast", "receiver": "host1", "senders": ["*"], "size": "600KB"},
+        ],
     },
 }
 

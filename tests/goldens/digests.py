@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fabric.engine.driver import Emulator
-from fabric.scenario.compile import compile_scenario
+from fabric.dataplane.engine.driver import Emulator
+from fabric.dataplane.state.codes import DropReason
+from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import build_scenario
-from fabric.state.codes import DropReason
 from tests.goldens.cases import tree_of
 
 OBSERVED: Final = {

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -15,6 +15,10 @@ from tests.goldens.__main__ import FILE
 from tests.goldens.cases import CASES
 from tests.goldens.digests import golden
 
+LONGEST_HOPS: Final = 10_000
+"""Longer runs take tens of seconds each without the compiler. `NUMBA_DISABLE_JIT=1 python -m tests.goldens --check` has
+all of them."""
+ALSO: Final = {"hpcc-ns3-insertion", "bgp-link-down"}
 KEPT: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
 
 
@@ -37,8 +41,9 @@ def test_every_committed_result_has_its_case_and_its_mechanism_acts() -> None:
 @pytest.mark.slow
 def test_uncompiled_kernels_give_the_same_results(repo_root: Path) -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    names = [name for name, row in KEPT.items() if row["packet_hops"] <= LONGEST_HOPS or name in ALSO]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.goldens", "--json"],
+        [sys.executable, "-m", "tests.goldens", "--json", *names],
         cwd=repo_root,
         env=environment,
         capture_output=True,
@@ -46,4 +51,4 @@ def test_uncompiled_kernels_give_the_same_results(repo_root: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == KEPT
+    assert json.loads(done.stdout) == {name: KEPT[name] for name in names}

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fabric.capture.journal import recording, speaker_of
+from fabric.controlplane.bgp.actions import Action
+from fabric.controlplane.bgp.afi import IPV4_UNICAST
+from fabric.controlplane.bgp.attributes import Attributes
+from fabric.controlplane.bgp.speaker import Speaker
+from fabric.controlplane.evpn.evpn_attributes import ENCAPSULATION_VXLAN, pmsi_ingress_replication
+from fabric.controlplane.evpn.evpn_nlri import EVPN, Payload, mac_ip_key, multicast_key, prefix_key
+from fabric.controlplane.evpn.rd import auto_rd
 from fabric.lab.frr import PROGRAMS, Daemons
-from fabric.lab.netns import Namespace, Namespaces, laboratory_problems
-from fabric.lab.sockets import Door, Ports
-from fabric.lab.speaking import session_config
-from fabric.overlay.evpn_attributes import ENCAPSULATION_VXLAN, pmsi_ingress_replication
-from fabric.overlay.evpn_nlri import EVPN, Payload, mac_ip_key, multicast_key, prefix_key
-from fabric.overlay.rd import auto_rd
-from fabric.routing.bgp.actions import Action
-from fabric.routing.bgp.afi import IPV4_UNICAST
-from fabric.routing.bgp.attributes import Attributes
-from fabric.routing.bgp.speaker import Speaker
+from fabric.lab.netns import Namespace, laboratory_problems
+from fabric.lab.sockets import Ports, SpeakerSockets
+from fabric.lab.speaker_setup import session_config
+from tests.lab.owned import owned
 
 MISSING = laboratory_problems(PROGRAMS)
 needs_frr = pytest.mark.skipif(bool(MISSING), reason="; ".join(f"{it.path} {it.text}" for it in MISSING))
@@ -34,7 +33,7 @@ OUR_VTEP, THEIR_VTEP = "10.255.9.1", "10.255.1.1"
 VNI = 10100
 L3_VNI = 50_000
 ROUTED_MAC = "02:00:00:00:09:02"
-"""Of a host whose MAC+IP route has a label of the L3 VNI, too (RFC 9135 section 5.1)."""
+"""MAC of a host whose MAC+IP route also has a label of the L3 VNI (RFC 9135 section 5.1)."""
 S = 1_000_000_000
 
 ZEBRA = """frr defaults datacenter
@@ -62,9 +61,9 @@ exit
 
 @dataclass
 class Beside:
-    """Our door, the router, and the journal of what was said."""
+    """Our sockets, the router, and the journal of the session."""
 
-    door: Door
+    sockets: SpeakerSockets
     speaker: Speaker
     frr: Daemons
     there: Namespace
@@ -76,22 +75,26 @@ class Beside:
         return self.speaker.peers[THEIRS].established is not None
 
     def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
-        """Plays until `done`; it is asked at every event and every 50 ms."""
-        door, until_ns = self.door, self.door.now_ns + int(seconds * S)
+        """Serves the sockets until `done`, which is checked at every event and every 50 ms."""
+        sockets, until_ns = self.sockets, self.sockets.now_ns + int(seconds * S)
         while not done():
-            if door.now_ns >= until_ns:
+            if sockets.now_ns >= until_ns:
                 raise AssertionError(f"not within {seconds} s")
-            door.run_until(lambda: False, door.now_ns + S // 20)
+            sockets.run_until(lambda: False, sockets.now_ns + S // 20)
 
     def route(self, command: str) -> Any:  # noqa: ANN401  whatever FRR prints
         return self.frr.show(f"{command} json")[0]
 
     def evpn_paths(self) -> dict[str, Any]:
-        """Route -> its first path in FRR's EVPN table, routes of ours only."""
+        """Route -> its first path in FRR's EVPN table, our routes only."""
         table = self.route("show bgp l2vpn evpn route")
-        return {name: route["paths"][0][0] if isinstance(route["paths"][0], list) else route["paths"][0]
-                for rd, routes in table.items() if isinstance(routes, dict) and rd.startswith(OUR_VTEP)
-                for name, route in routes.items() if isinstance(route, dict)}
+        return {
+            name: route["paths"][0][0] if isinstance(route["paths"][0], list) else route["paths"][0]
+            for rd, routes in table.items()
+            if isinstance(routes, dict) and rd.startswith(OUR_VTEP)
+            for name, route in routes.items()
+            if isinstance(route, dict)
+        }
 
     def originate_all(self) -> None:
         """A loopback, a MAC, a MAC+IP, one with two labels, a flood list entry and an IP prefix, as a VTEP would."""
@@ -103,22 +106,40 @@ class Beside:
         l3_target = b"\0\2" + OUR_ASN.to_bytes(2) + L3_VNI.to_bytes(4)
         routed = Attributes(ext_communities=(ENCAPSULATION_VXLAN, l3_target, router_mac))
         mac = "02:00:00:00:09:01"
-        do = self.door.do
+        do = self.sockets.do
         do("originate", family=IPV4_UNICAST, keys=(b"\x20" + vtep,), attributes=Attributes(med=0))
-        do("originate", family=EVPN, keys=(mac_ip_key(rd, mac), mac_ip_key(rd, mac, "172.16.101.91")), attributes=its,
-           next_hop=vtep, payload=Payload((VNI,)))
+        do(
+            "originate",
+            family=EVPN,
+            keys=(mac_ip_key(rd, mac), mac_ip_key(rd, mac, "172.16.101.91")),
+            attributes=its,
+            next_hop=vtep,
+            payload=Payload((VNI,)),
+        )
         do("originate", family=EVPN, keys=(multicast_key(rd, OUR_VTEP),), attributes=flood, next_hop=vtep)
         both = Attributes(ext_communities=(ENCAPSULATION_VXLAN, target, l3_target, router_mac))
-        do("originate", family=EVPN, keys=(mac_ip_key(rd, ROUTED_MAC, "172.16.101.92"),), attributes=both,
-           next_hop=vtep, payload=Payload((VNI, L3_VNI)))
-        do("originate", family=EVPN, keys=(prefix_key(rd, "172.16.109.0", 24),), attributes=routed, next_hop=vtep,
-           payload=Payload((L3_VNI,)))
+        do(
+            "originate",
+            family=EVPN,
+            keys=(mac_ip_key(rd, ROUTED_MAC, "172.16.101.92"),),
+            attributes=both,
+            next_hop=vtep,
+            payload=Payload((VNI, L3_VNI)),
+        )
+        do(
+            "originate",
+            family=EVPN,
+            keys=(prefix_key(rd, "172.16.109.0", 24),),
+            attributes=routed,
+            next_hop=vtep,
+            payload=Payload((L3_VNI,)),
+        )
 
 
 @contextmanager
-def beside(folder: Path, *, passive: bool = False, hold_time_s: int = 9) -> Iterator[Beside]:
+def beside(*, passive: bool = False, hold_time_s: int = 9) -> Iterator[Beside]:
     """FRR with one VNI and us as neighbour; our speaker started."""
-    with Namespaces(f"fabt{os.getpid()}") as spaces:
+    with owned() as (record, spaces):
         us, there = spaces.add("us"), spaces.add("real")
         spaces.cable("us", "eth0", "real", "eth0")
         us.address("eth0", OURS, 31)
@@ -129,19 +150,21 @@ def beside(folder: Path, *, passive: bool = False, hold_time_s: int = 9) -> Iter
         there.set(f"vx{VNI}", master=there.index(f"br{VNI}"))
         for interface in (f"br{VNI}", f"vx{VNI}"):
             there.up(interface)
-        frr = Daemons(there, folder)
+        frr = Daemons("real", there, record)
         frr.start(ZEBRA, BGPD)
-        try:
-            with us.inside():
-                config = session_config(OURS, THEIRS, OUR_ASN, THEIR_ASN, OUR_VTEP, "emulated", passive=passive,
-                                        hold_time_s=hold_time_s)
-                speaker, journal, seen = speaker_of(config), StringIO(), list[Action]()
-                door = Door(recording(speaker, journal), speaker, Ports((OURS, 179) if passive else None),
-                            lambda _, actions: seen.extend(actions))
-                door.start()
-                found = Beside(door, speaker, frr, there, journal, seen)
-                yield found
-                if door.open:
-                    door.stop()
-        finally:
-            frr.end()
+        with us.inside():
+            config = session_config(
+                OURS, THEIRS, OUR_ASN, THEIR_ASN, OUR_VTEP, "emulated", passive=passive, hold_time_s=hold_time_s
+            )
+            speaker, journal, seen = speaker_of(config), StringIO(), list[Action]()
+            sockets = SpeakerSockets(
+                recording(speaker, journal),
+                speaker,
+                Ports((OURS, 179) if passive else None),
+                lambda _, actions: seen.extend(actions),
+            )
+            sockets.start()
+            found = Beside(sockets, speaker, frr, there, journal, seen)
+            yield found
+            if sockets.open:
+                sockets.stop()

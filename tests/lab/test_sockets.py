@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -18,33 +17,35 @@ import pytest
 
 from fabric.capture.journal import direct, read, recording, replay, speaker_of
 from fabric.cli.main import main
+from fabric.controlplane.bgp.afi import IPV4_UNICAST
+from fabric.controlplane.bgp.speaker import Speaker
 from fabric.errors import FabricError
-from fabric.lab.sockets import Door, Ports
-from fabric.lab.speaking import announce, announcements_of, session_config
-from fabric.routing.bgp.afi import IPV4_UNICAST
-from fabric.routing.bgp.speaker import Speaker
+from fabric.lab.sockets import Ports, SpeakerSockets
+from fabric.lab.speaker_setup import announce, announcements_of, session_config
+from tests.forked import fabric
 
 A, B = "127.0.0.1", "127.0.0.2"
 S = 1_000_000_000
 PREFIXES = ("198.51.100.0/24", "203.0.113.0/25")
 
 
-def door(local: str, peer: str, *, passive: bool, port: int = 0) -> tuple[Door, Speaker, StringIO]:
+def sockets(local: str, peer: str, *, passive: bool, port: int = 0) -> tuple[SpeakerSockets, Speaker, StringIO]:
     asns = {A: 65001, B: 65002}
-    config = session_config(local, peer, asns[local], asns[peer], local.replace("127", "10"), local, passive=passive,
-                            hold_time_s=9)
+    config = session_config(
+        local, peer, asns[local], asns[peer], local.replace("127", "10"), local, passive=passive, hold_time_s=9
+    )
     config = replace(config, neighbors=tuple(replace(it, connect_retry_ns=S) for it in config.neighbors))
     speaker, journal = speaker_of(config), StringIO()
-    return Door(recording(speaker, journal), speaker, Ports((local, 0), {peer: port})), speaker, journal
+    return SpeakerSockets(recording(speaker, journal), speaker, Ports((local, 0), {peer: port})), speaker, journal
 
 
 @contextmanager
-def pair() -> Iterator[tuple[tuple[Door, Speaker, StringIO], tuple[Door, Speaker, StringIO]]]:
-    """A listens, B dials."""
-    one = door(A, B, passive=True)
+def pair() -> Iterator[tuple[tuple[SpeakerSockets, Speaker, StringIO], tuple[SpeakerSockets, Speaker, StringIO]]]:
+    """A listens, B connects."""
+    one = sockets(A, B, passive=True)
     one[0].start()
     assert one[0].listening is not None
-    two = door(B, A, passive=False, port=one[0].listening[1])
+    two = sockets(B, A, passive=False, port=one[0].listening[1])
     two[0].start()
     try:
         yield one, two
@@ -54,8 +55,8 @@ def pair() -> Iterator[tuple[tuple[Door, Speaker, StringIO], tuple[Door, Speaker
                 it.stop()
 
 
-def play(done: Callable[[], bool], *doors: Door, seconds: int = 10) -> None:
-    """Both in turn, until `done`."""
+def simulate(done: Callable[[], bool], *doors: SpeakerSockets, seconds: int = 10) -> None:
+    """Serve both alternately, until `done`."""
     until_ns = doors[0].now_ns + seconds * S
     while not done():
         assert doors[0].now_ns < until_ns
@@ -70,11 +71,11 @@ def prefixes(speaker: Speaker, peer: str) -> set[str]:
 def test_routes_cross_a_socket_and_both_journals_play_again() -> None:
     with pair() as ((one, its, first), (two, other, second)):
         announce(one, announcements_of(PREFIXES))
-        play(lambda: prefixes(other, A) == set(PREFIXES), one, two)
+        simulate(lambda: prefixes(other, A) == set(PREFIXES), one, two)
         announce(two, announcements_of(["192.0.2.0/24"]))
-        play(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, two)
+        simulate(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, two)
         two.stop()
-        play(lambda: its.peers[B].established is None, one)
+        simulate(lambda: its.peers[B].established is None, one)
         reset = its.peers[B].last_reset
         assert reset is not None
         assert reset.reason == "NOTIFICATION received: Cease/Administrative Shutdown"
@@ -84,41 +85,43 @@ def test_routes_cross_a_socket_and_both_journals_play_again() -> None:
 
 def test_a_lost_connection_is_dialled_again() -> None:
     with pair() as ((one, its, _), (two, other, _)):
-        play(lambda: other.peers[A].established is not None and its.peers[B].established is not None, one, two)
+        simulate(lambda: other.peers[A].established is not None and its.peers[B].established is not None, one, two)
         two.do("reset", peer=A)
-        play(lambda: other.peers[A].connections_established == 2, one, two)
+        simulate(lambda: other.peers[A].connections_established == 2, one, two)
 
 
 def test_nobody_listening_is_no_error_and_is_tried_again() -> None:
     with socket.socket() as probe:
         probe.bind((A, 0))
         port = probe.getsockname()[1]
-    two, other, _ = door(B, A, passive=False, port=port)
+    two, other, _ = sockets(B, A, passive=False, port=port)
     two.start()
     two.run_until(lambda: False, two.now_ns + S // 10)
     assert other.peers[A].established is None
-    assert other.next_deadline_ns() is not None                        # the retry
+    assert other.next_deadline_ns() is not None  # the retry
     two.stop()
 
 
 def test_a_stranger_is_turned_away() -> None:
-    one, its, _ = door(A, B, passive=True)
+    one, its, _ = sockets(A, B, passive=True)
     one.start()
     assert one.listening is not None
     with socket.create_connection(one.listening, source_address=("127.0.0.9", 0), timeout=5) as stranger:
         one.run_until(lambda: False, one.now_ns + S // 20)
-        assert stranger.recv(100) == b""                               # not even an OPEN
+        assert stranger.recv(100) == b""  # not even an OPEN
     assert its.peers[B].traffic.sent.opens == 0
     one.stop()
 
 
 def test_a_neighbour_has_a_few_connections_at_a_time_and_no_more() -> None:
-    one, its, _ = door(A, B, passive=True)
+    one, its, _ = sockets(A, B, passive=True)
     one.start()
     assert one.listening is not None
     with ExitStack() as stack:
-        clients = [stack.enter_context(socket.create_connection(one.listening, source_address=(B, 0), timeout=5))
-                   for _ in range(50)]
+        clients = [
+            stack.enter_context(socket.create_connection(one.listening, source_address=(B, 0), timeout=5))
+            for _ in range(50)
+        ]
         one.run_until(lambda: False, one.now_ns + S // 5)
         answered = 0
         for client in clients:
@@ -131,7 +134,7 @@ def test_a_neighbour_has_a_few_connections_at_a_time_and_no_more() -> None:
 
 def test_a_speaker_without_any_timer_waits() -> None:
     speaker = speaker_of(session_config(A, B, 65001, 65002, "10.0.0.1", "x", passive=True, hold_time_s=0))
-    one = Door(direct(speaker), speaker, Ports((A, 0)))
+    one = SpeakerSockets(direct(speaker), speaker, Ports((A, 0)))
     one.start()
     one.interrupt()
     seen = iter([False, True])
@@ -141,49 +144,79 @@ def test_a_speaker_without_any_timer_waits() -> None:
 
 
 def test_a_port_that_is_taken_is_said() -> None:
-    one, _, _ = door(A, B, passive=True)
+    one, _, _ = sockets(A, B, passive=True)
     one.start()
     assert one.listening is not None
     speaker = speaker_of(session_config(A, B, 65001, 65002, "10.0.0.1", "x", passive=True, hold_time_s=9))
-    other = Door(one._call, speaker, Ports(one.listening))
+    other = SpeakerSockets(one._call, speaker, Ports(one.listening))
     with pytest.raises(FabricError, match=f"port {one.listening[1]}"):
         other.start()
     one.stop()
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--peer", "leaf1"], "--peer"), (["--peer", "10.0.0.1:99999"], "--peer"), (["--asn", "0"], "--asn"),
-    (["--router-id", "2001:db8::1"], "--router-id"), (["--prefix", "10.0.0.1/24"], "--prefix"),
-    (["--node", "leaf1"], "--node"), (["--hold-time", "2"], "--hold-time"), (["--duration", "4"], "--duration"),
-    (["--port", "1790"], "--port"), (["--peer", "fe80::1"], "--peer"), (["--max-prefixes", "0"], "--max-prefixes"),
-    (["--max-attributes", "5"], "--max-attributes"), (["--max-attributes", "1KiB"], "--max-attributes"),
-    (["--restart", "0s"], "--restart")])
-def test_options_that_cannot_be_are_named(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--peer", "leaf1"], "--peer"),
+        (["--peer", "10.0.0.1:99999"], "--peer"),
+        (["--asn", "0"], "--asn"),
+        (["--router-id", "2001:db8::1"], "--router-id"),
+        (["--prefix", "10.0.0.1/24"], "--prefix"),
+        (["--node", "leaf1"], "--node"),
+        (["--hold-time", "2"], "--hold-time"),
+        (["--duration", "4"], "--duration"),
+        (["--port", "1790"], "--port"),
+        (["--peer", "fe80::1"], "--peer"),
+        (["--max-prefixes", "0"], "--max-prefixes"),
+        (["--max-attributes", "5"], "--max-attributes"),
+        (["--max-attributes", "1KiB"], "--max-attributes"),
+        (["--restart", "0s"], "--restart"),
+    ],
+)
+def test_options_that_cannot_be_are_named(words: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = {"--peer": "127.0.0.1", "--peer-asn": "65001", "--asn": "65002", "--router-id": "10.0.0.2"}
     given |= {words[0]: words[1]}
     assert main(["bgp", "speak", *(word for pair in given.items() for word in pair), "--json"]) == 2
     problems = json.loads(capsys.readouterr().out)["error"]["problems"]
-    assert {problem["path"] for problem in problems} == {said}
+    assert {problem["path"] for problem in problems} == {option}
 
 
 def test_the_command_speaks_until_it_is_ended(tmp_path: Path) -> None:
-    """As an operator uses it: a process of its own, a journal, SIGTERM, and tables at the end."""
-    one, its, _ = door(A, B, passive=True)
+    """As an operator uses it: a separate process, a journal, SIGTERM, and tables at the end."""
+    one, its, _ = sockets(A, B, passive=True)
     one.start()
     assert one.listening is not None
     journal = tmp_path / "session.jsonl"
-    command = subprocess.Popen(
-        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "bgp", "speak", "--json",
-         "--peer", f"{A}:{one.listening[1]}", "--peer-asn", "65001", "--asn", "65002", "--router-id", "10.0.0.2",
-         "--local", B, "--prefix", "192.0.2.0/24", "--journal", str(journal)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    command = fabric(
+        *[
+            "bgp",
+            "speak",
+            "--json",
+            "--peer",
+            f"{A}:{one.listening[1]}",
+            "--peer-asn",
+            "65001",
+            "--asn",
+            "65002",
+            "--router-id",
+            "10.0.0.2",
+            "--local",
+            B,
+            "--prefix",
+            "192.0.2.0/24",
+            "--journal",
+            str(journal),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         announce(one, announcements_of(PREFIXES))
-        play(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, seconds=60)
-        play(lambda: its.peers[B].traffic.sent.updates > 0, one)
+        simulate(lambda: prefixes(its, B) == {"192.0.2.0/24"}, one, seconds=60)
+        simulate(lambda: its.peers[B].traffic.sent.updates > 0, one)
         one.run_until(lambda: False, one.now_ns + S // 2)
         os.kill(command.pid, signal.SIGTERM)
-        play(lambda: its.peers[B].established is None, one)
+        simulate(lambda: its.peers[B].established is None, one)
         out, _ = command.communicate(timeout=60)
     finally:
         command.kill()
@@ -196,20 +229,38 @@ def test_the_command_speaks_until_it_is_ended(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_a_session_with_too_many_routes_and_says_so() -> None:
-    one, its, _ = door(A, B, passive=True)
+    one, its, _ = sockets(A, B, passive=True)
     one.start()
     assert one.listening is not None
-    command = subprocess.Popen(
-        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "bgp", "speak", "--json",
-         "--peer", f"{A}:{one.listening[1]}", "--peer-asn", "65001", "--asn", "65002", "--router-id", "10.0.0.2",
-         "--local", B, "--max-prefixes", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = fabric(
+        *[
+            "bgp",
+            "speak",
+            "--json",
+            "--peer",
+            f"{A}:{one.listening[1]}",
+            "--peer-asn",
+            "65001",
+            "--asn",
+            "65002",
+            "--router-id",
+            "10.0.0.2",
+            "--local",
+            B,
+            "--max-prefixes",
+            "1",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         announce(one, announcements_of(PREFIXES))
-        play(lambda: its.peers[B].last_reset is not None, one, seconds=60)
+        simulate(lambda: its.peers[B].last_reset is not None, one, seconds=60)
         reset = its.peers[B].last_reset
         assert reset is not None
         assert reset.reason == "NOTIFICATION received: Cease/Maximum Prefixes"
-        one.run_until(lambda: False, one.now_ns + 2 * S)        # it is not tried again
+        one.run_until(lambda: False, one.now_ns + 2 * S)  # it is not tried again
         assert its.peers[B].connections_established == 1
         os.kill(command.pid, signal.SIGTERM)
         out, err = command.communicate(timeout=60)

@@ -13,14 +13,15 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.reliability.registry import FAMILIES
-from tests.reliability.report import keep, kept, page, told
+from tests.reliability.registry import FAMILIES, kept_page
+from tests.reliability.report import keep, row_text
 
 
 def main() -> int:
     """Run, print, write."""
-    parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.reliability", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("families", nargs="*", metavar="NAME", help=f"all where absent: {', '.join(FAMILIES)}")
     parser.add_argument("--write", metavar="FILE", type=Path, help="keep the rows, and write the page")
     parser.add_argument("--page", metavar="FILE", type=Path, help="run nothing; write the page of the kept rows")
@@ -36,14 +37,14 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix=f"reliability-{name}-") as work:
             found[name] = FAMILIES[name].rows(Path(work))
         if not words.json:
-            print(f"{name}\n" + "\n".join(f"- {told(row)}" for row in found[name]), flush=True)
+            print(f"{name}\n" + "\n".join(f"- {row_text(row)}" for row in found[name]), flush=True)
         if words.write:
             keep(name, found[name])
     if words.json:
         print(json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1))
     target = words.write or words.page
     if target:
-        target.write_text(page(FAMILIES, {name: kept(name) for name in FAMILIES}), encoding="utf-8")
+        target.write_text(kept_page(), encoding="utf-8")
     return int(any(row.failures for rows in found.values() for row in rows))
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -15,11 +13,19 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fabric.cli.main import main
+from tests.forked import fabric
 
-ENTRY: Final = (sys.executable, "-c", "from fabric.cli.main import entry; entry()")
-RESULTS: Final = ("summary.json", "topology.json", "messages.parquet", "counters.parquet", "timeseries.parquet",
-                  "events.parquet", "tables.npz", "truth.jsonl")
-"""Files of a finished run that depend on nothing but the scenario."""
+RESULTS: Final = (
+    "summary.json",
+    "topology.json",
+    "messages.parquet",
+    "counters.parquet",
+    "timeseries.parquet",
+    "events.parquet",
+    "tables.npz",
+    "truth.jsonl",
+)
+"""Files of a finished run that depend on the scenario only."""
 HANGS_S: Final = 300.0
 """How long a command may take before it is taken for one that waits for ever."""
 
@@ -34,9 +40,9 @@ class Answer(NamedTuple):
     @property
     def defect(self) -> str:
         """What makes it a defect of the program: a traceback or exit code 3; '' where it is none."""
-        last = (self.err.strip() or self.out.strip() or "nothing was said").splitlines()[-1][:160]
-        said = "Traceback (most recent call last)" in self.err or "defect:" in self.err
-        return f"exit {self.code}: {last}" if said or self.code not in {0, 1, 2, 130, 141} else ""
+        last = (self.err.strip() or self.out.strip() or "no output").splitlines()[-1][:160]
+        crashed = "Traceback (most recent call last)" in self.err or "defect:" in self.err
+        return f"exit {self.code}: {last}" if crashed or self.code not in {0, 1, 2, 130, 141} else ""
 
 
 def call(*words: str | Path) -> Answer:
@@ -45,7 +51,7 @@ def call(*words: str | Path) -> Answer:
     with _no_longer_than(HANGS_S), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main([str(word) for word in words])
-        except BaseException as error:  # noqa: BLE001  whatever leaves main() is what a user would see as a traceback
+        except BaseException as error:  # noqa: BLE001  any exception that leaves main() is a traceback for a user
             return Answer(3, out.getvalue(), f"{err.getvalue()}\nTraceback (most recent call last)\n{error!r}")
     return Answer(code, out.getvalue(), err.getvalue())
 
@@ -71,8 +77,8 @@ def _no_longer_than(seconds: float) -> Iterator[None]:
 
 def start(*words: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Run a command as a process; its output is bytes, since its encoding may be the point."""
-    return subprocess.Popen([*ENTRY, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return fabric(*words, env=env, **streams)
 
 
 def ended(process: subprocess.Popen[bytes], timeout_s: float = 300) -> Answer:

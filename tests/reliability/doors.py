@@ -6,12 +6,10 @@ Bounded: at most 500 connections at a time, each load lasts LOAD_S, and a server
 from __future__ import annotations
 
 import json
-import os
 import random
 import selectors
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -21,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.forked import fabric
 from tests.reliability.report import Row
 
 TOKEN: Final = "a-token-of-the-tests-0123456789"
+VIEW: Final = "a-view-token-of-the-tests-98765"
 SCENARIO: Final = """\
 name: doors
 topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 4, host_rate: 100G, fabric_rate: 400G}
@@ -53,7 +53,6 @@ SLOW: Final = 64
 SCRAPES: Final = 500
 INJECTORS: Final = 12
 MUTANTS: Final = 5000
-_ENTRY: Final = (sys.executable, "-c", "from fabric.cli.main import entry; entry()")
 _BEGIN_S: Final = 300.0
 
 
@@ -81,17 +80,31 @@ class Served:
 
 
 @contextmanager
-def serving(work: Path, text: str = SCENARIO) -> Iterator[Served]:
+def serving(work: Path, text: str = SCENARIO, more: Sequence[str | Path] = ()) -> Iterator[Served]:
     """`fabric serve` on a free port of the loopback address, from its first scrape until the block ends."""
     work.mkdir(parents=True, exist_ok=True)
     scenario = work / "doors.yml"
     scenario.write_text(text, encoding="utf-8")
     errors = work / "stderr"
     with errors.open("w", encoding="utf-8") as file:
-        process = subprocess.Popen(
-            [*_ENTRY, "serve", str(scenario), "--loop", "--dilation", "2000", "--listen", "127.0.0.1:0", "--json",
-             "--quiet", "--duration", f"{SERVER_S}s"], stdout=subprocess.PIPE, stderr=file, text=True, env={
-                 **os.environ, "FABRIC_TOKEN": TOKEN, "XDG_STATE_HOME": str(work), "XDG_RUNTIME_DIR": ""})
+        process = fabric(
+            "serve",
+            scenario,
+            "--loop",
+            "--dilation",
+            "2000",
+            "--listen",
+            "127.0.0.1:0",
+            "--json",
+            "--quiet",
+            "--duration",
+            f"{SERVER_S}s",
+            *more,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            env={"FABRIC_TOKEN": TOKEN, "FABRIC_VIEW_TOKEN": VIEW, "XDG_STATE_HOME": str(work), "XDG_RUNTIME_DIR": ""},
+        )
     try:
         assert process.stdout is not None
         host, _, port = json.loads(process.stdout.readline())["url"].removesuffix("/metrics").rpartition(":")
@@ -120,21 +133,23 @@ def get(path: str) -> bytes:
 def post(name: str, body: object) -> bytes:
     """A POST to the API."""
     text = json.dumps(body).encode()
-    return (f"POST /api/v1/{name} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n").encode() + text
+    return (
+        f"POST /api/v1/{name} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
+    ).encode() + text
 
 
 def rows(work: Path) -> list[Row]:
-    """Every load against a server of its own."""
+    """Every load against a separate server."""
     found = []
     for number, (text, before, load) in enumerate(_LOADS):
         with serving(work / str(number), ROUTED if load is _injectors else SCENARIO) as served:
             cases, failures = load(served)
             if served.process.poll() is not None:
                 failures.append(f"the server ended with {served.process.returncode}")
-        said = served.errors.read_text(encoding="utf-8", errors="replace")
-        if "Traceback" in said:
-            failures.append(f"traceback on standard error: {said.strip().splitlines()[-1]}")
+        log = served.errors.read_text(encoding="utf-8", errors="replace")
+        if "Traceback" in log:
+            failures.append(f"traceback on standard error: {log.strip().splitlines()[-1]}")
         found.append(Row(text, cases, before, failures))
     return found
 
@@ -238,7 +253,7 @@ def _injectors(served: Served) -> tuple[int, list[str]]:
     over = threading.Event()
     done: Counter[str] = Counter()
     served.status(post("faults", {"kind": "link-down", "link": "leaf20--spine2", "until": "+100us"}), _BEGIN_S)
-    served.status(get("/metrics"), _BEGIN_S)        # what only faults use has been compiled now
+    served.status(get("/metrics"), _BEGIN_S)  # what only faults use has been compiled now
 
     def inject(number: int) -> None:
         fault = {"kind": "link-down", "link": f"leaf{number + 1}--spine1", "until": "+100us"}
@@ -263,7 +278,7 @@ def _injectors(served: Served) -> tuple[int, list[str]]:
 
 
 def _malformed(served: Served) -> tuple[int, list[str]]:
-    """Requests mutated byte by byte, field by field; each is to be answered by anything but 5xx, or cut off."""
+    """Requests mutated byte by byte, field by field; each must be disconnected or answered without 5xx."""
     failures = []
     for number in range(MUTANTS):
         data = mutant(random.Random(number))
@@ -288,18 +303,60 @@ def _malformed(served: Served) -> tuple[int, list[str]]:
 
 def mutant(choose: random.Random) -> bytes:
     """A request that is nearly right."""
-    paths = ["/metrics", "/metrics?name[]=x", "/-/healthy", "/-/ready", "/api/v1/status", "/api/v1/view?rows=5",
-             "/api/v1/events?after=1", "/api/v1/openapi.json", *["/api/v1/speed", "/api/v1/faults"] * 4, "/"]
+    paths = [
+        "/metrics",
+        "/metrics?name[]=x",
+        "/-/healthy",
+        "/-/ready",
+        "/api/v1/status",
+        "/api/v1/view?rows=5",
+        "/api/v1/events?after=1",
+        "/api/v1/openapi.json",
+        *["/api/v1/speed", "/api/v1/faults"] * 4,
+        "/",
+    ]
     method = choose.choice(["GET", "GET", "POST", "POST", "POST", "HEAD", "PUT", "OPTIONS", "get"])
     path = choose.choice(paths)
-    body = choose.choice([b"", b'{"dilation": 2000}', b'{"kind": "link-down", "link": "x"}', b"[" * 3000,
-                          b'{"dilation": 1e999}', b'{"dilation": ' + b"9" * 5000 + b"}", b"\xff\xfe{}",
-                          b"{" + b'"a":1,' * 9])
-    length = choose.choice([str(len(body)), str(len(body)), "9" * 5000, "-1", "+5", "0x10", "1e3", " ", "²",
-                            str(len(body) + 5), str(1 << 62), f"{len(body)}, {len(body)}", "007"])
-    fields = [b"Host: localhost", f"Authorization: Bearer {TOKEN}".encode(), b"Content-Type: application/json",
-              b"Content-Length: " + length.encode(), b"Accept-Encoding: gzip;q=x", b"Accept: ;;,,q=",
-              b"Transfer-Encoding: chunked", b"Expect: 100-continue", b"X-Long: " + b"y" * choose.choice([9, 9000])]
+    body = choose.choice(
+        [
+            b"",
+            b'{"dilation": 2000}',
+            b'{"kind": "link-down", "link": "x"}',
+            b"[" * 3000,
+            b'{"dilation": 1e999}',
+            b'{"dilation": ' + b"9" * 5000 + b"}",
+            b"\xff\xfe{}",
+            b"{" + b'"a":1,' * 9,
+        ]
+    )
+    length = choose.choice(
+        [
+            str(len(body)),
+            str(len(body)),
+            "9" * 5000,
+            "-1",
+            "+5",
+            "0x10",
+            "1e3",
+            " ",
+            "²",
+            str(len(body) + 5),
+            str(1 << 62),
+            f"{len(body)}, {len(body)}",
+            "007",
+        ]
+    )
+    fields = [
+        b"Host: localhost",
+        f"Authorization: Bearer {TOKEN}".encode(),
+        b"Content-Type: application/json",
+        b"Content-Length: " + length.encode(),
+        b"Accept-Encoding: gzip;q=x",
+        b"Accept: ;;,,q=",
+        b"Transfer-Encoding: chunked",
+        b"Expect: 100-continue",
+        b"X-Long: " + b"y" * choose.choice([9, 9000]),
+    ]
     rare = (b"Transfer", b"Expect")
     chosen = [field for field in fields if choose.random() < (0.3 if field.startswith(rare) else 0.9)]
     choose.shuffle(chosen)
@@ -307,11 +364,14 @@ def mutant(choose: random.Random) -> bytes:
     data = head + b"\r\n\r\n" + body
     for _ in range(choose.choice([0, 0, 1, 1, 2, 8])):
         at = choose.randrange(len(data))
-        piece = bytes(choose.choices([0, 9, 10, 13, 32, 37, 58, 127, 200, 255, choose.randrange(256)],
-                                     k=choose.choice([1, 1, 1, 4])))
+        piece = bytes(
+            choose.choices(
+                [0, 9, 10, 13, 32, 37, 58, 127, 200, 255, choose.randrange(256)], k=choose.choice([1, 1, 1, 4])
+            )
+        )
         cut = choose.choice([at, at + 1, at + choose.randrange(20)])
         data = data[:at] + choose.choice([piece, b"", data[at:cut] * 2]) + data[cut:]
-    return data if choose.random() < 0.9 else data[:choose.randrange(len(data) + 1)]
+    return data if choose.random() < 0.9 else data[: choose.randrange(len(data) + 1)]
 
 
 def _framed(answer: bytes) -> bool:
@@ -340,15 +400,30 @@ _BODY: Final = post("speed", {"dilation": 2000}).partition(b"\r\n\r\n")[0] + b"\
 
 _ANSWERED: Final = "scrapes and health checks beside them are answered"
 _LOADS: Final[Sequence[tuple[str, str, Callable[[Served], tuple[int, list[str]]]]]] = (
-    (f"{SLOW} clients send a byte of a request's head every 4 s and come back when they are cut off: {_ANSWERED}",
-     "200 of 200: status 503", _slow(_HEAD, b"X")),
-    (f"{SLOW} clients send a byte of a request's body every 4 s: the same", "200 of 200: status 503",
-     _slow(_BODY, b" ")),
-    (f"{SLOW} clients read a byte of the answer every 4 s: the same", "0 of 190",
-     _slow(get("/metrics"), b"", read=True)),
+    (
+        f"{SLOW} clients send a byte of a request's head every 4 s and come back when they are cut off: {_ANSWERED}",
+        "200 of 200: status 503",
+        _slow(_HEAD, b"X"),
+    ),
+    (
+        f"{SLOW} clients send a byte of a request's body every 4 s: the same",
+        "200 of 200: status 503",
+        _slow(_BODY, b" "),
+    ),
+    (
+        f"{SLOW} clients read a byte of the answer every 4 s: the same",
+        "0 of 190",
+        _slow(get("/metrics"), b"", read=True),
+    ),
     (f"{SCRAPES} scrapes at the same time are answered", "98 of 500: status 503", _at_once),
-    (f"{INJECTORS} clients inject faults as fast as they can into a fabric of 44 routers: {_ANSWERED}, status, too",
-     "3 of 6: status 503 after 5 s", _injectors),
-    ("A mutated request (bytes, fields, lengths, JSON, cut anywhere) is answered by no 5xx, and without a traceback",
-     "208 of 5,000: status 500 with a traceback, answers without a status line", _malformed),
+    (
+        f"{INJECTORS} clients inject faults as fast as they can into a fabric of 44 routers: {_ANSWERED}, status, too",
+        "3 of 6: status 503 after 5 s",
+        _injectors,
+    ),
+    (
+        "A mutated request (bytes, fields, lengths, JSON, cut anywhere) is answered by no 5xx, and without a traceback",
+        "208 of 5,000: status 500 with a traceback, answers without a status line",
+        _malformed,
+    ),
 )

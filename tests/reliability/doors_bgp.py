@@ -1,4 +1,4 @@
-"""A BGP neighbour that sends anything: mutated messages, more routes than allowed, routes that change for ever."""
+"""A hostile BGP neighbour: mutated messages, more routes than allowed, routes that change endlessly."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from fabric.capture.journal import speaker_of
-from fabric.lab.speaking import Limits, session_config
-from fabric.overlay.evpn_nlri import EVPN
-from fabric.routing.bgp.actions import Action, Close, Send
-from fabric.routing.bgp.afi import IPV4_UNICAST, prefix_key
-from fabric.routing.bgp.attributes import Attributes, sequence
-from fabric.routing.bgp.capabilities import Capabilities, write_capabilities
-from fabric.routing.bgp.config import NS_PER_S
-from fabric.routing.bgp.message import (
+from fabric.controlplane.bgp.actions import Action, Close, Send
+from fabric.controlplane.bgp.afi import IPV4_UNICAST, prefix_key
+from fabric.controlplane.bgp.attributes import Attributes, sequence
+from fabric.controlplane.bgp.capabilities import Capabilities, write_capabilities
+from fabric.controlplane.bgp.config import NS_PER_S
+from fabric.controlplane.bgp.message import (
     KEEPALIVE_BYTES,
     Notification,
     Open,
@@ -24,8 +22,10 @@ from fabric.routing.bgp.message import (
     encode_open,
     encode_refresh,
 )
-from fabric.routing.bgp.speaker import Speaker
-from fabric.routing.bgp.update import end_of_rib, reach_messages, unreach_messages
+from fabric.controlplane.bgp.speaker import Speaker
+from fabric.controlplane.bgp.update import end_of_rib, reach_messages, unreach_messages
+from fabric.controlplane.evpn.evpn_nlri import EVPN
+from fabric.lab.speaker_setup import Limits, session_config
 from fabric.wire.iana import Cease, ErrorCode
 from tests.reliability.report import Row
 
@@ -33,29 +33,60 @@ MESSAGES: Final = 60_000
 FLOODS: Final = 300
 CHANGES: Final = 20_000
 _US, _THEM = "127.0.0.1", "127.0.0.2"
-_OPEN: Final = encode_open(Open(65002, 9, 7, write_capabilities(Capabilities(
-    families=(IPV4_UNICAST.id, EVPN.id), route_refresh=True, enhanced_refresh=True, extended_message=True, asn4=65002,
-    restart=(0, 60), restart_families=((1, 1, 0x80),)))))
+_OPEN: Final = encode_open(
+    Open(
+        65002,
+        9,
+        7,
+        write_capabilities(
+            Capabilities(
+                families=(IPV4_UNICAST.id, EVPN.id),
+                route_refresh=True,
+                enhanced_refresh=True,
+                extended_message=True,
+                asn4=65002,
+                restart=(0, 60),
+                restart_families=((1, 1, 0x80),),
+            )
+        ),
+    )
+)
 
 
 def rows(_work: Path) -> list[Row]:
     """All three."""
     return [
-        Row("A mutated BGP message (bytes, lengths, order, cut anywhere): the speaker raises nothing, and after a "
-            "NOTIFICATION the session comes up again", MESSAGES, "0 of 60,000", _mutated()),
-        Row("A neighbour announces a random number of routes with random attributes: a limit is never exceeded by more "
-            "than one UPDATE, and ends the session with the Cease of RFC 4486", FLOODS,
-            "300 of 300: `fabric bgp speak` had no limit", _floods()),
-        Row("A neighbour announces one route with other attributes each time: the second half of the changes takes no "
-            "memory beyond the first", CHANGES, "20,000 of 20,000: 30 kB each, 600 MB in all", _changes())]
+        Row(
+            "A mutated BGP message (bytes, lengths, order, cut anywhere): the speaker raises nothing, and after a "
+            "NOTIFICATION the session comes up again",
+            MESSAGES,
+            "0 of 60,000",
+            _mutated(),
+        ),
+        Row(
+            "A neighbour announces a random number of routes with random attributes: a limit is never exceeded by more "
+            "than one UPDATE, and ends the session with the Cease of RFC 4486",
+            FLOODS,
+            "300 of 300: `fabric bgp speak` had no limit",
+            _floods(),
+        ),
+        Row(
+            "A neighbour announces one route with other attributes each time: the second half of the changes takes no "
+            "memory beyond the first",
+            CHANGES,
+            "20,000 of 20,000: 30 kB each, 600 MB in all",
+            _changes(),
+        ),
+    ]
 
 
 class _Session:
-    """The speaker of `fabric bgp speak` and its neighbour's hand."""
+    """The speaker of `fabric bgp speak` and a scripted neighbour."""
 
     def __init__(self, limits: Limits) -> None:
-        self.speaker: Speaker = speaker_of(session_config(
-            _US, _THEM, 65001, 65002, "10.0.0.1", "tried", passive=True, hold_time_s=9, limits=limits))
+        self.speaker: Speaker = speaker_of(
+            session_config(_US, _THEM, 65001, 65002, "10.0.0.1", "tried", passive=True, hold_time_s=9, limits=limits)
+        )
         self.now_ns, self.connection = 0, 0
         self.speaker.start(0)
 
@@ -93,11 +124,11 @@ def _mutated() -> list[str]:
                 failures.append(f"message {number}: the session did not come up again")
                 session = _Session(Limits())
                 continue
-            if choose.random() < 0.01:      # as long as the OPENs are being exchanged, too
+            if choose.random() < 0.01:  # as long as the OPENs are being exchanged, too
                 session.dial()
             data = _mutant(choose)
             closed = any(isinstance(it, Close) for it in session.receive(data))
-            if not closed and choose.random() < 0.5:        # what the stream is out of step with ends here
+            if not closed and choose.random() < 0.5:  # what the stream is out of step with ends here
                 session.speaker.closed(_THEM, session.now_ns, session.connection)
         except Exception as error:  # noqa: BLE001  any is a failure
             failures.append(f"message {number}: {error!r}")
@@ -109,17 +140,23 @@ def _message(choose: random.Random) -> bytes:
     key = prefix_key(f"10.{choose.randrange(256)}.{choose.randrange(256)}.0/24")
     kind = choose.randrange(10)
     if kind < 6:
-        its = Attributes(as_path=sequence(65002, *choose.choices(range(1, 1 << 32), k=choose.randrange(4))),
-                         med=choose.choice([None, 0, 7]), communities=tuple(choose.choices(range(1 << 32), k=2)),
-                         aggregator=choose.choice([None, (65002, bytes(4))]),
-                         ext_communities=(choose.randbytes(8),), large_communities=((1, 2, 3),),
-                         unknown=((0xC0, 200, choose.randbytes(choose.randrange(40))),))
-        (before, behind), = reach_messages(IPV4_UNICAST, its, 4, [key], 4096, 4)
+        its = Attributes(
+            as_path=sequence(65002, *choose.choices(range(1, 1 << 32), k=choose.randrange(4))),
+            med=choose.choice([None, 0, 7]),
+            communities=tuple(choose.choices(range(1 << 32), k=2)),
+            aggregator=choose.choice([None, (65002, bytes(4))]),
+            ext_communities=(choose.randbytes(8),),
+            large_communities=((1, 2, 3),),
+            unknown=((0xC0, 200, choose.randbytes(choose.randrange(40))),),
+        )
+        ((before, behind),) = reach_messages(IPV4_UNICAST, its, 4, [key], 4096, 4)
         return before + bytes([127, 0, 0, 2]) + behind
-    return [next(unreach_messages(IPV4_UNICAST, [key], 4096)), end_of_rib(EVPN.id),
-            encode_refresh(RouteRefresh(1, 1, choose.randrange(4))),
-            choose.choice([_OPEN, encode_notification(Notification(choose.randrange(8), choose.randrange(12), b"x"))]),
-            ][kind - 6]
+    return [
+        next(unreach_messages(IPV4_UNICAST, [key], 4096)),
+        end_of_rib(EVPN.id),
+        encode_refresh(RouteRefresh(1, 1, choose.randrange(4))),
+        choose.choice([_OPEN, encode_notification(Notification(choose.randrange(8), choose.randrange(12), b"x"))]),
+    ][kind - 6]
 
 
 def _mutant(choose: random.Random) -> bytes:
@@ -127,8 +164,8 @@ def _mutant(choose: random.Random) -> bytes:
     for _ in range(choose.choice([0, 1, 1, 2, 6])):
         at = choose.randrange(16 if choose.random() < 0.9 and len(data) > 16 else 0, len(data) + 1)
         piece = choose.choice([b"\0", b"\xff", choose.randbytes(1), choose.randbytes(3), b""])
-        data = data[:at] + piece + data[at + choose.choice([1, 1, 1, 0, 4]):]
-    return data if choose.random() < 0.9 else data[:choose.randrange(len(data) + 1)]
+        data = data[:at] + piece + data[at + choose.choice([1, 1, 1, 0, 4]) :]
+    return data if choose.random() < 0.9 else data[: choose.randrange(len(data) + 1)]
 
 
 def _floods() -> list[str]:
@@ -140,12 +177,16 @@ def _floods() -> list[str]:
         session.connect()
         most, sent, each, size = 0, b"", choose.choice([1, 1, 7, 50]), choose.choice([4, 100, 3000])
         for number in range(400):
-            keys = [prefix_key(f"{choose.randrange(1, 220)}.{number >> 8}.{number & 255}.{it}/32")
-                    for it in range(each)]
+            keys = [
+                prefix_key(f"{choose.randrange(1, 220)}.{number >> 8}.{number & 255}.{it}/32") for it in range(each)
+            ]
             its = Attributes(as_path=sequence(65002), unknown=((0xC0, 200, number.to_bytes(size)),))
-            (before, behind), = reach_messages(IPV4_UNICAST, its, 4, keys, 4096, 4)
-            notes = [it.data[19:21] for it in session.receive(before + bytes([127, 0, 0, 2]) + behind)
-                     if isinstance(it, Send) and it.data[18] == 3]
+            ((before, behind),) = reach_messages(IPV4_UNICAST, its, 4, keys, 4096, 4)
+            notes = [
+                it.data[19:21]
+                for it in session.receive(before + bytes([127, 0, 0, 2]) + behind)
+                if isinstance(it, Send) and it.data[18] == 3
+            ]
             if notes:
                 sent = notes[0]
                 break
@@ -168,7 +209,7 @@ def _changes() -> list[str]:
         tracemalloc.reset_peak()
         for number in range(CHANGES // 2):
             its = Attributes(as_path=sequence(65002), unknown=((0xC0, 200, (part * CHANGES + number).to_bytes(3500)),))
-            (before, behind), = reach_messages(IPV4_UNICAST, its, 4, [prefix_key("192.0.2.0/24")], 4096, 4)
+            ((before, behind),) = reach_messages(IPV4_UNICAST, its, 4, [prefix_key("192.0.2.0/24")], 4096, 4)
             session.receive(before + bytes([127, 0, 0, 2]) + behind)
         peaks.append(tracemalloc.get_traced_memory()[1])
     tracemalloc.stop()

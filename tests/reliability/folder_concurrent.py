@@ -1,4 +1,4 @@
-"""Processes that start on one run folder at the same time: one writes, the others are refused and break nothing."""
+"""Processes that start on one run folder at the same time: one writes, the others are refused without damage."""
 
 from __future__ import annotations
 
@@ -21,23 +21,33 @@ RACES: Final = 4
 RACERS: Final = 3
 SLOW: Final = {"NUMBA_DISABLE_JIT": "1"}
 """Kernels as plain Python: a small run lasts long enough."""
-READERS: Final = (("show", "DIR"), ("show", "DIR", "events", "--json"), ("show", "DIR", "messages", "--json"),
-                  ("verify", "DIR"), ("diff", "DIR", "WHOLE"), ("report", "DIR", "--json"))
+SIZE: Final = "300KB"
+"""Of messages: a run of some fifty checkpoints, long enough for every reader."""
+SMALL: Final = "100KB"
+"""Of messages, where one checkpoint is enough."""
+READERS: Final = (
+    ("show", "DIR"),
+    ("show", "DIR", "events", "--json"),
+    ("show", "DIR", "messages", "--json"),
+    ("verify", "DIR"),
+    ("diff", "DIR", "WHOLE"),
+    ("report", "DIR", "--json"),
+)
 
 
 def rows(work: Path) -> list[Row]:
     """Three rows."""
-    whole = worlds.finished(work)
-    return [_refused(work, whole), _read(work, whole), _races(work, whole)]
+    whole = worlds.finished(work, size=SIZE)
+    return [_refused(work, worlds.finished(work, "small", SMALL)), _read(work, whole), _races(work, whole)]
 
 
 def _refused(work: Path, whole: Path) -> Row:
     """Starts beside a run that is being written, and that is stopped for as long, so that it cannot end first."""
-    scenario = worlds.scenario(work)
+    scenario = worlds.scenario(work, SMALL)
     failures: list[str] = []
     for number in range(ROUNDS):
         out = work / f"refused-{number}"
-        process = start("run", scenario, "--out", out, "--quiet", "--checkpoint-every", "0.01", env=SLOW)
+        process = start("run", scenario, "--out", out, "--quiet", "--checkpoint-every", "0.1", env=SLOW)
         wait_for(out / "checkpoint" / "checkpoint.json", process)
         process.send_signal(signal.SIGSTOP)
         for attempt in range(STARTS):
@@ -49,16 +59,23 @@ def _refused(work: Path, whole: Path) -> Row:
                 failures.append(f"round {number}, start {attempt} {' '.join(words)}: {answer.err.strip()[:120]}")
         process.send_signal(signal.SIGCONT)
         answer = ended(process)
-        failures += ([f"round {number}: the writer: exit {answer.code}: {answer.err.strip()[-160:]}"] if answer.code
-                     else _differences(f"round {number}: the writer", out, whole))
-    return Row("`fabric run --out DIR` with --force, --resume or neither while another process writes DIR: refused "
-               "(exit 2), and the first ends with the results of a run that was left alone", ROUNDS * STARTS,
-               "34 of 40 with an option got in; all 6 first processes died", failures)
+        failures += (
+            [f"round {number}: the writer: exit {answer.code}: {answer.err.strip()[-160:]}"]
+            if answer.code
+            else _differences(f"round {number}: the writer", out, whole)
+        )
+    return Row(
+        "`fabric run --out DIR` with --force, --resume or neither while another process writes DIR: refused "
+        "(exit 2), and the first ends with the results of a run that was left alone",
+        ROUNDS * STARTS,
+        "34 of 40 with an option got in; all 6 first processes died",
+        failures,
+    )
 
 
 def _read(work: Path, whole: Path) -> Row:
     """Readers beside a writer: a first run, and one that replaces it."""
-    out, scenario = work / "read", worlds.scenario(work)
+    out, scenario = work / "read", worlds.scenario(work, SIZE)
     failures: list[str] = []
     tried = 0
     for words in ([], ["--force"], ["--force"]):
@@ -68,20 +85,25 @@ def _read(work: Path, whole: Path) -> Row:
         for number in range(READS):
             command = READERS[number % len(READERS)]
             answer = call(*({"DIR": out, "WHOLE": whole}.get(word, word) for word in command))
-            time.sleep(0.02)            # the writer needs the processor, too
+            time.sleep(0.02)  # the writer needs the processor, too
             if answer.defect or (answer.code == 2 and str(out) not in answer.err):
                 failures.append(f"{' '.join(command)}: {answer.defect or answer.err.strip()[:160]}")
         answer = ended(process)
         failures += [f"the writer: exit {answer.code}: {answer.err.strip()[-160:]}"] if answer.code else []
         failures += [] if answer.code else _differences("the writer", out, whole)
-    return Row("readers (show, verify, diff, report) of a folder that is being written or replaced: results of one "
-               "state, or an error that says so (exit 0, 1 or 2, never a traceback)", tried, "0", failures)
+    return Row(
+        "readers (show, verify, diff, report) of a folder that is being written or replaced: results of one "
+        "state, or an error that says so (exit 0, 1 or 2, never a traceback)",
+        tried,
+        "0",
+        failures,
+    )
 
 
 def _races(work: Path, whole: Path) -> Row:
     """Processes that start at once."""
     failures: list[str] = []
-    scenario = worlds.scenario(work)
+    scenario = worlds.scenario(work, SIZE)
     options: tuple[tuple[str, ...], ...] = ((), ("--force",))
     for race in range(RACES):
         out, words = work / "race", options[race % 2]
@@ -94,8 +116,13 @@ def _races(work: Path, whole: Path) -> Row:
             failures.append(f"race {race} {' '.join(words)}: exits {codes}: {answers[-1].err.strip()[-160:]}")
         failures += _differences(f"race {race}", out, whole)
         shutil.rmtree(out)
-    return Row(f"{RACERS} processes that start on one folder at once, with and without --force: one at a time writes, "
-               "the others are refused, and the folder holds one whole run", RACES * RACERS, "0", failures)
+    return Row(
+        f"{RACERS} processes that start on one folder at once, with and without --force: one at a time writes, "
+        "the others are refused, and the folder holds one whole run",
+        RACES * RACERS,
+        "0",
+        failures,
+    )
 
 
 def _differences(case: str, out: Path, whole: Path) -> list[str]:

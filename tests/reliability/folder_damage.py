@@ -14,13 +14,23 @@ from tests.reliability.command import RESULTS, Answer, call
 from tests.reliability.report import Row
 
 CASES: Final = 150
+PART: Final = 50
+"""Cases of each row in `make test-all`: every file of a run is damaged once or more often."""
 """Of each of the four: flips and truncations, of a finished and of a killed run."""
-READERS: Final = (("show", "DIR", "--json"), ("show", "DIR", "messages", "--json"), ("show", "DIR", "events", "--json"),
-                  ("show", "DIR", "queues", "--json"), ("explain", "DIR", "--json"), ("diff", "WHOLE", "DIR", "--json"))
-BEFORE: Final = ("126: other output with exit 0 (22), `diff` says the same result (104)",
-                 "88: `diff` says the same result",
-                 "103: other results with exit 0 (46, of them 14 in tables), traceback (34), file not named (23)",
-                 "115: traceback (83), other results with exit 0 (32)")
+READERS: Final = (
+    ("show", "DIR", "--json"),
+    ("show", "DIR", "messages", "--json"),
+    ("show", "DIR", "events", "--json"),
+    ("show", "DIR", "queues", "--json"),
+    ("explain", "DIR", "--json"),
+    ("diff", "WHOLE", "DIR", "--json"),
+)
+BEFORE: Final = (
+    "126: other output with exit 0 (22), `diff` says the same result (104)",
+    "88: `diff` says the same result",
+    "103: other results with exit 0 (46, of them 14 in tables), traceback (34), file not named (23)",
+    "115: traceback (83), other results with exit 0 (32)",
+)
 PARTIAL: Final = (("show", "DIR", "events", "--json"),)
 """What can be read of a killed run."""
 
@@ -33,57 +43,69 @@ class Damage(NamedTuple):
     data: bytes
 
 
-def rows(work: Path) -> list[Row]:
-    """Four rows."""
+def some_rows(work: Path) -> list[Row]:
+    """A third of the cases of each row."""
+    return rows(work, PART)
+
+
+def rows(work: Path, cases: int = CASES) -> list[Row]:
+    """Four rows of so many cases each."""
     whole, killed = worlds.finished(work), worlds.killed(work)
     case = work / "case"
     finished_rule = "every reader names the file (exit 2) or prints what it prints of the whole run; `verify` names it"
-    killed_rule = ("`--resume` names the file at once (exit 2), or ends with the digest and the bytes of the whole "
-                   "run; readers and `verify` as above")
-    table = (("bit flips in a finished run", finished_rule, _flips, whole, _read_all, BEFORE[0]),
-             ("truncations in a finished run", finished_rule, _cuts, whole, _read_all, BEFORE[1]),
-             ("bit flips in a killed run", killed_rule, _flips, killed, _resume, BEFORE[2]),
-             ("truncations in a killed run", killed_rule, _cuts, killed, _resume, BEFORE[3]))
+    killed_rule = (
+        "`--resume` names the file at once (exit 2), or ends with the digest and the bytes of the whole "
+        "run; readers and `verify` as above"
+    )
+    table = (
+        ("bit flips in a finished run", finished_rule, _flips, whole, _read_all, BEFORE[0]),
+        ("truncations in a finished run", finished_rule, _cuts, whole, _read_all, BEFORE[1]),
+        ("bit flips in a killed run", killed_rule, _flips, killed, _resume, BEFORE[2]),
+        ("truncations in a killed run", killed_rule, _cuts, killed, _resume, BEFORE[3]),
+    )
     found = []
     for number, (what, rule, damages, folder, judge, before) in enumerate(table):
         failures = []
-        for damage in damages(folder, random.Random(number)):
+        for damage in damages(folder, random.Random(number), cases):
             shutil.copytree(folder, case)
             (case / damage.file).write_bytes(damage.data)
             faults = judge(damage, case, whole, work)
             failures += [f"{damage.text}: {'; '.join(faults)}"] if faults else []
             shutil.rmtree(case)
-        found.append(Row(f"{what}: {rule}", CASES, before, failures))
+        found.append(Row(f"{what}: {rule}", cases, before, failures))
     return found
 
 
-def _flips(folder: Path, chance: random.Random) -> Iterator[Damage]:
-    for file in _chosen(folder, chance):
+def _flips(folder: Path, chance: random.Random, cases: int) -> Iterator[Damage]:
+    for file in _chosen(folder, chance, cases):
         data = bytearray((folder / file).read_bytes())
         place, bit = chance.randrange(len(data)), chance.randrange(8)
         data[place] ^= 1 << bit
         yield Damage(f"bit {bit} of byte {place} of {file}", file, bytes(data))
 
 
-def _cuts(folder: Path, chance: random.Random) -> Iterator[Damage]:
-    for file in _chosen(folder, chance):
+def _cuts(folder: Path, chance: random.Random, cases: int) -> Iterator[Damage]:
+    for file in _chosen(folder, chance, cases):
         data = (folder / file).read_bytes()
         length = chance.choice([0, chance.randrange(len(data)), len(data) - 1])
         yield Damage(f"{file} cut to {length} of {len(data)} bytes", file, data[:length])
 
 
-def _chosen(folder: Path, chance: random.Random) -> list[str]:
+def _chosen(folder: Path, chance: random.Random, cases: int) -> list[str]:
     """Every file as often as any other."""
-    files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
-                   if path.is_file() and path.name != ".lock" and path.stat().st_size)
+    files = sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock" and path.stat().st_size
+    )
     files = [file for file in files if _belongs(folder, file)]
-    picked = [files[number % len(files)] for number in range(CASES)]
+    picked = [files[number % len(files)] for number in range(cases)]
     chance.shuffle(picked)
     return picked
 
 
 def _belongs(folder: Path, file: str) -> bool:
-    """Whether a file is part of the run: a killed process leaves others, which nobody reads."""
+    """Whether a file is part of the run: a killed process leaves other files, which are not read."""
     index = folder / "checkpoint" / "checkpoint.json"
     if "/" not in file or file.endswith("checkpoint.json"):
         return not file.endswith(".pending")
@@ -110,8 +132,11 @@ def _resume(damage: Damage, case: Path, whole: Path, work: Path) -> list[str]:
     elif answer.code != 0:
         faults.append(f"run --resume: exit {answer.code}")
     else:
-        faults += [f"run --resume: {name} differs from the whole run's" for name in RESULTS
-                   if (case / name).read_bytes() != (whole / name).read_bytes()]
+        faults += [
+            f"run --resume: {name} differs from the whole run's"
+            for name in RESULTS
+            if (case / name).read_bytes() != (whole / name).read_bytes()
+        ]
         if worlds.manifest(case)["digest"] != worlds.manifest(whole)["digest"]:
             faults.append("run --resume: another digest")
     return faults
@@ -120,8 +145,9 @@ def _resume(damage: Damage, case: Path, whole: Path, work: Path) -> list[str]:
 _WANTED: dict[tuple[Path, tuple[str, ...]], Answer] = {}
 
 
-def _readers(commands: tuple[tuple[str, ...], ...], damage: Damage, case: Path, whole: Path, work: Path,
-             source: Path) -> Iterator[str]:
+def _readers(
+    commands: tuple[tuple[str, ...], ...], damage: Damage, case: Path, whole: Path, work: Path, source: Path
+) -> Iterator[str]:
     for words in commands:
         wanted = _wanted(source, words, work, whole)
         answer = _call(words, case, whole)
@@ -138,7 +164,7 @@ def _readers(commands: tuple[tuple[str, ...], ...], damage: Damage, case: Path, 
 
 
 def _wanted(source: Path, words: tuple[str, ...], work: Path, whole: Path) -> Answer:
-    """What the command prints of a copy that nobody damaged, at the same path."""
+    """Output of the command for an undamaged copy at the same path."""
     key = (source, words)
     if key not in _WANTED:
         aside = work / "aside"
@@ -156,7 +182,7 @@ def _call(words: tuple[str, ...], case: Path, whole: Path) -> Answer:
 
 def _verify(damage: Damage, case: Path, source: Path) -> Iterator[str]:
     answer = call("verify", case, "--json")
-    if "no verb" in answer.err:         # measured on a commit that has none
+    if "no verb" in answer.err:  # measured on a commit that has none
         return
     if answer.defect:
         yield f"verify: {answer.defect}"
@@ -183,5 +209,3 @@ def _same_values(damage: Damage, case: Path, source: Path) -> bool:
 
 def _named(damage: Damage, answer: Answer) -> bool:
     return Path(damage.file).name in answer.err and "hint:" in answer.err
-
-

@@ -20,7 +20,7 @@ BEFORE: Final = "28: other results with exit 0 (14), traceback (8), no remedy (6
 
 
 def rows(work: Path) -> list[Row]:
-    """One row; every case is a folder of a killed run with something exchanged."""
+    """One row; every case is a folder of a killed run with one replaced file."""
     whole, killed = worlds.finished(work), worlds.killed(work)
     others = {"another seed": worlds.killed(work, "seed", seed=4), "another size": worlds.killed(work, "size", "800KB")}
     case = work / "case"
@@ -32,9 +32,16 @@ def rows(work: Path) -> list[Row]:
         faults = _resume(work, case, whole)
         failures += [f"{text}: {'; '.join(faults)}"] if faults else []
         shutil.rmtree(case)
-    return [Row("files of another run or another version in a killed run's folder, absent files, files that are "
-                "folders, links or pipes: `--resume` refuses with a remedy before it simulates (exit 2), or ends with "
-                "the digest and the bytes of the whole run", len(cases), BEFORE, failures)]
+    return [
+        Row(
+            "files of another run or another version in a killed run's folder, absent files, files that are "
+            "folders, links or pipes: `--resume` refuses with a remedy before it simulates (exit 2), or ends with "
+            "the digest and the bytes of the whole run",
+            len(cases),
+            BEFORE,
+            failures,
+        )
+    ]
 
 
 def _cases(killed: Path, others: dict[str, Path], whole: Path) -> dict[str, Callable[[Path], object]]:
@@ -43,8 +50,7 @@ def _cases(killed: Path, others: dict[str, Path], whole: Path) -> dict[str, Call
         for what in ("checkpoint", "parts", "manifest.json", "topology.json", "truth.jsonl"):
             found[f"{what} of {name}"] = partial(_copy, other, (what,))
         found[f"checkpoint and parts of {name}"] = partial(_copy, other, ("checkpoint", "parts"))
-    found["checkpoint.json of another seed"] = partial(_copy, others["another seed"],
-                                                        ("checkpoint/checkpoint.json",))
+    found["checkpoint.json of another seed"] = partial(_copy, others["another seed"], ("checkpoint/checkpoint.json",))
     for what in ("checkpoint", "parts", "topology.json", "truth.jsonl", "manifest.json", "checkpoint/checkpoint.json"):
         found[f"no {what}"] = partial(_remove, what)
         found[f"{what} is a pipe"] = partial(_pipe, what)
@@ -73,8 +79,11 @@ def _resume(work: Path, case: Path, whole: Path) -> list[str]:
         return [answer.defect]
     if answer.code == 2:
         return [] if "hint:" in answer.err and str(case) in answer.err else [f"no remedy: {answer.err.strip()}"]
-    return [f"{name} differs from the whole run's" for name in RESULTS
-            if not (case / name).is_file() or (case / name).read_bytes() != (whole / name).read_bytes()]
+    return [
+        f"{name} differs from the whole run's"
+        for name in RESULTS
+        if not (case / name).is_file() or (case / name).read_bytes() != (whole / name).read_bytes()
+    ]
 
 
 def _copy(other: Path, what: tuple[str, ...], case: Path) -> None:
@@ -137,7 +146,7 @@ def _edit(key: str, value: str | None, case: Path) -> None:
     if value is not None:
         about[key] = value
     try:
-        from fabric.report.files import write_index as write
-    except ImportError:                 # measured on a commit that knows no checksums
-        from fabric.report.files import write_json as write
+        from fabric.runs.files import write_index as write
+    except ImportError:  # measured on a commit without checksums
+        from fabric.runs.files import write_json as write
     write(case / "manifest.json", about)

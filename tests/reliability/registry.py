@@ -1,4 +1,4 @@
-"""Every family of reliability tests; report.py says how one is added."""
+"""Every family of reliability tests; report.py describes how to add one."""
 
 from __future__ import annotations
 
@@ -7,23 +7,42 @@ from typing import Final
 
 from tests.reliability import (
     doors,
+    doors_access,
     doors_bgp,
     folder_concurrent,
     folder_damage,
     folder_foreign,
     folder_full_disk,
     folder_kills,
+    hostile_text,
+    input_files,
+    laboratory,
     output_streams,
+    oversized,
+    scenario_fuzz,
+    supply_chain,
 )
-from tests.reliability.report import Family, Section
+from tests.reliability.report import Family, Section, kept, page
 
 FAMILIES: Final[Mapping[str, Family]] = {
     "folder-kills": Family(Section.FOLDERS, folder_kills.rows),
-    "folder-damage": Family(Section.FOLDERS, folder_damage.rows),
+    "folder-damage": Family(Section.FOLDERS, folder_damage.rows, folder_damage.some_rows),
     "folder-foreign": Family(Section.FOLDERS, folder_foreign.rows),
     "folder-concurrent": Family(Section.FOLDERS, folder_concurrent.rows),
     "folder-full-disk": Family(Section.FOLDERS, folder_full_disk.rows),
     "output-streams": Family(Section.FOLDERS, output_streams.rows),
+    "input-files": Family(Section.INPUTS, input_files.rows, input_files.some_rows),
+    "hostile-text": Family(Section.INPUTS, hostile_text.rows),
+    "scenario-fuzz": Family(Section.INPUTS, scenario_fuzz.rows, scenario_fuzz.some_rows),
+    "oversized": Family(Section.INPUTS, oversized.rows),
     "doors": Family(Section.DOORS, doors.rows),
+    "doors-access": Family(Section.DOORS, doors_access.rows),
     "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
+    "laboratory": Family(Section.LABORATORY, laboratory.rows),
+    "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows),
 }
+
+
+def kept_page() -> str:
+    """docs/reliability.md of the rows that are kept."""
+    return page(FAMILIES, {name: kept(name) for name in FAMILIES})

@@ -40,8 +40,16 @@ def finished(work: Path, name: str = "whole", size: str = "1MB", seed: int = 3) 
 def killed(work: Path, name: str = "killed", size: str = "1MB", seed: int = 3) -> Path:
     """A run that was killed when its last checkpoint had three parts of time series."""
     out = work / name
-    process = start("run", scenario(work, size, seed), "--out", out, "--quiet", "--checkpoint-every", "0.01",
-                    env={"NUMBA_DISABLE_JIT": "1"})
+    process = start(
+        "run",
+        scenario(work, size, seed),
+        "--out",
+        out,
+        "--quiet",
+        "--checkpoint-every",
+        "0.01",
+        env={"NUMBA_DISABLE_JIT": "1"},
+    )
     index = out / "checkpoint" / "checkpoint.json"
     while process.poll() is None and not (index.is_file() and _parts(index) >= 3):
         pass
@@ -52,7 +60,7 @@ def killed(work: Path, name: str = "killed", size: str = "1MB", seed: int = 3) -
 
 
 def manifest(folder: Path) -> dict[str, Any]:
-    """What a run says of itself."""
+    """The description of a run."""
     found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric.errors import InputErrors
-from fabric.scenario.compile import compile_scenario
+from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import apply_overrides, load_scenario
 from fabric.scenario.yaml_input import MAX_BYTES, parse_yaml, read_yaml
 
@@ -76,23 +76,38 @@ def test_python_tags_do_nothing_but_fail() -> None:
 
 def test_on_and_off_are_words_and_not_booleans() -> None:
     assert parse_yaml("pfc: off\nx: yes\ny: true\nz: 1e-9\nt: 1:30\nn:", Path("a.yml")) == {
-        "pfc": "off", "x": "yes", "y": True, "z": 1e-9, "t": "1:30", "n": None}
+        "pfc": "off",
+        "x": "yes",
+        "y": True,
+        "z": 1e-9,
+        "t": "1:30",
+        "n": None,
+    }
 
 
 def test_an_override_replaces_creates_and_removes() -> None:
     raw = {"name": "x", "workload": [{"size": "1MB", "fan_in": 3}], "switches": {"dscp_to_tc": {26: 3}}}
-    sets = ["transport.cc=none", "workload[0].size=4MB", "workload[0].fan_in=null", "switches.dscp_to_tc.26=4",
-            "switches.lossless=[3, 4]"]
+    sets = [
+        "transport.cc=none",
+        "workload[0].size=4MB",
+        "workload[0].fan_in=null",
+        "switches.dscp_to_tc.26=4",
+        "switches.lossless=[3, 4]",
+    ]
     assert apply_overrides(raw, sets) == {
-        "name": "x", "workload": [{"size": "4MB"}], "transport": {"cc": "none"},
-        "switches": {"dscp_to_tc": {26: 4}, "lossless": [3, 4]}}
+        "name": "x",
+        "workload": [{"size": "4MB"}],
+        "transport": {"cc": "none"},
+        "switches": {"dscp_to_tc": {26: 4}, "lossless": [3, 4]},
+    }
     assert raw["workload"] == [{"size": "1MB", "fan_in": 3}]
 
 
 def test_all_bad_overrides_are_reported_together() -> None:
     with pytest.raises(InputErrors) as caught:
-        apply_overrides({"name": "x", "workload": []}, ["transprot.cc=none", "name", "workload[2].size=1MB",
-                                                        "name.x=1"])
+        apply_overrides(
+            {"name": "x", "workload": []}, ["transprot.cc=none", "name", "workload[2].size=1MB", "name.x=1"]
+        )
     text = str(caught.value)
     assert len(caught.value.problems) == 4
     assert "did you mean 'transport'?" in text

@@ -40,7 +40,7 @@ def run_tool(*args: str, cwd: Path | None = None) -> str:
     return done.stdout + done.stderr
 
 
-def wait_for(what: Callable[[], Any], text: str, patience_s: float = PATIENCE_S) -> Any:  # noqa: ANN401  whatever it returns
+def wait_for(what: Callable[[], Any], text: str, patience_s: float = PATIENCE_S) -> Any:  # noqa: ANN401  the result of `what`
     """What `what` returns once it is truthy."""
     end = time.monotonic() + patience_s
     while time.monotonic() < end:
@@ -53,7 +53,7 @@ def wait_for(what: Callable[[], Any], text: str, patience_s: float = PATIENCE_S)
     pytest.fail(f"waited {patience_s:g} s in vain for {text}")
 
 
-def get(url: str) -> Any:  # noqa: ANN401  whatever the JSON holds
+def get(url: str) -> Any:  # noqa: ANN401  any JSON value
     with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  our own server
         body = answer.read()
     return json.loads(body) if answer.headers.get_content_type() == "application/json" else body.decode()
@@ -65,10 +65,12 @@ def running(args: list[str], ready: str, log: Path) -> Iterator[None]:
     with log.open("w") as out:
         process = subprocess.Popen(args, stdout=out, stderr=subprocess.STDOUT)
         try:
+
             def is_ready() -> bool:
                 assert process.poll() is None, log.read_text()
                 with urllib.request.urlopen(ready, timeout=5) as answer:  # noqa: S310  our own server
                     return answer.status == 200
+
             wait_for(is_ready, f"{args[0]} to be ready")
             yield
         finally:
@@ -82,8 +84,13 @@ def prometheus(folder: Path, config: str, *options: str) -> Iterator[str]:
     folder.mkdir(exist_ok=True)
     (folder / "prometheus.yml").write_text(config)
     url = f"http://127.0.0.1:{free_port()}"
-    args = [program("prometheus"), f"--config.file={folder / 'prometheus.yml'}",
-            f"--web.listen-address={url.removeprefix('http://')}", "--log.level=warn", *options]
+    args = [
+        program("prometheus"),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--web.listen-address={url.removeprefix('http://')}",
+        "--log.level=warn",
+        *options,
+    ]
     if not any(option.startswith("--storage.tsdb.path") for option in options):
         args.append(f"--storage.tsdb.path={folder / 'data'}")
     with running(args, f"{url}/-/ready", folder / "prometheus.log"):

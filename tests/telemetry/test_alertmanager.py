@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from telemetry.alertmanager.config import alertmanager_yaml, receiver_of
-from telemetry.alerts import ALERTS, Severity
-from telemetry.inhibitions import INHIBITIONS
+from telemetry.alerting.alertmanager import alertmanager_yaml, receiver_of
+from telemetry.alerting.alerts import ALERTS, Severity
+from telemetry.alerting.inhibitions import INHIBITIONS
 from tests.telemetry.programs import program, run_tool
-
-
-def test_the_committed_configuration_is_the_rendered_one(repo_root: Path) -> None:
-    committed = (repo_root / "telemetry/alertmanager/alertmanager.yml").read_text(encoding="utf-8")
-    assert committed == alertmanager_yaml(), "run: fabric alerts rules --out DIR, and copy alertmanager.yml"
 
 
 @pytest.mark.parametrize("dilation", [1000, 15_000])
@@ -27,11 +22,18 @@ def test_amtool_accepts_the_configuration(dilation: float, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", [alert.name for alert in ALERTS])
 def test_amtool_routes_an_alert_to_whom_it_belongs(name: str, repo_root: Path) -> None:
     alert = next(it for it in ALERTS if it.name == name)
-    said = run_tool(program("amtool"), "config", "routes", "test",
-                    f"--config.file={repo_root / 'telemetry/alertmanager/alertmanager.yml'}",
-                    f"--verify.receivers={'pager' if alert.severity is Severity.CRITICAL else 'tickets'}",
-                    f"alertname={name}", f"severity={alert.severity.value}", "fabric=f")
-    assert receiver_of(name) in said
+    output = run_tool(
+        program("amtool"),
+        "config",
+        "routes",
+        "test",
+        f"--config.file={repo_root / 'telemetry/alertmanager/alertmanager.yml'}",
+        f"--verify.receivers={'pager' if alert.severity is Severity.CRITICAL else 'tickets'}",
+        f"alertname={name}",
+        f"severity={alert.severity.value}",
+        "fabric=f",
+    )
+    assert receiver_of(name) in output
 
 
 def test_ports_that_one_root_stops_are_one_page() -> None:

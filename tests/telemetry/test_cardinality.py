@@ -1,4 +1,4 @@
-"""The number of series follows from the fabric, never from the traffic: nothing a user sends can flood a Prometheus."""
+"""The number of series depends on the fabric, never on the traffic: traffic cannot flood Prometheus with series."""
 
 from __future__ import annotations
 
@@ -8,22 +8,55 @@ from typing import Final
 import numpy as np
 import pytest
 
-from fabric.engine.counters import Snapshot
-from fabric.topology.assemble import assemble
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
-from telemetry.columns import SnapshotMetrics
-from telemetry.compat.registry import LAYERS
-from telemetry.derive import RunInfo
-from telemetry.metrics import CATALOGUE
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.derive import RunInfo
+from telemetry.catalogue.metrics import CATALOGUE
+from telemetry.export.compat.registry import LAYERS
 
 Still = Callable[..., Snapshot]
 
 BOUNDED: Final = {
-    "device", "port", "priority", "queue", "traffic_class", "reason", "pool", "group", "size_class", "kind", "state",
-    "direction", "peer", "family", "route_type", "vni", "collective",
+    "device",
+    "port",
+    "priority",
+    "queue",
+    "traffic_class",
+    "reason",
+    "pool",
+    "group",
+    "size_class",
+    "kind",
+    "state",
+    "direction",
+    "peer",
+    "family",
+    "route_type",
+    "vni",
+    "workload",
+    "operation",
+    "algorithm",
     # labels of info metrics: facts of what the other labels name
-    "version", "fabric", "run", "scenario", "model", "seed", "role", "tier", "peer_device", "peer_port",
-    "cause", "cause_device", "cause_port", "root", "root_device", "root_port", "evidence"}
+    "version",
+    "fabric",
+    "run",
+    "scenario",
+    "model",
+    "seed",
+    "role",
+    "tier",
+    "peer_device",
+    "peer_port",
+    "cause",
+    "cause_device",
+    "cause_port",
+    "root",
+    "root_device",
+    "root_port",
+    "evidence",
+}
 """Labels of which a fabric has a fixed number of values."""
 
 

@@ -1,4 +1,4 @@
-"""Why a port may not send: the right queue, the right host, the right root; and nothing once the pause is over."""
+"""Causes of pauses: the right queue, host and root; no cause after the end of the pause."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Final
 import numpy as np
 import pytest
 
-from fabric.engine.counters import Snapshot
-from fabric.topology.assemble import assemble
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
-from telemetry.causes import pause_causes
-from telemetry.columns import SnapshotMetrics
-from telemetry.derive import Collective, RunInfo
-from telemetry.observation import Holders, Observation, observe
-from telemetry.sampler import record
+from telemetry.catalogue.causes import pause_causes
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.derive import Collective, RunInfo
+from telemetry.catalogue.jobs import OperationClass
+from telemetry.catalogue.observation import Holders, Observation, observe
+from telemetry.record.sampler import record
 
 Still = Callable[..., Snapshot]
 CLASS: Final = 3
@@ -31,12 +32,16 @@ def chain() -> Fabric:
 
 
 def port_of(fabric: Fabric, device: str, towards: str) -> int:
-    return next(port.id for port in fabric.ports
-                if fabric.nodes[port.node].name == device and fabric.peer_of(port.id).name == towards)
+    return next(
+        port.id
+        for port in fabric.ports
+        if fabric.nodes[port.node].name == device and fabric.peer_of(port.id).name == towards
+    )
 
 
-def paused(chain: Fabric, still: Still, *pairs: tuple[str, str],
-           deep: tuple[tuple[str, str, int], ...] = ()) -> Snapshot:
+def paused(
+    chain: Fabric, still: Still, *pairs: tuple[str, str], deep: tuple[tuple[str, str, int], ...] = ()
+) -> Snapshot:
     """`device` may not send `towards`; queues are `deep` (device, towards, bytes)."""
     now = still(chain)
     now.ports["peer"] = [port.peer for port in chain.ports]
@@ -49,14 +54,17 @@ def paused(chain: Fabric, still: Still, *pairs: tuple[str, str],
 
 def held(chain: Fabric, *rows: tuple[str, str, str, int]) -> Holders:
     """(switch, came in from, waits towards, packets)."""
-    columns = np.array([(port_of(chain, at, came), CLASS, port_of(chain, at, to), CLASS, n)
-                        for at, came, to, n in rows])
+    columns = np.array(
+        [(port_of(chain, at, came), CLASS, port_of(chain, at, to), CLASS, n) for at, came, to, n in rows]
+    )
     return Holders(*columns.T)
 
 
 def roots(snapshot: Snapshot) -> dict[str, tuple[str, str, str, str, str]]:
-    return {f"{it['device']}:{it['port']}": (it["cause"], it["cause_device"], it["root"], it["root_device"],
-                                             it["evidence"]) for it in pause_causes(snapshot)}
+    return {
+        f"{it['device']}:{it['port']}": (it["cause"], it["cause_device"], it["root"], it["root_device"], it["evidence"])
+        for it in pause_causes(snapshot)
+    }
 
 
 def test_nothing_paused_has_no_cause(chain: Fabric, still: Still) -> None:
@@ -90,8 +98,16 @@ def test_packets_decide_where_they_were_followed(chain: Fabric, still: Still) ->
     now = paused(chain, still, ("a", "b"), deep=(("b", "h1", 900_000), ("b", "h2", 900)))
     found = observe(now, holders=held(chain, ("b", "a", "h1", 1), ("b", "a", "h2", 40)))
     labels = pause_causes(found)[0]
-    assert chain.peer_of(next(port.id for port in chain.ports if port.name == labels["cause_port"]
-                              and chain.nodes[port.node].name == "b")).name == "h2"
+    assert (
+        chain.peer_of(
+            next(
+                port.id
+                for port in chain.ports
+                if port.name == labels["cause_port"] and chain.nodes[port.node].name == "b"
+            )
+        ).name
+        == "h2"
+    )
     assert labels["evidence"] == "packets"
 
 
@@ -133,9 +149,28 @@ def test_only_whole_repetitions_of_a_collective_count(chain: Fabric, still: Stil
     now.messages["size_bytes"] = 1000
     now.messages["start_ps"] = [0, 10, 1000, 1000, 0]
     now.messages["end_ps"] = [1_000_000, 2_000_000, 3000, -1, 7]
-    info = RunInfo("1", "r", "s", "m", 0, collectives=(Collective("a2a", 2, np.array([0, 0, 1, 1, -1])),))
-    found = {it.name: it.values.tolist() for it in SnapshotMetrics(info).columns(now)
-             if it.name.startswith("fabric_collective") and not it.name.endswith("_bucket")}
-    assert found == {"fabric_collective_duration_seconds_count": [1], "fabric_collective_duration_seconds_sum": [2e-6],
-                     "fabric_collective_busbw_bytes_per_second_count": [1],
-                     "fabric_collective_busbw_bytes_per_second_sum": [500e6]}
+    info = RunInfo(
+        "1",
+        "r",
+        "s",
+        "m",
+        0,
+        collectives=(Collective(OperationClass("a2a", "all-to-all", "direct", ""), 2, np.array([0, 0, 1, 1, -1])),),
+    )
+    found = {
+        it.name: it.values.tolist()
+        for it in SnapshotMetrics(info).columns(now)
+        if it.name.startswith("fabric_collective") and not it.name.endswith("_bucket")
+    }
+    assert found == {
+        "fabric_collective_operations_total": [1],
+        "fabric_collective_sent_bytes_total": [2000],
+        "fabric_collective_bus_bytes_total": [1000],
+        "fabric_collective_active_seconds_total": [2e-6],
+        "fabric_collective_algbw_bytes_per_second_count": [1],
+        "fabric_collective_algbw_bytes_per_second_sum": [1000e6],
+        "fabric_collective_duration_seconds_count": [1],
+        "fabric_collective_duration_seconds_sum": [2e-6],
+        "fabric_collective_busbw_bytes_per_second_count": [1],
+        "fabric_collective_busbw_bytes_per_second_sum": [500e6],
+    }

@@ -1,4 +1,4 @@
-"""fabric alerts, as a user meets it."""
+"""The command `fabric alerts`."""
 
 from __future__ import annotations
 
@@ -9,43 +9,45 @@ import pytest
 import yaml
 
 from fabric.cli.main import main
-from telemetry.alerts import ALERTS
-from telemetry.render import rules_yaml
+from telemetry.alerting.alerts import ALERTS
+from telemetry.alerting.render import rules_yaml
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Path:
-    """Fifteen milliseconds of a storm."""
+    """A run of 15 ms of a pause storm."""
     out = tmp_path_factory.mktemp("alerts") / "run"
-    assert main(["run", str(repo_root / "scenarios/alerts/storm.yml"), "--out", str(out), "--quiet", "--until", "15ms"]
-                ) == 0
+    assert (
+        main(["run", str(repo_root / "scenarios/alerts/storm.yml"), "--out", str(out), "--quiet", "--until", "15ms"])
+        == 0
+    )
     return out
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+def output(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
     capsys.readouterr()
     return capsys
 
 
-def test_a_run_tells_its_incident_and_how_true_it_is(run: Path, said: pytest.CaptureFixture[str]) -> None:
+def test_a_run_shows_its_incident_and_its_score(run: Path, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "show", str(run)]) == 0
-    text = said.readouterr().out
+    text = output.readouterr().out
     assert "host1 kept leaf1:Ethernet0 from sending priority 3" in text
     assert "FabricPfcStorm ×1" in text
     assert "1 of 1 found, 1 of 1 incidents name the root of one" in text
 
 
-def test_all_alerts_and_anomalies_are_told_on_demand(run: Path, said: pytest.CaptureFixture[str]) -> None:
+def test_all_alerts_and_anomalies_are_shown_on_demand(run: Path, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "show", str(run), "--all", "--anomalies"]) == 0
-    text = said.readouterr().out
+    text = output.readouterr().out
     assert text.count("FabricPfcPauseRatioHigh") > 3
     assert "fabric_pfc_receive_paused_seconds_total" in text
 
 
-def test_json_has_incidents_alerts_and_score(run: Path, said: pytest.CaptureFixture[str]) -> None:
+def test_json_has_incidents_alerts_and_score(run: Path, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "show", str(run), "--json", "--anomalies"]) == 0
-    found = json.loads(said.readouterr().out)
+    found = json.loads(output.readouterr().out)
     assert found["incidents"][0]["root_device"] == "host1"
     assert {it["labels"]["alertname"] for it in found["alerts"]} >= {"FabricPfcStorm", "FabricPfcPauseRatioHigh"}
     assert found["score"]["recall"] == 1.0
@@ -53,18 +55,34 @@ def test_json_has_incidents_alerts_and_score(run: Path, said: pytest.CaptureFixt
     assert found["anomalies"][0]["labels"] == {"device": "leaf1", "port": "Ethernet0", "priority": "3"}
 
 
-def test_another_dilation_fires_at_the_same_simulated_moment(run: Path, said: pytest.CaptureFixture[str]) -> None:
+def test_another_dilation_fires_at_the_same_simulated_moment(run: Path, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "show", str(run), "--json", "--dilation", "1000"]) == 0
-    found = json.loads(said.readouterr().out)
+    found = json.loads(output.readouterr().out)
     assert found["incidents"][0]["fired_ns"] == 8_000_000, "rules scale with the dilation, so simulated time does not"
 
 
-def test_rules_are_printed_or_written_with_what_pages(tmp_path: Path, said: pytest.CaptureFixture[str]) -> None:
+def test_rules_are_printed_or_written_with_what_pages(tmp_path: Path, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "rules"]) == 0
-    assert said.readouterr().out == rules_yaml()
-    assert main(["alerts", "rules", "--out", str(tmp_path / "new"), "--dilation", "1000", "--pager",
-                 "http://pager.example/", "--runbooks", "https://example.org/runbooks", "--dashboards",
-                 "https://grafana.example/d"]) == 0
+    assert output.readouterr().out == rules_yaml()
+    assert (
+        main(
+            [
+                "alerts",
+                "rules",
+                "--out",
+                str(tmp_path / "new"),
+                "--dilation",
+                "1000",
+                "--pager",
+                "http://pager.example/",
+                "--runbooks",
+                "https://example.org/runbooks",
+                "--dashboards",
+                "https://grafana.example/d",
+            ]
+        )
+        == 0
+    )
     rules = yaml.safe_load((tmp_path / "new" / "rules.yml").read_text())["groups"][0]
     assert rules["interval"] == "1s"
     storm = next(it for it in rules["rules"] if it.get("alert") == "FabricPfcStorm")
@@ -74,24 +92,64 @@ def test_rules_are_printed_or_written_with_what_pages(tmp_path: Path, said: pyte
     assert config["receivers"][0]["webhook_configs"][0]["url"] == "http://pager.example/"
 
 
-def test_the_list_names_every_alert(said: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_every_alert(output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", "list"]) == 0
-    assert [line.split()[0] for line in said.readouterr().out.splitlines()] == [it.name for it in ALERTS]
+    assert [line.split()[0] for line in output.readouterr().out.splitlines()] == [it.name for it in ALERTS]
     assert main(["alerts", "list", "--json"]) == 0
-    assert len(json.loads(said.readouterr().out)) == len(ALERTS)
+    assert len(json.loads(output.readouterr().out)) == len(ALERTS)
 
 
-@pytest.mark.parametrize(("words", "text"), [
-    (["show", "nowhere"], "nowhere"),
-    (["rules", "--dilation", "0"], "0 is no dilation"),
-    (["rules", "--dilation", "nan"], "nan is no dilation"),
-    (["rules", "--pager", "http://pager.example/"], "has no effect without --out"),
-    (["rules", "--out", "x", "--pager", "pager.example"], "'pager.example' is no URL"),
-    (["rules", "--out", "x", "--tickets", "http://[::1"], "'http://[::1' is no URL"),
-    (["bank", "--bank", "nowhere.yml"], "nowhere.yml"),
-])
-def test_bad_input_is_one_clear_error(words: list[str], text: str, said: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["show", "nowhere"], "nowhere"),
+        (["rules", "--dilation", "0"], "0 is not a dilation"),
+        (["rules", "--dilation", "nan"], "nan is not a dilation"),
+        (["rules", "--pager", "http://pager.example/"], "has no effect without --out"),
+        (["rules", "--out", "x", "--pager", "pager.example"], "'pager.example' is not a URL"),
+        (["rules", "--out", "x", "--tickets", "http://[::1"], "'http://[::1' is not a URL"),
+        (["corpus", "--corpus", "nowhere.yml"], "nowhere.yml"),
+    ],
+)
+def test_bad_input_is_one_clear_error(words: list[str], text: str, output: pytest.CaptureFixture[str]) -> None:
     assert main(["alerts", *words]) == 2
-    told = said.readouterr()
-    assert text in told.err
-    assert "Traceback" not in told.err
+    captured = output.readouterr()
+    assert text in captured.err
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["bank", "--corpus", "FILE"], "deprecated: `alerts bank` (now `alerts corpus`)"),
+        (["corpus", "--bank", "FILE"], "deprecated: `--bank` (now `--corpus`)"),
+        (["bank", "--bank=FILE"], "deprecated: `alerts bank` (now `alerts corpus`), `--bank` (now `--corpus`)"),
+        (["corpus", "--corpus", "FILE"], None),
+    ],
+)
+def test_old_names_of_the_corpus_are_accepted_with_one_line_that_has_the_new_ones(
+    words: list[str], line: str | None, tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "corpus.yml"
+    file.write_text("seeds: [1]\nheld_out: [2]\ncases: [{scenario: gone.yml}]\n", encoding="utf-8")
+    assert main(["alerts", *(word.replace("FILE", str(file)) for word in words)]) == 2
+    captured = output.readouterr()
+    assert [it for it in captured.err.splitlines() if it.startswith("deprecated")] == ([line] if line else [])
+    assert "cases[0].scenario" in captured.err
+    assert captured.out == ""
+
+
+def test_the_old_file_name_of_the_corpus_finds_the_new_one(tmp_path: Path, output: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "corpus.yml").write_text("seeds: [1]\nheld_out: [1]\ncases: [{scenario: a.yml}]\n", encoding="utf-8")
+    assert main(["alerts", "corpus", "--corpus", str(tmp_path / "bank.yml")]) == 2
+    first, *rest = output.readouterr().err.splitlines()
+    assert first == f"deprecated: {tmp_path / 'bank.yml'} (now {tmp_path / 'corpus.yml'})"
+    assert "seed 1 is one of seeds, too" in "".join(rest)
+
+
+def test_help_and_completion_have_the_new_names_only(output: pytest.CaptureFixture[str]) -> None:
+    for words in (["alerts", "--help"], ["alerts", "corpus", "--help"], ["completion", "bash"]):
+        assert main(words) == 0
+        text = output.readouterr().out
+        assert "corpus" in text
+        assert "bank" not in text

@@ -12,22 +12,26 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from fabric.engine.counters import Snapshot
-from fabric.state.codes import DropReason
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.dataplane.state.codes import DropReason
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_S
-from telemetry.collect import FabricCollector, ScrapeError, SnapshotRelay
-from telemetry.columns import SnapshotMetrics
-from telemetry.derive import RunInfo
-from telemetry.metrics import BY_NAME
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.derive import RunInfo
+from telemetry.catalogue.metrics import BY_NAME
+from telemetry.export.collect import FabricCollector, ScrapeError, SnapshotRelay
 
 Still = Callable[..., Snapshot]
 
 
 def values(families: list[Metric], name: str) -> dict[tuple[str, ...], float]:
     """Label values (sorted by label name) -> value, of every sample called `name`."""
-    return {tuple(value for _, value in sorted(sample.labels.items())): sample.value
-            for family in families for sample in family.samples if sample.name == name}
+    return {
+        tuple(value for _, value in sorted(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name
+    }
 
 
 def scrape(snapshot: Snapshot, info: RunInfo) -> list[Metric]:
@@ -38,7 +42,11 @@ def test_a_port_counter_becomes_one_series_a_port(tiny: Fabric, still: Still, in
     snapshot = still(tiny)
     snapshot.ports["rx_bytes"] = [1, 2, 3, 4]
     assert values(scrape(snapshot, info), "fabric_port_receive_bytes_total") == {
-        ("h0", "eth0"): 1, ("h1", "eth0"): 2, ("leaf0", "Ethernet0"): 3, ("leaf0", "Ethernet4"): 4}
+        ("h0", "eth0"): 1,
+        ("h1", "eth0"): 2,
+        ("leaf0", "Ethernet0"): 3,
+        ("leaf0", "Ethernet4"): 4,
+    }
 
 
 def test_times_are_seconds_and_rates_are_bytes(tiny: Fabric, still: Still, info: RunInfo) -> None:
@@ -107,7 +115,8 @@ def test_drops_carry_their_reason_and_only_those_that_happened(tiny: Fabric, sti
 
 
 def test_queues_are_shown_for_the_classes_of_queue_pairs_before_anything_was_sent(
-        tiny: Fabric, still: Still, info: RunInfo) -> None:
+    tiny: Fabric, still: Still, info: RunInfo
+) -> None:
     snapshot = still(tiny, qps=2)
     snapshot.qps["tc"] = [3, 6]
     families = scrape(snapshot, info)
@@ -115,10 +124,12 @@ def test_queues_are_shown_for_the_classes_of_queue_pairs_before_anything_was_sen
     assert {labels[0] for labels in values(families, "fabric_ecn_marked_packets_total")} == {"leaf0"}
 
 
-@pytest.mark.parametrize(("limit", "shift", "expected"), [
-    (5000, 3, 5000), (-1, 1, 1_600_000), (-1, -3, 100_000), (-1, 0, 800_000)])
+@pytest.mark.parametrize(
+    ("limit", "shift", "expected"), [(5000, 3, 5000), (-1, 1, 1_600_000), (-1, -3, 100_000), (-1, 0, 800_000)]
+)
 def test_shared_threshold_follows_the_free_bytes_of_the_pool(
-        tiny: Fabric, still: Still, info: RunInfo, limit: int, shift: int, expected: int) -> None:
+    tiny: Fabric, still: Still, info: RunInfo, limit: int, shift: int, expected: int
+) -> None:
     snapshot = still(tiny)
     snapshot.pools["used_bytes"] = 200_000
     snapshot.pgs["lossless"][2, 3] = 1
@@ -131,8 +142,11 @@ def test_watchdog_state_is_one_of_its_states(tiny: Fabric, still: Still, info: R
     snapshot.queues["wd_watched"][2:, 3] = 1
     snapshot.queues["wd_state"][3, 3] = 1
     assert values(scrape(snapshot, info), "fabric_pfcwd_state") == {
-        ("leaf0", "Ethernet0", "3", "operational"): 1, ("leaf0", "Ethernet0", "3", "stormed"): 0,
-        ("leaf0", "Ethernet4", "3", "operational"): 0, ("leaf0", "Ethernet4", "3", "stormed"): 1}
+        ("leaf0", "Ethernet0", "3", "operational"): 1,
+        ("leaf0", "Ethernet0", "3", "stormed"): 0,
+        ("leaf0", "Ethernet4", "3", "operational"): 0,
+        ("leaf0", "Ethernet4", "3", "stormed"): 1,
+    }
 
 
 def test_pools_are_called_by_their_names_where_the_run_knows_them(tiny: Fabric, still: Still, info: RunInfo) -> None:
@@ -140,7 +154,9 @@ def test_pools_are_called_by_their_names_where_the_run_knows_them(tiny: Fabric, 
     assert set(values(scrape(snapshot, info), "fabric_buffer_pool_size_bytes")) == {("leaf0", "0"), ("leaf0", "1")}
     named = RunInfo("1", "r", "s", "m", 0, pool_names=("ingress_lossless", "egress_lossless"))
     assert set(values(scrape(snapshot, named), "fabric_buffer_pool_size_bytes")) == {
-        ("leaf0", "ingress_lossless"), ("leaf0", "egress_lossless")}
+        ("leaf0", "ingress_lossless"),
+        ("leaf0", "egress_lossless"),
+    }
 
 
 def test_only_groups_with_a_choice_are_ecmp(tiny: Fabric, still: Still, info: RunInfo) -> None:
@@ -151,7 +167,9 @@ def test_only_groups_with_a_choice_are_ecmp(tiny: Fabric, still: Still, info: Ru
     members["port"], members["bytes"] = [2, 2, 3], [7, 8, 9]
     snapshot = Snapshot(**{**tables, "groups": groups, "members": members})
     assert values(scrape(snapshot, info), "fabric_ecmp_member_bytes_total") == {
-        ("leaf0", "1", "Ethernet0"): 8, ("leaf0", "1", "Ethernet4"): 9}
+        ("leaf0", "1", "Ethernet0"): 8,
+        ("leaf0", "1", "Ethernet4"): 9,
+    }
 
 
 def test_completions_are_observed_once_and_by_size(tiny: Fabric, still: Still, info: RunInfo) -> None:
@@ -162,9 +180,12 @@ def test_completions_are_observed_once_and_by_size(tiny: Fabric, still: Still, i
     snapshot.messages["failed"] = [0, 0, 0, 0, 1]
     families = scrape(snapshot, info)
     assert values(families, "fabric_flow_completion_seconds_count") == {
-        ("0-10KB",): 2, ("10KB-100KB",): 1, ("10MB+",): 0}
+        ("0-10KB",): 2,
+        ("10KB-100KB",): 1,
+        ("10MB+",): 0,
+    }
     buckets = values(families, "fabric_flow_completion_seconds_bucket")
-    assert buckets["1e-06", "0-10KB"] == 1      # exactly on the bound
+    assert buckets["1e-06", "0-10KB"] == 1  # exactly on the bound
     assert buckets["5e-06", "0-10KB"] == 2
     assert buckets["2e-06", "10KB-100KB"] == 0
     assert values(families, "fabric_flow_completion_seconds_sum")["0-10KB",] == pytest.approx(6e-6)

@@ -1,4 +1,4 @@
-"""Both layers say the same: whatever a native series says, its alias says under the other exporter's name."""
+"""Every alias has the value of its native series, under the other exporter's name."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from prometheus_client.openmetrics.exposition import generate_latest as generate
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from fabric.engine.counters import Snapshot
-from fabric.topology.assemble import assemble
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import LinkSpec, NodeSpec, Role
-from telemetry.collect import FabricCollector
-from telemetry.columns import SnapshotMetrics
-from telemetry.compat.model import Layer
-from telemetry.compat.registry import LAYERS
-from telemetry.derive import RunInfo
-from telemetry.metrics import BY_NAME
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.derive import RunInfo
+from telemetry.catalogue.metrics import BY_NAME
+from telemetry.export.collect import FabricCollector
+from telemetry.export.compat.model import Layer
+from telemetry.export.compat.registry import LAYERS
 from tests.telemetry.conftest import make_still
 
 INFO: Final = RunInfo(version="1", run="r", scenario="s", model="asic", seed=1)
@@ -37,8 +37,9 @@ def worlds(draw: st.DrawFn) -> Snapshot:
     leaves, hosts = draw(st.integers(1, 3)), draw(st.integers(1, 4))
     nodes = [NodeSpec(f"h{n}", Role.HOST, 0) for n in range(hosts)]
     nodes += [NodeSpec(f"leaf{n}", Role.LEAF, 1) for n in range(leaves)]
-    cables = [LinkSpec(f"h{n}", f"leaf{n % leaves}", draw(st.sampled_from([10, 100])) * 10**9, 1000)
-              for n in range(hosts)]
+    cables = [
+        LinkSpec(f"h{n}", f"leaf{n % leaves}", draw(st.sampled_from([10, 100])) * 10**9, 1000) for n in range(hosts)
+    ]
     cables += [LinkSpec(f"leaf{n}", f"leaf{n + 1}", 10**11, 1000) for n in range(leaves - 1)]
     now = make_still(assemble("world", nodes, cables), time_ps=draw(st.integers(0, 10**12)))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -51,22 +52,32 @@ def worlds(draw: st.DrawFn) -> Snapshot:
     return now
 
 
-COUNTS: Final = ("cnp_sent", "cnp_handled", "cnp_ignored", "ecn_received", "out_of_sequence", "naks_received",
-                 "timeouts", "rx_discards")
+COUNTS: Final = (
+    "cnp_sent",
+    "cnp_handled",
+    "cnp_ignored",
+    "ecn_received",
+    "out_of_sequence",
+    "naks_received",
+    "timeouts",
+    "rx_discards",
+)
 
 FIELDS: Final = {
     "node_infiniband_np_cnp_packets_sent_total": lambda now, port, _: now.hosts["cnp_sent"][port.node],
     "node_infiniband_rp_cnp_packets_handled_total": lambda now, port, _: now.hosts["cnp_handled"][port.node],
     "node_infiniband_port_data_received_bytes_total": lambda now, port, _: now.ports["rx_bytes"][port.id],
-    "node_ethtool_received_prio{}_pause": lambda now, port, c: now.prios["rx_xoff_pkts"][port.id, c]
-    + now.prios["rx_xon_pkts"][port.id, c],
+    "node_ethtool_received_prio{}_pause": lambda now, port, c: (
+        now.prios["rx_xoff_pkts"][port.id, c] + now.prios["rx_xon_pkts"][port.id, c]
+    ),
     "node_ethtool_received_prio{}_pause_duration": lambda now, port, c: now.prios["rx_paused_ps"][port.id, c] / 1e6,
     "node_ethtool_transmitted_prio{}_bytes": lambda now, port, c: now.queues["sent_bytes"][port.id, c],
     "sonic_interface_receive_bytes_total": lambda now, port, _: now.ports["rx_bytes"][port.id],
     "sonic_queue_dropped_packets_total": lambda now, port, c: now.queues["dropped_pkts"][port.id, c],
     "interfaces_interface_state_counters_out_octets": lambda now, port, _: now.ports["tx_bytes"][port.id],
-    "qos_interfaces_interface_output_queues_queue_state_ecn_marked_pkts":
-        lambda now, port, c: now.queues["marked_pkts"][port.id, c],
+    "qos_interfaces_interface_output_queues_queue_state_ecn_marked_pkts": lambda now, port, c: now.queues[
+        "marked_pkts"
+    ][port.id, c],
 }
 """Straight from the tables, without the catalogue: name -> value of (snapshot, port, class)."""
 
@@ -108,8 +119,7 @@ def test_aliases_show_the_counters_of_their_own_port(now: Snapshot) -> None:
             device = labels.get("instance") or labels["source"].split(":")[0]
             places = [labels.get(key) for key in ("interface_name", "interface_interface_id", "device")]
             place = next(it for it in places if it).replace("mlx5_", "eth")
-            port = next(it for it in now.fabric.ports if it.name == place
-                        and now.fabric.nodes[it.node].name == device)
+            port = next(it for it in now.fabric.ports if it.name == place and now.fabric.nodes[it.node].name == device)
             class_ = int(found[2] if found else labels.get("queue", labels.get("queue_name", 0)))
             assert sample.value == pytest.approx(float(FIELDS[name](now, port, class_))), sample
             checked += 1
@@ -134,8 +144,11 @@ def test_the_answer_is_valid_text_without_duplicates(layer: Layer) -> None:
     registry.register(Once())
     text = generate_latest(registry).decode()
     generate_openmetrics(registry)
-    series = [(sample.name, *sorted(sample.labels.items())) for family in text_string_to_metric_families(text)
-              for sample in family.samples]
+    series = [
+        (sample.name, *sorted(sample.labels.items()))
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    ]
     assert len(series) == len(set(series))
     assert len(series) > 10
 
@@ -168,10 +181,14 @@ def test_oddities_that_dashboards_depend_on_are_kept() -> None:
     assert "# TYPE node_ethtool_received_prio3_pause_duration untyped" in text["node_exporter"]
     assert 'node_ethtool_received_prio3_pause{device="eth0",instance="h0"}' in text["node_exporter"]
     assert "# TYPE node_infiniband_np_cnp_packets_sent_total counter" in text["node_exporter"]
-    assert ('sonic_queue_watermark_bytes_total{device="Ethernet0",instance="leaf0",queue="3",type="persistent",'
-            'watermark="shared"}') in text["sonic-exporter"]
-    assert ('interfaces_interface_state_counters_in_octets{interface_name="Ethernet0",source="leaf0:57400",'
-            'subscription_name="interfaces"}') in text["gnmic"]
+    assert (
+        'sonic_queue_watermark_bytes_total{device="Ethernet0",instance="leaf0",queue="3",type="persistent",'
+        'watermark="shared"}'
+    ) in text["sonic-exporter"]
+    assert (
+        'interfaces_interface_state_counters_in_octets{interface_name="Ethernet0",source="leaf0:57400",'
+        'subscription_name="interfaces"}'
+    ) in text["gnmic"]
     assert all("fabric_sim_time_seconds" in it for it in text.values())
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from fabric.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Snapshot
 from fabric.topology.model import Fabric
-from telemetry.collect import FabricCollector
-from telemetry.compat.registry import LAYERS
-from telemetry.derive import RunInfo
-from telemetry.server import serve
+from telemetry.catalogue.derive import RunInfo
+from telemetry.export.collect import FabricCollector
+from telemetry.export.compat.registry import LAYERS
+from telemetry.export.server import serve
 from tests.telemetry.programs import get, prometheus, wait_for
 
 CONFIG = """\
@@ -30,8 +30,9 @@ QUERIES = {
 }
 
 
-def test_prometheus_scrapes_every_layer(tiny: Fabric, still: Callable[..., Snapshot], info: RunInfo,
-                                        tmp_path: Path) -> None:
+def test_prometheus_scrapes_every_layer(
+    tiny: Fabric, still: Callable[..., Snapshot], info: RunInfo, tmp_path: Path
+) -> None:
     now = still(tiny, time_ps=10**9)
     now.ports["rx_bytes"][2], now.ports["pfc_classes"] = 1234, 8
     now.prios["rx_paused_ps"][0, 3] = 7_000_000
@@ -41,8 +42,9 @@ def test_prometheus_scrapes_every_layer(tiny: Fabric, still: Callable[..., Snaps
             registry = CollectorRegistry()
             registry.register(FabricCollector(lambda: now, info, layer=layer))
             servers.append(serve("127.0.0.1:0", registry))
-        jobs = "".join(JOB.format(name=name, port=server.address[1])
-                       for name, server in zip(LAYERS, servers, strict=True))
+        jobs = "".join(
+            JOB.format(name=name, port=server.address[1]) for name, server in zip(LAYERS, servers, strict=True)
+        )
         with prometheus(tmp_path / "prometheus", CONFIG.format(jobs=jobs)) as url:
             for name, (query, expected) in QUERIES.items():
                 asked = f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}"

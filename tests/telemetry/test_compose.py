@@ -20,9 +20,9 @@ import yaml
 from fabric.cli import serve
 from fabric.cli.main import Parser
 from fabric.scenario.load import load_scenario
-from telemetry.alertmanager.config import PAGER_URL, TICKETS_URL
-from telemetry.render import RUNBOOKS
-from telemetry.rules import NOMINAL_DILATION, SCRAPE_S
+from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL
+from telemetry.alerting.render import RUNBOOKS
+from telemetry.alerting.rules import NOMINAL_DILATION, SCRAPE_S
 from tests.conftest import ROOT
 from tests.telemetry.programs import program, run_tool
 
@@ -71,7 +71,7 @@ def test_ports_are_published_on_loopback_alone(service: str) -> None:
 @pytest.mark.parametrize("service", SERVICES)
 def test_an_image_has_a_pinned_version_or_is_built_here(service: str) -> None:
     found = SERVICES[service]
-    assert "build" in found or re.search(r":v?\d+\.\d+[\w.-]*$", found["image"])
+    assert "build" in found or re.search(r":v?\d+\.\d+[\w.-]*@sha256:[0-9a-f]{64}$", found["image"])
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -104,10 +104,15 @@ def test_the_emulator_plays_a_scenario_that_is_there_at_the_dilation_of_the_rule
 
 
 def test_prometheus_scrapes_both_emulators_where_they_listen() -> None:
-    targets = {target: it["labels"]["instance"] for job in PROMETHEUS["scrape_configs"] for it in job["static_configs"]
-               for target in it["targets"]}
+    targets = {
+        target: it["labels"]["instance"]
+        for job in PROMETHEUS["scrape_configs"]
+        for it in job["static_configs"]
+        for target in it["targets"]
+    }
     assert {name: serving(name).listen.rpartition(":")[2] for name in ("emulator", "emulator-sonic")} == {
-        target.split(":")[0]: target.split(":")[1] for target in targets}
+        target.split(":")[0]: target.split(":")[1] for target in targets
+    }
     dropped = PROMETHEUS["alerting"]["alert_relabel_configs"][0]["regex"]
     assert [name for name in targets.values() if re.fullmatch(dropped, name)] == [targets["emulator-sonic:9464"]]
 
@@ -161,8 +166,17 @@ def test_pages_and_tickets_reach_the_pager_on_alertmanager_s_loopback(capsys: py
     assert (f"{here}/pager", f"{here}/tickets") == (PAGER_URL, TICKETS_URL)
     with ThreadingHTTPServer(("127.0.0.1", 0), pager.Pager) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        body = json.dumps({"alerts": [{"status": "firing", "labels": {"alertname": "FabricPfcStorm"},
-                                       "annotations": {"description": "host1 kept leaf1 from sending."}}]})
+        body = json.dumps(
+            {
+                "alerts": [
+                    {
+                        "status": "firing",
+                        "labels": {"alertname": "FabricPfcStorm"},
+                        "annotations": {"description": "host1 kept leaf1 from sending."},
+                    }
+                ]
+            }
+        )
         url = f"http://127.0.0.1:{server.server_port}/pager"
         with urllib.request.urlopen(urllib.request.Request(url, body.encode(), method="POST")) as answer:
             assert answer.status == 204
@@ -172,8 +186,9 @@ def test_pages_and_tickets_reach_the_pager_on_alertmanager_s_loopback(capsys: py
 
 def test_the_image_copies_what_is_there_and_not_ignored() -> None:
     lines = (ROOT / "deploy/Dockerfile").read_text().splitlines()
-    copied = [word for line in lines if line.startswith("COPY") and "--from" not in line
-              for word in shlex.split(line)[1:-1]]
+    copied = [
+        word for line in lines if line.startswith("COPY") and "--from" not in line for word in shlex.split(line)[1:-1]
+    ]
     kept = {line[1:] for line in (ROOT / "deploy/Dockerfile.dockerignore").read_text().splitlines() if line[0] == "!"}
     assert set(copied) == kept
     assert all((ROOT / name).exists() for name in copied)

@@ -7,20 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from fabric.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Snapshot
 from fabric.topology.model import Fabric
-from telemetry.columns import SnapshotMetrics
-from telemetry.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, MacMoves
-from telemetry.derive import RunInfo
-from telemetry.metrics import CONTROL
-from telemetry.observation import observe
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.control import BGP_STATES, BgpPeer, BgpPrefixes, ControlFacts, EvpnRoutes, MacMoves
+from telemetry.catalogue.derive import RunInfo
+from telemetry.catalogue.metrics import CONTROL
+from telemetry.catalogue.observation import observe
 
 Still = Callable[..., Snapshot]
 FACTS = ControlFacts(
     peers=(BgpPeer("leaf0", "spine0", "established", 2),),
     prefixes=(BgpPrefixes("leaf0", "spine0", "l2vpn-evpn", 12), BgpPrefixes("leaf0", "spine0", "ipv4-unicast", 7)),
     evpn=(EvpnRoutes("leaf0", "macip", 4),),
-    moves=(MacMoves("leaf0", 10100, 3),))
+    moves=(MacMoves("leaf0", 10100, 3),),
+)
 
 
 def values(metrics: SnapshotMetrics, now: Snapshot) -> dict[str, dict[tuple[str, ...], float]]:
@@ -67,4 +68,6 @@ def test_new_peers_join_behind_the_old_ones(tiny: Fabric, still: Still, info: Ru
     values(metrics, observe(still(tiny), control=FACTS))
     more = replace(FACTS, peers=(*FACTS.peers, BgpPeer("leaf0", "spine1", "active", 9)))
     assert values(metrics, observe(still(tiny), control=more))["fabric_bgp_peer_flaps_total"] == {
-        ("leaf0", "spine0"): 2, ("leaf0", "spine1"): 9}
+        ("leaf0", "spine0"): 2,
+        ("leaf0", "spine1"): 9,
+    }

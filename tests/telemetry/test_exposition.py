@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,13 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from fabric.engine.counters import Snapshot
-from fabric.topology.assemble import assemble
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
-from telemetry.columns import SnapshotMetrics
-from telemetry.derive import RunInfo
-from telemetry.exposition import Writer, render
+from fabric.visible import visible
+from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.derive import RunInfo
+from telemetry.export.exposition import Writer, render
 
 Still = Callable[..., Snapshot]
 GOLDEN: Final = Path(__file__).with_name("golden.prom")
@@ -30,7 +32,7 @@ GOLDEN: Final = Path(__file__).with_name("golden.prom")
 
 @pytest.fixture
 def busy(tiny: Fabric, still: Still) -> Snapshot:
-    """A snapshot that has something in every row set."""
+    """A snapshot with rows in every row set."""
     snapshot = still(tiny, time_ps=12_345_678, qps=2, messages=2)
     snapshot.ports["rx_bytes"] = [1000, 0, 3_000_000_000, 4]
     snapshot.ports["pfc_classes"] = 1 << 3
@@ -50,8 +52,11 @@ def busy(tiny: Fabric, still: Still) -> Snapshot:
 
 
 def samples(families: list[Metric]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    return {(sample.name, frozenset(sample.labels.items())): sample.value
-            for family in families for sample in family.samples}
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
 
 
 def test_the_text_of_a_tiny_snapshot_is_the_golden_one(busy: Snapshot, info: RunInfo) -> None:
@@ -81,11 +86,12 @@ def test_any_device_name_survives_the_round_trip(still: Still, info: RunInfo, na
     for parse, openmetrics in ((parse_text, False), (parse_openmetrics, True)):
         families = list(parse(render(snapshot, info, openmetrics=openmetrics)))
         up = next(family for family in families if family.name == "fabric_port_up")
-        assert {sample.labels["device"] for sample in up.samples} == {f"a{name}", f"b{name}"}
+        assert {sample.labels["device"] for sample in up.samples} == {visible(f"a{name}"), visible(f"b{name}")}
 
 
 def theirs(families: list[Metric], *, openmetrics: bool) -> str:
     """The text by prometheus_client's own writers."""
+
     class Once(Collector):
         def collect(self) -> list[Metric]:
             return families
@@ -98,16 +104,21 @@ def theirs(families: list[Metric], *, openmetrics: bool) -> str:
 @pytest.mark.parametrize("openmetrics", [False, True])
 def test_our_writer_gives_the_bytes_of_prometheus_client(busy: Snapshot, info: RunInfo, *, openmetrics: bool) -> None:
     metrics, writer = SnapshotMetrics(info), Writer()
-    for _ in range(2):     # the second time from known labels
+    for _ in range(2):  # the second time from known labels
         families = list(metrics.families(busy))
         assert writer.text(families, openmetrics=openmetrics) == theirs(families, openmetrics=openmetrics)
 
 
-@given(values=st.lists(st.floats(), min_size=1, max_size=8), kind=st.sampled_from(["counter", "gauge", "unknown"]),
-       text=st.text(st.characters(exclude_categories=["Cs"])), openmetrics=st.booleans())
+@given(
+    values=st.lists(st.floats(), min_size=1, max_size=8),
+    kind=st.sampled_from(["counter", "gauge", "unknown"]),
+    text=st.text(st.characters(exclude_categories=["Cs"])).map(partial(visible, lines=True)),
+    openmetrics=st.booleans(),
+)
 @settings(max_examples=300)
 def test_any_number_and_text_is_written_as_prometheus_client_writes_it(
-        values: list[float], kind: str, text: str, *, openmetrics: bool) -> None:
+    values: list[float], kind: str, text: str, *, openmetrics: bool
+) -> None:
     family = Metric("it", text, kind)
     name = "it_total" if kind == "counter" else "it"
     family.samples = [Sample(name, {"b": text, "a": str(n)}, value) for n, value in enumerate(values)]

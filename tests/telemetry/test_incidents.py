@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 import pytest
 
-from telemetry.alerts import BY_NAME, Severity
-from telemetry.evaluate import Firing, Offline, evaluate_store
-from telemetry.incidents import incidents
-from telemetry.outlive import kept_s
-from telemetry.promql.series import is_stale
-from telemetry.rules import SCRAPE_S
-from telemetry.score import devices_of, score
-from telemetry.store import Store
+from telemetry.alerting.alerts import BY_NAME, Severity
+from telemetry.alerting.evaluate import Firing, Offline, evaluate_store
+from telemetry.alerting.incidents import incidents
+from telemetry.alerting.outlive import kept_s
+from telemetry.alerting.promql.series import is_stale
+from telemetry.alerting.rules import SCRAPE_S
+from telemetry.alerting.score import devices_of, score
+from telemetry.record.store import Store
 
 MS = 10**6
 
@@ -42,16 +42,15 @@ def up(values: Sequence[float]) -> dict[tuple[str, ...], Sequence[float]]:
 
 def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
     """(pending, firing, cleared, resolved) of each, in ms."""
-    return [tuple(None if at is None else at // MS
-                  for at in (it.pending_ns, it.firing_ns, it.cleared_ns, it.resolved_ns))
-            for it in Offline(of).firings(BY_NAME[name])]
+    return [
+        tuple(None if at is None else at // MS for at in (it.pending_ns, it.firing_ns, it.cleared_ns, it.resolved_ns))
+        for it in Offline(of).firings(BY_NAME[name])
+    ]
 
 
-@pytest.mark.parametrize(("speeds", "seen"), [
-    ([100] * 20, []),
-    ([100] * 5 + [25] * 15, [(5, 9)]),
-    ([100] * 5 + [25] * 4 + [100] * 11, []),
-])
+@pytest.mark.parametrize(
+    ("speeds", "seen"), [([100] * 20, []), ([100] * 5 + [25] * 15, [(5, 9)]), ([100] * 5 + [25] * 4 + [100] * 11, [])]
+)
 def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple[int, int]]) -> None:
     slow = {("fabric_port_speed_bytes_per_second", "device=leaf1", "port=e0"): speeds}
     assert [it[:2] for it in firings(store(len(speeds), slow), "FabricLinkDegraded")] == seen
@@ -59,34 +58,41 @@ def test_an_alert_is_pending_before_it_fires(speeds: list[int], seen: list[tuple
 
 def test_an_alert_that_explains_nothing_resolves_when_its_expression_is_false() -> None:
     group = ("device=leaf1", "port=e0", "priority=3")
-    used = {("fabric_pg_headroom_watermark_bytes", *group): [0] * 5 + [90] * 8 + [0] * 17,
-            ("fabric_pg_headroom_limit_bytes", *group): [100] * 30}
-    assert firings(store(30, used), "FabricHeadroomNearlyFull") == [(5, 9, 17, 17)]     # the maximum of a minute
+    used = {
+        ("fabric_pg_headroom_watermark_bytes", *group): [0] * 5 + [90] * 8 + [0] * 17,
+        ("fabric_pg_headroom_limit_bytes", *group): [100] * 30,
+    }
+    assert firings(store(30, used), "FabricHeadroomNearlyFull") == [(5, 9, 17, 17)]  # the maximum of a minute
 
 
 KEPT: Final = kept_s("FabricLinkDown") // SCRAPE_S
 """Scrapes for which it is kept firing."""
 
 
-@pytest.mark.parametrize(("values", "seen"), [
-    ([1] * 20, []),
-    ([1] * 5 + [0] * 15, [(5, 7, None, None)]),
-    ([1] * 5 + [0] * 2 + [1] * 13, []),                             # two scrapes: pending, then gone
-    ([1] * 5 + [0] * 3 + [1] * 60, [(5, 7, 8, 8 + KEPT)]),          # 30 s are over at the third
-    ([1] * 5 + [0] * 3 + [1] * 8, [(5, 7, 8, None)]),               # the run ends while it is kept
-    ([0] * 4 + [1] * 4 + [0] * 12, [(0, 2, None, None)]),           # back while it is kept: it never resolved,
-    ([0] * 4 + [1] * 4 + [0] + [1] * 60, [(0, 2, 9, 9 + KEPT)]),    # and it is kept from the last time
-    ([0] * 4 + [1] * KEPT + [0] * 4, [(0, 2, None, None)]),
-    ([0] * 4 + [1] * (KEPT + 1) + [0] * 4, [(0, 2, 4, 4 + KEPT), (5 + KEPT, 7 + KEPT, None, None)]),
-])
+@pytest.mark.parametrize(
+    ("values", "seen"),
+    [
+        ([1] * 20, []),
+        ([1] * 5 + [0] * 15, [(5, 7, None, None)]),
+        ([1] * 5 + [0] * 2 + [1] * 13, []),  # two scrapes: pending, then gone
+        ([1] * 5 + [0] * 3 + [1] * 60, [(5, 7, 8, 8 + KEPT)]),  # 30 s are over at the third
+        ([1] * 5 + [0] * 3 + [1] * 8, [(5, 7, 8, None)]),  # the run ends while it is kept
+        ([0] * 4 + [1] * 4 + [0] * 12, [(0, 2, None, None)]),  # back while it is kept: it never resolved,
+        ([0] * 4 + [1] * 4 + [0] + [1] * 60, [(0, 2, 9, 9 + KEPT)]),  # and it is kept from the last time
+        ([0] * 4 + [1] * KEPT + [0] * 4, [(0, 2, None, None)]),
+        ([0] * 4 + [1] * (KEPT + 1) + [0] * 4, [(0, 2, 4, 4 + KEPT), (5 + KEPT, 7 + KEPT, None, None)]),
+    ],
+)
 def test_an_alert_that_explains_others_is_kept_firing(values: list[int], seen: list[tuple[int | None, ...]]) -> None:
     """As rules/alerting.go has it, which test_outlive.py asks a real Prometheus for."""
     assert firings(store(len(values), up(values)), "FabricLinkDown") == seen
 
 
 def test_an_alert_without_for_fires_at_once() -> None:
-    dropped = {("fabric_pg_dropped_packets_total", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [2] * 15,
-               ("fabric_pg_lossless", "device=leaf1", "port=e0", "priority=3"): [1] * 20}
+    dropped = {
+        ("fabric_pg_dropped_packets_total", "device=leaf1", "port=e0", "priority=3"): [0] * 5 + [2] * 15,
+        ("fabric_pg_lossless", "device=leaf1", "port=e0", "priority=3"): [1] * 20,
+    }
     assert firings(store(20, dropped), "FabricLosslessDrop") == [(5, 5, None, None)]
 
 
@@ -110,8 +116,13 @@ def test_evaluations_come_as_often_as_the_dilation_says() -> None:
 
 def test_a_recorded_row_that_is_absent_is_stale_and_not_old() -> None:
     queue = ("device=leaf1", "port=e0", "queue=3")
-    run = store(10, {("fabric_ecn_marked_packets_total", *queue): range(10),
-                     ("fabric_ecn_eligible_packets_total", *queue): [0] + [9] * 9})
+    run = store(
+        10,
+        {
+            ("fabric_ecn_marked_packets_total", *queue): range(10),
+            ("fabric_ecn_eligible_packets_total", *queue): [0] + [9] * 9,
+        },
+    )
     offline = Offline(run)
     name = "device_port_queue:fabric_ecn_marked:ratio_rate1m"
     kept = offline._database.series(name)[0].values
@@ -147,16 +158,20 @@ def test_two_roots_at_one_time_are_two_incidents() -> None:
 
 
 def test_one_root_long_after_is_another_incident() -> None:
-    before, after = (firing("FabricLosslessDrop", begin=begin, end=end, device="leaf1", port="e0", priority="3")
-                     for begin, end in ((0, 3), (12, 15)))
+    before, after = (
+        firing("FabricLosslessDrop", begin=begin, end=end, device="leaf1", port="e0", priority="3")
+        for begin, end in ((0, 3), (12, 15))
+    )
     assert len(incidents([before, after], store(20, {}))) == 2
     soon = replace(after, pending_ns=6 * MS)
     assert len(incidents([before, soon], store(20, {}))) == 1, "a quiet minute is 4 ms"
 
 
 def test_both_ends_of_one_cable_are_one_incident() -> None:
-    cable = {("fabric_port_info", "device=leaf1", "port=e0", "peer_device=spine1", "peer_port=e9"): [1] * 20,
-             ("fabric_port_info", "device=spine1", "port=e9", "peer_device=leaf1", "peer_port=e0"): [1] * 20}
+    cable = {
+        ("fabric_port_info", "device=leaf1", "port=e0", "peer_device=spine1", "peer_port=e9"): [1] * 20,
+        ("fabric_port_info", "device=spine1", "port=e9", "peer_device=leaf1", "peer_port=e0"): [1] * 20,
+    }
     ends = [firing("FabricLinkDown", device="leaf1", port="e0"), firing("FabricLinkDown", device="spine1", port="e9")]
     assert len(incidents(ends, store(20, cable))) == 1
     assert len(incidents(ends, store(20, {}))) == 2, "without the cable nothing joins them"
@@ -165,14 +180,20 @@ def test_both_ends_of_one_cable_are_one_incident() -> None:
 def test_pauses_without_a_cause_alert_take_the_root_that_most_samples_name() -> None:
     def cause(root: str) -> tuple[str, ...]:
         return ("fabric_pfc_pause_cause_info", "device=spine1", "port=e0", "priority=3", f"root_device={root}")
+
     nan = float("nan")
     run = store(20, {cause("leaf1"): [nan] * 5 + [1] * 10 + [nan] * 5, cause("leaf2"): [nan] * 15 + [1] * 5})
     assert [it.root_device for it in incidents([paused("e0", 6)], run)] == ["leaf1"]
     assert [it.root_device for it in incidents([paused("e0", 6)], store(20, {}))] == [""]
 
 
-TRUTH = {"name": "broken-nic", "kind": "pause-storm", "objects": {"hosts": ["host1"], "links": None},
-         "start_ns": 1 * MS, "end_ns": 20 * MS}
+TRUTH = {
+    "name": "broken-nic",
+    "kind": "pause-storm",
+    "objects": {"hosts": ["host1"], "links": None},
+    "start_ns": 1 * MS,
+    "end_ns": 20 * MS,
+}
 
 
 def test_a_fault_is_found_by_an_incident_that_names_its_device_in_time() -> None:
@@ -191,18 +212,23 @@ def test_without_incidents_or_faults_there_is_no_share() -> None:
     assert score([], [TRUTH]).recall == 0.0
 
 
-@pytest.mark.parametrize(("objects", "devices"), [
-    ({"links": ["leaf1:Ethernet0--spine1:Ethernet8"], "bit_error_ratio": 1e-6}, {"leaf1", "spine1"}),
-    ({"ports": ["leaf1:Ethernet0", "leaf1:Ethernet4"], "changes": {}}, {"leaf1"}),
-    ({"hosts": ["host1"], "switches": ["s1"], "via": ["s2"]}, {"host1", "s1"}),
-])
+@pytest.mark.parametrize(
+    ("objects", "devices"),
+    [
+        ({"links": ["leaf1:Ethernet0--spine1:Ethernet8"], "bit_error_ratio": 1e-6}, {"leaf1", "spine1"}),
+        ({"ports": ["leaf1:Ethernet0", "leaf1:Ethernet4"], "changes": {}}, {"leaf1"}),
+        ({"hosts": ["host1"], "switches": ["s1"], "via": ["s2"]}, {"host1", "s1"}),
+    ],
+)
 def test_devices_of_a_truth_record_are_those_that_were_broken(objects: dict[str, object], devices: set[str]) -> None:
     assert devices_of({"objects": objects}) == devices
 
 
 def test_a_storm_of_thousands_of_alerts_is_joined_without_looking_at_every_pair() -> None:
-    many = [firing("FabricPfcPauseRatioHigh", begin=4, device=f"leaf{row}", port="e0", priority="3")
-            for row in range(20_000)]
+    many = [
+        firing("FabricPfcPauseRatioHigh", begin=4, device=f"leaf{row}", port="e0", priority="3")
+        for row in range(20_000)
+    ]
     found = incidents([STORM, *many], store(20, {}))
     assert [it.root_device for it in found] == ["host1"]
     assert len(found[0].firings) == 20_001

@@ -1,4 +1,4 @@
-"""Requests from other threads to the one that plays."""
+"""Requests from other threads to the simulation thread."""
 
 from __future__ import annotations
 
@@ -64,8 +64,10 @@ def test_without_requests_work_returns_after_its_time() -> None:
 def test_looks_go_before_changes_and_one_call_carries_out_one_change() -> None:
     mailbox, order = Mailbox(), []
     with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(mailbox.ask, lambda number=number: order.append(f"change {number}"), 30, change=True)
-                 for number in range(3)]
+        asked = [
+            pool.submit(mailbox.ask, lambda number=number: order.append(f"change {number}"), 30, change=True)
+            for number in range(3)
+        ]
         while len(mailbox._changes) < 3:
             pass
         asked += [pool.submit(mailbox.ask, lambda: order.append("look"), 30) for _ in range(2)]

@@ -1,7 +1,7 @@
 """A real Prometheus and a real Alertmanager against a served storm: one page, and what the offline road finds, too; and
 no ticket as it begins, ends and begins again.
 
-The world is played fifteen times faster than the committed rules expect, with rules and waiting times rendered for that
+The run is fifteen times faster than the committed rules expect, with rules and waiting times rendered for that
 dilation: one nominal scrape of 15 s takes 1 s here.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,16 +20,17 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from fabric.cli.recorded import store_of
-from fabric.report.rundir import RunDir
-from telemetry.alertmanager.config import alertmanager_yaml
-from telemetry.evaluate import evaluate_store
-from telemetry.render import rules_yaml
+from fabric.runs.rundir import RunDir
+from telemetry.alerting.alertmanager import alertmanager_yaml
+from telemetry.alerting.evaluate import evaluate_store
+from telemetry.alerting.render import rules_yaml
+from telemetry.sources.recorded import store_of
+from tests.forked import fabric
 from tests.telemetry.programs import PATIENCE_S, free_port, get, program, prometheus, query_range, running, wait_for
 
 DILATION: Final = 1000.0
 COMPILING_S: Final = 600.0
-PLAYED_S: Final = 30.0
+SIMULATED_S: Final = 30.0
 """Wall time of scenarios/alerts/storm.yml, 30 ms."""
 
 CONFIG: Final = """\
@@ -78,9 +78,8 @@ class Inbox:
 @contextmanager
 def served(scenario: Path, *options: str) -> Iterator[str]:
     """host:port of `fabric serve`, once it answers."""
-    args = [sys.executable, "-c", "from fabric.cli.main import entry; entry()", "serve", str(scenario), "--listen",
-            "127.0.0.1:0", "--json", "--quiet", "--dilation", str(DILATION), *options]
-    process = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
+    words = ("serve", scenario, "--listen", "127.0.0.1:0", "--json", "--quiet", "--dilation", str(DILATION))
+    process = fabric(*words, *options, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"]
@@ -127,12 +126,26 @@ def watched(folder: Path, scenario: Path, *options: str) -> Iterator[Watch]:
     door = f"127.0.0.1:{free_port()}"
     with ExitStack() as stack:
         stack.callback(inbox.close)
-        stack.enter_context(running([alertmanager, f"--config.file={folder / 'am.yml'}", "--cluster.listen-address=",
-                                     f"--storage.path={folder / 'am'}", f"--web.listen-address={door}",
-                                     "--log.level=warn"], f"http://{door}/-/ready", folder / "am.log"))
+        stack.enter_context(
+            running(
+                [
+                    alertmanager,
+                    f"--config.file={folder / 'am.yml'}",
+                    "--cluster.listen-address=",
+                    f"--storage.path={folder / 'am'}",
+                    f"--web.listen-address={door}",
+                    "--log.level=warn",
+                ],
+                f"http://{door}/-/ready",
+                folder / "am.log",
+            )
+        )
         target = stack.enter_context(served(scenario, *options))
-        url = stack.enter_context(prometheus(folder / "prom", CONFIG.format(alertmanager=door, emulator=target),
-                                             "--rules.alert.resend-delay=2s"))
+        url = stack.enter_context(
+            prometheus(
+                folder / "prom", CONFIG.format(alertmanager=door, emulator=target), "--rules.alert.resend-delay=2s"
+            )
+        )
         yield Watch(inbox, url, f"http://{door}")
 
 
@@ -145,12 +158,13 @@ def storm(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Iterator
         muted: set[str] = set()
 
         def page_is_over() -> bool:
-            # Over: the scenario ended, simulated time stands still, and so no share of it is above any threshold.
-            muted.update(it["labels"]["alertname"] for it in get(f"{door}/api/v2/alerts")
-                         if it["status"]["inhibitedBy"])
+            # The scenario has ended and simulated time does not advance, so no share of it is above a threshold.
+            muted.update(
+                it["labels"]["alertname"] for it in get(f"{door}/api/v2/alerts") if it["status"]["inhibitedBy"]
+            )
             return bool(inbox.resolved("/pager"))
 
-        wait_for(page_is_over, "the page to be resolved", PLAYED_S + 2 * PATIENCE_S)
+        wait_for(page_is_over, "the page to be resolved", SIMULATED_S + 2 * PATIENCE_S)
         yield Seen(inbox, _fired(url), muted, folder / "run")
 
 
@@ -162,8 +176,17 @@ class Looped(NamedTuple):
     """Alert -> evaluations, in seconds, at which it fired somewhere."""
 
 
-LOOPED: Final = ("--loop", "--set", "faults[0].duration=20ms", "--set", "run.duration=60ms", "--set",
-                 "workload[0].repeat=700", "--set", "workload[1].stop=60ms")
+LOOPED: Final = (
+    "--loop",
+    "--set",
+    "faults[0].duration=20ms",
+    "--set",
+    "run.duration=60ms",
+    "--set",
+    "workload[0].repeat=700",
+    "--set",
+    "workload[1].stop=60ms",
+)
 """The storm of storm.yml from 2 to 22 ms of 60: senders catch up after it for another ten or so."""
 
 
@@ -193,8 +216,8 @@ def test_symptoms_of_the_storm_fire_and_are_muted(storm: Seen) -> None:
     fired = {name for name, _, _ in storm.alerts}
     assert {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= fired
     assert {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= storm.muted
-    told = {alert["labels"]["alertname"] for it in storm.inbox.firing("/tickets") for alert in it["alerts"]}
-    assert not told & {"FabricPfcPauseRatioHigh", "FabricVictimFlows"}
+    alerts_sent = {alert["labels"]["alertname"] for it in storm.inbox.firing("/tickets") for alert in it["alerts"]}
+    assert not alerts_sent & {"FabricPfcPauseRatioHigh", "FabricVictimFlows"}
 
 
 @pytest.mark.slow
@@ -204,8 +227,11 @@ def test_both_roads_find_the_same_alerts(storm: Seen) -> None:
     found = {(it.alert.name, it.labels.get("device", ""), it.labels.get("port", "")) for it in offline}
     # The live road looks at other instants of the same counters: within two evaluations of the end it may miss one.
     end_ns = max(it.firing_ns for it in offline) - 2 * 10**6
-    sure = {(it.alert.name, it.labels.get("device", ""), it.labels.get("port", ""))
-            for it in offline if it.firing_ns <= end_ns}
+    sure = {
+        (it.alert.name, it.labels.get("device", ""), it.labels.get("port", ""))
+        for it in offline
+        if it.firing_ns <= end_ns
+    }
     assert sure <= storm.alerts <= found
 
 

@@ -1,22 +1,24 @@
-"""What explains an alert resolves after it, for every pair that Alertmanager knows; and a broken NIC is never called a
-slow receiver. The rules are played by promtool, as Prometheus would.
-"""
+"""An explaining alert resolves after the explained one, for every pair of Alertmanager's inhibitions; and a broken NIC
+is never called a slow receiver. promtool evaluates the rules, like Prometheus: all cases at once, each on its own
+instance, since a start of promtool and every evaluation of all rules cost more than one more instance."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 import yaml
 
-from telemetry.alerts import BY_NAME
-from telemetry.inhibitions import INHIBITIONS
-from telemetry.outlive import kept_s, memory_s
-from telemetry.promql.model import Function, Over, above, both, increase, select, without
-from telemetry.render import rules_yaml
-from telemetry.rules import SCRAPE_S
+from telemetry.alerting.alerts import BY_NAME
+from telemetry.alerting.inhibitions import INHIBITIONS
+from telemetry.alerting.outlive import kept_s, memory_s
+from telemetry.alerting.promql.model import Function, Over, above, both, increase, select, without
+from telemetry.alerting.render import rules_yaml
+from telemetry.alerting.rules import SCRAPE_S
 from tests.telemetry.programs import program, run_tool
 
 Yaml = dict[str, Any]
@@ -41,10 +43,10 @@ def expanded(text: str) -> list[float]:
 
 
 def ended(series: str, values: list[float], sick: int) -> list[float]:
-    """The same trouble for `sick` scrapes, and then no more: counters stand still, gauges are well again."""
+    """The same symptom for `sick` scrapes, then none: counters do not increase, gauges are normal again."""
     metric = series.partition("{")[0]
     step = values[-1] - values[-2]
-    if metric.endswith("_total"):       # one step in the case stands for one in every scrape
+    if metric.endswith("_total"):  # one step in the case stands for one in every scrape
         step = step or values[-1] - values[0]
     lasting = (values + [values[-1] + step * (number + 1) for number in range(sick)])[:sick]
     if metric == "fabric_sim_elapsed_seconds_total":
@@ -53,63 +55,107 @@ def ended(series: str, values: list[float], sick: int) -> list[float]:
     return lasting + [well] * (SICK + AFTER - sick)
 
 
-def case(repo_root: Path, name: str, *, settle_s: int = 0) -> list[Yaml]:
-    """The input of the firing case of an alert, on an instance of its own, ended after SICK scrapes."""
+def case(repo_root: Path, name: str, instance: str, *, settle_s: int = 0) -> list[Yaml]:
+    """The input of the firing case of an alert, on this instance, ended after SICK scrapes."""
     first = yaml.safe_load((repo_root / CASES / f"{name}.yml").read_text())["tests"][0]
     sick = SICK + settle_s // SCRAPE_S
-    return [{"series": it["series"].replace('instance="e"', f'instance="{name}"'),
-             "values": " ".join(f"{value:.9g}" for value in ended(it["series"], expanded(it["values"]), sick))}
-            for it in first["input_series"]]
+    return [
+        {
+            "series": it["series"].replace('instance="e"', f'instance="{instance}"'),
+            "values": " ".join(f"{value:.9g}" for value in ended(it["series"], expanded(it["values"]), sick)),
+        }
+        for it in first["input_series"]
+    ]
 
 
-def firing(name: str) -> str:
-    return f'ALERTS{{alertname="{name}", alertstate="firing"}}'
+def firing(name: str, instance: str) -> str:
+    return f'ALERTS{{alertname="{name}", alertstate="firing", instance="{instance}"}}'
 
 
 def at(scrape: int) -> str:
     return f"{scrape * SCRAPE_S}s"
 
 
-def outlives(repo_root: Path, source: str, target: str) -> Yaml:
-    """A test of promtool: both fire, the trouble ends, and at no moment does the target fire without the source."""
-    both_fire = f"(count({firing(target)}) > bool 0) and on () {firing(source)}"
-    unmuted = f"count({firing(target)} unless on () {firing(source)})"
-    never = [{"expr": unmuted, "eval_time": at(scrape), "exp_samples": []}
-             for scrape in range(SICK - 1, SICK + AFTER)]
-    over = f"count({firing(target)} or {firing(source)})"
-    return {"name": f"{source} outlives {target}", "interval": at(1),
-            "input_series": [*case(repo_root, source), *case(repo_root, target, settle_s=BY_NAME[target].settle_s)],
-            "promql_expr_test": [
-                {"expr": both_fire, "eval_time": at(SICK - 1), "exp_samples": [{"labels": "{}", "value": 1}]},
-                *never, {"expr": over, "eval_time": at(SICK + AFTER - 1), "exp_samples": []}]}
+def outlives(source: str, target: str) -> list[Yaml]:
+    """Both fire, the trouble ends, and at no moment does the target fire without the source."""
+    explaining, explained = firing(source, f"{source} explains"), firing(target, f"{target} is explained")
+    unmuted = f"count({explained} unless on () {explaining})"
+    never = [{"expr": unmuted, "eval_time": at(scrape), "exp_samples": []} for scrape in range(SICK - 1, SICK + AFTER)]
+    return [
+        {
+            "expr": f"(count({explained}) > bool 0) and on () {explaining}",
+            "eval_time": at(SICK - 1),
+            "exp_samples": [{"labels": "{}", "value": 1}],
+        },
+        *never,
+        {"expr": f"count({explained} or {explaining})", "eval_time": at(SICK + AFTER - 1), "exp_samples": []},
+    ]
 
 
-def judged(tests: list[Yaml], folder: Path, rules: str) -> str:
-    """What promtool says of these tests of these rules; raises AssertionError where one fails."""
+def of_pairs(repo_root: Path, pairs: Iterable[tuple[str, str]]) -> Yaml:
+    """A test of promtool: the trouble of every source and of every target, and what is expected of each pair."""
+    pairs = list(pairs)
+    inputs = [case(repo_root, name, f"{name} explains") for name in dict.fromkeys(source for source, _ in pairs)]
+    inputs += [
+        case(repo_root, name, f"{name} is explained", settle_s=BY_NAME[name].settle_s)
+        for name in dict.fromkeys(target for _, target in pairs)
+    ]
+    return {
+        "interval": at(1),
+        "input_series": [series for each in inputs for series in each],
+        "promql_expr_test": [expected for source, target in pairs for expected in outlives(source, target)],
+    }
+
+
+def judged(test: Yaml, folder: Path, rules: str) -> list[str]:
+    """Run promtool with this test of these rules; a text for each expectation that is not met."""
     (folder / "rules.yml").write_text(rules)
-    (folder / "test.yml").write_text(yaml.safe_dump({"rule_files": ["rules.yml"], "evaluation_interval": at(1),
-                                                     "tests": tests}))
-    return run_tool(program("promtool"), "test", "rules", "test.yml", cwd=folder)
+    tests = {"rule_files": ["rules.yml"], "evaluation_interval": at(1), "tests": [test]}
+    (folder / "test.yml").write_text(json.dumps(tests))  # JSON is YAML, and written faster
+    try:
+        run_tool(program("promtool"), "test", "rules", "test.yml", cwd=folder)
+    except AssertionError as error:
+        said = str(error)
+    else:
+        return []
+    failures = said.split("    expr: ")[1:]
+    assert failures, said
+    return failures
+
+
+def pairs_in(failures: Iterable[str]) -> set[tuple[str, str]]:
+    """The pairs whose expectations are not met."""
+    sources, targets = (
+        [re.findall(rf"(\w+) {word}", text)[0] for text in failures] for word in ("explains", "is explained")
+    )
+    return set(zip(sources, targets, strict=True))
+
+
+@pytest.fixture(scope="module")
+def unmet(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What promtool says of all pairs."""
+    return judged(of_pairs(repo_root, PAIRS), tmp_path_factory.mktemp("pairs"), rules_yaml())
 
 
 @pytest.mark.parametrize("source", dict.fromkeys(source for source, _ in PAIRS))
-def test_what_explains_an_alert_resolves_after_it(source: str, repo_root: Path, tmp_path: Path) -> None:
-    targets = dict.fromkeys(target for explains, target in PAIRS if explains == source)
-    judged([outlives(repo_root, source, target) for target in targets], tmp_path, rules_yaml())
+def test_what_explains_an_alert_resolves_after_it(source: str, unmet: list[str]) -> None:
+    assert not [text for text in unmet if f"{source} explains" in text]
 
 
-@pytest.mark.parametrize("source", ["FabricPfcStorm", "FabricPfcDeadlock", "FabricLinkDown"])
-def test_without_being_kept_it_would_resolve_first(source: str, repo_root: Path, tmp_path: Path) -> None:
-    """So the test above can fail."""
+RESOLVE_FIRST: Final = ("FabricPfcStorm", "FabricPfcDeadlock", "FabricLinkDown")
+
+
+@pytest.fixture(scope="module")
+def unmet_when_not_kept(repo_root: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     rules = re.sub(r"\n +keep_firing_for: .*", "", rules_yaml())
-    failing = []
-    for explains, target in PAIRS:
-        if explains == source:
-            try:
-                judged([outlives(repo_root, source, target)], tmp_path, rules)
-            except AssertionError:
-                failing.append(target)
-    assert failing
+    pairs = [(source, target) for source, target in PAIRS if source in RESOLVE_FIRST]
+    return judged(of_pairs(repo_root, pairs), tmp_path_factory.mktemp("not-kept"), rules)
+
+
+@pytest.mark.parametrize("source", RESOLVE_FIRST)
+def test_without_being_kept_it_would_resolve_first(source: str, unmet_when_not_kept: list[str]) -> None:
+    """So the test above can fail."""
+    assert source in {explains for explains, _ in pairs_in(unmet_when_not_kept)}
 
 
 def test_an_alert_that_explains_nothing_resolves_at_once() -> None:
@@ -125,77 +171,81 @@ def test_a_chain_of_explanations_is_kept_from_its_end(source: str, target: str) 
 METRIC: Final = select("fabric_port_up")
 
 
-@pytest.mark.parametrize(("expr", "seconds"), [
-    (METRIC, 0),
-    (increase(METRIC, 60), 60),
-    (select("device_port_priority:fabric_pfc_receive_paused:ratio_rate1m"), 60),
-    (Over(Function.MAX, select("device_port_priority:fabric_pfc_receive_paused:ratio_rate1m"), 300), 360),
-    (both(increase(METRIC, 60), increase(METRIC, 300), "device"), 60),
-    (without(METRIC, increase(METRIC, 300), "device"), 0),
-    (above(increase(METRIC, 300), 1), 300),
-    (BY_NAME["FabricLinkDegraded"].expr, 0),      # its hour says what is normal
-    (BY_NAME["FabricEvpnRouteLoss"].expr, 0),
-    (BY_NAME["FabricSlowReceiver"].expr, 60),     # <= 95 % cuts off the highest shares
-])
+@pytest.mark.parametrize(
+    ("expr", "seconds"),
+    [
+        (METRIC, 0),
+        (increase(METRIC, 60), 60),
+        (select("device_port_priority:fabric_pfc_receive_paused:ratio_rate1m"), 60),
+        (Over(Function.MAX, select("device_port_priority:fabric_pfc_receive_paused:ratio_rate1m"), 300), 360),
+        (both(increase(METRIC, 60), increase(METRIC, 300), "device"), 60),
+        (without(METRIC, increase(METRIC, 300), "device"), 0),
+        (above(increase(METRIC, 300), 1), 300),
+        (BY_NAME["FabricLinkDegraded"].expr, 0),  # its hour says what is normal
+        (BY_NAME["FabricEvpnRouteLoss"].expr, 0),
+        (BY_NAME["FabricSlowReceiver"].expr, 60),  # <= 95 % cuts off the highest shares
+    ],
+)
 def test_an_expression_remembers_what_its_windows_hold(expr: Any, seconds: int) -> None:  # noqa: ANN401
     assert memory_s(expr) == seconds
 
 
 @pytest.mark.parametrize(("longer", "states"), [(0, ["firing"]), (1, [])])
-def test_prometheus_resolves_it_when_it_has_been_kept_for_long_enough(longer: int, states: list[str],
-                                                                      tmp_path: Path) -> None:
-    """The boundary that telemetry/evaluate.py and test_incidents.py go by: a row that is back at the very evaluation at
-    which the alert would resolve keeps it firing."""
+def test_prometheus_resolves_it_when_it_has_been_kept_for_long_enough(
+    longer: int, states: list[str], tmp_path: Path
+) -> None:
+    """The boundary that telemetry/alerting/evaluate.py and test_incidents.py go by: a row that is back at the very
+    evaluation at which the alert would resolve keeps it firing."""
     kept = kept_s("FabricLinkDown") // SCRAPE_S
     port = 'fabric_port_up{instance="e", device="leaf1", port="e1"}'
-    labels = ('ALERTS{alertname="FabricLinkDown", alertstate="firing", device="leaf1", instance="e", port="e1", '
-              'root_device="leaf1", severity="warning"}')
+    labels = (
+        'ALERTS{alertname="FabricLinkDown", alertstate="firing", device="leaf1", instance="e", port="e1", '
+        'root_device="leaf1", severity="warning"}'
+    )
     values = "0x3 " + f"1x{kept + longer - 1} " + "0x9"
-    judged([{"interval": at(1), "input_series": [{"series": port, "values": values}], "promql_expr_test": [
-        {"expr": firing("FabricLinkDown"), "eval_time": at(3 + kept),
-         "exp_samples": [{"labels": labels, "value": 1}]},
-        {"expr": firing("FabricLinkDown"), "eval_time": at(4 + kept),
-         "exp_samples": [{"labels": labels, "value": 1} for _ in states]}]}], tmp_path, rules_yaml())
+    test = {
+        "interval": at(1),
+        "input_series": [{"series": port, "values": values}],
+        "promql_expr_test": [
+            {
+                "expr": firing("FabricLinkDown", "e"),
+                "eval_time": at(3 + kept),
+                "exp_samples": [{"labels": labels, "value": 1}],
+            },
+            {
+                "expr": firing("FabricLinkDown", "e"),
+                "eval_time": at(4 + kept),
+                "exp_samples": [{"labels": labels, "value": 1} for _ in states],
+            },
+        ],
+    }
+    assert judged(test, tmp_path, rules_yaml()) == []
 
 
 # ===== a broken NIC =====
 
 TIME: Final = 240
+OF_HOST: Final = ("FabricPfcStorm", "FabricSlowReceiver", "FabricBrokenNic")
 
 
-def host_port(paused: list[float], peak_bytes: int | None) -> list[Yaml]:
+def host_port(instance: str, paused: list[float], peak_bytes: int | None) -> list[Yaml]:
     """leaf1:e0 towards host1, paused for these shares between scrapes."""
     total, totals = 0.0, []
     for share in paused:
         total += share * 0.001
         totals.append(total)
-    found = {'fabric_sim_elapsed_seconds_total{instance="e"}': f"0+0.001x{TIME}",
-             'fabric_device_info{instance="e", device="host1", role="host"}': f"1x{TIME}",
-             'fabric_port_info{instance="e", device="leaf1", port="e0", peer_device="host1"}': f"1x{TIME}",
-             'fabric_pfc_receive_paused_seconds_total{instance="e", device="leaf1", port="e0", priority="3"}':
-                 " ".join(f"{value:.6f}" for value in totals)}
+    of = f'instance="{instance}", device'
+    found = {
+        f'fabric_sim_elapsed_seconds_total{{instance="{instance}"}}': f"0+0.001x{TIME}",
+        f'fabric_device_info{{{of}="host1", role="host"}}': f"1x{TIME}",
+        f'fabric_port_info{{{of}="leaf1", port="e0", peer_device="host1"}}': f"1x{TIME}",
+        f'fabric_pfc_receive_paused_seconds_total{{{of}="leaf1", port="e0", priority="3"}}': " ".join(
+            f"{value:.6f}" for value in totals
+        ),
+    }
     if peak_bytes is not None:
-        found['fabric_rnic_receive_buffer_peak_bytes{instance="e", device="host1"}'] = f"{peak_bytes}x{TIME}"
+        found[f'fabric_rnic_receive_buffer_peak_bytes{{{of}="host1"}}'] = f"{peak_bytes}x{TIME}"
     return [{"series": series, "values": values} for series, values in found.items()]
-
-
-def fired(series: list[Yaml], folder: Path) -> list[str]:
-    """Names of alerts about host1 that promtool sees fire, in order."""
-    rules = rules_yaml()
-    seen = []
-    for name in ("FabricPfcStorm", "FabricSlowReceiver", "FabricBrokenNic"):
-        tests = [{"interval": at(1), "input_series": series, "promql_expr_test": [
-            {"expr": firing(name), "eval_time": at(scrape), "exp_samples": []} for scrape in range(TIME)]}]
-        try:
-            judged(tests, folder, rules)
-        except AssertionError as error:
-            seen.append((_seconds(re.findall(r"time: (\S+),", str(error))[0]), name))
-    return [name for _, name in sorted(seen)]
-
-
-def _seconds(text: str) -> float:
-    seconds = {"h": 3600, "m": 60, "s": 1}
-    return sum(float(value) * seconds[unit] for value, unit in re.findall(r"([\d.]+)([hms])", text))
 
 
 def storms(quiet: int) -> list[float]:
@@ -203,19 +253,47 @@ def storms(quiet: int) -> list[float]:
     return ([0.0] * 8 + ([1.0] * 28 + [0.0] * quiet) * 8)[:TIME]
 
 
-@pytest.mark.parametrize("quiet", [1, 2, 3, 4, 6, 8])
+QUIET: Final = (1, 2, 3, 4, 6, 8)
+NOW_AND_THEN: Final = [0.0] * 20 + [0.4] * (TIME - 20)
+HOSTS: Final[dict[str, tuple[list[float], int | None]]] = {
+    **{f"storm {quiet} {peak}": (storms(quiet), peak) for quiet in QUIET for peak in (None, 0)},
+    **{f"now and then {peak}": (NOW_AND_THEN, peak) for peak in (0, 4096, None)},
+}
+
+
+@pytest.fixture(scope="module")
+def fired(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Host -> names of the alerts about it that promtool sees fire, in order of their first evaluation."""
+    expr = f'ALERTS{{alertname=~"{"|".join(OF_HOST)}", alertstate="firing"}}'
+    test = {
+        "interval": at(1),
+        "input_series": [series for name, given in HOSTS.items() for series in host_port(name, *given)],
+        "promql_expr_test": [{"expr": expr, "eval_time": at(scrape), "exp_samples": []} for scrape in range(TIME)],
+    }
+    found: dict[str, list[str]] = {name: [] for name in HOSTS}
+    for text in judged(test, tmp_path_factory.mktemp("hosts"), rules_yaml()):  # in order of time
+        for name in OF_HOST:
+            for instance in re.findall(rf'alertname="{name}", .*?instance="(.*?)"', text.partition("got: ")[2]):
+                if name not in found[instance]:
+                    found[instance].append(name)
+    return found
+
+
+@pytest.mark.parametrize("quiet", QUIET)
 @pytest.mark.parametrize("peak_bytes", [None, 0])
-def test_a_storm_that_comes_back_is_never_called_a_slow_receiver(quiet: int, peak_bytes: int | None,
-                                                                 tmp_path: Path) -> None:
-    """Also where no host tells what it holds: as switches alone see it."""
-    names = fired(host_port(storms(quiet), peak_bytes), tmp_path)
+def test_a_storm_that_comes_back_is_never_called_a_slow_receiver(
+    quiet: int, peak_bytes: int | None, fired: dict[str, list[str]]
+) -> None:
+    """Also without host metrics, where only switches are polled."""
+    names = fired[f"storm {quiet} {peak_bytes}"]
     assert names[0] == "FabricPfcStorm"
     assert "FabricSlowReceiver" not in names
 
 
-@pytest.mark.parametrize(("peak_bytes", "name"), [
-    (0, "FabricBrokenNic"), (4096, "FabricSlowReceiver"), (None, "FabricSlowReceiver")])
-def test_a_host_that_pauses_now_and_then_is_judged_by_what_it_holds(peak_bytes: int | None, name: str,
-                                                                    tmp_path: Path) -> None:
-    shares = [0.0] * 20 + [0.4] * (TIME - 20)
-    assert fired(host_port(shares, peak_bytes), tmp_path) == [name]
+@pytest.mark.parametrize(
+    ("peak_bytes", "name"), [(0, "FabricBrokenNic"), (4096, "FabricSlowReceiver"), (None, "FabricSlowReceiver")]
+)
+def test_a_host_that_pauses_now_and_then_is_judged_by_what_it_holds(
+    peak_bytes: int | None, name: str, fired: dict[str, list[str]]
+) -> None:
+    assert fired[f"now and then {peak_bytes}"] == [name]

@@ -66,9 +66,9 @@ def test_a_small_lag_is_caught_up_and_a_large_one_given_up_and_counted() -> None
 def test_what_is_played_and_what_slips_add_up_to_the_wall_clock(steps: list[tuple[float, int]]) -> None:
     pacer, now_s, sim_ps = Pacer(1000), 0.0, 0
     pacer.begin(now_s, sim_ps)
-    for wall_s, played_ps in steps:
+    for wall_s, simulated_ps in steps:
         now_s += wall_s
-        sim_ps = max(sim_ps, min(sim_ps + played_ps, pacer.due_ps(now_s)))
+        sim_ps = max(sim_ps, min(sim_ps + simulated_ps, pacer.due_ps(now_s)))
         pacer.keep_up(now_s, sim_ps)
     lag_s = now_s - pacer.slipped_s - sim_ps / PS_PER_S * 1000
     assert -1e-6 <= lag_s <= PATIENCE_S + 1e-6

@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 import yaml
 
-from fabric.state.jit import is_compiled
+from fabric.dataplane.state.compiled.jit import is_compiled
 from tests.conftest import ROOT
 from tests.telemetry.programs import PATIENCE_S, wait_for
 from tests.telemetry.test_compose import PROMETHEUS, SERVICES
@@ -29,8 +29,9 @@ COMPILING_S: Final = 600.0
 
 def words(service: str) -> list[str]:
     """A service's command with the variables' defaults, on any free port."""
-    found = [os.path.expandvars(word.replace("${SCENARIO:-", "").replace("}", ""))
-             for word in SERVICES[service]["command"]]
+    found = [
+        os.path.expandvars(word.replace("${SCENARIO:-", "").replace("}", "")) for word in SERVICES[service]["command"]
+    ]
     found[found.index("--listen") + 1] = "127.0.0.1:0"
     return found
 
@@ -39,9 +40,13 @@ def words(service: str) -> list[str]:
 def container(service: str, folder: Path) -> Iterator[str]:
     """URL of what the image's entry point runs; the cache is the volume that both have."""
     environ = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / service)}
-    process = subprocess.Popen([sys.executable, "-c", "from fabric.cli.main import entry; entry()", *words(service),
-                                "--json", "--quiet"], stdout=subprocess.PIPE, text=True, env=environ,
-                               cwd=ROOT / "scenarios")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", *words(service), "--json", "--quiet"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environ,
+        cwd=ROOT / "scenarios",
+    )
     try:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["url"].removesuffix("/metrics")
@@ -68,8 +73,9 @@ def kernels(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[tuple[int, int]], float, float, dict[str, int],
-                                                               dict[str, int]]:
+def started(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]]:
     """((ready, metrics) until both are 200, seconds until ready, seconds slipped, kernels after the first service and
     after the second)."""
     folder = tmp_path_factory.mktemp("compose")
@@ -80,8 +86,11 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[tuple[int, i
             assert time.monotonic() - began_s < COMPILING_S, seen[-1]
             time.sleep(0.05)
         took_s = time.monotonic() - began_s
-        slipped = next(line for line in asked(f"{url}/metrics")[1].splitlines()
-                       if line.startswith("fabric_sim_slipped_seconds_total "))
+        slipped = next(
+            line
+            for line in asked(f"{url}/metrics")[1].splitlines()
+            if line.startswith("fabric_sim_slipped_seconds_total ")
+        )
         first = kernels(folder)
         with container("emulator-sonic", folder) as other:
             wait_for(lambda: asked(f"{other}/-/ready")[0] == 200, "the second emulator", COMPILING_S)
@@ -90,21 +99,24 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[tuple[int, i
 
 
 @pytest.mark.skipif(not is_compiled(), reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
-def test_ready_means_that_a_scrape_is_answered(started: tuple[list[tuple[int, int]], float, float, dict[str, int],
-                                                              dict[str, int]]) -> None:
+def test_ready_means_that_a_scrape_is_answered(
+    started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
+) -> None:
     seen = started[0]
     assert seen[0] == (503, 503), "the engine was compiled already"
     assert set(seen) <= {(503, 503), (503, 200), (200, 200)}, "ready, and no metrics"
 
 
-def test_compiling_is_not_told_as_a_pace_that_is_not_held(started: tuple[list[tuple[int, int]], float, float,
-                                                                         dict[str, int], dict[str, int]]) -> None:
+def test_compiling_is_not_told_as_a_pace_that_is_not_held(
+    started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
+) -> None:
     _, took_s, slipped_s, _, _ = started
     assert slipped_s < took_s / 2
 
 
-def test_the_second_service_compiles_nothing(started: tuple[list[tuple[int, int]], float, float, dict[str, int],
-                                                            dict[str, int]]) -> None:
+def test_the_second_service_compiles_nothing(
+    started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
+) -> None:
     first, second = started[3:]
     assert first
     assert second == first

@@ -1,4 +1,4 @@
-"""The recipes of docs/howto with real programs, as they stand on their pages: commands and files are taken from there,
+"""The recipes of docs/howto with real programs: commands and files are taken from the pages,
 only the ports are free ones. Every target is up, every panel that should have data has, and the page comes once.
 """
 
@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from telemetry.dashboards import BOARDS
+from telemetry.grafana.dashboards import BOARDS
 from telemetry.grafana.model import Need
 from tests.conftest import ROOT
 from tests.telemetry.programs import PATIENCE_S, free_port, get, program, query_range, wait_for
@@ -72,20 +72,34 @@ class Bench:
             if text.startswith("fabric serve") and "--listen" not in text:
                 text += f" --listen 127.0.0.1:{self.ports['9464']}"
             with (self.folder / f"{len(self.servers)}.log").open("wb") as log:
-                self.servers.append(subprocess.Popen(["bash", "-c", f"exec {text}"], cwd=self.folder, stdout=log,
-                                                     stderr=subprocess.STDOUT, env=self.environ))
+                self.servers.append(
+                    subprocess.Popen(
+                        ["bash", "-c", f"exec {text}"],
+                        cwd=self.folder,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        env=self.environ,
+                    )
+                )
         else:
             self.bash(text)
 
     def bash(self, text: str) -> str:
-        done = subprocess.run(["bash", "-ec", text], cwd=self.folder, env=self.environ, capture_output=True, text=True,
-                              check=False, timeout=BEGINS_S)
+        done = subprocess.run(
+            ["bash", "-ec", text],
+            cwd=self.folder,
+            env=self.environ,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=BEGINS_S,
+        )
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}{self.logs()}"
         return done.stdout
 
     @property
     def environ(self) -> dict[str, str]:
-        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))      # the engine compiled by other tests
+        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # the engine compiled by other tests
         path = f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "FABRIC_"))}
         return kept | {"PATH": path, "HOME": str(self.folder), "XDG_CACHE_HOME": cache}
@@ -98,19 +112,26 @@ class Bench:
             ended = [it.args for it in self.servers if it.poll() is not None]
             assert not ended, f"{ended}\n{self.logs()}"
             return what()
+
         return wait_for(look, text, patience_s)
 
     def all_up(self, count: int) -> None:
         """Every target that Prometheus has been given is scraped; `count` of them."""
+
         def health() -> bool:
             found = get(self.url("9090", "/api/v1/targets"))["data"]["activeTargets"]
             return [it["health"] for it in found] == ["up"] * count
+
         self.wait(health, f"{count} targets that are up")
 
     def notified(self) -> list[str]:
         """Lines of the pager."""
-        return [line for path in sorted(self.folder.glob("*.log")) for line in path.read_text().splitlines()
-                if re.match(r"(pager|tickets) +(firing|resolved)", line)]
+        return [
+            line
+            for path in sorted(self.folder.glob("*.log"))
+            for line in path.read_text().splitlines()
+            if re.match(r"(pager|tickets) +(firing|resolved)", line)
+        ]
 
 
 @contextmanager
@@ -144,9 +165,13 @@ def test_the_dashboards_without_docker_are_filled(tmp_path: Path) -> None:
         at.all_up(2)
 
         def empty() -> list[str]:
-            return [f"{board.uid}/{panel.title}: {query.legend}"
-                    for board in BOARDS for panel in board.panels for query in panel.queries
-                    if (set(panel.needs) <= STORM) != bool(shown(at, query.of.expr, began_s))]
+            return [
+                f"{board.uid}/{panel.title}: {query.legend}"
+                for board in BOARDS
+                for panel in board.panels
+                for query in panel.queries
+                if (set(panel.needs) <= STORM) != bool(shown(at, query.of.expr, began_s))
+            ]
 
         at.wait(lambda: not empty(), "every panel to be filled", 300.0)
         assert empty() == []
@@ -158,8 +183,16 @@ def test_the_dashboards_without_docker_are_filled(tmp_path: Path) -> None:
 
 def shown(at: Bench, expr: str, began_s: float) -> list[dict[str, Any]]:
     """Rows of an expression since the start, as Grafana asks for it with everything chosen."""
-    for name, value in {"__rate_interval": "1m", "__range": "5m", "__interval": "15s", "instance": "fabric",
-                        "seen": "fabric:sonic", "device": ".*", "port": ".*", "priority": ".*"}.items():
+    for name, value in {
+        "__rate_interval": "1m",
+        "__range": "5m",
+        "__interval": "15s",
+        "instance": "fabric",
+        "seen": "fabric:sonic",
+        "device": ".*",
+        "port": ".*",
+        "priority": ".*",
+    }.items():
         expr = re.sub(rf"\${name}\b", value, expr)
     return query_range(at.url("9090"), expr, began_s, time.time(), 15)
 
@@ -172,8 +205,9 @@ def test_the_storm_of_the_page_about_alerts_pages_once(tmp_path: Path) -> None:
         at.all_up(1)
 
         def muted() -> set[str]:
-            return {it["labels"]["alertname"] for it in get(at.url("9093", "/api/v2/alerts"))
-                    if it["status"]["inhibitedBy"]}
+            return {
+                it["labels"]["alertname"] for it in get(at.url("9093", "/api/v2/alerts")) if it["status"]["inhibitedBy"]
+            }
 
         at.wait(lambda: {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= muted(), "the symptoms to be muted")
         at.wait(at.notified, "the page")
@@ -199,9 +233,9 @@ def test_the_commands_of_the_page_about_live_runs_do_what_it_says(tmp_path: Path
         def shares() -> list[float]:
             return [float(it["value"][1]) for it in get(asked)["data"]["result"]]
 
-        at.wait(lambda: max(shares(), default=0) > 0.1, "a port that stands still")
+        at.wait(lambda: max(shares(), default=0) > 0.1, "a paused port")
         assert max(shares()) <= 1.05
         session = "\n".join(command for _, command in steps("live.md", "The API"))
-        said = at.bash(at.moved(session))
-        assert said.count('"state"') >= 2
-        assert '"error"' not in said
+        output = at.bash(at.moved(session))
+        assert output.count('"state"') >= 2
+        assert '"error"' not in output

@@ -1,10 +1,9 @@
-"""A real Prometheus scrapes `fabric serve`: what PromQL says is what the run's results say."""
+"""A real Prometheus scrapes `fabric serve`: values from PromQL equal the results of the run."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +15,10 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
-from fabric.report.rundir import RunDir
-from telemetry.metrics import CATALOGUE, Kind
+from fabric.runs.rundir import RunDir
+from telemetry.catalogue.metrics import CATALOGUE
+from telemetry.catalogue.spec import Kind
+from tests.forked import fabric
 from tests.telemetry.programs import get, prometheus, wait_for
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,6 @@ CONFIG: Final = """\
 global: {{scrape_interval: 250ms, scrape_timeout: 250ms}}
 scrape_configs: [{{job_name: fabric, static_configs: [{{targets: ['{target}']}}]}}]
 """
-COMMAND: Final = [sys.executable, "-c", "from fabric.cli.main import entry; entry()"]
 
 
 @contextmanager
@@ -46,8 +46,8 @@ def scraped(folder: Path, duration: str, *options: str) -> Iterator[tuple[str, s
     """(URL of Prometheus, of the served run, its process)."""
     path = folder / "steady.yml"
     path.write_text(SCENARIO.replace("DURATION", duration), encoding="utf-8")
-    process = subprocess.Popen([*COMMAND, "serve", str(path), "--listen", "127.0.0.1:0", "--json", "--quiet", *options],
-                               stdout=subprocess.PIPE, text=True)
+    words = ("serve", path, "--listen", "127.0.0.1:0", "--json", "--quiet", *options)
+    process = fabric(*words, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"].removesuffix("/metrics")
@@ -68,8 +68,10 @@ def query(url: str, expr: str, at_s: float | None = None) -> list[dict[str, Any]
 
 def samples(url: str, at_s: float, *selectors: str) -> list[tuple[float, ...]]:
     """(time of the scrape, value of each series), scrape after scrape until at_s."""
-    found = [{float(when): float(value) for when, value in query(url, f"{selector}[10m]", at_s)[0]["values"]}
-             for selector in selectors]
+    found = [
+        {float(when): float(value) for when, value in query(url, f"{selector}[10m]", at_s)[0]["values"]}
+        for selector in selectors
+    ]
     return [(when, *(values[when] for values in found)) for when in sorted(found[0])]
 
 
@@ -84,16 +86,26 @@ def test_a_rate_per_simulated_second_is_the_rate_of_the_run(tmp_path: Path) -> N
     out = tmp_path / "out"
     with scraped(tmp_path, "8ms", "--out", str(out)) as (url, _, process):
         wait_for(lambda: query(url, "fabric_sim_elapsed_seconds_total == 0.008"), "the end of the run", 120)
-        time.sleep(0.6)     # one more scrape of the end
+        time.sleep(0.6)  # one more scrape of the end
         port = '{device="host3",port="eth0"}'
-        times, sim_s, sent, paused = zip(*samples(
-            url, time.time(), "fabric_sim_elapsed_seconds_total", f"fabric_port_transmit_bytes_total{port}",
-            'fabric_pfc_receive_paused_seconds_total{device="host3",port="eth0",priority="3"}'), strict=True)
+        times, sim_s, sent, paused = zip(
+            *samples(
+                url,
+                time.time(),
+                "fabric_sim_elapsed_seconds_total",
+                f"fabric_port_transmit_bytes_total{port}",
+                'fabric_pfc_receive_paused_seconds_total{device="host3",port="eth0",priority="3"}',
+            ),
+            strict=True,
+        )
         middle = next(number for number, value in enumerate(sim_s) if value > 0.006)
         window_s = 3
-        ratio = query(url, f"rate(fabric_port_transmit_bytes_total{port}[{window_s}s])"
-                           f" / on () group_left () rate(fabric_sim_elapsed_seconds_total[{window_s}s])",
-                      times[middle] + 0.01)
+        ratio = query(
+            url,
+            f"rate(fabric_port_transmit_bytes_total{port}[{window_s}s])"
+            f" / on () group_left () rate(fabric_sim_elapsed_seconds_total[{window_s}s])",
+            times[middle] + 0.01,
+        )
         process.terminate()
         assert process.wait(timeout=60) == 0
     run = RunDir.open(out)
@@ -110,7 +122,7 @@ def test_a_rate_per_simulated_second_is_the_rate_of_the_run(tmp_path: Path) -> N
     first = next(number for number, at in enumerate(times) if at > times[middle] + 0.01 - window_s)
     expected = (sent[middle] - sent[first]) / (sim_s[middle] - sim_s[first])
     assert float(ratio[0]["value"][1]) == pytest.approx(expected, rel=1e-3)
-    assert 0.2 * 12.5e9 < expected < 12.5e9     # below 100G, and more than nothing
+    assert 0.2 * 12.5e9 < expected < 12.5e9  # below 100G, and more than nothing
 
 
 def test_a_looped_run_has_no_resets_and_its_rates_are_those_of_one_pass(tmp_path: Path) -> None:
@@ -118,20 +130,29 @@ def test_a_looped_run_has_no_resets_and_its_rates_are_those_of_one_pass(tmp_path
         wait_for(lambda: query(url, "fabric_sim_passes_total >= 8"), "eight passes", 120)
         found = query(url, 'group by (__name__) ({__name__=~"fabric_.+_(total|bucket|count|sum)"})')
         growing = {spec.name for spec in CATALOGUE if spec.kind is Kind.COUNTER} | {
-            f"{spec.family}_{part}" for spec in CATALOGUE if spec.kind is Kind.HISTOGRAM
-            for part in ("bucket", "count", "sum")}
+            f"{spec.family}_{part}"
+            for spec in CATALOGUE
+            if spec.kind is Kind.HISTOGRAM
+            for part in ("bucket", "count", "sum")
+        }
         names = growing & {it["metric"]["__name__"] for it in found}
         assert len(names) > 30
         assert {name: query(url, f"sum(resets({name}[10m]))")[0]["value"][1] for name in names} == dict.fromkeys(
-            names, "0")
+            names, "0"
+        )
         sim = query(url, "fabric_sim_time_seconds")[0]["value"][1]
-        assert float(sim) <= 0.0005     # a gauge shows the present pass
-        per_pass = query(url, 'fabric_port_receive_bytes_total{device="host1"} / on () group_left () '
-                              "fabric_sim_elapsed_seconds_total")
-        rate = query(url, 'rate(fabric_port_receive_bytes_total{device="host1"}[5s]) / on () group_left () '
-                          "rate(fabric_sim_elapsed_seconds_total[5s])")
+        assert float(sim) <= 0.0005  # a gauge shows the present pass
+        per_pass = query(
+            url,
+            'fabric_port_receive_bytes_total{device="host1"} / on () group_left () fabric_sim_elapsed_seconds_total',
+        )
+        rate = query(
+            url,
+            'rate(fabric_port_receive_bytes_total{device="host1"}[5s]) / on () group_left () '
+            "rate(fabric_sim_elapsed_seconds_total[5s])",
+        )
         assert float(rate[0]["value"][1]) == pytest.approx(float(per_pass[0]["value"][1]), rel=0.2)
         speed = query(url, "avg_over_time(fabric_sim_realtime_ratio[5s]) * fabric_sim_dilation_ratio")
-        assert 0.3 < float(speed[0]["value"][1]) < 1.2     # what is held of the pace, on a machine with other work
+        assert 0.3 < float(speed[0]["value"][1]) < 1.2  # what is held of the pace, on a machine with other work
         process.terminate()
         assert process.wait(timeout=60) == 0

@@ -18,13 +18,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
 
-from fabric.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Snapshot
 from fabric.errors import FabricError
 from fabric.topology.model import Fabric
-from telemetry import http_server
-from telemetry.collect import FabricCollector, ScrapeError
-from telemetry.derive import RunInfo
-from telemetry.server import Access, Beside, parse_listen, serve
+from telemetry.catalogue.derive import RunInfo
+from telemetry.export import http_server
+from telemetry.export.collect import FabricCollector, ScrapeError
+from telemetry.export.server import Access, Beside, parse_listen, serve
 
 Still = Callable[..., Snapshot]
 
@@ -107,14 +107,15 @@ def test_clients_that_wait_give_way_to_new_ones_the_oldest_first(registry: Colle
         for client in clients:
             client.sendall(b"GET /metrics HT")
         assert [get(server.url)[0] for _ in range(3)] == [200] * 3
-        with pytest.raises(ConnectionResetError):   # the first had to go, and only the first
+        with pytest.raises(ConnectionResetError):  # the first had to go, and only the first
             clients[0].recv(1)
         clients[-1].sendall(b"TP/1.1\r\nHost: localhost\r\n\r\n")
         assert clients[-1].recv(100).startswith(b"HTTP/1.1 200 OK")
 
 
 def test_a_client_that_does_not_send_its_request_in_time_is_told(
-        registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(http_server, "HEAD_S", 0.05)
     with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as silent:
         assert silent.recv(100).startswith(b"HTTP/1.1 408 ")
@@ -137,7 +138,7 @@ def test_a_client_that_does_not_read_is_let_go(registry: CollectorRegistry, monk
 
 
 class Counting:
-    """A collector that counts how often it is asked, and answers when it is let."""
+    """A collector that counts its calls, and answers when released."""
 
     def __init__(self) -> None:
         self.count, self.go = 0, threading.Event()
@@ -160,9 +161,11 @@ def test_scrapes_of_one_moment_share_one_look_that_began_after_they_were_asked_f
         first = pool.submit(get, server.url)
         while not counting.count:
             time.sleep(0.01)
-        rest = [pool.submit(get, server.url, **({"Accept": "application/openmetrics-text"} if number % 2 else {}))
-                for number in range(40)]
-        time.sleep(0.5)      # all of them wait
+        rest = [
+            pool.submit(get, server.url, **({"Accept": "application/openmetrics-text"} if number % 2 else {}))
+            for number in range(40)
+        ]
+        time.sleep(0.5)  # all of them wait
         counting.go.set()
         assert "\nlooks 1.0\n" in first.result()[2]
         assert Counter("\nlooks 2.0\n" in it.result()[2] for it in rest) == {True: 40}
@@ -179,7 +182,8 @@ def test_five_hundred_scrapes_at_the_same_time_are_all_answered(registry: Collec
 
 
 def test_a_server_that_is_closed_leaves_no_scrape_waiting(
-        capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     counting, registry = Counting(), CollectorRegistry()
     registry.register(counting)
     with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as client:
@@ -198,8 +202,9 @@ def test_a_server_that_is_closed_leaves_no_scrape_waiting(
 def test_health_is_answered_while_all_connections_wait_for_a_scrape() -> None:
     counting, registry = Counting(), CollectorRegistry()
     registry.register(counting)
-    health = Beside(lambda path: path == "/-/healthy", lambda _, start: (start("200 OK", []), [b"ok"])[1],
-                    frozenset({"/-/healthy"}))
+    health = Beside(
+        lambda path: path == "/-/healthy", lambda _, start: (start("200 OK", []), [b"ok"])[1], frozenset({"/-/healthy"})
+    )
     with serve("127.0.0.1:0", registry, health, limit=8) as server, ExitStack() as stack:
         waiting = [stack.enter_context(socket.create_connection(server.address, timeout=30)) for _ in range(8)]
         for client in waiting:
@@ -216,16 +221,18 @@ def test_health_is_answered_while_all_connections_wait_for_a_scrape() -> None:
 def test_a_head_request_is_answered_as_get_without_the_body(registry: CollectorRegistry) -> None:
     with serve("127.0.0.1:0", registry) as server:
         head, _, body = asked(server.address, b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").partition(
-            b"\r\n\r\n")
+            b"\r\n\r\n"
+        )
         whole = asked(server.address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").partition(b"\r\n\r\n")[2]
     assert head.startswith(b"HTTP/1.1 200 OK")
     length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
     assert body == b""
-    assert abs(length - len(whole)) < 500       # a second scrape tells the pace since the first, too
+    assert abs(length - len(whole)) < 500  # a second scrape tells the pace since the first, too
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:9464", "10.1.2.3", "localhost.evil.example", "127.evil",
-                                  "[2001:db8::1]"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:9464", "10.1.2.3", "localhost.evil.example", "127.evil", "[2001:db8::1]"]
+)
 @pytest.mark.parametrize("path", ["/metrics", "/", "/-/healthy"])
 def test_a_request_for_another_name_is_refused_dns_rebinding(registry: CollectorRegistry, host: str, path: str) -> None:
     health = Beside(lambda path: path.startswith("/-/"), lambda _, start: (start("200 OK", []), [b"ok"])[1])
@@ -237,24 +244,37 @@ def test_a_request_for_another_name_is_refused_dns_rebinding(registry: Collector
     assert b"--allow-host" in answer
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST.:80", "127.0.0.1:1", "[::1]:9464", "[::ffff:127.0.0.1]",
-                                  "emulator:9464", "10.9.8.7"])
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "LOCALHOST.:80", "127.0.0.1:1", "[::1]:9464", "[::ffff:127.0.0.1]", "emulator:9464", "10.9.8.7"],
+)
 def test_names_that_are_ours_are_answered(registry: CollectorRegistry, host: str) -> None:
     with serve("127.0.0.1:0", registry, access=Access(("Emulator", "10.9.8.7"))) as server:
         answer = asked(server.address, f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize(("head", "status"), [
-    (b"GET / HTTP/1.1\r\n\r\n", 400), (b"GET / HTTP/1.0\r\n\r\n", 200), (b"GET / HTTP/2.0\r\nHost: ::1\r\n\r\n", 505),
-    (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
-    (b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nHost: lo\r\n calhost\r\n\r\n", 400),
-    (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: \x00\r\n\r\n", 400), (b"GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-    (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400), (b"\r\n\r\n", 400), (b"\x16\x03\x01\x02\x00\x01", 400),
-    (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431),
-    (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
-    (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400), (b"GET /metrics?" + b"a=1&" * 99 + b" HTTP/1.0\r\n\r\n", 400),
-    (b"GET /%0d%0aSet-Cookie:x HTTP/1.0\r\n\r\n", 404)])
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.0\r\n\r\n", 200),
+        (b"GET / HTTP/2.0\r\nHost: ::1\r\n\r\n", 505),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: lo\r\n calhost\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: \x00\r\n\r\n", 400),
+        (b"GET * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"GET  / HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100 + b"\r\n", 431),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+        (b"GET /metrics?" + b"a=1&" * 99 + b" HTTP/1.0\r\n\r\n", 400),
+        (b"GET /%0d%0aSet-Cookie:x HTTP/1.0\r\n\r\n", 404),
+    ],
+)
 def test_a_malformed_request_is_refused_by_its_status(registry: CollectorRegistry, head: bytes, status: int) -> None:
     with serve("127.0.0.1:0", registry) as server:
         answer = asked(server.address, head)
@@ -304,7 +324,8 @@ def test_an_address_that_is_not_ours_is_an_error(registry: CollectorRegistry) ->
 
 
 def test_an_open_door_without_authentication_is_warned_of(
-        registry: CollectorRegistry, caplog: pytest.LogCaptureFixture) -> None:
+    registry: CollectorRegistry, caplog: pytest.LogCaptureFixture
+) -> None:
     serve("127.0.0.1:0", registry).close()
     assert not caplog.records
     serve("0.0.0.0:0", registry).close()
@@ -314,14 +335,29 @@ def test_an_open_door_without_authentication_is_warned_of(
     assert "tokens of the API are sent unencrypted" in [record.message for record in caplog.records]
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("127.0.0.1:9464", ("127.0.0.1", 9464)), ("[::1]:0", ("::1", 0)), ("localhost:80", ("localhost", 80))])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("127.0.0.1:9464", ("127.0.0.1", 9464)), ("[::1]:0", ("::1", 0)), ("localhost:80", ("localhost", 80))],
+)
 def test_an_address_is_read(text: str, expected: tuple[str, int]) -> None:
     assert parse_listen(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "9464", ":9464", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536",
-                                  "127.0.0.1:-1", "::1:9464", "127.0.0.1:²"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "9464",
+        ":9464",
+        "127.0.0.1",
+        "127.0.0.1:",
+        "127.0.0.1:http",
+        "127.0.0.1:65536",
+        "127.0.0.1:-1",
+        "::1:9464",
+        "127.0.0.1:²",
+    ],
+)
 def test_an_address_without_sense_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(FabricError) as caught:
         parse_listen(text)

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from telemetry import http_server
+from telemetry.export import http_server
+from telemetry.export.server import Access, Beside, serve
+from telemetry.export.tls import TlsError, TlsFiles, client_context, server_context
 from telemetry.live.client import LiveClient, LiveError
-from telemetry.server import Access, Beside, serve
-from telemetry.tls import TlsError, TlsFiles, client_context, server_context
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,39 @@ def make_pki(folder: Path) -> Pki:
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
     for ca in ("ca", "other"):
-        call("req", "-x509", *key, "-keyout", f"{ca}.key", "-out", f"{ca}.pem", "-subj", f"/CN={ca}", "-addext",
-             "keyUsage=critical,keyCertSign,cRLSign")
+        call(
+            "req",
+            "-x509",
+            *key,
+            "-keyout",
+            f"{ca}.key",
+            "-out",
+            f"{ca}.pem",
+            "-subj",
+            f"/CN={ca}",
+            "-addext",
+            "keyUsage=critical,keyCertSign,cRLSign",
+        )
     for name, ca in (("server", "ca"), ("operator", "ca"), ("stranger", "other")):
-        call("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-CA",
-             f"{ca}.pem", "-CAkey", f"{ca}.key", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-addext",
-             "basicConstraints=CA:FALSE")
+        call(
+            "req",
+            "-x509",
+            *key,
+            "-keyout",
+            f"{name}.key",
+            "-out",
+            f"{name}.pem",
+            "-subj",
+            f"/CN={name}",
+            "-CA",
+            f"{ca}.pem",
+            "-CAkey",
+            f"{ca}.key",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1,DNS:localhost",
+            "-addext",
+            "basicConstraints=CA:FALSE",
+        )
     call("pkey", "-in", "server.key", "-aes256", "-passout", "pass:secret", "-out", "encrypted.key")
     return Pki(folder)
 
@@ -77,7 +104,7 @@ def test_a_scrape_goes_over_tls(pki: Pki) -> None:
         assert get(server.url, pki.client()) == 200
         with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
             get(server.url, ssl.create_default_context())
-        with pytest.raises(OSError):     # noqa: PT011  a reset or an empty answer, as it happens
+        with pytest.raises(OSError):  # noqa: PT011  a reset or an empty answer, as it happens
             get(server.url.replace("https", "http"), pki.client())
 
 
@@ -85,21 +112,24 @@ def test_a_large_answer_goes_over_tls_whole(pki: Pki) -> None:
     large = Beside(lambda path: path == "/large", lambda _, start: (start("200 OK", []), [bytes(8 << 20)])[1])
     with serve("127.0.0.1:0", CollectorRegistry(), large, Access(tls=pki.server)) as server:
         for _ in range(3):
-            with urllib.request.urlopen(server.url.replace("metrics", "large"), timeout=30,  # noqa: S310  as above
-                                        context=pki.client()) as answer:
+            with urllib.request.urlopen(  # noqa: S310
+                server.url.replace("metrics", "large"), timeout=30, context=pki.client()
+            ) as answer:
                 assert len(answer.read()) == 8 << 20
 
 
 def test_only_clients_with_a_certificate_of_the_authority_get_in(pki: Pki) -> None:
     seen: list[str] = []
     tls = TlsFiles(*pki.pair("server"), pki.ca)
-    app = Beside(lambda path: path == "/who", lambda environ, start: (
-        seen.append(environ["fabric.client_subject"]), start("200 OK", []), [b"ok"])[2])
+    app = Beside(
+        lambda path: path == "/who",
+        lambda environ, start: (seen.append(environ["fabric.client_subject"]), start("200 OK", []), [b"ok"])[2],
+    )
     with serve("127.0.0.1:0", CollectorRegistry(), app, Access(tls=tls)) as server:
         url = server.url.replace("metrics", "who")
         assert get(url, pki.client("operator")) == 200
         for context in (pki.client(), pki.client("stranger")):
-            with pytest.raises(OSError):     # noqa: PT011  an alert of TLS 1.3 comes with the first read
+            with pytest.raises(OSError):  # noqa: PT011  an alert of TLS 1.3 comes with the first read
                 get(url, context)
         assert get(url, pki.client("operator")) == 200
     assert seen == ["operator", "operator"]
@@ -134,15 +164,20 @@ def test_the_client_of_the_api_speaks_tls(pki: Pki) -> None:
             LiveClient(server.url.removesuffix("/metrics"), "x").get("status")
 
 
-@pytest.mark.parametrize(("make", "text"), [
-    (lambda pki: TlsFiles(pki.folder / "none.pem", pki.pair("server")[1]), "none.pem: No such file"),
-    (lambda pki: TlsFiles(pki.pair("server")[0], pki.pair("operator")[1]), "KEY_VALUES_MISMATCH"),
-    (lambda pki: TlsFiles(pki.pair("server")[1], pki.pair("server")[1]), "no certificate with its key"),
-    (lambda pki: TlsFiles(pki.pair("server")[0], pki.folder / "encrypted.key"), "is encrypted"),
-    (lambda pki: TlsFiles(pki.folder, pki.folder), "Is a directory"),
-    (lambda pki: TlsFiles(*pki.pair("server"), pki.pair("server")[1]), "no certificate of an authority")])
-def test_files_that_cannot_be_used_are_refused_with_their_names(pki: Pki, make: Callable[[Pki], TlsFiles],
-                                                                text: str) -> None:
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda pki: TlsFiles(pki.folder / "none.pem", pki.pair("server")[1]), "none.pem: No such file"),
+        (lambda pki: TlsFiles(pki.pair("server")[0], pki.pair("operator")[1]), "KEY_VALUES_MISMATCH"),
+        (lambda pki: TlsFiles(pki.pair("server")[1], pki.pair("server")[1]), "are not a certificate and its key"),
+        (lambda pki: TlsFiles(pki.pair("server")[0], pki.folder / "encrypted.key"), "is encrypted"),
+        (lambda pki: TlsFiles(pki.folder, pki.folder), "is a directory"),
+        (lambda pki: TlsFiles(*pki.pair("server"), pki.pair("server")[1]), "no certificate of an authority"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused_with_their_names(
+    pki: Pki, make: Callable[[Pki], TlsFiles], text: str
+) -> None:
     with pytest.raises(TlsError) as caught:
         serve("127.0.0.1:0", CollectorRegistry(), access=Access(tls=make(pki)))
     assert text in caught.value.text

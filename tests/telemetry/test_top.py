@@ -11,57 +11,139 @@ from textual.pilot import Pilot
 from textual.widgets import Footer, Input, Static
 from textual.widgets._footer import FooterKey
 
+from fabric.cli import top
 from fabric.errors import FabricError, InputErrors, Problem
+from fabric.render import text
 from telemetry.live.client import LiveError, base_url
 from telemetry.live.forms import Field, Form, forms
 from telemetry.live.screen import FormScreen, Menu, RowTable, Top
 from telemetry.live.shown import PORTS, PORTS_BY, QUEUES, QUEUES_BY, incident_text, ordered, size_text, status_text
 
 STATUS: dict[str, Any] = {
-    "scenario": "pause-storm", "version": "1", "hosts": 12, "switches": 5, "state": "playing", "pass": 1, "passes": 0,
-    "sim_time_seconds": 0.0023, "duration_seconds": 0.02, "elapsed_seconds": 0.0023, "loop": True, "dilation": 1000.0,
-    "realtime_ratio": 0.001, "slipped_seconds": 0.0, "hosts_paused": 3}
+    "scenario": "pause-storm",
+    "version": "1",
+    "hosts": 12,
+    "switches": 5,
+    "state": "playing",
+    "pass": 1,
+    "passes": 0,
+    "sim_time_seconds": 0.0023,
+    "duration_seconds": 0.02,
+    "elapsed_seconds": 0.0023,
+    "loop": True,
+    "dilation": 1000.0,
+    "realtime_ratio": 0.001,
+    "slipped_seconds": 0.0,
+    "hosts_paused": 3,
+}
 
 
 def port(device: str, share: float, **more: object) -> dict[str, Any]:
-    return {"device": device, "port": "Ethernet0", "priority": 3, "peer": "host4:eth0", "up": True, "paused": share > 0,
-            "paused_ratio": share, "paused_seconds": share / 100, "pausing": False, "transmit_ratio": 0.5, **more}
+    return {
+        "device": device,
+        "port": "Ethernet0",
+        "priority": 3,
+        "peer": "host4:eth0",
+        "up": True,
+        "paused": share > 0,
+        "paused_ratio": share,
+        "paused_seconds": share / 100,
+        "pausing": False,
+        "transmit_ratio": 0.5,
+        **more,
+    }
 
 
 def queue(device: str, depth: int) -> dict[str, Any]:
-    return {"device": device, "port": "Ethernet0", "queue": 3, "bytes": depth, "peak_bytes": depth, "marked_packets": 7,
-            "dropped_packets": 0, "stormed": depth > 10**6}
+    return {
+        "device": device,
+        "port": "Ethernet0",
+        "queue": 3,
+        "bytes": depth,
+        "peak_bytes": depth,
+        "marked_packets": 7,
+        "dropped_packets": 0,
+        "stormed": depth > 10**6,
+    }
 
 
-INCIDENT = {"origin": "host4:eth0", "cause": "broken NIC", "text": "broken NIC host4:eth0 (class 3)", "priority": 3,
-            "since_seconds": 0.0002, "until_seconds": 0.002, "open": True, "depth": 1, "hosts": ["host1"],
-            "switches": ["leaf1"], "paused_seconds": 0.0018, "remedy": "reset it",
-            "tree": [{"port": "host4:eth0", "victim": "leaf1:Ethernet0", "depth": 0, "pauses": 1,
-                      "paused_seconds": 0.0018, "still": True}]}
-DESCRIPTION = {"components": {"schemas": {
-    "Fault": {"discriminator": {"mapping": {"link-down": "#/components/schemas/LinkDown",
-                                            "pause-storm": "#/components/schemas/Storm"}}},
-    "LinkDown": {"description": "A cable is cut.", "required": ["kind", "link"], "properties": {
-        "name": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "kind": {"const": "link-down"},
-        "link": {"type": "string", "description": "Which."}, "until": {"type": "string"}}},
-    "Storm": {"description": "A broken NIC.", "required": ["kind", "hosts"], "properties": {
-        "kind": {}, "hosts": {"type": "array", "items": {"type": "string"}},
-        "priorities": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
-        "duty": {"type": "number"}, "quanta": {"type": "integer"}, "curve": {"$ref": "#/components/schemas/Curve"}}},
-    "Curve": {"type": "object", "properties": {}},
-    "ConfigChange": {"discriminator": {"mapping": {"shut": "#/components/schemas/LinkDown"}}}}}}
+INCIDENT = {
+    "origin": "host4:eth0",
+    "cause": "broken NIC",
+    "text": "broken NIC host4:eth0 (class 3)",
+    "priority": 3,
+    "since_seconds": 0.0002,
+    "until_seconds": 0.002,
+    "open": True,
+    "depth": 1,
+    "hosts": ["host1"],
+    "switches": ["leaf1"],
+    "paused_seconds": 0.0018,
+    "remedy": "reset it",
+    "tree": [
+        {
+            "port": "host4:eth0",
+            "victim": "leaf1:Ethernet0",
+            "depth": 0,
+            "pauses": 1,
+            "paused_seconds": 0.0018,
+            "still": True,
+        }
+    ],
+}
+DESCRIPTION = {
+    "components": {
+        "schemas": {
+            "Fault": {
+                "discriminator": {
+                    "mapping": {
+                        "link-down": "#/components/schemas/LinkDown",
+                        "pause-storm": "#/components/schemas/Storm",
+                    }
+                }
+            },
+            "LinkDown": {
+                "description": "A cable is cut.",
+                "required": ["kind", "link"],
+                "properties": {
+                    "name": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                    "kind": {"const": "link-down"},
+                    "link": {"type": "string", "description": "Which."},
+                    "until": {"type": "string"},
+                },
+            },
+            "Storm": {
+                "description": "A broken NIC.",
+                "required": ["kind", "hosts"],
+                "properties": {
+                    "kind": {},
+                    "hosts": {"type": "array", "items": {"type": "string"}},
+                    "priorities": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+                    "duty": {"type": "number"},
+                    "quanta": {"type": "integer"},
+                    "curve": {"$ref": "#/components/schemas/Curve"},
+                },
+            },
+            "Curve": {"type": "object", "properties": {}},
+            "ConfigChange": {"discriminator": {"mapping": {"shut": "#/components/schemas/LinkDown"}}},
+        }
+    }
+}
 
 
 class Table:
-    """A server that answers from a table and remembers what was asked."""
+    """A server that answers from a table and records its requests."""
 
     url = "http://127.0.0.1:1"
 
     def __init__(self) -> None:
         self.view: dict[str, Any] = {
-            "status": dict(STATUS), "window_seconds": 0.001, "incidents": [INCIDENT],
+            "status": dict(STATUS),
+            "window_seconds": 0.001,
+            "incidents": [INCIDENT],
             "ports": [port("leaf1", 0.25), port("spine1", 0.75), port("leaf2", 0.0)],
-            "queues": [queue("leaf1", 4000), queue("spine1", 9_000_000)]}
+            "queues": [queue("leaf1", 4000), queue("spine1", 9_000_000)],
+        }
         self.posted: list[tuple[str, Mapping[str, Any] | None]] = []
         self.refusal: FabricError | None = None
 
@@ -83,14 +165,14 @@ def on_screen(test: Callable[[Top, Pilot[None], Table], Awaitable[None]], table:
     """Play the application without a terminal."""
     server = table or Table()
 
-    async def play() -> None:
+    async def simulate() -> None:
         app = Top(server, interval_s=3600)
         async with app.run_test(size=(140, 40)) as pilot:
             await app.workers.wait_for_complete()
             await pilot.pause()
             await test(app, pilot, server)
 
-    asyncio.run(play())
+    asyncio.run(simulate())
 
 
 def text_of(app: Top, name: str) -> str:
@@ -107,7 +189,7 @@ def test_ports_stand_in_order_of_their_share_of_pause() -> None:
         shown = app.query_one("#ports", RowTable).rows_shown
         assert [row["device"] for row in shown] == ["spine1", "leaf1", "leaf2"]
         assert [row["device"] for row in app.query_one("#queues", RowTable).rows_shown] == ["spine1", "leaf1"]
-        assert "3 of 12 hosts stand still" in text_of(app, "#status")
+        assert "3 of 12 hosts are paused" in text_of(app, "#status")
         assert "broken NIC host4:eth0" in text_of(app, "#trees")
         assert "host4:eth0 paused leaf1:Ethernet0" in text_of(app, "#trees")
 
@@ -297,9 +379,16 @@ def test_q_ends_the_application_and_not_the_run() -> None:
 def test_a_form_reads_every_kind_of_field() -> None:
     storm = forms(DESCRIPTION, "Fault")["pause-storm"]
     assert [field.name for field in storm.fields] == ["hosts", "priorities", "duty", "quanta", "curve"]
-    assert storm.read({"hosts": "host1, host2", "priorities": "[3, 4]", "duty": "0.5", "quanta": "7",
-                       "curve": '{"a": 1}'}) == {"kind": "pause-storm", "hosts": ["host1", "host2"],
-                                                 "priorities": [3, 4], "duty": 0.5, "quanta": 7, "curve": {"a": 1}}
+    assert storm.read(
+        {"hosts": "host1, host2", "priorities": "[3, 4]", "duty": "0.5", "quanta": "7", "curve": '{"a": 1}'}
+    ) == {
+        "kind": "pause-storm",
+        "hosts": ["host1", "host2"],
+        "priorities": [3, 4],
+        "duty": 0.5,
+        "quanta": 7,
+        "curve": {"a": 1},
+    }
     assert storm.read({"hosts": "host1", "duty": " "}) == {"kind": "pause-storm", "hosts": ["host1"]}
 
 
@@ -332,21 +421,59 @@ def test_an_incident_says_whom_it_stopped() -> None:
     assert "200us to 2ms" in incident_text({**INCIDENT, "open": False})
 
 
-@pytest.mark.parametrize(("size", "text"), [(0, "0B"), (999, "999B"), (1000, "1.00KB"), (6_286_896, "6.29MB"),
-                                            (2e9, "2.00GB")])
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0B"), (999, "999B"), (1000, "1.00KB"), (6_286_896, "6.29MB"), (2e9, "2.00GB")]
+)
 def test_sizes_are_decimal(size: float, text: str) -> None:
     assert size_text(size) == text
 
 
-@pytest.mark.parametrize(("text", "url"), [
-    ("127.0.0.1:9464", "http://127.0.0.1:9464"), ("http://h:1/metrics", "http://h:1"), ("https://[::1]:9", "https://[::1]:9")])
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("127.0.0.1:9464", "http://127.0.0.1:9464"),
+        ("http://h:1/metrics", "http://h:1"),
+        ("https://[::1]:9", "https://[::1]:9"),
+    ],
+)
 def test_an_address_is_what_serve_printed_or_part_of_it(text: str, url: str) -> None:
     assert base_url(text) == url
 
 
-@pytest.mark.parametrize("text", ["", "host", "ftp://host:1", "http://host:port", "http://host:1/other", "file:///etc/x",
-                                  "http://[::1", "127.0.0.1:99999", "http://user:word@host:1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "host",
+        "ftp://host:1",
+        "http://host:port",
+        "http://host:1/other",
+        "file:///etc/x",
+        "http://[::1",
+        "127.0.0.1:99999",
+        "http://user:word@host:1",
+    ],
+)
 def test_an_address_that_is_none_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(LiveError) as caught:
         base_url(text)
     assert "9464" in caught.value.hint
+
+
+def test_plain_print_cuts_no_number_and_no_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(text, "PIPE_WIDTH", 80)
+    long = {"port": "Ethernet120", "peer": "spine16:Ethernet124", "paused_seconds": 2.6631e-2, "pausing": True}
+    view = {
+        "status": STATUS,
+        "window_seconds": 1e-3,
+        "ports": [port("leaf1", 1.0, **long)],
+        "incidents": [],
+        "queues": [queue("leaf1", 9 * 10**6) | {"port": "Ethernet120", "marked_packets": 1_234_567}],
+    }
+    top._print(view)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert {"leaf1:Ethernet120", "100.0%", "leaf1:Ethernet120/3", "1,234,567"} <= set(out.split())
+    assert "left out for lack of width: " in out

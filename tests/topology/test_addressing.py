@@ -28,14 +28,17 @@ def test_no_two_addresses_are_alike(small: Fabric) -> None:
 def test_both_ends_of_a_cable_are_in_one_network(small: Fabric) -> None:
     plan = addressing(small)
     for link in small.links:
-        networks = {ipaddress.ip_network(f"{ipv4_text(plan.port_ip[end])}/{plan.port_prefix_len[end]}", strict=False)
-                    for end in (link.a, link.b)}
+        networks = {
+            ipaddress.ip_network(f"{ipv4_text(plan.port_ip[end])}/{plan.port_prefix_len[end]}", strict=False)
+            for end in (link.a, link.b)
+        }
         assert len(networks) == 1
         network = networks.pop()
         assert ipaddress.ip_address(int(plan.port_ip[link.a])) in network
         if network.prefixlen != 31:
-            assert network.broadcast_address not in {ipaddress.ip_address(int(plan.port_ip[end]))
-                                                     for end in (link.a, link.b)}
+            assert network.broadcast_address not in {
+                ipaddress.ip_address(int(plan.port_ip[end])) for end in (link.a, link.b)
+            }
 
 
 def test_host_subnets_do_not_overlap_and_hold_all_hosts_of_a_large_leaf(make: Callable[..., Fabric]) -> None:
@@ -54,11 +57,16 @@ def test_hosts_have_no_as_and_spines_of_a_leaf_spine_share_one(leaf_spine: Fabri
     asn = addressing(leaf_spine).asn
     assert {int(asn[host.id]) for host in leaf_spine.hosts} == {0}
     assert [int(asn[leaf_spine.by_name[name].id]) for name in ("spine1", "spine2", "leaf1", "leaf2", "leaf3")] == [
-        65000, 65000, 65101, 65102, 65103]
+        65000,
+        65000,
+        65101,
+        65102,
+        65103,
+    ]
 
 
 @pytest.mark.parametrize("name", ["leaf-spine", "clos3 planes", "clos3 full", "dual-plane"])
-def test_no_shortest_path_meets_an_as_twice_rfc7938_5_2_1(name: str) -> None:
+def test_no_shortest_path_contains_an_as_twice_rfc7938_5_2_1(name: str) -> None:
     fabric = fabric_of(**SMALL[name])
     asn = addressing(fabric).asn
     graph = nx.Graph(fabric.graph().subgraph([node.name for node in fabric.switches]))

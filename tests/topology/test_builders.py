@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabric.errors import InputErrors
-from fabric.topology.assemble import assemble
+from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from fabric.topology.registry import parse_topology
 from fabric.topology.spec import CustomSpec
 from tests.topology.conftest import SMALL, fabric_of
 
-H1, H2, S1, S2 = (NodeSpec(name, role, tier) for name, role, tier in [
-    ("h1", Role.HOST, 0), ("h2", Role.HOST, 0), ("s1", Role.LEAF, 1), ("s2", Role.LEAF, 1)])
+H1, H2, S1, S2 = (
+    NodeSpec(name, role, tier)
+    for name, role, tier in [("h1", Role.HOST, 0), ("h2", Role.HOST, 0), ("s1", Role.LEAF, 1), ("s2", Role.LEAF, 1)]
+)
 
 
 def link(a: str, b: str, rate: int = 10**11, delay: int = 1000, b_port: str = "") -> LinkSpec:
@@ -48,10 +50,19 @@ def test_ports_of_a_node_follow_the_order_of_cables(small: Fabric) -> None:
         assert links == sorted(links)
 
 
-@pytest.mark.parametrize(("name", "hosts", "switches", "links"), [
-    ("leaf-spine", 9, 5, 9 + 6), ("several links, breakout, mixed speeds", 8, 4, 16 + 8),
-    ("clos3 planes", 8, 12, 8 + 8 + 8), ("clos3 full", 8, 11, 8 + 8 + 4 * 3 * 2), ("rail gpu", 24, 10, 24 + 16),
-    ("rail only", 3, 4, 12), ("dual-tor", 6, 6, 12 + 8), ("dual-plane", 6, 8, 12 + 8)])
+@pytest.mark.parametrize(
+    ("name", "hosts", "switches", "links"),
+    [
+        ("leaf-spine", 9, 5, 9 + 6),
+        ("several links, breakout, mixed speeds", 8, 4, 16 + 8),
+        ("clos3 planes", 8, 12, 8 + 8 + 8),
+        ("clos3 full", 8, 11, 8 + 8 + 4 * 3 * 2),
+        ("rail gpu", 24, 10, 24 + 16),
+        ("rail only", 3, 4, 12),
+        ("dual-tor", 6, 6, 12 + 8),
+        ("dual-plane", 6, 8, 12 + 8),
+    ],
+)
 def test_every_kind_has_the_parts_its_numbers_say(name: str, hosts: int, switches: int, links: int) -> None:
     fabric = fabric_of(**SMALL[name])
     assert (len(fabric.hosts), len(fabric.switches), len(fabric.links)) == (hosts, switches, links)
@@ -67,7 +78,11 @@ def test_breakout_ports_share_a_cage_and_the_next_speed_starts_a_new_one() -> No
     fabric = fabric_of(**SMALL["several links, breakout, mixed speeds"])
     names = [fabric.ports[port].name for port in fabric.by_name["leaf1"].ports]
     assert names == [f"Ethernet{4 * cage}/{lane}" for cage in (0, 1) for lane in (1, 2, 3, 4)] + [
-        "Ethernet8", "Ethernet12", "Ethernet16", "Ethernet20"]
+        "Ethernet8",
+        "Ethernet12",
+        "Ethernet16",
+        "Ethernet20",
+    ]
 
 
 def test_cable_length_gives_five_nanoseconds_a_metre_and_a_delay_no_length(make: Callable[..., Fabric]) -> None:
@@ -86,7 +101,7 @@ def test_rail_k_of_a_pod_holds_gpu_k_of_every_node_of_that_pod() -> None:
         assert len(hosts) == 3
 
 
-def test_planes_of_a_dual_plane_fabric_meet_only_in_hosts() -> None:
+def test_planes_of_a_dual_plane_fabric_are_connected_only_by_hosts() -> None:
     fabric = fabric_of(**SMALL["dual-plane"])
     for row in fabric.links:
         a, b = fabric.node_of(row.a), fabric.node_of(row.b)
@@ -94,7 +109,7 @@ def test_planes_of_a_dual_plane_fabric_meet_only_in_hosts() -> None:
             assert b.group == ("plane1" if a.name.endswith("a") else "plane2")
 
 
-def test_super_spine_planes_meet_one_spine_of_each_pod() -> None:
+def test_super_spine_planes_connect_to_one_spine_of_each_pod() -> None:
     fabric = fabric_of(**SMALL["clos3 planes"])
     for top in (node for node in fabric.switches if node.role is Role.SUPER_SPINE):
         spines = [peer.name for _, peer in fabric.neighbours(top.id)]
@@ -103,10 +118,17 @@ def test_super_spine_planes_meet_one_spine_of_each_pod() -> None:
 
 
 def test_the_last_matching_override_decides_field_by_field(make: Callable[..., Fabric]) -> None:
-    fabric = make(**SMALL["leaf-spine"], link_overrides=[
-        {"a": "spine*", "b": "leaf1", "rate": "100G", "cable": "1m"}, {"a": "leaf1", "b": "spine2", "rate": "200G"}])
-    found = {(fabric.node_of(row.a).name, fabric.node_of(row.b).name): (row.rate_bps // 10**9, row.length_mm)
-             for row in fabric.links}
+    fabric = make(
+        **SMALL["leaf-spine"],
+        link_overrides=[
+            {"a": "spine*", "b": "leaf1", "rate": "100G", "cable": "1m"},
+            {"a": "leaf1", "b": "spine2", "rate": "200G"},
+        ],
+    )
+    found = {
+        (fabric.node_of(row.a).name, fabric.node_of(row.b).name): (row.rate_bps // 10**9, row.length_mm)
+        for row in fabric.links
+    }
     assert found["leaf1", "spine1"] == (100, 1000)
     assert found["leaf1", "spine2"] == (200, 1000)
     assert found["leaf2", "spine1"] == (400, 30_000)
@@ -123,10 +145,26 @@ def test_a_cable_without_length_is_refused(make: Callable[..., Fabric]) -> None:
 
 
 def test_all_problems_of_a_list_of_cables_are_reported_together() -> None:
-    text = refusal([H1, H2, H2, S1, S2], [link("h1", "s1"), link("h1", "h2"), link("s1", "s1"), link("h2", "s9"),
-                                          link("h2", "s1", rate=0), link("h2", "s1", delay=0)])
-    for part in ("'h2' names 2 nodes", "joins two hosts", "to itself", "no node 's9'", "rate is 0", "delay is 0",
-                 "'s2' has no cable"):
+    text = refusal(
+        [H1, H2, H2, S1, S2],
+        [
+            link("h1", "s1"),
+            link("h1", "h2"),
+            link("s1", "s1"),
+            link("h2", "s9"),
+            link("h2", "s1", rate=0),
+            link("h2", "s1", delay=0),
+        ],
+    )
+    for part in (
+        "'h2' names 2 nodes",
+        "joins two hosts",
+        "to itself",
+        "no node 's9'",
+        "rate is 0",
+        "delay is 0",
+        "'s2' has no cable",
+    ):
         assert part in text
 
 
@@ -145,9 +183,12 @@ def test_a_fabric_without_hosts_is_refused() -> None:
     assert "there is no host" in refusal([S1, S2], [link("s1", "s2")])
 
 
-def test_a_custom_list_builds_the_parallel_cables_it_asks_for(make: Callable[..., Fabric]) -> None:
-    fabric = make(kind="custom", nodes=[{"name": "h", "role": "host"}, {"name": "s", "role": "switch"}],
-                  links=[{"a": "h", "b": "s", "rate": "10G", "cable": "1m", "count": 3, "breakout": 4}])
+def test_a_custom_list_builds_its_parallel_cables(make: Callable[..., Fabric]) -> None:
+    fabric = make(
+        kind="custom",
+        nodes=[{"name": "h", "role": "host"}, {"name": "s", "role": "switch"}],
+        links=[{"a": "h", "b": "s", "rate": "10G", "cable": "1m", "count": 3, "breakout": 4}],
+    )
     assert [fabric.port_name(row.b) for row in fabric.links] == ["s:Ethernet0/1", "s:Ethernet0/2", "s:Ethernet0/3"]
     assert fabric.by_name["s"].tier == -1
 
@@ -155,8 +196,15 @@ def test_a_custom_list_builds_the_parallel_cables_it_asks_for(make: Callable[...
 @settings(max_examples=30, deadline=None)
 @given(leaves=st.integers(1, 6), spines=st.integers(1, 5), hosts=st.integers(1, 5), pairs=st.integers(1, 3))
 def test_a_leaf_spine_of_any_size_keeps_its_counts(leaves: int, spines: int, hosts: int, pairs: int) -> None:
-    fabric = fabric_of(kind="leaf-spine", leaves=leaves, spines=spines, hosts_per_leaf=hosts, links_per_pair=pairs,
-                       host_rate="10G", fabric_rate="40G")
+    fabric = fabric_of(
+        kind="leaf-spine",
+        leaves=leaves,
+        spines=spines,
+        hosts_per_leaf=hosts,
+        links_per_pair=pairs,
+        host_rate="10G",
+        fabric_rate="40G",
+    )
     assert len(fabric.ports) == 2 * len(fabric.links) == 2 * leaves * (hosts + spines * pairs)
     assert fabric.graph().number_of_edges() == len(fabric.links)
 

@@ -8,8 +8,20 @@ import pytest
 from fabric.cli.main import main
 from tests.topology.conftest import SMALL, fabric_of
 
-SETS = ["--kind", "leaf-spine", "--set", "leaves=2", "--set", "topology.spines=2", "--set", "hosts_per_leaf=4",
-        "--set", "host_rate=100G", "--set", "fabric_rate=200G"]
+SETS = [
+    "--kind",
+    "leaf-spine",
+    "--set",
+    "leaves=2",
+    "--set",
+    "topology.spines=2",
+    "--set",
+    "hosts_per_leaf=4",
+    "--set",
+    "host_rate=100G",
+    "--set",
+    "fabric_rate=200G",
+]
 
 SCENARIO = """
 name: x
@@ -38,7 +50,7 @@ def test_show_json_holds_the_same_facts(capsys: pytest.CaptureFixture[str]) -> N
     assert found["bisection"] == {"rate_bps": 400_000_000_000, "exact": True, "per_host_ratio": 1.0}
 
 
-def test_show_draws_where_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_draws_to_the_given_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="drawing needs the extra `plot`")
     assert main(["topology", "show", *SETS, "--draw", str(tmp_path / "x.svg")]) == 0
     assert "leaf1" in (tmp_path / "x.svg").read_text()
@@ -63,16 +75,19 @@ def test_only_the_topology_of_a_scenario_is_read(tmp_path: Path, capsys: pytest.
 
 
 def test_a_file_that_is_a_topology_itself_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "t.yml").write_text("kind: dual-tor\nracks: 1\nhosts_per_rack: 2\nspines: 2\nhost_rate: 25G\n"
-                                    "fabric_rate: 100G\n")
+    (tmp_path / "t.yml").write_text(
+        "kind: dual-tor\nracks: 1\nhosts_per_rack: 2\nspines: 2\nhost_rate: 25G\nfabric_rate: 100G\n"
+    )
     assert main(["topology", "show", str(tmp_path / "t.yml")]) == 0
     assert "2 hosts, 2 leaves, 2 spines" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("kind", "ending"), [
-    ("graphml", "graphml"), ("node-link", "json"), ("containerlab", "clab.yml")])
+@pytest.mark.parametrize(
+    ("kind", "ending"), [("graphml", "graphml"), ("node-link", "json"), ("containerlab", "clab.yml")]
+)
 def test_what_export_writes_show_reads(
-        kind: str, ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind: str, ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = str(tmp_path / f"x.{ending}")
     assert main(["topology", "export", *SETS, "--format", kind, "-o", file]) == 0
     assert capsys.readouterr().out == ""
@@ -85,20 +100,25 @@ def test_export_without_a_file_writes_to_standard_output(capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith("name: leaf-spine\nprovider: clab\n")
 
 
-@pytest.mark.parametrize(("words", "expected"), [
-    (["show"], "neither a file nor --kind is given"),
-    (["show", "x.yml", "--kind", "rail"], "both given"),
-    (["show", "nowhere.yml"], "nowhere.yml"),
-    (["show", "--kind", "leaf-spine", "--set", "spins=2"], "did you mean 'spines'?"),
-    (["show", *SETS, "--set", "leaves"], "is not path=value"),
-    (["show", *SETS, "--set", "host_rate=100"], "100 has no unit"),
-    (["show", *SETS, "--draw", "x.gif"], "use one of .svg, .png, .pdf"),
-    (["check", *SETS, "--max-oversubscription", "0"], "is not a ratio above 0"),
-    (["export", *SETS], "--format"),
-    (["sow"], "is none of"),
-    (["export", *SETS, "--format", "netlab", "-o", "/nonexistent/x"], "/nonexistent/x")])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["show"], "neither a file nor --kind is given"),
+        (["show", "x.yml", "--kind", "rail"], "both given"),
+        (["show", "nowhere.yml"], "nowhere.yml"),
+        (["show", "--kind", "leaf-spine", "--set", "spins=2"], "did you mean 'spines'?"),
+        (["show", *SETS, "--set", "leaves"], "is not path=value"),
+        (["show", *SETS, "--set", "host_rate=100"], "100 has no unit"),
+        (["show", *SETS, "--draw", "x.gif"], "use one of .svg, .png, .pdf"),
+        (["check", *SETS, "--max-oversubscription", "0"], "is not a ratio above 0"),
+        (["export", *SETS], "--format"),
+        (["sow"], "is no choice"),
+        (["export", *SETS, "--format", "netlab", "-o", "/nonexistent/x"], "/nonexistent/x"),
+    ],
+)
 def test_bad_input_is_named_and_exits_2_without_a_traceback(
-        words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["topology", *words]) == 2
     captured = capsys.readouterr()
     assert expected in captured.err

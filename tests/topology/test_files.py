@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from fabric.errors import InputErrors
-from fabric.topology import files
-from fabric.topology.custom import READERS
-from fabric.topology.export import WRITERS
+from fabric.topology.builders.custom import READERS
+from fabric.topology.formats import files
+from fabric.topology.formats.export import WRITERS
 from fabric.topology.model import Fabric, Role
 from fabric.topology.registry import build_topology, parse_topology
 from tests.topology.conftest import SMALL, fabric_of
@@ -75,11 +75,20 @@ def test_containerlab_kinds_images_and_labels_decide_the_roles(tmp_path: Path) -
     path.write_text(CLAB)
     fabric = read(path, default_rate="100G", default_delay="15ns")
     assert {node.name: node.role for node in fabric.nodes} == {
-        "h1": Role.HOST, "h2": Role.HOST, "spine": Role.SPINE, "leaf1": Role.SWITCH, "leaf2": Role.LEAF}
+        "h1": Role.HOST,
+        "h2": Role.HOST,
+        "spine": Role.SPINE,
+        "leaf1": Role.SWITCH,
+        "leaf2": Role.LEAF,
+    }
     assert fabric.name == "lab"
     assert fabric.port_name(fabric.links[1].b) == "spine:e1-2"
     assert [(link.rate_bps // 10**9, link.delay_ps) for link in fabric.links] == [
-        (400, 150_000), (100, 15_000), (100, 15_000), (100, 15_000)]
+        (400, 150_000),
+        (100, 15_000),
+        (100, 15_000),
+        (100, 15_000),
+    ]
 
 
 def test_every_cable_without_a_rate_is_named(tmp_path: Path) -> None:
@@ -90,26 +99,44 @@ def test_every_cable_without_a_rate_is_named(tmp_path: Path) -> None:
     assert "topology.links[1] leaf2 - spine" in text
 
 
-@pytest.mark.parametrize(("name", "content", "expected"), [
-    ("a.yml", "a: [", "correct the YAML"), ("a.yml", "a: 1\na: 2", "key 'a' is given twice"),
-    ("a.yml", "!!python/object/apply:os.system ['true']", "determine a constructor"),
-    ("a.yml", "- 1", "no mapping of nodes"),
-    ("a.yml", "topology: {nodes: {h: {}}}", "has no kind"),
-    ("a.yml", "topology: {nodes: {h: {kind: linux}}, links: [{endpoints: ['h:eth1', 'host:eth1']}]}", "leaves the lab"),
-    ("a.yml", "topology: {nodes: {h: {kind: linux}}, links: [{type: dummy}]}", "does not join two interfaces"),
-    ("a.json", "{", "correct the JSON"), ("a.json", "[]", "no list of nodes"),
-    ("a.json", '{"nodes": []}', "list of edges"),
-    ("a.json", '{"nodes": [{}], "edges": [{"source": "a"}]}', "edges[0]"),
-    ("a.json", '{"directed": true, "nodes": [], "edges": []}', "directed"),
-    ("a.json", '{"nodes": [{"id": "a", "role": "hst"}], "edges": []}', "role 'hst' is unknown"),
-    ("a.json", '{"nodes": [{"id": "a b"}], "edges": []}', "is not a name"),
-    ("a.json", '{"nodes": [{"id": "a", "role": "host"}, {"id": "b"}], "edges": []}', "has no role"),
-    ("a.json", '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate": 5}]}', "5 has no unit"),
-    ("a.json", '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate_bps": -1}]}', "rate_bps is -1"),
-    ("a.json", '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate_bps": 1, "rate": "1G"}]}',
-     "both given"),
-    ("a.graphml", "<graphml", "not GraphML"), ("a.graphml", "<!DOCTYPE x><graphml/>", "document type"),
-    ("a.toml", "", "the ending of 'a.toml' names no format")])
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.yml", "a: [", "correct the YAML"),
+        ("a.yml", "a: 1\na: 2", "key 'a' is given twice"),
+        ("a.yml", "!!python/object/apply:os.system ['true']", "determine a constructor"),
+        ("a.yml", "- 1", "no mapping of nodes"),
+        ("a.yml", "topology: {nodes: {h: {}}}", "has no kind"),
+        (
+            "a.yml",
+            "topology: {nodes: {h: {kind: linux}}, links: [{endpoints: ['h:eth1', 'host:eth1']}]}",
+            "leaves the lab",
+        ),
+        ("a.yml", "topology: {nodes: {h: {kind: linux}}, links: [{type: dummy}]}", "does not join two interfaces"),
+        ("a.json", "{", "correct the JSON"),
+        ("a.json", "[]", "no list of nodes"),
+        ("a.json", '{"nodes": []}', "list of edges"),
+        ("a.json", '{"nodes": [{}], "edges": [{"source": "a"}]}', "edges[0]"),
+        ("a.json", '{"directed": true, "nodes": [], "edges": []}', "directed"),
+        ("a.json", '{"nodes": [{"id": "a", "role": "hst"}], "edges": []}', "role 'hst' is unknown"),
+        ("a.json", '{"nodes": [{"id": "a b"}], "edges": []}', "is not a name"),
+        ("a.json", '{"nodes": [{"id": "a", "role": "host"}, {"id": "b"}], "edges": []}', "has no role"),
+        ("a.json", '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate": 5}]}', "5 has no unit"),
+        (
+            "a.json",
+            '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate_bps": -1}]}',
+            "rate_bps is -1",
+        ),
+        (
+            "a.json",
+            '{"nodes": [{"id": "a"}], "edges": [{"source": "a", "target": "b", "rate_bps": 1, "rate": "1G"}]}',
+            "both given",
+        ),
+        ("a.graphml", "<graphml", "not GraphML"),
+        ("a.graphml", "<!DOCTYPE x><graphml/>", "document type"),
+        ("a.toml", "", "the ending of 'a.toml' names no format"),
+    ],
+)
 def test_a_bad_file_is_refused_with_the_reason(name: str, content: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
     assert expected in refusal(tmp_path / name)
@@ -143,7 +170,9 @@ def test_netlab_gets_kilobits_as_numbers_and_a_name_limit_that_fits() -> None:
     assert document["nodes"]["p1-leaf1"]["bgp"]["as"] == 65101
     assert document["nodes"]["host1"]["device"] == "linux"
     assert "const" not in document["defaults"]
-    long = fabric_of(kind="custom",
-                     nodes=[{"name": "h", "role": "host"}, {"name": "a-switch-in-room-12", "role": "leaf"}],
-                     links=[{"a": "h", "b": "a-switch-in-room-12", "rate": "1G", "cable": "1m"}])
+    long = fabric_of(
+        kind="custom",
+        nodes=[{"name": "h", "role": "host"}, {"name": "a-switch-in-room-12", "role": "leaf"}],
+        links=[{"a": "h", "b": "a-switch-in-room-12", "rate": "1G", "cable": "1m"}],
+    )
     assert yaml.safe_load(WRITERS["netlab"](long))["defaults"]["const"]["MAX_NODE_ID_LENGTH"] == 19

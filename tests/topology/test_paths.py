@@ -21,9 +21,13 @@ def hop_by_networkx(fabric: Fabric, node: int, host: int, down: frozenset[int]) 
         if link.a not in down and link.b not in down and a in graph and b in graph:
             graph.add_edge(a, b)
     distance = nx.single_source_shortest_path_length(graph, host)
-    return tuple(port for port in fabric.nodes[node].ports
-                 if port not in down and fabric.ports[port].peer not in down
-                 and distance.get(fabric.peer_of(port).id, 10**9) == distance.get(node, -1) - 1)
+    return tuple(
+        port
+        for port in fabric.nodes[node].ports
+        if port not in down
+        and fabric.ports[port].peer not in down
+        and distance.get(fabric.peer_of(port).id, 10**9) == distance.get(node, -1) - 1
+    )
 
 
 def assert_agrees_with_networkx(fabric: Fabric, down: frozenset[int] = frozenset()) -> None:
@@ -32,7 +36,9 @@ def assert_agrees_with_networkx(fabric: Fabric, down: frozenset[int] = frozenset
         for node in fabric.nodes:
             if node.id != host.id:
                 assert table.ports_to(node.id, host.id) == hop_by_networkx(fabric, node.id, host.id, down), (
-                    node.name, host.name)
+                    node.name,
+                    host.name,
+                )
 
 
 def test_next_hops_are_those_of_networkx_on_every_kind_of_fabric(small: Fabric) -> None:
@@ -102,8 +108,9 @@ def test_a_host_without_cable_is_unreachable_and_reaches_nothing(leaf_spine: Fab
 
 
 def test_a_table_of_four_thousand_hosts_grows_with_racks_not_with_hosts() -> None:
-    fabric = fabric_of(kind="leaf-spine", leaves=256, spines=64, hosts_per_leaf=16, host_rate="100G",
-                       fabric_rate="100G")
+    fabric = fabric_of(
+        kind="leaf-spine", leaves=256, spines=64, hosts_per_leaf=16, host_rate="100G", fabric_rate="100G"
+    )
     table = equal_cost_ports(fabric)
     assert table.group_of.shape == (4096 + 320, 256)
-    assert len(table.groups) == 4096 + 256 + 64 * 256     # a host's port, a leaf's uplinks, a spine's port per leaf
+    assert len(table.groups) == 4096 + 256 + 64 * 256  # a host's port, a leaf's uplinks, a spine's port per leaf

@@ -23,11 +23,19 @@ def problems_of(raw: object) -> list[str]:
     return [f"{problem.path}: {problem.text} ({problem.hint})" for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize(("write", "read"), [(exact_rate, parse_rate_bps), (exact_time, parse_time_ps),
-                                             (exact_size, parse_size_bytes), (exact_length, parse_length_mm)])
+@pytest.mark.parametrize(
+    ("write", "read"),
+    [
+        (exact_rate, parse_rate_bps),
+        (exact_time, parse_time_ps),
+        (exact_size, parse_size_bytes),
+        (exact_length, parse_length_mm),
+    ],
+)
 @given(value=st.integers(0, 2**53))
 def test_quantities_are_written_without_loss(
-        write: Callable[[int], str], read: Callable[[object], int], value: int) -> None:
+    write: Callable[[int], str], read: Callable[[object], int], value: int
+) -> None:
     assert read(write(value)) == value
 
 
@@ -40,38 +48,82 @@ def test_a_spec_dumped_as_json_is_read_back_equal() -> None:
 def test_all_mistakes_are_reported_together_with_the_nearest_spelling() -> None:
     found = problems_of({**GOOD, "leaves": "2", "hosts_per_leaf": 0, "host_rate": 100, "fabric_rat": "1G"})
     assert [line.split(":")[0] for line in found] == [
-        "topology.host_rate", "topology.leaves", "topology.hosts_per_leaf", "topology.fabric_rat"]
+        "topology.host_rate",
+        "topology.leaves",
+        "topology.hosts_per_leaf",
+        "topology.fabric_rat",
+    ]
     assert "100 has no unit" in found[0]
     assert "did you mean 'fabric_rate'?" in found[-1]
 
 
-@pytest.mark.parametrize(("changes", "expected"), [
-    ({"host_rates": ["25G"]}, "exactly one of host_rate"),
-    ({"host_rate": None}, "exactly one of host_rate"),
-    ({"host_cable": "3m", "host_delay": "15ns"}, "host_cable and host_delay are both given"),
-    ({"kind": "leafspine"}, "did you mean 'leaf-spine'?"),
-    ({"link_overrides": [{"a": "leaf1", "b": "spine1"}]}, "changes nothing"),
-    ({"name": "two words"}, "topology.name"),
-    ({"leaves": 4096, "hosts_per_leaf": 4096}, "16,785,408 cables, more than 131,072"),
-])
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"host_rates": ["25G"]}, "host_rate and host_rates are both given, or neither"),
+        ({"host_rate": None}, "host_rate and host_rates are both given, or neither"),
+        ({"host_cable": "3m", "host_delay": "15ns"}, "host_cable and host_delay are both given"),
+        ({"kind": "leafspine"}, "did you mean 'leaf-spine'?"),
+        ({"link_overrides": [{"a": "leaf1", "b": "spine1"}]}, "changes nothing"),
+        ({"name": "two words"}, "topology.name"),
+        ({"leaves": 4096, "hosts_per_leaf": 4096}, "16,785,408 cables, more than 131,072"),
+    ],
+)
 def test_contradictions_are_refused(changes: dict[str, Any], expected: str) -> None:
     assert any(expected in line for line in problems_of({**GOOD, **changes}))
 
 
-@pytest.mark.parametrize(("raw", "expected"), [
-    ({"kind": "clos3", "pods": 1, "leaves_per_pod": 1, "spines_per_pod": 4, "super_spines": 6, "hosts_per_leaf": 1,
-      "host_rate": "1G", "fabric_rate": "1G"}, "use 4 or 8, or core: full"),
-    ({"kind": "rail", "nodes_per_pod": 2, "spines": 0, "host_rate": "1G", "fabric_rate": "1G"}, "rails unconnected"),
-    ({"kind": "rail", "pods": 2, "endpoints": "node", "nodes_per_pod": 2, "spines": 0, "host_rate": "1G",
-      "fabric_rate": "1G"}, "2 pods unconnected"),
-    ({"kind": "dual-tor", "racks": 1, "hosts_per_rack": 1, "spines": 3, "planes": 2, "host_rate": "1G",
-      "fabric_rate": "1G"}, "cannot be halved"),
-    ({"kind": "custom"}, "give nodes and links, or file"),
-    ({"kind": "custom", "file": "x.json", "default_cable": "1m", "default_delay": "5ns"}, "both given"),
-    ({"kind": "custom", "default_rate": "1G"}, "default_rate has no effect without file"),
-    ({}, "has no kind"),
-    ("leaf-spine", "valid dictionary"),
-])
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (
+            {
+                "kind": "clos3",
+                "pods": 1,
+                "leaves_per_pod": 1,
+                "spines_per_pod": 4,
+                "super_spines": 6,
+                "hosts_per_leaf": 1,
+                "host_rate": "1G",
+                "fabric_rate": "1G",
+            },
+            "use 4 or 8, or core: full",
+        ),
+        (
+            {"kind": "rail", "nodes_per_pod": 2, "spines": 0, "host_rate": "1G", "fabric_rate": "1G"},
+            "rails unconnected",
+        ),
+        (
+            {
+                "kind": "rail",
+                "pods": 2,
+                "endpoints": "node",
+                "nodes_per_pod": 2,
+                "spines": 0,
+                "host_rate": "1G",
+                "fabric_rate": "1G",
+            },
+            "2 pods unconnected",
+        ),
+        (
+            {
+                "kind": "dual-tor",
+                "racks": 1,
+                "hosts_per_rack": 1,
+                "spines": 3,
+                "planes": 2,
+                "host_rate": "1G",
+                "fabric_rate": "1G",
+            },
+            "cannot be halved",
+        ),
+        ({"kind": "custom"}, "give nodes and links, or file"),
+        ({"kind": "custom", "file": "x.json", "default_cable": "1m", "default_delay": "5ns"}, "both given"),
+        ({"kind": "custom", "default_rate": "1G"}, "default_rate has no effect without file"),
+        ({}, "has no kind"),
+        ("leaf-spine", "valid dictionary"),
+    ],
+)
 def test_every_kind_refuses_what_it_cannot_be(raw: object, expected: str) -> None:
     assert any(expected in line for line in problems_of(raw))
 

@@ -23,8 +23,12 @@ from fabric.validate.runner import validate
 def judge(tmp_path: Path) -> Judge:
     """Write a fabric and its hosts, and return the findings."""
 
-    def run(fabric: dict[str, Tables], hosts: dict[str, Any] | None = None, links: Any = None,  # noqa: ANN401
-            only: set[str] | None = None) -> list[Finding]:
+    def run(
+        fabric: dict[str, Tables],
+        hosts: dict[str, Any] | None = None,
+        links: Any = None,  # noqa: ANN401
+        only: set[str] | None = None,
+    ) -> list[Finding]:
         for name, tables in fabric.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(tables, indent=1), encoding="utf-8")
         (tmp_path / "hosts.json").write_text(json.dumps(HOSTS if hosts is None else hosts), encoding="utf-8")

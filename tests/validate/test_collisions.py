@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from fabric.validate.theory.collisions import EXACT_FLOWS, chance_of_max, expected_delivered, expected_max_over_mean
-from fabric.validate.theory.routing import ecmp_monte_carlo, expected_delivered_single
+from fabric.theory.collisions import EXACT_FLOWS, chance_of_max, expected_delivered, expected_max_over_mean
+from fabric.theory.routing import ecmp_monte_carlo, expected_delivered_single
 
 
 @pytest.mark.parametrize(("flows", "links"), [(1, 4), (3, 2), (4, 3), (6, 3)])
@@ -19,16 +19,20 @@ def test_mean_and_chance_are_those_of_all_ways_to_throw(flows: int, links: int) 
         assert chance_of_max(flows, links, most) == pytest.approx(truth, abs=1e-9)
 
 
-@pytest.mark.parametrize(("links", "queue_pairs", "published"), [
-    (8, 1, 2.61), (8, 32, 1.25), (16, 4, 1.96), (32, 8, 1.80), (64, 1, 3.95), (64, 32, 1.43)])
+@pytest.mark.parametrize(
+    ("links", "queue_pairs", "published"),
+    [(8, 1, 2.61), (8, 32, 1.25), (16, 4, 1.96), (32, 8, 1.80), (64, 1, 3.95), (64, 32, 1.43)],
+)
 def test_expectation_is_within_two_per_cent_of_monte_carlo(links: int, queue_pairs: int, published: float) -> None:
     exact = expected_max_over_mean(links * queue_pairs, links)
     assert exact == pytest.approx(published, rel=0.02)
     assert exact == pytest.approx(ecmp_monte_carlo(links, queue_pairs, draws=2000).max_over_mean, rel=0.02)
 
 
-@pytest.mark.parametrize(("links", "queue_pairs", "published"), [
-    (8, 1, 0.653), (8, 4, 0.814), (16, 8, 0.865), (32, 16, 0.902), (64, 1, 0.638), (64, 32, 0.931)])
+@pytest.mark.parametrize(
+    ("links", "queue_pairs", "published"),
+    [(8, 1, 0.653), (8, 4, 0.814), (16, 8, 0.865), (32, 16, 0.902), (64, 1, 0.638), (64, 32, 0.931)],
+)
 def test_share_that_fits_is_within_one_per_cent_of_monte_carlo(links: int, queue_pairs: int, published: float) -> None:
     exact = expected_delivered(links, queue_pairs)
     assert exact == pytest.approx(published, abs=0.01)

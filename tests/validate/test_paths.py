@@ -29,14 +29,22 @@ def healthy() -> Fib:
     fib: Fib = {}
     for name, (prefix, _) in LEAVES.items():
         other = next(it for leaf, (it, _) in LEAVES.items() if leaf != name)
-        fib[name] = [{"dst": prefix, "dev": "Ethernet0", "protocol": "kernel", "scope": "link"},
-                     {"dst": other, "protocol": "bgp", "nexthops": [
-                         {"gateway": f"10.9.{n}.1", "dev": dev, "weight": 1, "flags": []}
-                         for n, dev in enumerate(UPLINKS.values())]},
-                     {"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"}]
+        fib[name] = [
+            {"dst": prefix, "dev": "Ethernet0", "protocol": "kernel", "scope": "link"},
+            {
+                "dst": other,
+                "protocol": "bgp",
+                "nexthops": [
+                    {"gateway": f"10.9.{n}.1", "dev": dev, "weight": 1, "flags": []}
+                    for n, dev in enumerate(UPLINKS.values())
+                ],
+            },
+            {"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"},
+        ]
     for spine in UPLINKS:
-        fib[spine] = [{"dst": prefix, "gateway": "10.9.0.0", "dev": dev, "protocol": "bgp"}
-                      for prefix, dev in LEAVES.values()]
+        fib[spine] = [
+            {"dst": prefix, "gateway": "10.9.0.0", "dev": dev, "protocol": "bgp"} for prefix, dev in LEAVES.values()
+        ]
     return fib
 
 
@@ -73,7 +81,7 @@ def test_healthy_tables_are_clean_and_the_verdict_says_that_it_followed_them(fol
 
 
 def test_two_routes_that_point_at_each_other_are_a_loop_and_a_deadlock(follow: Callable[..., Verdict]) -> None:
-    fib = route(healthy(), "spine1", "10.2.0.0/24", gateway="10.9.0.0", dev="Ethernet8")        # back to leaf1
+    fib = route(healthy(), "spine1", "10.2.0.0/24", gateway="10.9.0.0", dev="Ethernet8")  # back to leaf1
     verdict = follow(fib)
     assert keys(verdict) == {("D9", "leaf1", "10.2.0.0/24"), ("D1", "leaf1", "leaf1:Ethernet16")}
     (loop,) = [it for it in verdict.findings if it.check.id == "D9"]
@@ -101,35 +109,40 @@ def test_a_next_hop_on_the_management_port_is_a_dead_end(follow: Callable[..., V
 def three_leaves() -> tuple[dict[str, Tables], Fib]:
     """leaf3 hangs on spine2 only, so that spine1 has to reach it over another leaf."""
     fabric, fib = small_fabric(), healthy()
-    leaf = json.loads(json.dumps(fabric["leaf2"]).replace("leaf2", "leaf3").replace("host3", "host5").replace(
-        "host4", "host6"))
+    leaf = json.loads(
+        json.dumps(fabric["leaf2"]).replace("leaf2", "leaf3").replace("host3", "host5").replace("host4", "host6")
+    )
     for table in ("PORT", "DEVICE_NEIGHBOR", "PORT_QOS_MAP", "PFC_WD"):
         leaf[table].pop("Ethernet16")
     leaf["DEVICE_NEIGHBOR"]["Ethernet24"] = {"name": "spine2", "port": "Ethernet32"}
     fabric["leaf3"] = leaf
     for table in ("PORT", "PORT_QOS_MAP", "PFC_WD"):
         fabric["spine2"][table]["Ethernet32"] = dict(fabric["spine2"][table]["Ethernet16"])
+    fabric["spine2"]["CABLE_LENGTH"]["AZURE"]["Ethernet32"] = "40m"
+    fabric["spine2"]["BUFFER_PG"]["Ethernet32|3"] = dict(fabric["spine2"]["BUFFER_PG"]["Ethernet16|3"])
     fabric["spine2"]["DEVICE_NEIGHBOR"]["Ethernet32"] = {"name": "leaf3", "port": "Ethernet24"}
-    fib["leaf3"] = [{"dst": "10.3.0.0/24", "dev": "Ethernet0"},
-                    *({"dst": prefix, "gateway": "10.9.1.1", "dev": "Ethernet24"} for prefix, _ in LEAVES.values())]
+    fib["leaf3"] = [
+        {"dst": "10.3.0.0/24", "dev": "Ethernet0"},
+        *({"dst": prefix, "gateway": "10.9.1.1", "dev": "Ethernet24"} for prefix, _ in LEAVES.values()),
+    ]
     for leaf_name in LEAVES:
         route(fib, leaf_name, "10.3.0.0/24", gateway="10.9.1.1", dev="Ethernet24")
     route(fib, "spine2", "10.3.0.0/24", gateway="10.9.1.2", dev="Ethernet32")
-    route(fib, "spine1", "10.3.0.0/24", gateway="10.9.0.2", dev="Ethernet16")       # down to leaf2, up to spine2
+    route(fib, "spine1", "10.3.0.0/24", gateway="10.9.0.2", dev="Ethernet16")  # down to leaf2, up to spine2
     return fabric, fib
 
 
 def test_a_way_that_goes_down_and_up_again_is_a_valley(follow: Callable[..., Verdict]) -> None:
     fabric, fib = three_leaves()
-    assert keys(follow(fib, fabric)) == set()                        # nobody uses spine1 for it
+    assert keys(follow(fib, fabric)) == set()  # nobody uses spine1 for it
     route(fib, "leaf1", "10.3.0.0/24", gateway="10.9.0.1", dev="Ethernet16")
     assert keys(follow(fib, fabric)) == {("D11", "leaf2", "10.3.0.0/24")}
 
 
 def test_two_valleys_in_opposite_directions_close_a_circle_of_pauses(follow: Callable[..., Verdict]) -> None:
     fabric, fib = three_leaves()
-    route(fib, "leaf1", "10.3.0.0/24", gateway="10.9.0.1", dev="Ethernet16")        # leaf1 spine1 leaf2 spine2 leaf3
-    route(fib, "spine2", "10.2.0.0/24", gateway="10.9.1.0", dev="Ethernet8")        # to leaf2 over leaf1 and spine1
+    route(fib, "leaf1", "10.3.0.0/24", gateway="10.9.0.1", dev="Ethernet16")  # leaf1 spine1 leaf2 spine2 leaf3
+    route(fib, "spine2", "10.2.0.0/24", gateway="10.9.1.0", dev="Ethernet8")  # to leaf2 over leaf1 and spine1
     route(fib, "leaf1", "10.2.0.0/24", gateway="10.9.0.1", dev="Ethernet16")
     found = follow(fib, fabric)
     assert {it.check.id for it in found.findings} == {"D1", "D11"}
@@ -145,7 +158,7 @@ def test_a_bad_hop_hurts_only_the_paths_that_tables_take(follow: Callable[..., V
     fib = healthy()
     for leaf, (prefix, _) in LEAVES.items():
         route(fib, next(it for it in LEAVES if it != leaf), prefix, gateway="10.9.1.1", dev="Ethernet24")
-    assert keys(follow(fib, fabric)) == set()                        # everything goes over spine2
+    assert keys(follow(fib, fabric)) == set()  # everything goes over spine2
 
 
 def test_switches_without_a_table_take_the_shortest_way_and_the_verdict_says_so(follow: Callable[..., Verdict]) -> None:
@@ -160,28 +173,73 @@ def test_a_leaf_of_which_no_prefix_is_known_is_named(follow: Callable[..., Verdi
     assert "shortest to leaf2, of which no prefix is known" in follow(fib).paths
 
 
-FRR = {"10.1.0.0/24": [{"protocol": "connected", "selected": True, "installed": True, "nexthops": [
-    {"fib": True, "directlyConnected": True, "interfaceName": "Ethernet0", "active": True}]}],
-    "10.2.0.0/24": [{"protocol": "static", "nexthops": [{"ip": "10.9.9.9", "interfaceName": "Ethernet8"}]},
-                    {"protocol": "bgp", "selected": True, "installed": True, "nexthops": [
-                        {"fib": True, "ip": "10.9.0.1", "afi": "ipv4", "interfaceName": "Ethernet16", "active": True},
-                        {"ip": "10.9.1.1", "interfaceName": "Ethernet24", "active": True, "recursive": True}]}]}
-EOS = {"vrfs": {"default": {"routes": {
-    "10.1.0.0/24": {"routeType": "connected", "vias": [{"interface": "Ethernet0"}], "directlyConnected": True},
-    "10.2.0.0/24": {"routeType": "eBGP", "vias": [{"nexthopAddr": "10.9.0.1", "interface": "Ethernet16"}]}}}}}
-IPROUTE = [{"dst": "10.1.0.0/24", "dev": "Ethernet0"},
-           {"dst": "10.2.0.0/24", "gateway": "10.9.0.1", "dev": "Ethernet16"},
-           {"dst": "10.2.0.0/24", "gateway": "10.9.1.1", "dev": "Ethernet24", "metric": 50}]
+FRR = {
+    "10.1.0.0/24": [
+        {
+            "protocol": "connected",
+            "selected": True,
+            "installed": True,
+            "nexthops": [{"fib": True, "directlyConnected": True, "interfaceName": "Ethernet0", "active": True}],
+        }
+    ],
+    "10.2.0.0/24": [
+        {"protocol": "static", "nexthops": [{"ip": "10.9.9.9", "interfaceName": "Ethernet8"}]},
+        {
+            "protocol": "bgp",
+            "selected": True,
+            "installed": True,
+            "nexthops": [
+                {"fib": True, "ip": "10.9.0.1", "afi": "ipv4", "interfaceName": "Ethernet16", "active": True},
+                {"ip": "10.9.1.1", "interfaceName": "Ethernet24", "active": True, "recursive": True},
+            ],
+        },
+    ],
+}
+EOS = {
+    "vrfs": {
+        "default": {
+            "routes": {
+                "10.1.0.0/24": {
+                    "routeType": "connected",
+                    "vias": [{"interface": "Ethernet0"}],
+                    "directlyConnected": True,
+                },
+                "10.2.0.0/24": {"routeType": "eBGP", "vias": [{"nexthopAddr": "10.9.0.1", "interface": "Ethernet16"}]},
+            }
+        }
+    }
+}
+IPROUTE = [
+    {"dst": "10.1.0.0/24", "dev": "Ethernet0"},
+    {"dst": "10.2.0.0/24", "gateway": "10.9.0.1", "dev": "Ethernet16"},
+    {"dst": "10.2.0.0/24", "gateway": "10.9.1.1", "dev": "Ethernet24", "metric": 50},
+]
 
 
 @pytest.mark.parametrize("table", [FRR, EOS, IPROUTE], ids=["frr", "eos", "iproute"])
 def test_three_ways_of_printing_a_table_mean_the_same(table: Any) -> None:  # noqa: ANN401
     assert {str(it.prefix): [str(hop) for hop in it.hops] for it in parse_fib(table, "x.json")} == {
-        "10.1.0.0/24": ["Ethernet0"], "10.2.0.0/24": ["via 10.9.0.1 Ethernet16"]}
+        "10.1.0.0/24": ["Ethernet0"],
+        "10.2.0.0/24": ["via 10.9.0.1 Ethernet16"],
+    }
 
 
-@pytest.mark.parametrize("table", [[], {}, 3, None, [3], {"vrfs": {}}, {"10.0.0.0/8": [3]}, {"10.0.0.0/99": []},
-                                   [{"dst": "nowhere"}], {"vrfs": {"default": {"routes": {"x": 1}}}}, [{}]])
+@pytest.mark.parametrize(
+    "table",
+    [
+        [],
+        {},
+        3,
+        None,
+        [3],
+        {"vrfs": {}},
+        {"10.0.0.0/8": [3]},
+        {"10.0.0.0/99": []},
+        [{"dst": "nowhere"}],
+        {"vrfs": {"default": {"routes": {"x": 1}}}},
+        [{}],
+    ],
+)
 def test_what_is_no_table_is_refused_with_the_remedy(table: Any) -> None:  # noqa: ANN401
     with pytest.raises(InputErrors) as caught:
         parse_fib(table, "x.json")
@@ -239,7 +297,9 @@ def test_a_link_without_a_bgp_session_carries_nothing(judge: Judge) -> None:
         for spine in UPLINKS:
             fabric[leaf].setdefault("BGP_NEIGHBOR", {})[f"{leaf}-{spine}"] = {"name": spine, "asn": "65000"}
             fabric[spine].setdefault("BGP_NEIGHBOR", {})[f"{spine}-{leaf}"] = {
-                "name": leaf, "asn": fabric[leaf]["DEVICE_METADATA"]["localhost"]["bgp_asn"]}
+                "name": leaf,
+                "asn": fabric[leaf]["DEVICE_METADATA"]["localhost"]["bgp_asn"],
+            }
     for key in ("pfc_enable", "pfcwd_sw_enable"):
         fabric["spine1"]["PORT_QOS_MAP"]["Ethernet16"][key] = ""
     assert {it.check.id for it in judge(fabric, only={"L9"})} == {"L9"}
@@ -248,8 +308,9 @@ def test_a_link_without_a_bgp_session_carries_nothing(judge: Judge) -> None:
     assert [(it.device, it.object) for it in judge(fabric, only={"P3"})] == [("spine1", "BGP_NEIGHBOR|spine1-leaf2")]
 
 
-def test_a_switch_that_was_not_given_is_named_and_its_links_are_uplinks_all_the_same(follow: Callable[..., Verdict],
-                                                                                   judge: Judge) -> None:
+def test_a_switch_that_was_not_given_is_named_and_its_links_are_uplinks_all_the_same(
+    follow: Callable[..., Verdict], judge: Judge
+) -> None:
     fabric = small_fabric()
     fabric.pop("spine2")
     assert "switches that were not given: spine2" in follow({"leaf1": healthy()["leaf1"]}, fabric).paths
@@ -263,9 +324,13 @@ def test_what_frr_and_the_kernel_print_of_one_switch_agree() -> None:
         dump = json.loads(path.read_text(encoding="utf-8"))
         if "frr" not in dump or not dump["kernel"].get("route"):
             continue
-        tables = [{route.prefix: {(hop.gateway, hop.interface) for hop in route.hops}
-                   for route in parse_fib(table, path.name)}
-                  for table in (dump["frr"]["ip_route"], dump["kernel"]["route"])]
+        tables = [
+            {
+                route.prefix: {(hop.gateway, hop.interface) for hop in route.hops}
+                for route in parse_fib(table, path.name)
+            }
+            for table in (dump["frr"]["ip_route"], dump["kernel"]["route"])
+        ]
         loopbacks = {prefix for prefix in tables[0].keys() - tables[1].keys() if prefix.prefixlen == 32}
         assert tables[0].keys() - loopbacks == tables[1].keys(), path
         assert all(tables[0][prefix] == hops for prefix, hops in tables[1].items()), path

@@ -18,14 +18,33 @@ from fabric.configs.load import parse_device
 from fabric.configs.network import Network, links_of_neighbors
 from fabric.errors import InputErrors
 from fabric.validate.checks.base import Severity
-from fabric.validate.render_data import as_json, as_junit, as_sarif
-from fabric.validate.render_page import as_html, as_markdown
-from fabric.validate.render_text import render
+from fabric.validate.output.data import as_json, as_junit, as_sarif
+from fabric.validate.output.page import as_html, as_markdown
+from fabric.validate.output.text import render
 from fabric.validate.runner import validate
 
-ODD: tuple[Any, ...] = (None, True, -1, 0, 10**30, 1e300, "", "x" * 5000, "\x00\u202e<script>|", [], {}, [[]],
-                        {"a": {}},
-                        "9" * 40, "-8", "0-99999999", "Ethernet0|3-4", "[A|b]", "NULL", "٣")
+ODD: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1e300,
+    "",
+    "x" * 5000,
+    "\x00\u202e<script>|",
+    [],
+    {},
+    [[]],
+    {"a": {}},
+    "9" * 40,
+    "-8",
+    "0-99999999",
+    "Ethernet0|3-4",
+    "[A|b]",
+    "NULL",
+    "٣",
+)
 
 
 def mutate(rng: random.Random, tables: dict[str, Any]) -> dict[str, Any]:
@@ -63,8 +82,14 @@ def judge_text(text: str, file: str = "leaf1.json") -> None:
         return
     network = Network({device.name: device}, links_of_neighbors([device]))
     verdict = validate(network)
-    for shown in (render(verdict, everything=True), as_json(verdict), as_sarif(verdict), as_html(verdict),
-                  as_markdown(verdict), as_junit(verdict, Severity.ERROR)):
+    for shown in (
+        render(verdict, everything=True),
+        as_json(verdict),
+        as_sarif(verdict),
+        as_html(verdict),
+        as_markdown(verdict),
+        as_junit(verdict, Severity.ERROR),
+    ):
         assert shown
     assert "<script>" not in as_html(verdict)
 
@@ -86,10 +111,18 @@ def test_ten_thousand_mutated_configurations_are_judged_or_refused() -> None:
         rng = random.Random(seed)
         if seed % 4:
             judge_text(json.dumps(mutate(rng, tables)))
-        else:                                          # bytes rather than structure: cut, double or swap a piece
+        else:  # bytes rather than structure: cut, double or swap a piece
             first, last = sorted(rng.sample(range(len(text)), 2))
-            judge_text(rng.choice((text[:first], text[:first] + text[last:], text[:last] + text[first:],
-                                   text[:first] + rng.choice('{}[],:"0') + text[first + 1:])))
+            judge_text(
+                rng.choice(
+                    (
+                        text[:first],
+                        text[:first] + text[last:],
+                        text[:last] + text[first:],
+                        text[:first] + rng.choice('{}[],:"0') + text[first + 1 :],
+                    )
+                )
+            )
 
 
 @given(st.text(max_size=200))
@@ -99,15 +132,35 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         judge_text(head + text, "x.cfg")
 
 
-@given(st.lists(st.sampled_from((
-    "interface Ethernet1/1-99999999", "   service-profile X", "qos profile X", "   uc-tx-queue 3",
-    "      random-detect ecn minimum-threshold 9 bytes maximum-threshold 1 bytes",
-    "qos map dscp 0-63 to traffic-class 9",
-    "policy-map type qos Q", "  class A", "    set qos-group 3", "class-map type qos match-any A",
-    "  match dscp 99999-1",
-    "system qos", "interface Ethernet1/1", "  mtu 99999", "  priority-flow-control mode on", "\t\t x",
-    "speed 999999g-9",
-    "   speed 99999g-1", "policy-map type queuing O", "  class type queuing c-out-8q-q9")), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(
+            (
+                "interface Ethernet1/1-99999999",
+                "   service-profile X",
+                "qos profile X",
+                "   uc-tx-queue 3",
+                "      random-detect ecn minimum-threshold 9 bytes maximum-threshold 1 bytes",
+                "qos map dscp 0-63 to traffic-class 9",
+                "policy-map type qos Q",
+                "  class A",
+                "    set qos-group 3",
+                "class-map type qos match-any A",
+                "  match dscp 99999-1",
+                "system qos",
+                "interface Ethernet1/1",
+                "  mtu 99999",
+                "  priority-flow-control mode on",
+                "\t\t x",
+                "speed 999999g-9",
+                "   speed 99999g-1",
+                "policy-map type queuing O",
+                "  class type queuing c-out-8q-q9",
+            )
+        ),
+        max_size=30,
+    )
+)
 def test_any_order_of_running_config_lines_is_read(lines: list[str]) -> None:
     judge_text("\n".join(["qos profile Y", *lines]), "x.cfg")
     judge_text("\n".join(["system qos", *lines]), "x.cfg")
@@ -119,7 +172,7 @@ def test_a_key_range_of_millions_takes_no_time() -> None:
     tables["BUFFER_PG"] = {f"Ethernet0|0-{10**6 + n}": {"profile": "NULL"} for n in range(2000)}
     device = parse_device(json.dumps(tables), "x.json")
     assert len(device.defects) == 2000
-    assert time.process_time() - started < 5            # a bound against expansion, not a speed
+    assert time.process_time() - started < 5  # a bound against expansion, not a speed
 
 
 def test_64_switches_of_64_ports_are_judged_within_a_small_multiple_of_one(judge: Judge, tmp_path: Path) -> None:
@@ -138,5 +191,5 @@ def test_64_switches_of_64_ports_are_judged_within_a_small_multiple_of_one(judge
     started = time.process_time()
     found = judge(fabric, HOSTS)
     taken = time.process_time() - started
-    assert taken < 20                                    # 5 s on an idle machine, written files included
-    assert {it.check.id for it in found if it.severity is Severity.ERROR} <= {"B1"}
+    assert taken < 20  # 5 s on an idle machine, written files included
+    assert {it.check.id for it in found if it.severity is Severity.ERROR} <= {"B1", "R11"}

@@ -20,28 +20,53 @@ from fabric.configs.routes import parse_fib
 from fabric.errors import InputErrors
 from fabric.validate.runner import validate
 
-NVUE: dict[str, Any] = {"header": {"model": "SN5600"}, "set": {
-    "system": {"hostname": "leaf01"},
-    "qos": {"roce": {"enable": "on", "mode": "lossless"},
-            "pfc": {"default-global": {"switch-priority": {"3": {}}, "cable-length": 40, "port-buffer": 25000,
-                                       "xoff-threshold": 10000, "xon-threshold": 2000}, "off": {"tx": "disable"}},
-            "mapping": {"portwise": {"trust": "port", "port-default-sp": 3},
-                        "own": {"trust": "l3", "dscp": {"24-31": {"switch-priority": 3}}}},
+NVUE: dict[str, Any] = {
+    "header": {"model": "SN5600"},
+    "set": {
+        "system": {"hostname": "leaf01"},
+        "qos": {
+            "roce": {"enable": "on", "mode": "lossless"},
+            "pfc": {
+                "default-global": {
+                    "switch-priority": {"3": {}},
+                    "cable-length": 40,
+                    "port-buffer": 25000,
+                    "xoff-threshold": 10000,
+                    "xon-threshold": 2000,
+                },
+                "off": {"tx": "disable"},
+            },
+            "mapping": {
+                "portwise": {"trust": "port", "port-default-sp": 3},
+                "own": {"trust": "l3", "dscp": {"24-31": {"switch-priority": 3}}},
+            },
             "remark": {"bleach": {"rewrite": "l3", "switch-priority": {"3": {"dscp": 0}}}},
             "egress-queue-mapping": {"default-global": {"switch-priority": {"3": {"traffic-class": 3}}}},
             "egress-scheduler": {"heavy": {"traffic-class": {"3": {"mode": "dwrr", "bw-percent": 80}}}},
             "congestion-control": {"late": {"traffic-class": {"3": {"min-threshold": 9, "max-threshold": 99}}}},
-            "pfc-watchdog": {"polling-interval": 100, "robustness": 3}, "link-pause": {"lp": {}},
+            "pfc-watchdog": {"polling-interval": 100, "robustness": 3},
+            "link-pause": {"lp": {}},
             "traffic-pool": {"roce-lossless": {"memory-percent": 60}, "default-lossy": {"switch-priority": "0-2"}},
-            "advance-buffer-config": {"default-global": {
-                "ingress-lossless-buffer": {"shared-alpha": "alpha_1"},
-                "egress-lossy-buffer": {"traffic-class": {"0": {"shared-bytes": 1}}},
-                "ingress-pool": {"3": {"memory-percent": 1, "mode": "static"}}}}},
-    "nve": {"vxlan": {"enable": "on", "source": {"address": "10.0.0.1"}}},
-    "bridge": {"domain": {"br_default": {"ageing": 1800}}},
-    "interface": {"swp1-3": {"type": "swp", "link": {"mtu": 9216, "speed": "400G", "state": {"up": {}}, "fec": "rs"},
-                             "qos": {"pfc-watchdog": {}, "mapping": {"profile": "portwise"}}},
-                  "bond1": {"bond": {"member": {"swp1-2": {}}}}}}}
+            "advance-buffer-config": {
+                "default-global": {
+                    "ingress-lossless-buffer": {"shared-alpha": "alpha_1"},
+                    "egress-lossy-buffer": {"traffic-class": {"0": {"shared-bytes": 1}}},
+                    "ingress-pool": {"3": {"memory-percent": 1, "mode": "static"}},
+                }
+            },
+        },
+        "nve": {"vxlan": {"enable": "on", "source": {"address": "10.0.0.1"}}},
+        "bridge": {"domain": {"br_default": {"ageing": 1800}}},
+        "interface": {
+            "swp1-3": {
+                "type": "swp",
+                "link": {"mtu": 9216, "speed": "400G", "state": {"up": {}}, "fec": "rs"},
+                "qos": {"pfc-watchdog": {}, "mapping": {"profile": "portwise"}},
+            },
+            "bond1": {"bond": {"member": {"swp1-2": {}}}},
+        },
+    },
+}
 EOS = """! device: leaf1 (DCS-7060X6-64PE, EOS-4.33.1F)
 platform trident mmu headroom-pool limit cells 24000
 platform trident mmu queue profile RoCE

@@ -63,8 +63,20 @@ def errors(network: Network) -> set[str]:
     return {it.check.id for it in validate(network).findings if it.severity is Severity.ERROR}
 
 
-def test_stock_classification_has_the_one_error_that_roce_is_lossy(tmp_path: Path) -> None:
-    assert errors(network_of(stock("-3"), tmp_path, "-3")) == {"M1"}
+def test_stock_classification_has_one_warning_that_roce_is_assumed_lossy(tmp_path: Path) -> None:
+    network = network_of(stock("-3"), tmp_path, "-3")
+    assert errors(network) == set()
+    (assumed,) = [it for it in validate(network).findings if it.check.id == "M1"]
+    assert (assumed.severity, assumed.object) == (Severity.WARN, "--roce-dscp")
+    assert "26 is assumed" in assumed.text
+
+
+def test_a_dscp_that_was_given_is_no_assumption(tmp_path: Path) -> None:
+    network = network_of(stock("-3"), tmp_path, "-3")
+    network.roce_given = True
+    found = [it for it in validate(network).findings if it.check.id == "M1"]
+    assert {it.severity for it in found} == {Severity.ERROR}
+    assert not any("assumed" in it.text for it in found)
 
 
 def test_with_the_dscp_that_its_hosts_send_a_stock_switch_has_no_error(tmp_path: Path) -> None:
@@ -73,10 +85,14 @@ def test_with_the_dscp_that_its_hosts_send_a_stock_switch_has_no_error(tmp_path:
     assert errors(network) == set()
 
 
-@pytest.mark.parametrize(("exponent", "one", "four"), [
-    ("-3", 10_000_000 / 9, 10_000_000 / 12),    # alpha 1/8: pool / (8 + k)
-    ("0", 5_000_000, 2_000_000),                # alpha 1: pool / (1 + k)
-    ("2", 8_000_000, 40_000_000 / 17)])         # alpha 4: 4 pool / (1 + 4 k)
+@pytest.mark.parametrize(
+    ("exponent", "one", "four"),
+    [
+        ("-3", 10_000_000 / 9, 10_000_000 / 12),  # alpha 1/8: pool / (8 + k)
+        ("0", 5_000_000, 2_000_000),  # alpha 1: pool / (1 + k)
+        ("2", 8_000_000, 40_000_000 / 17),
+    ],
+)  # alpha 4: 4 pool / (1 + 4 k)
 def test_the_threshold_of_the_platforms_table_is_used(exponent: str, one: float, four: float, tmp_path: Path) -> None:
     network = network_of(stock(exponent), tmp_path, exponent)
     least = Facts(network).smallest_threshold(next(iter(network.devices.values())))

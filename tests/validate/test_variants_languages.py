@@ -11,15 +11,21 @@ from fabric.validate.checks.base import Severity
 from fabric.validate.runner import validate
 from tests.recordings import SONIC
 
-FILES = {"eos": ("eos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"), "nxos": ("nxos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"),
-         "nvue": ("nvue_startup.yaml", "leaf1.yaml", "swp1")}
+FILES = {
+    "eos": ("eos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"),
+    "nxos": ("nxos_leaf.cfg", "leaf1.cfg", "Ethernet1/1"),
+    "nvue": ("nvue_startup.yaml", "leaf1.yaml", "swp1"),
+}
 HOSTS = """default: {roce_dscp: 26, cnp_dscp: 48, pfc_enable: 3, trust: dscp, mtu: 9000, roce_mtu: 4096, cc: dcqcn,
           ecn_np_prio: 3, ecn_rp_prio: 3}
 """
-ECN_EOS = ("      random-detect ecn minimum-threshold 400 kbytes maximum-threshold 1600 kbytes "
-           "max-mark-probability 20 weight 0\n")
-ECN_NXOS = ("    random-detect minimum-threshold 950 kbytes maximum-threshold 3000 kbytes "
-            "drop-probability 7 weight 0 ecn\n")
+ECN_EOS = (
+    "      random-detect ecn minimum-threshold 400 kbytes maximum-threshold 1600 kbytes "
+    "max-mark-probability 20 weight 0\n"
+)
+ECN_NXOS = (
+    "    random-detect minimum-threshold 950 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0 ecn\n"
+)
 VARIANTS = [
     ("eos", "nothing", "", "", ""),
     ("eos", "no PFC", "   priority-flow-control on\n", "", "L1 N1"),
@@ -42,7 +48,7 @@ VARIANTS = [
     ("nxos", "notifications with data", "set qos-group 7", "set qos-group 3", "M6"),
     ("nxos", "no watchdog at the port", "  priority-flow-control watch-dog-interval on\n", "", "W2"),
     ("nxos", "small frames", "  mtu 9216\n  service", "  mtu 1500\n  service", "L4"),
-    ("nxos", "another priority pauses", "pause pfc-cos 3", "pause pfc-cos 4", "M1 E4 L1 N1"),
+    ("nxos", "another priority pauses", "pause pfc-cos 3", "pause pfc-cos 4", "L1 N1 N2"),
     ("nxos", "a policy that is mistyped", "queuing output QOS_EGRESS", "queuing output QOS_EGRES", "R1 E4"),
     ("nxos", "strict data", "    bandwidth remaining percent 50\n    random", "    priority level 1\n    random", "M9"),
     ("nxos", "nothing classifies", "  service-policy type qos input QOS_CLASSIFICATION", "", "M3 N1"),
@@ -60,17 +66,22 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "old", "new", "errors"), [(row[0], *row[2:]) for row in VARIANTS],
-                         ids=[f"{row[0]}: {row[1]}" for row in VARIANTS])
-def test_a_variant_of_another_language_has_its_errors_and_no_other(language: str, old: str, new: str, errors: str,
-                                                                   tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "old", "new", "errors"),
+    [(row[0], *row[2:]) for row in VARIANTS],
+    ids=[f"{row[0]}: {row[1]}" for row in VARIANTS],
+)
+def test_a_variant_of_another_language_has_its_errors_and_no_other(
+    language: str, old: str, new: str, errors: str, tmp_path: Path
+) -> None:
     source, name, port = FILES[language]
     text = (SONIC / "other_nos" / source).read_text(encoding="utf-8")
     assert old in text
     (tmp_path / name).write_text(text.replace(old, new) if old else text, encoding="utf-8")
     (tmp_path / "hosts.yml").write_text(HOSTS, encoding="utf-8")
-    (tmp_path / "links.yml").write_text(f"- {{a: [leaf1, '{port}'], b: [host1, eth0], length_m: 5}}\n",
-                                        encoding="utf-8")
+    (tmp_path / "links.yml").write_text(
+        f"- {{a: [leaf1, '{port}'], b: [host1, eth0], length_m: 5}}\n", encoding="utf-8"
+    )
     found = validate(load_network([tmp_path])).findings
     assert {it.check.id for it in found if it.severity is Severity.ERROR} == set(errors.split())
     assert all(it.place is not None for it in found)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,29 +12,61 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric.scenario.compile import CompiledScenario, compile_scenario
+from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
+from tests.forked import UNCOMPILED, printed
 
 ROOT = Path(__file__).parents[2]
-LEAF_SPINE = {"kind": "leaf-spine", "leaves": 2, "spines": 1, "hosts_per_leaf": 2, "host_rates": ["25G", "100G"],
-              "fabric_rate": "40G"}
-CLOS = {"kind": "clos3", "pods": 2, "leaves_per_pod": 2, "spines_per_pod": 1, "super_spines": 1, "hosts_per_leaf": 2,
-        "host_rate": "100G", "fabric_rate": "400G", "core_rate": "200G", "core_cable": "500m"}
-DUAL = {"kind": "dual-tor", "racks": 2, "hosts_per_rack": 2, "spines": 2, "planes": 2, "host_rate": "100G",
-        "fabric_rate": "50G"}
+LEAF_SPINE = {
+    "kind": "leaf-spine",
+    "leaves": 2,
+    "spines": 1,
+    "hosts_per_leaf": 2,
+    "host_rates": ["25G", "100G"],
+    "fabric_rate": "40G",
+}
+CLOS = {
+    "kind": "clos3",
+    "pods": 2,
+    "leaves_per_pod": 2,
+    "spines_per_pod": 1,
+    "super_spines": 1,
+    "hosts_per_leaf": 2,
+    "host_rate": "100G",
+    "fabric_rate": "400G",
+    "core_rate": "200G",
+    "core_cable": "500m",
+}
+DUAL = {
+    "kind": "dual-tor",
+    "racks": 2,
+    "hosts_per_rack": 2,
+    "spines": 2,
+    "planes": 2,
+    "host_rate": "100G",
+    "fabric_rate": "50G",
+}
 
 
-def compiled(topology: dict[str, Any], sizes: list[int], src: str, dst: str, transport: dict[str, Any],
-             **more: object) -> CompiledScenario:
-    messages = [{"src": src, "dst": dst, "size": f"{size}B", "start": f"{number * 10}ms"} for number,
-                size in enumerate(sizes)]
-    raw = {"name": "ideal", "topology": topology, "transport": {"cc": "none", **transport}, **more,
-           "workload": [{"kind": "messages", "messages": messages}], "run": {"duration": f"{len(sizes) * 10 + 10}ms"}}
+def compiled(
+    topology: dict[str, Any], sizes: list[int], src: str, dst: str, transport: dict[str, Any], **more: object
+) -> CompiledScenario:
+    messages = [
+        {"src": src, "dst": dst, "size": f"{size}B", "start": f"{number * 10}ms"} for number, size in enumerate(sizes)
+    ]
+    raw = {
+        "name": "ideal",
+        "topology": topology,
+        "transport": {"cc": "none", **transport},
+        **more,
+        "workload": [{"kind": "messages", "messages": messages}],
+        "run": {"duration": f"{len(sizes) * 10 + 10}ms"},
+    }
     return compile_scenario(build_scenario(raw, Path("ideal.yml")))
 
 
 def way(result: CompiledScenario, src: str, dst: str) -> list[tuple[int, int, bool]]:
-    """(rate, delay with latency, between switches) of each hop; these fabrics have one way only."""
+    """(rate, delay with latency, between switches) of each hop; these fabrics have one path only."""
     import networkx as nx
 
     fabric, params = result.fabric, result.params
@@ -68,23 +97,33 @@ def by_hand(result: CompiledScenario, size: int, src: str, dst: str) -> int:
     outer = frame.vxlan_bytes if result.params.vxlan else 0
     count = max(-(-size // frame.payload_bytes), 1)
     payloads = [frame.payload_bytes] * (count - 1) + [size - (count - 1) * frame.payload_bytes]
-    data = [(0, frame.data_header_bytes + payload + 20 + (frame.reth_bytes if not number else 0))
-            for number, payload in enumerate(payloads)]
+    data = [
+        (0, frame.data_header_bytes + payload + 20 + (frame.reth_bytes if not number else 0))
+        for number, payload in enumerate(payloads)
+    ]
     hops = way(result, src, dst)
     arrivals = walk(data, hops, outer)
-    acks = [(arrival, frame.ack_bytes + 20) for number, arrival in enumerate(arrivals)
-            if (number + 1) % every == 0 or number == count - 1]
+    acks = [
+        (arrival, frame.ack_bytes + 20)
+        for number, arrival in enumerate(arrivals)
+        if (number + 1) % every == 0 or number == count - 1
+    ]
     return walk(acks, way(result, dst, src), outer)[-1]
 
 
 @settings(max_examples=40, deadline=None)
-@given(topology=st.sampled_from([LEAF_SPINE, CLOS]), size=st.integers(1, 300_000),
-       mtu=st.sampled_from(["256B", "1024B", "4096B"]), every=st.sampled_from([1, 4, 16]),
-       vxlan=st.booleans(), dst=st.sampled_from(["host2", "host3", "host4"]))
-def test_the_closed_form_is_the_walk_of_every_frame(topology: dict[str, Any], size: int, mtu: str, every: int,
-                                                    vxlan: bool,
-                                                    dst: str) -> None:
-    more = {"vxlan": {}} if vxlan and dst != "host2" else {}     # host1 and host2 share a leaf
+@given(
+    topology=st.sampled_from([LEAF_SPINE, CLOS]),
+    size=st.integers(1, 300_000),
+    mtu=st.sampled_from(["256B", "1024B", "4096B"]),
+    every=st.sampled_from([1, 4, 16]),
+    vxlan=st.booleans(),
+    dst=st.sampled_from(["host2", "host3", "host4"]),
+)
+def test_the_closed_form_is_the_walk_of_every_frame(
+    topology: dict[str, Any], size: int, mtu: str, every: int, vxlan: bool, dst: str
+) -> None:
+    more = {"vxlan": {}} if vxlan and dst != "host2" else {}  # host1 and host2 share a leaf
     result = compiled(topology, [size], "host1", dst, {"mtu": mtu, "ack_every": every}, **more)
     assert result.ideal_ps.tolist() == [by_hand(result, size, "host1", dst)]
 
@@ -99,11 +138,11 @@ def test_planes_are_kept_and_both_directions_counted() -> None:
     assert np.all(np.diff(result.ideal_ps) > 0)
 
 
-PLAY = """
+SIMULATE = """
 import json, sys
 sys.path.insert(0, {tests!r})
 from test_ideal import compiled, CLOS, LEAF_SPINE, DUAL
-from fabric.engine.driver import Emulator
+from fabric.dataplane.engine.driver import Emulator
 found = []
 for topology, dst, more in ((LEAF_SPINE, "host2", {{}}), (LEAF_SPINE, "host4", {{"ack_every": 3}}), (CLOS, "host8",
 {{"mtu": "1024B"}}),
@@ -119,23 +158,39 @@ print(json.dumps(found))
 
 
 def test_a_lone_message_takes_exactly_its_ideal_time_in_the_engine() -> None:
-    # Kernels run as plain Python in a process of their own: five small fabrics are not worth a compilation.
-    done = subprocess.run([sys.executable, "-c", PLAY.format(tests=str(Path(__file__).parent))], cwd=ROOT, text=True,
-                          capture_output=True, check=False, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
-    assert done.returncode == 0, done.stderr[-2000:]
-    for played, ideal in json.loads(done.stdout):
-        assert played == ideal
+    # Kernels run as plain Python in a separate process: five small fabrics are not worth a compilation.
+    text = printed(SIMULATE.format(tests=str(Path(__file__).parent)), env=UNCOMPILED)
+    for simulated, ideal in json.loads(text):
+        assert simulated == ideal
 
 
 @pytest.mark.parametrize("kind", ["rail", "custom"])
 def test_a_pair_without_a_switch_in_common_is_refused_before_it_needs_an_ideal(kind: str) -> None:
     from fabric.errors import InputErrors
 
-    nodes = [{"name": name, "role": "leaf" if name.startswith("leaf") else "host"}
-             for name in ("host1", "host2", "leaf1", "leaf2")]
-    links = [{"a": "host1", "b": "leaf1", "rate": "100G", "cable": "3m"},
-             {"a": "host2", "b": "leaf2", "rate": "100G", "cable": "3m"}]
+    nodes = [
+        {"name": name, "role": "leaf" if name.startswith("leaf") else "host"}
+        for name in ("host1", "host2", "leaf1", "leaf2")
+    ]
+    links = [
+        {"a": "host1", "b": "leaf1", "rate": "100G", "cable": "3m"},
+        {"a": "host2", "b": "leaf2", "rate": "100G", "cable": "3m"},
+    ]
     split = {"kind": "custom", "nodes": nodes, "links": links}
     with pytest.raises(InputErrors):
-        compiled(split if kind == "custom" else {"kind": "rail", "nodes_per_pod": 2, "rails": 2, "spines": 0,
-                                                 "host_rate": "100G", "fabric_rate": "100G"}, [1], "host1", "host2", {})
+        compiled(
+            split
+            if kind == "custom"
+            else {
+                "kind": "rail",
+                "nodes_per_pod": 2,
+                "rails": 2,
+                "spines": 0,
+                "host_rate": "100G",
+                "fabric_rate": "100G",
+            },
+            [1],
+            "host1",
+            "host2",
+            {},
+        )

@@ -11,8 +11,11 @@ from fabric.topology.registry import build_topology, parse_topology
 from fabric.workload.qps import QpRules, assign, find_cycle, linux_source_port, rank_within
 from fabric.workload.streams import stream, stream_word
 
-FABRIC = build_topology(parse_topology({"kind": "dual-tor", "racks": 2, "hosts_per_rack": 4, "spines": 2,
-                                        "host_rate": "100G", "fabric_rate": "100G"}))
+FABRIC = build_topology(
+    parse_topology(
+        {"kind": "dual-tor", "racks": 2, "hosts_per_rack": 4, "spines": 2, "host_rate": "100G", "fabric_rate": "100G"}
+    )
+)
 GOLDEN_WORD = 16882290354328152871
 GOLDEN_DRAWS = [2686802452, 1537927737, 453728961]
 hosts = st.integers(0, 7)
@@ -21,14 +24,15 @@ pairs = st.lists(st.tuples(hosts, hosts).filter(lambda pair: pair[0] != pair[1])
 
 @given(pairs=pairs, per=st.sampled_from(["message", "pair"]), count=st.integers(1, 4))
 def test_messages_of_one_queue_pair_share_ends_and_pairs_share_as_few_as_asked(
-        pairs: list[tuple[int, int]], per: str, count: int) -> None:
+    pairs: list[tuple[int, int]], per: str, count: int
+) -> None:
     src, dst = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     dscp = np.full(len(src), 26, np.int64)
     qp, table = assign(FABRIC, 1, src, dst, dscp, QpRules(per=per, count=count))  # type: ignore[arg-type]
     assert np.array_equal(table.src[qp], src)
     assert np.array_equal(table.dst[qp], dst)
     assert sorted(set(qp.tolist())) == list(range(len(table.src)))
-    assert list(dict.fromkeys(qp.tolist())) == list(range(len(table.src)))      # numbered by first use
+    assert list(dict.fromkeys(qp.tolist())) == list(range(len(table.src)))  # numbered by first use
     uses = np.bincount(qp)
     assert uses.max() == 1 if per == "message" else True
     if per == "pair":
@@ -91,6 +95,12 @@ def test_streams_are_the_same_on_every_platform() -> None:
 @pytest.mark.parametrize("source_port", ["hashed", "linux"])
 def test_many_queue_pairs_of_one_pair_of_hosts_get_many_source_ports(source_port: str) -> None:
     n = 64
-    _, table = assign(FABRIC, 1, np.zeros(n, np.int64), np.full(n, 5, np.int64), np.full(n, 26, np.int64),
-                      QpRules(source_port=source_port))  # type: ignore[arg-type]
+    _, table = assign(
+        FABRIC,
+        1,
+        np.zeros(n, np.int64),
+        np.full(n, 5, np.int64),
+        np.full(n, 26, np.int64),
+        QpRules(source_port=source_port),
+    )  # type: ignore[arg-type]
     assert len(set(table.src_udp_port.tolist())) > n // 2

@@ -1,8 +1,11 @@
 """What a check is, and what it finds.
 
-A check is a pure function from the facts of a network to what it found. Around it stand the words a reader needs:
-the condition it tests, what happens in the fabric, the remedy, and where the rule is from. `check(...)` turns a
-function into a `Check`; each family's module lists its checks by hand, and `registry.py` lists the families.
+A check is a pure function from the facts of a network to its findings. It also carries the words that a reader needs:
+the condition, the consequence in the fabric, the remedy, and the source of the rule. `check(...)` turns a function
+into a `Check`; each family's module lists its checks by hand, and `registry.py` lists the families.
+
+A finding names its root: the field that has to change. `Check.leads_to` names the checks whose findings are
+consequences of such a root; `fabric.validate.causes` groups findings by them.
 """
 
 from __future__ import annotations
@@ -12,10 +15,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from fabric.configs.model import Device, Place, Where
+from fabric.configs.model import Device, Place, Site, Where
+from fabric.validate.remedies import Fix
 
 if TYPE_CHECKING:
     from fabric.validate.facts import Facts
+
+Root = tuple[str, Where]
+"""A field of a device's configuration: the device's name, or a file's, and the path in it."""
 
 
 class Severity(IntEnum):
@@ -33,20 +40,35 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One value a verdict rests on, and where it stands."""
+    """One value that a finding rests on, and where it stands."""
 
     label: str
     value: str
-    place: Place | None = None
+    at: Site | Place | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """File and line; None where the value is computed."""
+        return self.at.place if isinstance(self.at, Site) else self.at
+
+    @property
+    def root(self) -> Root | None:
+        """The field, for comparison with that of another finding."""
+        if self.at is None:
+            return None
+        if isinstance(self.at, Site):
+            return self.at.name, self.at.where
+        return self.at.file, (str(self.at.line), self.label)
 
     def __str__(self) -> str:
         shown = f"{self.label} = {self.value}" if self.value else self.label
-        return shown + (f"  ({self.place})" if self.place else "")
+        place = self.place
+        return shown + (f"  ({place})" if place else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a check function yields. `text` names no port, so that equal verdicts on many ports read as one."""
+    """What a check function yields. `text` names no port, so that equal findings on many ports read as one."""
 
     device: str
     object: str
@@ -54,11 +76,21 @@ class Found:
     evidence: tuple[Evidence, ...] = ()
     severity: Severity | None = None
     """None takes the check's own."""
+    root: Root | None = None
+    """The field that has to change; None: that of the first evidence."""
+    rests_on: Iterable[Root] = ()
+    """Fields besides those of the evidence that the finding depends on."""
+    within: Iterable[Root] = ()
+    """Constructs of which every field counts: the finding follows from a mistake anywhere inside one."""
+    fix: Fix | None = None
+    """The change that repairs it, where one is known."""
+    paths: int = 0
+    """Paths between edge switches that it hurts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict: what was found, by which check, how bad."""
+    """One result of a check: place, what is wrong, how bad."""
 
     check: Check
     severity: Severity
@@ -66,16 +98,21 @@ class Finding:
     object: str
     text: str
     evidence: tuple[Evidence, ...]
+    root: Root
+    rests_on: Iterable[Root] = ()
+    fix: Fix | None = None
+    paths: int = 0
+    within: Iterable[Root] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes two findings of two runs the same one."""
+        """Equal for findings of two runs that are the same one."""
         return self.check.id, self.device, self.object
 
     @property
     def place(self) -> Place | None:
         """Where to look first."""
-        return next((item.place for item in self.evidence if item.place is not None), None)
+        return next((item.place for item in self.evidence if item.at is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +128,43 @@ class Check:
     remedy: str
     source: str
     function: Callable[[Facts], Iterable[Found]]
+    leads_to: frozenset[str] = frozenset()
+    """Checks whose findings are consequences of one of this check, where they depend on its root."""
 
     def run(self, facts: Facts) -> Iterator[Finding]:
         """Every finding of this check."""
         for found in self.function(facts):
-            yield Finding(self, found.severity or self.severity, found.device, found.object, found.text, found.evidence)
+            first = next((item.root for item in found.evidence if item.root is not None), None)
+            yield Finding(
+                self,
+                found.severity or self.severity,
+                found.device,
+                found.object,
+                found.text,
+                found.evidence,
+                found.root or first or (found.device, (found.object,)),
+                found.rests_on,
+                found.fix,
+                found.paths,
+                found.within,
+            )
 
 
-def check(id: str, severity: Severity, title: str, *, condition: str, consequence: str, remedy: str,  # noqa: A002
-          source: str) -> Callable[[Callable[[Facts], Iterable[Found]]], Check]:
+def check(
+    id: str,
+    severity: Severity,
+    title: str,
+    *,
+    condition: str,
+    consequence: str,
+    remedy: str,
+    source: str,
+    leads_to: str = "",
+) -> Callable[[Callable[[Facts], Iterable[Found]]], Check]:
     """Make a check of the function below it."""
 
     def wrap(function: Callable[[Facts], Iterable[Found]]) -> Check:
-        return Check(id, severity, title, condition, consequence, remedy, source, function)
+        return Check(id, severity, title, condition, consequence, remedy, source, function, frozenset(leads_to.split()))
 
     return wrap
 
@@ -119,9 +180,12 @@ def named(where: Where) -> str:
 
 
 def shows(device: Device, where: Where, field: str, value: object, label: str = "") -> Evidence:
-    """Evidence for a field of a construct, with its line."""
-    return Evidence(label or "|".join((*where[-2:], field) if field else where[-2:]), str(value),
-                    device.place(where, *((field,) if field else ())))
+    """Evidence for a field of a construct."""
+    return Evidence(
+        label or "|".join((*where[-2:], field) if field else where[-2:]),
+        str(value),
+        Site(device.name, (*where, field) if field else where, device),
+    )
 
 
 E, W, I = Severity.ERROR, Severity.WARN, Severity.INFO  # noqa: E741  the three letters of every table of checks

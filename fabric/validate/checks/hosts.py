@@ -6,14 +6,26 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.headroom import nic_xoff_bytes
-from fabric.configs.network import Host
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, shows
-from fabric.validate.checks.classification import map_evidence
-from fabric.validate.facts import Facts
+from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, shows
+from fabric.validate.checks.entries import map_evidence, pause_roots, pfc_root
+from fabric.validate.facts import Facts, Line
+from fabric.validate.remedies import (
+    Fix,
+    set_curve,
+    set_host,
+    set_host_ecn,
+    set_host_pfc,
+    set_host_trust,
+    set_map,
+    set_pfc,
+)
 
 _RTT_NS: Final = 5_000
+_RAMP: Final = 2
+"""Kmax over Kmin from which a curve is no step."""
 _NIC_CABLE_M: Final = 7
-"""Cable length a NIC assumes that was not told (mlx5)."""
+"""Cable length that a NIC assumes by default (mlx5)."""
 
 
 def _host(host: Host, field: str) -> Evidence:
@@ -23,28 +35,79 @@ def _host(host: Host, field: str) -> Evidence:
     return Evidence(f"{host.name}.{field}", str(value), host.place)
 
 
-@check("N1", E, "host and switch disagree on the lossless class",
-       condition="host trusts DSCP; its RoCE DSCP is lossless at its port, for a priority it has PFC on",
-       consequence="the NIC ignores or never sends pauses for the class its RoCE is in",
-       remedy="mlnx_qos --trust dscp --pfc ... for the switch's priority", source="mlnx_qos; IEEE 802.1Q clause 36")
+_GLOBAL: Final = "default-global"
+"""Profile of NVUE whose cable length is that of the longest cable, not of each port's."""
+
+
+@check(
+    "N1",
+    E,
+    "host and switch disagree on the lossless class",
+    condition="host trusts DSCP; its RoCE DSCP is lossless at its port, for a priority it has PFC on",
+    consequence="the NIC ignores or never sends pauses for the class its RoCE is in",
+    remedy="mlnx_qos --trust dscp --pfc ... for the switch's priority",
+    source="mlnx_qos; IEEE 802.1Q clause 36",
+)
 def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Every cabled host."""
     for line, host in facts.host_lines:
-        if host.trust is not None and host.trust != "dscp":
-            yield Found(line.device.name, line.port.name, f"host {host.name} trusts {host.trust}",
-                        (_host(host, "trust"),))
+        if host.trust is not None and (host.trust == "dscp") is line.port.class_by_tag:
+            does = ", and the port looks at the 802.1Q tag" if line.port.class_by_tag else ""
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"host {host.name} trusts {host.trust}{does}",
+                (_host(host, "trust"),),
+                fix=set_host_trust(host.name, "pcp" if line.port.class_by_tag else "dscp"),
+            )
+        if line.port.class_by_tag:
+            continue
         _, priority = facts.lossless_class(line, host.roce_dscp)
         if priority is None:
-            yield Found(line.device.name, line.port.name, f"RoCE DSCP {host.roce_dscp} is not lossless here",
-                        (_host(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)))
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"RoCE DSCP {host.roce_dscp} is not lossless here",
+                (_host(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)),
+                rests_on=[
+                    pfc_root(line),
+                    *(root for priority in line.port.lossless for root in pause_roots(facts, line, priority)),
+                ],
+                fix=_protected(facts, line, host.roce_dscp),
+            )
         elif host.pfc_enable is not None and priority not in host.pfc_enable:
-            yield Found(line.device.name, line.port.name, f"RoCE is in priority {priority} here, the host has PFC on "
-                        f"{','.join(map(str, sorted(host.pfc_enable))) or 'none'}", (_host(host, "pfc_enable"),))
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"RoCE is in priority {priority} here, the host has PFC on "
+                f"{','.join(map(str, sorted(host.pfc_enable))) or 'none'}",
+                (_host(host, "pfc_enable"),),
+                rests_on=(
+                    pfc_root(line),
+                    *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
+                ),
+                fix=set_host_pfc(host.name, {*host.pfc_enable, priority}),
+            )
 
 
-@check("N2", E, "ECN is off at the host", condition="notification and reaction point are on for RoCE's priority",
-       consequence="CE marks are ignored", remedy="echo 1 > /sys/class/net/IF/ecn/roce_{np,rp}/enable/PRIO",
-       source="mlx5 sysfs ecn/roce_np, roce_rp")
+def _protected(facts: Facts, line: Line, dscp: int) -> Fix:
+    """PFC for the priority of RoCE's class, or RoCE in a class that PFC protects."""
+    own = [tc for priority in sorted(line.port.lossless) for tc in facts.classes_of(line, priority)]
+    if own:
+        return set_map(line.device, line.port, "dscp_to_tc", dscp, own[0])
+    usual = facts.usual_class(dscp)
+    return set_pfc(line.device, line.port, facts.usual_pfc or {3 if usual is None else usual[1]})
+
+
+@check(
+    "N2",
+    E,
+    "ECN is off at the host",
+    condition="notification and reaction point are on for RoCE's priority",
+    consequence="CE marks are ignored",
+    remedy="echo 1 > /sys/class/net/IF/ecn/roce_{np,rp}/enable/PRIO",
+    source="mlx5 sysfs ecn/roce_np, roce_rp",
+)
 def N2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the file states the priority."""
     for line, host in facts.host_lines:
@@ -52,25 +115,56 @@ def N2(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for field in ("ecn_np_prio", "ecn_rp_prio"):
             value = getattr(host, field)
             if priority is not None and value is not None and value != priority:
-                yield Found(line.device.name, line.port.name, f"{field} is {value}, RoCE is in priority {priority}",
-                            (_host(host, field),))
+                yield Found(
+                    line.device.name,
+                    line.port.name,
+                    f"{field} is {value}, RoCE is in priority {priority}",
+                    (_host(host, field),),
+                    rests_on=(
+                        pfc_root(line),
+                        *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
+                        *(one.root for one in (_host(host, "pfc_enable"),) if one.root and _follows(host, value)),
+                    ),
+                    fix=set_host_ecn(host.name, field, priority),
+                )
 
 
-@check("N3", E, "the host's CNPs are treated as bulk", condition="the CNP DSCP's queue is not the one of DSCP 0",
-       consequence="CNPs wait or are dropped: DCQCN reacts late", remedy="set cnp_dscp to the DSCP of the CNP queue",
-       source="mlx5 roce_np/cnp_dscp")
+def _follows(host: Host, priority: int) -> bool:
+    """Whether a host's marks and its pauses are of one priority: then both are wrong by one choice."""
+    return host.pfc_enable is not None and priority in host.pfc_enable
+
+
+@check(
+    "N3",
+    E,
+    "the host's CNPs are treated as bulk",
+    condition="where hosts send CNPs: the CNP DSCP's queue is not the one of DSCP 0",
+    consequence="CNPs wait or are dropped: DCQCN reacts late",
+    remedy="set cnp_dscp to the DSCP of the CNP queue",
+    source="mlx5 roce_np/cnp_dscp",
+)
 def N3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the port the host is cabled to."""
     for line, host in facts.host_lines:
-        queue = facts.queue_of(line, host.cnp_dscp)
+        queue = None if host.cc in WITHOUT_CNPS else facts.queue_of(line, host.cnp_dscp)
         if queue is not None and queue == facts.queue_of(line, 0):
-            yield Found(line.device.name, line.port.name, f"CNP DSCP {host.cnp_dscp} shares queue {queue} with DSCP 0",
-                        (_host(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)))
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"CNP DSCP {host.cnp_dscp} shares queue {queue} with DSCP 0",
+                (_host(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
+            )
 
 
-@check("N4", W, "Kmin below one round trip of data", condition="with DCQCN: Kmin >= rate x 5 us",
-       consequence="throughput is lost before the queue is one round trip deep", remedy="raise Kmin",
-       source="NVIDIA DCQCN parameters (defaults assume hundreds of KB)")
+@check(
+    "N4",
+    W,
+    "Kmin below one round trip of data",
+    condition="with DCQCN: Kmin >= rate x 5 us",
+    consequence="throughput is lost before the queue is one round trip deep",
+    remedy="raise Kmin",
+    source="NVIDIA DCQCN parameters (defaults assume hundreds of KB)",
+)
 def N4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Lossless queues towards hosts that use DCQCN."""
     for line, host in facts.host_lines:
@@ -80,34 +174,62 @@ def N4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             wred = facts.wred(line.device, bound)
             need = line.port.speed_mbps * _RTT_NS // 8000
             if wred is not None and wred.curve is not None and wred.curve.min_bytes < need:
-                yield Found(line.device.name, f"{line.port.name}|{queue}", f"Kmin {wred.curve.min_bytes} B < {need} B",
-                            (shows(line.device, wred.where, "green_min_threshold", wred.curve.min_bytes),))
+                yield Found(
+                    line.device.name,
+                    f"{line.port.name}|{queue}",
+                    f"Kmin {wred.curve.min_bytes} B < {need} B",
+                    (shows(line.device, wred.where, "green_min_threshold", wred.curve.min_bytes),),
+                    fix=set_curve(line.device, wred.name, wred.where, need, max(4 * need, wred.curve.max_bytes)),
+                )
 
 
-@check("N5", W, "the NIC's buffer is too small for the cable",
-       condition="(301 + 2.16 m) B per Gb/s + 2.72 MTU <= receive buffer; cable length told to the NIC above 7 m",
-       consequence="the NIC drops although it pauses", remedy="mlnx_qos --cable_len, or a shorter cable",
-       source="Linux mlx5e en/port_buffer.c")
+@check(
+    "N5",
+    W,
+    "the NIC's buffer is too small for the cable",
+    condition="(301 + 2.16 m) B per Gb/s + 2.72 MTU <= receive buffer; cable length set at the NIC above 7 m",
+    consequence="the NIC drops although it pauses",
+    remedy="mlnx_qos --cable_len, or a shorter cable",
+    source="Linux mlx5e en/port_buffer.c",
+)
 def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Cable of the switch port."""
+    """The cable's own length: of the links file, else of the switch port; a note where the port's is one for all."""
+    lengths = {end: cable.length_m for cable in facts.network.links for end in (cable.a, cable.b)}
     for line, host in facts.host_lines:
-        cable, speed = line.port.cable_m, line.port.speed_mbps
+        own, speed = lengths.get(line.end), line.port.speed_mbps
+        cable = line.port.cable_m if own is None else own
+        of_all = own is None and _GLOBAL in line.port.cable_where
         if not cable or not speed:
             continue
         need = nic_xoff_bytes(speed, cable, host.mtu or line.port.mtu)
         if host.rx_buffer_bytes is not None and need > host.rx_buffer_bytes:
-            yield Found(line.device.name, line.port.name, f"host {host.name} needs {need} B for {cable} m, has "
-                        f"{host.rx_buffer_bytes} B", (_host(host, "rx_buffer_bytes"),))
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"host {host.name} needs {need} B for {cable} m, has {host.rx_buffer_bytes} B",
+                (_host(host, "rx_buffer_bytes"),),
+            )
         if cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
-            yield Found(line.device.name, line.port.name, f"cable is {cable} m, host {host.name} assumes "
-                        f"{host.cable_m or _NIC_CABLE_M} m",
-                        (shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),))
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"cable is {'up to ' if of_all else ''}{cable} m, host {host.name} assumes "
+                f"{host.cable_m or _NIC_CABLE_M} m",
+                (shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),),
+                I if of_all else W,
+                fix=set_host(host.name, "cable_m", cable, f"mlnx_qos -i INTERFACE --cable_len {cable}"),
+            )
 
 
-@check("N6", W, "different congestion controls in one class",
-       condition="all hosts of a class use one congestion control",
-       consequence="unfairness: one of them yields to the other", remedy="one congestion control per class",
-       source="reaction to marks and to delay differ in kind")
+@check(
+    "N6",
+    W,
+    "different congestion controls in one class",
+    condition="all hosts of a class use one congestion control",
+    consequence="unfairness: one of them yields to the other",
+    remedy="one congestion control per class",
+    source="reaction to marks and to delay differ in kind",
+)
 def N6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts file only."""
     hosts = [host for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.cc]
@@ -117,8 +239,48 @@ def N6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for dscp, found in kinds.items():
         if len(found) > 1:
             first = next(iter(found.values()))
-            yield Found(first.name, f"DSCP {dscp}", "congestion controls " + ", ".join(sorted(found)),
-                        tuple(_host(host, "cc") for host in found.values()))
+            yield Found(
+                first.name,
+                f"DSCP {dscp}",
+                "congestion controls " + ", ".join(sorted(found)),
+                tuple(_host(host, "cc") for host in found.values()),
+            )
 
 
-CHECKS: Final[tuple[Check, ...]] = (N1, N2, N3, N4, N5, N6)
+@check(
+    "N7",
+    W,
+    "marking is tuned for DCQCN, the hosts run another congestion control",
+    condition="lossless queues mark: no host behind them heeds no mark; with DCTCP Kmax < 2 x Kmin",
+    consequence="marks have no effect, or come too seldom: the queue is not held where the curve says",
+    remedy="DCQCN at the hosts, or marking as their congestion control wants it",
+    source="Alizadeh et al., SIGCOMM 2010, section 3.1 (a step at K); Mittal et al., SIGCOMM 2015; Li et al., SIGCOMM "
+    "2019; Kumar et al., SIGCOMM 2020 (no ECN)",
+)
+def N7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """At the port the host is cabled to; without a stated congestion control nothing is known."""
+    for line, host in facts.host_lines:
+        for _, queue, bound in facts.lossless_queues(line) if host.cc not in {None, "dcqcn"} else ():
+            wred = facts.wred(line.device, bound)
+            if wred is None or wred.curve is None:
+                continue
+            low, high = wred.curve.min_bytes, wred.curve.max_bytes
+            if host.cc in HEEDS_NO_MARKS:
+                text = f"marks from {low} B on, the hosts' congestion control ({host.cc}) heeds no mark"
+            elif host.cc == "dctcp" and high >= _RAMP * low:
+                text = f"marks more and more from {low} to {high} B, DCTCP expects a step"
+            else:
+                continue
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                text,
+                (
+                    _host(host, "cc"),
+                    shows(line.device, wred.where, "green_min_threshold", low),
+                    shows(line.device, wred.where, "green_max_threshold", high),
+                ),
+            )
+
+
+CHECKS: Final[tuple[Check, ...]] = (N1, N2, N3, N4, N5, N6, N7)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import inf
 from typing import Final
 
 from fabric.configs.model import Binding, Curve, Wred
+from fabric.configs.network import NEEDS_MARKS
 from fabric.units import listed
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
 from fabric.validate.checks.buffers import egress_cap
+from fabric.validate.checks.entries import pause_roots
 from fabric.validate.facts import Facts, Line
+from fabric.validate.remedies import Fix, set_curve, set_field, set_marking
 
 _BYTES_PER_GBPS: Final = 4000
 """Kmin of the HPCC set-ups: 100, 200, 400 KB at 25, 50, 100G."""
@@ -20,6 +24,8 @@ _SHARED_RATIO: Final = 4
 _STOCK: Final = frozenset(((1_048_576, 2_097_152), (2_000_000, 10_000_000), (150_000, 1_500_000)))
 """Curves of shipped templates and of NVUE's RoCE macro."""
 _FRAMES: Final = 3
+_JUMBO_BYTES: Final = 9216
+_KB: Final = 1000
 _ROCE_HEADERS_BYTES: Final = 78
 _LOOP_NS: Final = 14_000
 """10 us of round trip and 4 us between CNPs (mlx5)."""
@@ -36,14 +42,56 @@ def marking(facts: Facts) -> Iterator[tuple[Line, int, Binding, Wred, Curve]]:
 
 def curve_evidence(line: Line, wred: Wred, curve: Curve) -> tuple[Evidence, ...]:
     """Both thresholds with their lines."""
-    label = "" if line.device.language == "sonic" else "|".join(wred.where[-2:])
-    return (shows(line.device, wred.where, "green_min_threshold", curve.min_bytes, f"{label} Kmin" if label else ""),
-            shows(line.device, wred.where, "green_max_threshold", curve.max_bytes, f"{label} Kmax" if label else ""))
+    label = "" if line.device.capabilities.model_field_names else "|".join(wred.where[-2:])
+    return (
+        shows(line.device, wred.where, "green_min_threshold", curve.min_bytes, f"{label} Kmin" if label else ""),
+        shows(line.device, wred.where, "green_max_threshold", curve.max_bytes, f"{label} Kmax" if label else ""),
+    )
 
 
-@check("E1", E, "Kmin above Kmax", condition="min <= max for each colour of a profile",
-       consequence="orchagent rejects the whole profile and keeps the old values",
-       remedy="correct the threshold", source="sonic-wred-profile.yang; sonic-swss qosorch.cpp l.754-760")
+def _usual_curve(facts: Facts, line: Line, wred: Wred, below_bytes: float) -> Fix | None:
+    """Another curve: the one that most lossless queues of the fabric have at this speed, else the usual one."""
+    if "curves" not in facts.notes:
+        found: dict[int, Counter[tuple[int, int]]] = {}
+        for other, _, _, _, curve in marking(facts):
+            if other.port.speed_mbps:
+                found.setdefault(other.port.speed_mbps, Counter())[curve.min_bytes, curve.max_bytes] += 1
+        facts.notes["curves"] = found
+    speed = line.port.speed_mbps or 0
+    kmin = speed // 1000 * _BYTES_PER_GBPS
+    own = None if wred.curve is None else (wred.curve.min_bytes, wred.curve.max_bytes)
+    known = [curve for curve, _ in facts.notes["curves"].get(speed, Counter()).most_common() if curve != own]
+    for low, high in (*known, (kmin, 4 * kmin), (kmin // 4, kmin)):
+        if 0 < low <= high < below_bytes:
+            return set_curve(line.device, wred.name, wred.where, low, high)
+    return None
+
+
+def _marked(facts: Facts, line: Line, queue: int) -> Fix | None:
+    """The marking profile that most lossless queues of the fabric have at this speed."""
+    known = Counter(
+        (curve, wred.name if other.device is line.device else "")
+        for other, _, _, wred, curve in marking(facts)
+        if other.port.speed_mbps == line.port.speed_mbps and other.device.capabilities is line.device.capabilities
+    )
+    here = next((item for item, _ in known.most_common() if item[1]), None)
+    found = here or next((item for item, _ in known.most_common(1)), None)
+    if found is None:
+        kmin = (line.port.speed_mbps or 0) // 1000 * _BYTES_PER_GBPS
+        found = (Curve(kmin, 4 * kmin, 100), "") if kmin else None
+    return None if found is None else set_marking(line.device, line.port, queue, found[0], found[1])
+
+
+@check(
+    "E1",
+    E,
+    "Kmin above Kmax",
+    condition="min <= max for each colour of a profile",
+    consequence="orchagent rejects the whole profile and keeps the old values",
+    remedy="correct the threshold",
+    source="sonic-wred-profile.yang; sonic-swss qosorch.cpp l.754-760",
+    leads_to="E2 E5 E7 E8 E9 E11 N4",
+)
 def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Every profile, used or not."""
     for device in facts.devices:
@@ -51,15 +99,31 @@ def E1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             bad = [(colour, curve) for colour, curve in wred.curves.items() if curve.min_bytes > curve.max_bytes]
             if bad:
                 text = "; ".join(f"{colour} {curve.min_bytes} B > {curve.max_bytes} B" for colour, curve in bad)
-                yield Found(device.name, f"WRED_PROFILE|{wred.name}", text, tuple(
-                    shows(device, wred.where, f"{colour}_{end}_threshold", value) for colour, curve in bad
-                    for end, value in (("min", curve.min_bytes), ("max", curve.max_bytes))))
+                yield Found(
+                    device.name,
+                    f"WRED_PROFILE|{wred.name}",
+                    text,
+                    tuple(
+                        shows(device, wred.where, f"{colour}_{end}_threshold", value)
+                        for colour, curve in bad
+                        for end, value in (("min", curve.min_bytes), ("max", curve.max_bytes))
+                    ),
+                    fix=set_curve(device, wred.name, wred.where, bad[0][1].max_bytes, bad[0][1].min_bytes)
+                    if bad[0][0] == "green"
+                    else set_field(device, wred.where, f"{bad[0][0]}_min_threshold", bad[0][1].max_bytes),
+                )
 
 
-@check("E2", E, "ECN is never reached: PFC comes first",
-       condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1) (warn)",
-       consequence="the group pauses before its queue marks: DCQCN is blind, PFC does all the work",
-       remedy="lower Kmin and Kmax, or raise alpha", source="Zhu et al., SIGCOMM 2015, section 4; SAI")
+@check(
+    "E2",
+    E,
+    "ECN is never reached: PFC comes first",
+    condition="Kmin < T(1) = alpha B / (1 + alpha) of the smallest group; Kmax < T(1) (warn)",
+    consequence="the group pauses before its queue marks: DCQCN is blind, PFC does all the work",
+    remedy="lower Kmin and Kmax, or raise alpha",
+    source="Zhu et al., SIGCOMM 2015, section 4; SAI",
+    leads_to="E5 E7 E8 E11 E2b N4",
+)
 def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """One group into one queue is the hardest realistic case: a step down in speed."""
     for line, queue, _, wred, curve in marking(facts):
@@ -73,15 +137,29 @@ def E2(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text, severity = f"Kmax {curve.max_bytes} B >= T(1) = {int(level)} B: never marks all packets", W
         else:
             continue
-        yield Found(line.device.name, f"{line.port.name}|{queue}", text, (
-            *curve_evidence(line, wred, curve), shows(line.device, pool.where, "size", pool.size_bytes),
-            shows(line.device, profile.where, "dynamic_th", profile.dynamic_th)), severity)
+        yield Found(
+            line.device.name,
+            f"{line.port.name}|{queue}",
+            text,
+            (
+                *curve_evidence(line, wred, curve),
+                shows(line.device, pool.where, "size", pool.size_bytes),
+                shows(line.device, profile.where, "dynamic_th", profile.dynamic_th),
+            ),
+            severity,
+            fix=_usual_curve(facts, line, wred, level),
+        )
 
 
-@check("E2b", I, "ECN before PFC is not guaranteed in the worst case",
-       condition="Kmin < alpha B / (n (1 + alpha L)), n ports, L lossless priorities, queues just below Kmin",
-       consequence="with traffic spread over all ports PFC may come first; no modern chip meets this at usual Kmin",
-       remedy="none needed; know it", source="Zhu et al., SIGCOMM 2015, section 4, for headroom outside the pool")
+@check(
+    "E2b",
+    I,
+    "ECN before PFC is not guaranteed in the worst case",
+    condition="Kmin < alpha B / (n (1 + alpha L)), n ports, L lossless priorities, queues just below Kmin",
+    consequence="with traffic spread over all ports PFC may come first; no modern chip meets this at usual Kmin",
+    remedy="none needed; know it",
+    source="Zhu et al., SIGCOMM 2015, section 4, for headroom outside the pool",
+)
 def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per switch."""
     by_device: dict[str, list[tuple[Line, Wred, Curve]]] = {}
@@ -96,50 +174,82 @@ def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
         limit = alpha * (least[2].size_bytes or 0) / (n * (1 + alpha * classes))
         line, wred, curve = min(curves, key=lambda item: item[2].min_bytes)
         if curve.min_bytes >= limit:
-            yield Found(device.name, f"WRED_PROFILE|{wred.name}", f"Kmin {curve.min_bytes} B; guaranteed only below "
-                        f"{int(limit)} B ({n} ports, {classes} priorities)", curve_evidence(line, wred, curve))
+            yield Found(
+                device.name,
+                f"WRED_PROFILE|{wred.name}",
+                f"Kmin {curve.min_bytes} B; guaranteed only below {int(limit)} B ({n} ports, {classes} priorities)",
+                curve_evidence(line, wred, curve),
+            )
 
 
-@check("E3", E, "the lossless queue's profile drops instead of marking", condition="ecn marks green traffic",
-       consequence="WRED drops lossless packets; ecn_none is the default", remedy="set ecn to ecn_all",
-       source="sonic-wred-profile.yang (default ecn_none)")
+@check(
+    "E3",
+    E,
+    "the lossless queue's profile drops instead of marking",
+    condition="ecn marks green traffic",
+    consequence="WRED drops lossless packets; ecn_none is the default",
+    remedy="set ecn to ecn_all",
+    source="sonic-wred-profile.yang (default ecn_none)",
+)
 def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Per profile in use on a lossless queue."""
     for line in facts.lossless:
         for _, queue, bound in facts.lossless_queues(line):
             wred = facts.wred(line.device, bound)
             if wred is not None and not wred.marks:
-                yield Found(line.device.name, f"{line.port.name}|{queue}", f"'{wred.name}' has {wred.ecn}",
-                            (shows(line.device, wred.where, "ecn", wred.ecn),))
+                yield Found(
+                    line.device.name,
+                    f"{line.port.name}|{queue}",
+                    f"'{wred.name}' has {wred.ecn}",
+                    (shows(line.device, wred.where, "ecn", wred.ecn),),
+                    fix=set_field(line.device, wred.where, "ecn", "ecn_all"),
+                )
 
 
-@check("E4", W, "a lossless queue that never marks",
-       condition="every lossless queue has a profile with ECN, and that both thresholds",
-       consequence="on this hop there is only PFC; with DCQCN the senders hear nothing of its congestion (error)",
-       remedy="bind a WRED profile with ecn_all, green_min_threshold and green_max_threshold",
-       source="Zhu et al., SIGCOMM 2015, section 3")
+@check(
+    "E4",
+    W,
+    "a lossless queue that never marks",
+    condition="every lossless queue has a profile with ECN, and that both thresholds",
+    consequence="on this hop there is only PFC; with DCQCN or DCTCP the senders hear nothing of its congestion (error)",
+    remedy="bind a WRED profile with ecn_all, green_min_threshold and green_max_threshold",
+    source="Zhu et al., SIGCOMM 2015, section 3",
+)
 def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Error where the hosts are known to use DCQCN."""
+    """Error where the hosts are known to use a congestion control that needs marks."""
     hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
-    severity = E if any(host.cc == "dcqcn" for host in hosts) else W
+    severity = E if any(host.cc in NEEDS_MARKS for host in hosts) else W
     for line in facts.lossless:
         for priority, queue, bound in facts.lossless_queues(line):
             wred = facts.wred(line.device, bound)
             if bound is None or bound.wred is None:
                 text, where = f"queue {queue} has no marking profile", bound.where if bound else line.port.where
-            elif wred is not None and wred.marks and wred.curve is None:
+            elif wred is not None and wred.marks and wred.curve is None and not wred.size_unknown:
                 text, where = f"'{wred.name}' lacks a threshold of green traffic", wred.where
             else:
                 continue
             roce = {facts.lossless_class(line, dscp)[1] for dscp in facts.network.roce_dscps}
-            yield Found(line.device.name, f"{line.port.name}|{queue}", text, (shows(line.device, where, "", ""),),
-                        severity if priority in roce or not any(roce) else W)
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                text,
+                (shows(line.device, where, "", ""),),
+                severity if priority in roce or not any(roce) else W,
+                fix=_marked(facts, line, queue),
+                rests_on=pause_roots(facts, line, priority),
+            )
 
 
-@check("E5", W, "marking thresholds do not fit the speed",
-       condition="Kmin within a factor 8 of 4 KB per Gb/s; ports of one profile within a factor 4 of speed",
-       consequence="the same depth is an eighth of the time at 800G that it is at 100G: too early or too late",
-       remedy="scale Kmin and Kmax with the port's speed", source="HPCC simulation set-ups (config_doc.txt)")
+@check(
+    "E5",
+    W,
+    "marking thresholds do not fit the speed",
+    condition="Kmin within a factor 8 of 4 KB per Gb/s; ports of one profile within a factor 4 of speed",
+    consequence="the same depth is an eighth of the time at 800G that it is at 100G: too early or too late",
+    remedy="scale Kmin and Kmax with the port's speed",
+    source="HPCC simulation set-ups (config_doc.txt)",
+    leads_to="E7 E9 N4 E8",
+)
 def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Info for the curves of shipped templates, which are one for all speeds."""
     speeds: dict[tuple[str, str], set[int]] = {}
@@ -151,20 +261,39 @@ def E5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         speeds.setdefault((line.device.name, wred.name), set()).add(speed)
         usual = speed // 1000 * _BYTES_PER_GBPS
         if usual and not usual / _SPREAD <= curve.min_bytes <= usual * _SPREAD:
-            yield Found(line.device.name, f"{line.port.name}|{queue}", f"Kmin {curve.min_bytes} B at {speed // 1000}G, "
-                        f"usual {usual} B", curve_evidence(line, wred, curve), severity)
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                f"Kmin {curve.min_bytes} B at {speed // 1000}G, usual {usual} B",
+                curve_evidence(line, wred, curve),
+                severity,
+                within=((line.device.name, wred.where),),
+                fix=_usual_curve(facts, line, wred, inf),
+            )
     for (name, profile), found in speeds.items():
         if max(found) >= _SHARED_RATIO * min(found):
             device = facts.network.devices[name]
             item = device.wreds[profile]
             stock = item.curve is not None and (item.curve.min_bytes, item.curve.max_bytes) in _STOCK
-            yield Found(name, f"WRED_PROFILE|{profile}", f"one profile for {min(found) // 1000}G and "
-                        f"{max(found) // 1000}G", (shows(device, item.where, "", ""),), I if stock else W)
+            yield Found(
+                name,
+                f"WRED_PROFILE|{profile}",
+                f"one profile for {min(found) // 1000}G and {max(found) // 1000}G",
+                (shows(device, item.where, "", ""),),
+                I if stock else W,
+            )
 
 
-@check("E6", E, "marking probability of nothing", condition="pmax > 0; Kmin < Kmax (info: a step, as DCTCP has it)",
-       consequence="no packet is marked below Kmax: ECN is off until it is late", remedy="set 5 to 100 percent",
-       source="12 shipped SKUs have Kmin = Kmax and 0 %: ECN effectively off")
+@check(
+    "E6",
+    E,
+    "marking probability of nothing",
+    condition="pmax > 0; Kmin < Kmax (info: a step, as DCTCP has it)",
+    consequence="no packet is marked below Kmax: ECN is off until it is late",
+    remedy="set 5 to 100 percent",
+    source="12 shipped SKUs have Kmin = Kmax and 0 %: ECN effectively off",
+    leads_to="E7",
+)
 def E6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Profiles on lossless queues."""
     for device, wred, curve, line in _profiles(facts):
@@ -174,8 +303,14 @@ def E6(facts: Facts) -> Iterator[Found]:  # noqa: N802
             text, severity = f"Kmin = Kmax = {curve.min_bytes} B: all or nothing", I
         else:
             continue
-        yield Found(device, f"WRED_PROFILE|{wred.name}", text, (
-            shows(line.device, wred.where, "green_drop_probability", curve.pmax_percent),), severity)
+        yield Found(
+            device,
+            f"WRED_PROFILE|{wred.name}",
+            text,
+            (shows(line.device, wred.where, "green_drop_probability", curve.pmax_percent),),
+            severity,
+            fix=set_field(line.device, wred.where, "green_drop_probability", 100) if severity is E else None,
+        )
 
 
 def _profiles(facts: Facts) -> Iterator[tuple[str, Wred, Curve, Line]]:
@@ -191,10 +326,15 @@ def _shown(curve: Curve) -> str:
     return f"{curve.min_bytes}/{curve.max_bytes} B, {100 if curve.pmax_percent is None else curve.pmax_percent} %"
 
 
-@check("E7", W, "marking differs where it should not",
-       condition="switches of one role mark alike at one speed; Kmin per Gb/s towards hosts <= towards switches",
-       consequence="marking happens at the wrong hop", remedy="use one curve per role and speed",
-       source="deployment guides (leaf 256/512 KB, spine 512/768 KB)")
+@check(
+    "E7",
+    W,
+    "marking differs where it should not",
+    condition="switches of one role mark alike at one speed; Kmin per Gb/s towards hosts <= towards switches",
+    consequence="marking happens at the wrong hop",
+    remedy="use one curve per role and speed",
+    source="deployment guides (leaf 256/512 KB, spine 512/768 KB)",
+)
 def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Devices that differ from most of their role, then leaves that mark later downwards than upwards."""
     curves: dict[tuple[str, int], dict[str, tuple[Line, Wred, Curve]]] = {}
@@ -209,73 +349,132 @@ def E7(facts: Facts) -> Iterator[Found]:  # noqa: N802
             to = down if facts.faces_host(line) else up
             if to is down and level > down.get(line.device.name, 0.0):
                 late[line.device.name] = line, wred, curve
-            to[line.device.name] = max(to.get(line.device.name, 0.0), level) if to is down else min(
-                to.get(line.device.name, level), level)
+            to[line.device.name] = (
+                max(to.get(line.device.name, 0.0), level) if to is down else min(to.get(line.device.name, level), level)
+            )
     for (role, speed), devices in curves.items():
         usual, count = Counter(curve for _, _, curve in devices.values()).most_common(1)[0]
         if count == len(devices):
             continue
-        if 2 * count <= len(devices):                     # no curve is the usual one: say it once
+        if 2 * count <= len(devices):  # no curve is the usual one: say it once
             shown = listed([f"{name} {_shown(c)}" for name, (_, _, c) in devices.items()], 4, "; ")
-            yield Found(next(iter(devices)), f"{role or 'switches'} at {speed // 1000}G", f"curves differ: {shown}",
-                        tuple(
-                shows(line.device, wred.where, "", "") for line, wred, _ in list(devices.values())[:4]))
+            yield Found(
+                next(iter(devices)),
+                f"{role or 'switches'} at {speed // 1000}G",
+                f"curves differ: {shown}",
+                tuple(shows(line.device, wred.where, "", "") for line, wred, _ in list(devices.values())[:4]),
+                rests_on=[
+                    (name, (*wred.where, field))
+                    for name, (_, wred, _) in devices.items()
+                    for field in ("green_min_threshold", "green_drop_probability")
+                ],
+            )
             continue
         for name, (line, wred, curve) in devices.items():
             if curve != usual:
-                yield Found(name, f"WRED_PROFILE|{wred.name}",
-                            f"{_shown(curve)} at {speed // 1000}G; {_shown(usual)} on {count} of {len(devices)} "
-                            f"{role or 'switches'}", curve_evidence(line, wred, curve))
+                yield Found(
+                    name,
+                    f"WRED_PROFILE|{wred.name}",
+                    f"{_shown(curve)} at {speed // 1000}G; {_shown(usual)} on {count} of {len(devices)} "
+                    f"{role or 'switches'}",
+                    curve_evidence(line, wred, curve),
+                    rests_on=((name, (*wred.where, "green_drop_probability")),),
+                    within=((name, wred.where),),
+                    fix=set_curve(line.device, wred.name, wred.where, usual.min_bytes, usual.max_bytes),
+                )
     for name, level in down.items():
         if name in up and level > up[name]:
-            yield Found(name, "host ports", f"Kmin per Gb/s is {level * 1000:.0f} B towards hosts, "
-                        f"{up[name] * 1000:.0f} B towards switches", curve_evidence(*late[name]))
+            yield Found(
+                name,
+                "host ports",
+                f"Kmin per Gb/s is {level * 1000:.0f} B towards hosts, {up[name] * 1000:.0f} B towards switches",
+                curve_evidence(*late[name]),
+            )
 
 
-@check("E8", W, "Kmax above what the queue may hold", condition="Kmax <= egress limit of the queue",
-       consequence="full marking is never reached: drops or pauses come first", remedy="lower Kmax",
-       source="SAI egress buffer profile")
+@check(
+    "E8",
+    W,
+    "Kmax above what the queue may hold",
+    condition="Kmax <= egress limit of the queue",
+    consequence="full marking is never reached: drops or pauses come first",
+    remedy="lower Kmax",
+    source="SAI egress buffer profile",
+    leads_to="E7",
+)
 def E8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Dynamic or static limit of the queue's buffer profile."""
     for line, queue, bound, wred, curve in marking(facts):
         profile = line.device.profile_of(bound)
         cap = None if profile is None else egress_cap(line.device, profile)
         if cap is not None and curve.max_bytes > cap:
-            yield Found(line.device.name, f"{line.port.name}|{queue}", f"Kmax {curve.max_bytes} B > {int(cap)} B",
-                        curve_evidence(line, wred, curve))
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                f"Kmax {curve.max_bytes} B > {int(cap)} B",
+                curve_evidence(line, wred, curve),
+                fix=_usual_curve(facts, line, wred, cap),
+            )
 
 
-@check("E9", W, "Kmin of a few frames", condition="Kmin >= 3 full frames of the lossless class",
-       consequence="every short queue marks: throughput is lost", remedy="raise Kmin (two shipped SKUs have 4095 B)",
-       source="Alizadeh et al., SIGCOMM 2010 (K > C RTT / 7)")
+@check(
+    "E9",
+    W,
+    "Kmin of a few frames",
+    condition="Kmin >= 3 full frames of the lossless class",
+    consequence="every short queue marks: throughput is lost",
+    remedy="raise Kmin (two shipped SKUs have 4095 B)",
+    source="Alizadeh et al., SIGCOMM 2010 (K > C RTT / 7)",
+    leads_to="N4 E7",
+)
 def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Frame length from the hosts, else RoCE MTU 4096."""
     hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
     frame = max((host.roce_mtu or 0 for host in hosts), default=0) or 4096
     for device, wred, curve, line in _profiles(facts):
         if curve.min_bytes < _FRAMES * (frame + _ROCE_HEADERS_BYTES):
-            yield Found(device, f"WRED_PROFILE|{wred.name}", f"Kmin {curve.min_bytes} B < {_FRAMES} frames of "
-                        f"{frame + _ROCE_HEADERS_BYTES} B", curve_evidence(line, wred, curve))
+            yield Found(
+                device,
+                f"WRED_PROFILE|{wred.name}",
+                f"Kmin {curve.min_bytes} B < {_FRAMES} frames of {frame + _ROCE_HEADERS_BYTES} B",
+                curve_evidence(line, wred, curve),
+                fix=_usual_curve(facts, line, wred, inf),
+            )
 
 
-@check("E10", W, "lossless packets that cannot be marked are dropped",
-       condition="no host without ECN sends into a queue whose profile drops green",
-       consequence="WRED drops what is not ECN-capable, although PFC protects the class",
-       remedy="enable ECN on the hosts, or set wred_green_enable to false", source="RFC 3168 section 5")
+@check(
+    "E10",
+    W,
+    "lossless packets that cannot be marked are dropped",
+    condition="no host without ECN sends into a queue whose profile drops green",
+    consequence="WRED drops what is not ECN-capable, although PFC protects the class",
+    remedy="enable ECN on the hosts, or set wred_green_enable to false",
+    source="RFC 3168 section 5",
+)
 def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts known to have no congestion control."""
     hosts = [*facts.network.hosts.values(), *filter(None, [facts.network.default_host])]
     without = [host.name for host in hosts if host.cc == "none"]
     for device, wred, _, line in _profiles(facts) if without else ():
         if "green" in wred.drops:
-            yield Found(device, f"WRED_PROFILE|{wred.name}", f"drops green; without ECN: {listed(without, 5)}",
-                        (shows(line.device, wred.where, "wred_green_enable", "true"),))
+            yield Found(
+                device,
+                f"WRED_PROFILE|{wred.name}",
+                f"drops green; without ECN: {listed(without, 5)}",
+                (shows(line.device, wred.where, "wred_green_enable", "true"),),
+                fix=set_field(line.device, wred.where, "wred_green_enable", "false"),
+            )
 
 
-@check("E11", W, "no time to react between marking and pause",
-       condition="time to fill from Kmin to T(1), two senders into one port > 10 us round trip + 4 us CNP interval",
-       consequence="congestion control cannot act before PFC", remedy="lower Kmin",
-       source="Zhu et al., SIGCOMM 2015, section 4")
+@check(
+    "E11",
+    W,
+    "no time to react between marking and pause",
+    condition="time to fill from Kmin to T(1), two senders into one port > 10 us round trip + 4 us CNP interval",
+    consequence="congestion control cannot act before PFC",
+    remedy="lower Kmin",
+    source="Zhu et al., SIGCOMM 2015, section 4",
+)
 def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Also where Kmin is above T(1)."""
     for line, queue, _, wred, curve in marking(facts):
@@ -284,19 +483,61 @@ def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         room = int(least[0]) - curve.min_bytes
         if room < speed * _LOOP_NS // 8000:
-            yield Found(line.device.name, f"{line.port.name}|{queue}", f"{room} B from Kmin to T(1), "
-                        f"{speed * _LOOP_NS // 8000} B arrive within {_LOOP_NS // 1000} us",
-                        curve_evidence(line, wred, curve))
+            yield Found(
+                line.device.name,
+                f"{line.port.name}|{queue}",
+                f"{room} B from Kmin to T(1), {speed * _LOOP_NS // 8000} B arrive within {_LOOP_NS // 1000} us",
+                curve_evidence(line, wred, curve),
+                fix=_usual_curve(facts, line, wred, least[0] - speed * _LOOP_NS // 8000),
+            )
 
 
-@check("E12", I, "marking probability is not stated", condition="a colour that is enabled states its probability",
-       consequence="orchagent programs 100 %", remedy="state it", source="sonic-swss qosorch.cpp l.836-853")
+@check(
+    "E12",
+    I,
+    "marking probability is not stated",
+    condition="a colour that is enabled states its probability",
+    consequence="orchagent programs 100 %",
+    remedy="state it",
+    source="sonic-swss qosorch.cpp l.836-853",
+)
 def E12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Profiles on lossless queues."""
     for device, wred, curve, line in _profiles(facts):
         if curve.pmax_percent is None and "green" in wred.drops:
-            yield Found(device, f"WRED_PROFILE|{wred.name}", "green_drop_probability is absent: 100 %",
-                        (shows(line.device, wred.where, "", ""),))
+            yield Found(
+                device,
+                f"WRED_PROFILE|{wred.name}",
+                "green_drop_probability is absent: 100 %",
+                (shows(line.device, wred.where, "", ""),),
+                fix=set_field(line.device, wred.where, "green_drop_probability", 100),
+            )
 
 
-CHECKS: Final[tuple[Check, ...]] = (E1, E2, E2B, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12)
+@check(
+    "E13",
+    E,
+    "marking thresholds that look like kilobytes",
+    condition="Kmax of a lossless queue is above 9216 B, one jumbo frame",
+    consequence="the file's unit is the byte: the queue marks from its first packet on, and throughput collapses",
+    remedy="write the thresholds in bytes",
+    source="sonic-wred-profile.yang (bytes); HPCC set-ups (400 and 1600 KB at 100G)",
+    leads_to="E2 E5 E7 E8 E9 E11 N4 E2b",
+)
+def E13(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once per profile."""
+    for device, wred, curve, line in _profiles(facts):
+        if 0 < curve.max_bytes <= _JUMBO_BYTES and curve.min_bytes <= curve.max_bytes:
+            kmin, kmax = curve.min_bytes * _KB, curve.max_bytes * _KB
+            yield Found(
+                device,
+                f"WRED_PROFILE|{wred.name}",
+                f"thresholds {curve.min_bytes}/{curve.max_bytes} B"
+                + (f" at {line.port.speed_mbps // 1000}G" if line.port.speed_mbps else "")
+                + " look like KB",
+                curve_evidence(line, wred, curve),
+                fix=set_curve(line.device, wred.name, wred.where, kmin, kmax),
+            )
+
+
+CHECKS: Final[tuple[Check, ...]] = (E1, E2, E2B, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E13)

@@ -14,26 +14,82 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
         for device in facts.devices:
             for item in device.defects:
                 if item.check == id_:
-                    place = device.place(item.where)
-                    yield Found(device.name, item.object, item.text, (Evidence("|".join(item.where), "", place),))
+                    yield Found(
+                        device.name,
+                        item.object,
+                        item.text,
+                        (shows(device, item.where, "", "", "|".join(item.where)),),
+                        root=(device.name, item.root) if item.root else None,
+                    )
 
     return found
 
 
+def _dangling(facts: Facts) -> Iterator[Found]:
+    """What the readers found, and policies that no line defines."""
+    yield from _defects("R1")(facts)
+    for device in facts.devices:
+        policies = device.identity.policies
+        named_ = [(it.kind, it.name, it.where) for session in device.sessions for it in session.policies if it.of_ipv4]
+        if policies.redistribution is not None:
+            named_.append(("route-map", *policies.redistribution))
+        named_ += [("route-map", *it) for it in device.identity.network_maps.values()]
+        named_ += [("route-map", it.hidden_by, it.where) for it in device.identity.aggregates if it.hidden_by]
+        named_ += [
+            ("prefix-list", name, clause.where)
+            for clauses in policies.route_maps.values()
+            for clause in clauses
+            for name in clause.prefix_lists
+        ]
+        clauses = [clause for its in policies.route_maps.values() for clause in its]
+        if not device.capabilities.tables:  # there, each field names its table, and Rows says it
+            named_ += [("as-path-list", name, clause.where) for clause in clauses for name in clause.as_paths]
+            named_ += [("community-list", name, clause.where) for clause in clauses for name in clause.communities]
+        named_ += [(kind, name, clause.where) for clause in clauses for kind, name in clause.others]
+        known: dict[str, set[str]] = {kind: set() for clause in clauses for kind, _ in clause.others}
+        for kind, name in policies.unread_lists:
+            known.setdefault(kind, set()).add(name)
+        known |= {"route-map": set(policies.route_maps), "prefix-list": policies.prefix_lists.keys() | policies.others}
+        known |= {"as-path-list": policies.as_path_lists.keys() | policies.others}
+        known |= {"community-list": policies.community_lists.keys() | policies.others}
+        absent: dict[tuple[str, str], Found] = {}
+        for kind, name, where in named_:
+            if name not in known[kind]:
+                does = dict(device.capabilities.missing_policies).get(kind, "")
+                system = device.capabilities.title
+                applied = all(where != clause.where for clause in clauses)
+                said = f": {system} {does} every route where it is applied" if does and applied else ""
+                text = f"{kind} {name!r} is not in the file{said}"
+                evidence = (shows(device, where, "", "", "|".join(where)),)
+                absent.setdefault((kind, name), Found(device.name, "|".join(where), text, evidence))
+        yield from absent.values()
+
+
 R1: Final = check(
-    "R1", E, "dangling reference", condition="every reference names an object that is in the file",
+    "R1",
+    E,
+    "dangling reference",
+    condition="every reference names an object that is in the file",
     consequence="orchagent retries for ever or YANG refuses the load; the object is silently absent",
     remedy="correct the name, or add the object it names",
-    source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)")(_defects("R1"))
+    source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)",
+    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22",
+)(_dangling)
 
 
-@check("R2", I, "object that nothing uses", condition="every profile, scheduler and map is bound somewhere",
-       consequence="none by itself; often the other half of a mistyped name", remedy="bind it or remove it",
-       source="operational practice")
+@check(
+    "R2",
+    I,
+    "object that nothing uses",
+    condition="every profile, scheduler and map is bound somewhere",
+    consequence="none by itself; often the other half of a mistyped name",
+    remedy="bind it or remove it",
+    source="operational practice",
+)
 def R2(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Profiles, schedulers and maps without a user."""
     for device in facts.devices:
-        if device.language != "sonic":
+        if not device.capabilities.named_objects:
             continue
         used: dict[str, set[str]] = {"BUFFER_PROFILE": set(), "WRED_PROFILE": set(), "SCHEDULER": set()}
         maps = set(device.global_maps.items())
@@ -44,76 +100,203 @@ def R2(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 used["BUFFER_PROFILE"].add(bound.profile or "")
                 used["WRED_PROFILE"].add(bound.wred or "")
                 used["SCHEDULER"].add(bound.scheduler or "")
-        for table, objects in (("BUFFER_PROFILE", device.profiles), ("WRED_PROFILE", device.wreds),
-                               ("SCHEDULER", device.schedulers)):
+        for table, objects in (
+            ("BUFFER_PROFILE", device.profiles),
+            ("WRED_PROFILE", device.wreds),
+            ("SCHEDULER", device.schedulers),
+        ):
             for name, item in objects.items():
                 if name not in used[table]:
-                    yield Found(device.name, f"{table}|{name}", f"nothing uses {table} '{name}'",
-                                (shows(device, item.where, "", ""),))
+                    yield Found(
+                        device.name,
+                        f"{table}|{name}",
+                        f"nothing uses {table} '{name}'",
+                        (shows(device, item.where, "", ""),),
+                    )
         for kind, of_kind in device.maps.items():
             for name, map_ in of_kind.items():
                 if (kind, name) not in maps and name not in device.decap_maps.values():
-                    yield Found(device.name, named(map_.where), f"nothing uses the {kind} map '{name}'",
-                                (shows(device, map_.where, "", ""),))
+                    yield Found(
+                        device.name,
+                        named(map_.where),
+                        f"nothing uses the {kind} map '{name}'",
+                        (shows(device, map_.where, "", ""),),
+                    )
 
 
 R3: Final = check(
-    "R3", W, "references in the syntax of old releases", condition="references are plain names, not [TABLE|name]",
+    "R3",
+    W,
+    "references in the syntax of old releases",
+    condition="references are plain names, not [TABLE|name]",
     consequence="current orchagent does not resolve them unless db_migrator has run",
     remedy="load the file through db_migrator, or write plain names",
-    source="sonic-utilities db_migrator, version_3_0_2 to version_3_0_3")(_defects("R3"))
+    source="sonic-utilities db_migrator, version_3_0_2 to version_3_0_3",
+)(_defects("R3"))
 R4: Final = check(
-    "R4", E, "two profiles on one index", condition="no group or queue of a port is bound twice to different profiles",
-    consequence="the last writer wins, which is not the same one at every start", remedy="remove one of the ranges",
-    source="SAI applies sets in order of arrival")(_defects("R4"))
+    "R4",
+    E,
+    "two profiles on one index",
+    condition="no group or queue of a port is bound twice to different profiles",
+    consequence="the last writer wins, which is not the same one at every start",
+    remedy="remove one of the ranges",
+    source="SAI applies sets in order of arrival",
+    leads_to="M4 L9 H1 H3 B7",
+)(_defects("R4"))
 R5: Final = check(
-    "R5", E, "value outside its range or of the wrong type", condition="every value is what YANG and orchagent accept",
-    consequence="the load is refused, or the object is skipped with a line in syslog", remedy="correct the value",
-    source="sonic-yang-models; sonic-swss orchagent")(_defects("R5"))
+    "R5",
+    E,
+    "value outside its range or of the wrong type",
+    condition="every value is what YANG and orchagent accept",
+    consequence="the load is refused, or the object is skipped with a line in syslog",
+    remedy="correct the value",
+    source="sonic-yang-models; sonic-swss orchagent",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L14 M3 M11 M14 P3 P9 W2 W3 V11",
+)(_defects("R5"))
 
 
-@check("R6", E, "profile needs one threshold", condition="a profile has exactly one of static_th and dynamic_th",
-       consequence="SAI refuses to create the buffer profile", remedy="keep the one that fits the pool's mode",
-       source="sonic-swss bufferorch.cpp l.690-722")
+@check(
+    "R6",
+    E,
+    "profile needs one threshold",
+    condition="a profile has exactly one of static_th and dynamic_th; in a static ingress pool a lossless one has "
+    "static_th",
+    consequence="SAI refuses to create the buffer profile",
+    remedy="keep the one that fits the pool's mode",
+    source="sonic-swss bufferorch.cpp l.690-722",
+    leads_to="B3 B6 E2",
+)
 def R6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Both or neither."""
     for device in facts.devices:
         for profile in device.profiles.values():
             both = profile.dynamic_th is not None and profile.static_th_bytes is not None
-            if device.language == "sonic" and not profile.derived and (
-                    both or (profile.dynamic_th is None and profile.static_th_bytes is None)):
+            if (
+                device.capabilities.one_threshold
+                and not profile.derived
+                and (both or (profile.dynamic_th is None and profile.static_th_bytes is None))
+            ):
                 defect = any(item.where[:2] == profile.where for item in device.defects if item.check == "R5")
                 if not defect:
-                    yield Found(device.name, f"BUFFER_PROFILE|{profile.name}",
-                                f"has {'both' if both else 'neither'} of static_th and dynamic_th",
-                                (shows(device, profile.where, "", ""),))
+                    yield Found(
+                        device.name,
+                        f"BUFFER_PROFILE|{profile.name}",
+                        f"has {'both' if both else 'neither'} of static_th and dynamic_th",
+                        (shows(device, profile.where, "", ""),),
+                    )
+            pool = device.pools.get(profile.pool)
+            mixed = profile.dynamic_th is not None and not both and pool is not None and pool.mode == "static"
+            if mixed and pool is not None and profile.lossless and pool.direction == "ingress":
+                yield Found(
+                    device.name,
+                    f"BUFFER_PROFILE|{profile.name}",
+                    f"has dynamic_th, and its pool '{pool.name}' is static",
+                    (
+                        shows(device, pool.where, "mode", pool.mode),
+                        shows(device, profile.where, "dynamic_th", profile.dynamic_th),
+                    ),
+                    Severity.WARN,  # a profile states its own mode (SAI saibuffer.h THRESHOLD_MODE)
+                )
 
 
-@check("R7", E, "port without a speed", condition="every port with PFC has a speed",
-       consequence="the switch cannot choose headroom for it until its breakout default is applied",
-       remedy="write PORT.speed", source="sonic-swss buffermgr.cpp; sonic-buildimage hwsku.json")
+@check(
+    "R7",
+    E,
+    "port without a speed",
+    condition="every port with PFC has a speed",
+    consequence="the switch cannot choose headroom for it until its breakout default is applied",
+    remedy="write PORT.speed",
+    source="sonic-swss buffermgr.cpp; sonic-buildimage hwsku.json",
+)
 def R7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Error where other ports of the switch have one; a template as shipped has none at all, which is a warning."""
     for line in facts.lossless:
-        if line.device.language == "sonic" and line.port.speed_mbps is None:
+        if line.device.capabilities.headroom_from_table and line.port.speed_mbps is None:
             some = any(port.speed_mbps for port in line.device.ports.values())
             in_file = line.port.where[:1] == ("PORT",) and len(line.port.where) > 1
             text = "has no speed, other ports have" if some else "has no speed; the HWSKU's default breakout decides"
             if in_file:
-                yield Found(line.device.name, line.port.name, text, (shows(line.device, line.port.where, "", ""),),
-                            Severity.ERROR if some else Severity.WARN)
+                yield Found(
+                    line.device.name,
+                    line.port.name,
+                    text,
+                    (shows(line.device, line.port.where, "", ""),),
+                    Severity.ERROR if some else Severity.WARN,
+                    within=((line.device.name, line.port.where),),
+                )
 
 
 R8: Final = check(
-    "R8", E, "key given twice", condition="no JSON object has one key twice",
-    consequence="the last value wins without a word; what was reviewed is not what runs", remedy="remove one of them",
-    source="RFC 8259 section 4 (names SHOULD be unique)")(_defects("R8"))
+    "R8",
+    E,
+    "key given twice",
+    condition="no JSON object has one key twice",
+    consequence="the last value wins without a word; what was reviewed is not what runs",
+    remedy="remove one of them",
+    source="RFC 8259 section 4 (names SHOULD be unique)",
+)(_defects("R8"))
 
 R9: Final = check(
-    "R9", E, "required field missing, or fields that exclude each other",
-    condition="mandatory fields are there; pir >= cir, pbs >= cbs; percentage without size; a lane has one port",
-    consequence="YANG refuses the load, or orchagent skips the row with a line in syslog",
+    "R9",
+    E,
+    "required field missing, or fields that exclude each other",
+    condition="mandatory fields and lines are there (a feature, ip routing, no switchport, a service-policy for a "
+    "policy that is defined); pir >= cir, pbs >= cbs; percentage without size; a lane has one port",
+    consequence="the switch refuses the rows or lines that need it, or skips them with a line in syslog",
     remedy="add the field, or remove the one that contradicts",
-    source="sonic-yang-models mandatory and must; sonic-swss pfcwdorch.cpp l.318")(_defects("R9"))
+    source="sonic-yang-models mandatory and must; sonic-swss pfcwdorch.cpp l.318",
+    leads_to="W2 W4 R7 M14 L1 L9 N1 M1 M4 M6 M9 M11 E4 P3 V5 V7 V8 V11 P22",
+)(_defects("R9"))
 
-CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9)
+
+@check(
+    "R10",
+    W,
+    "part of a file that could act on RoCE and was not judged",
+    condition="every filter on UDP 4791, rate limit, storm control, policy map and QoS statement is used by a check "
+    "(error with --strict)",
+    consequence="the verdict is silent about it: RoCE may be dropped, slowed or reclassified there",
+    remedy="look at the lines; remove them, or accept them with --suppress",
+    source="operational practice; UDP port 4791 is RoCEv2 (IBTA annex A17)",
+)
+def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Not understood, or understood and of no effect on a check."""
+    severity = Severity.ERROR if facts.network.strict else None
+    for device in facts.devices:
+        for items, why in ((device.unread, "not understood"), (device.unjudged, "understood, and not judged")):
+            for item in items:
+                if item.roce:
+                    yield Found(
+                        device.name,
+                        item.what[:120],
+                        f"{item.roce}: {why}",
+                        (Evidence(item.what[:120], "", item.place),),
+                        severity,
+                    )
+
+
+@check(
+    "R11",
+    E,
+    "a switch is missing",
+    condition="every switch that a link, a neighbour table or the baseline names was given (a note where one switch "
+    "alone was given)",
+    consequence="it is not judged, and no path over it is",
+    remedy="give its configuration; where it is outside the fabric or was removed, accept that with --suppress",
+    source="operational practice",
+)
+def R11(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """By links; `fabric.validate.baseline` adds the switches that only the baseline has."""
+    severity = None if len(facts.devices) > 1 else I
+    for name, cable in facts.absent.items():
+        shown = f"{':'.join(cable.a)} to {':'.join(cable.b)}"
+        yield Found(
+            name,
+            "configuration",
+            "a link names it, and it was not given",
+            (Evidence("link", shown, cable.place),),
+            severity,
+        )
+
+
+CHECKS: Final[tuple[Check, ...]] = (R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11)

@@ -5,27 +5,68 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.validate.checks import (
+    admission,
+    advertised,
+    attachment,
+    bgp_ends,
     buffers,
+    bundles,
     classification,
+    filters,
+    gateways,
     headroom,
     hosts,
+    identity,
+    isolation,
+    limits,
     links,
+    loopbacks,
     marking,
+    membership,
+    overlay,
     peers,
+    prefixes,
+    reach,
     references,
     routing,
+    schedulers,
+    session_routes,
+    shut,
     tunnels,
+    vteps,
     watchdog,
 )
 from fabric.validate.checks.base import Check
 
-FAMILIES: Final = (
-    ("R", "References, ranges, syntax", references.CHECKS), ("B", "Buffers, pools, thresholds", buffers.CHECKS),
-    ("H", "Headroom and cables", headroom.CHECKS), ("M", "Classification and maps", classification.CHECKS),
-    ("E", "ECN marking", marking.CHECKS), ("L", "Links and paths", links.CHECKS),
-    ("W", "PFC watchdog", watchdog.CHECKS), ("T", "Tunnels and MTU", tunnels.CHECKS),
-    ("D", "Deadlock, routing, capacity", routing.CHECKS), ("P", "Peers: addresses, BGP, twins", peers.CHECKS),
+_FILES: Final = (
+    ("R", "References, ranges, syntax", references.CHECKS),
+    ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS)),
+    ("H", "Headroom and cables", headroom.CHECKS),
+    (
+        "M",
+        "Classification and maps",
+        (*classification.CHECKS, *admission.CHECKS, *schedulers.CHECKS, *limits.MAP_CHECKS),
+    ),
+    ("E", "ECN marking", marking.CHECKS),
+    ("L", "Links and paths", (*links.CHECKS, *bundles.CHECKS, *shut.CHECKS, *attachment.CHECKS)),
+    ("W", "PFC watchdog", (*watchdog.CHECKS, *limits.WATCHDOG_CHECKS)),
+    ("T", "Tunnels and MTU", (*tunnels.CHECKS, *vteps.MTU_CHECKS)),
+    ("D", "Deadlock, routing, capacity", (*routing.CHECKS, *reach.ROUTES)),
+    (
+        "P",
+        "Peers: addresses, BGP, twins",
+        (*peers.CHECKS, *bgp_ends.CHECKS, *session_routes.CHECKS, *isolation.CHECKS, *loopbacks.CHECKS),
+    ),
+    ("I", "Identity: addresses, router IDs, AS numbers", (*identity.CHECKS, *prefixes.CHECKS)),
+    ("V", "VXLAN and EVPN", (*overlay.CHECKS, *advertised.CHECKS, *gateways.CHECKS, *vteps.CHECKS, *reach.CHECKS)),
+    ("A", "Access lists", filters.CHECKS),
     ("N", "Hosts", hosts.CHECKS),
+)
+"""(letter, title, checks of the files of the family)."""
+
+FAMILIES: Final = tuple(
+    (letter, title, tuple(sorted(checks, key=lambda it: int(it.id[1:].rstrip("b")))))
+    for letter, title, checks in _FILES
 )
 """(letter, title, checks) in the order of every report."""
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import IPv4Address, ip_network
 from typing import Final
 
 import networkx as nx
 
+from fabric.configs.model import Device, StaticRoute
+from fabric.controlplane.network.forwarding import prefix_key
+from fabric.topology.cycles import cycles
 from fabric.units import listed
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
-from fabric.validate.cycles import cycles
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, Severity, W, check, named, shows
+from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.paths import Tree
+from fabric.validate.reachability import reachability_of
+from fabric.validate.remedies import set_field
+from fabric.validate.routing_fixes import set_multipath
+from fabric.validate.sessions import Cause
 
 _SEEDS: Final = {"ToRRouter": 0, "LeafRouter": 10, "LowerRegionalHub": 60}
 _SPINE_SEED: Final = 25
@@ -21,22 +29,37 @@ _ARP_S: Final = 14_400
 _LOOP_NS: Final = 14_000
 
 
-@check("D1", E, "buffers can wait for each other in a circle",
-       condition="the graph (ingress port) -> (next ingress port) over all routes has no cycle",
-       consequence="PFC deadlock: the ports of the circle stop for ever",
-       remedy="make routes valley-free: no leaf in transit",
-       source="Hu et al., HotNets 2016; Guo et al., SIGCOMM 2016, section 4.2")
+@check(
+    "D1",
+    E,
+    "a cyclic buffer dependency",
+    condition="the graph (ingress port) -> (next ingress port) over all routes has no cycle",
+    consequence="PFC deadlock: the ports of the cycle stop for ever",
+    remedy="make routes valley-free: no leaf in transit",
+    source="Hu et al., HotNets 2016; Guo et al., SIGCOMM 2016, section 4.2",
+)
 def D1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """One finding per strongly connected part, with one cycle."""
     for cycle in cycles(facts.routes.buffer_graph()):
         lines = [line for line in map(facts.line, cycle) if line is not None]
-        yield Found(cycle[0][0], ":".join(cycle[0]), "cycle " + listed([":".join(end) for end in cycle], 12, " → "),
-                    tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]))
+        yield Found(
+            cycle[0][0],
+            ":".join(cycle[0]),
+            "cycle " + listed([":".join(end) for end in cycle], 12, " → "),
+            tuple(shows(line.device, line.port.where, "", str(line), "port") for line in lines[:12]),
+            rests_on=[(line.device.name, route.where) for line in lines for route in line.device.routes],
+        )
 
 
-@check("D2", W, "a failure may open a valley", condition="all spines that a leaf peers with have one AS number",
-       consequence="a leaf passes one spine's routes to another: transit over the leaf, and a circle of pauses (D1)",
-       remedy="one AS for the spines of a pod, or a filter on the leaves", source="RFC 7938 section 5.2.1")
+@check(
+    "D2",
+    W,
+    "a failure may open a valley",
+    condition="all spines that a leaf peers with have one AS number",
+    consequence="a leaf passes one spine's routes to another: transit over the leaf, and a circle of pauses (D1)",
+    remedy="one AS for the spines of a pod, or a filter on the leaves",
+    source="RFC 7938 section 5.2.1",
+)
 def D2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Leaves are the switches with hosts."""
     for device in facts.devices:
@@ -45,22 +68,40 @@ def D2(facts: Facts) -> Iterator[Found]:  # noqa: N802
         switches = {name: asn for name, asn in device.bgp.items() if name in facts.network.devices}
         if len(set(switches.values())) > 1:
             shown = ", ".join(f"{name} {asn}" for name, asn in sorted(switches.items()))
-            yield Found(device.name, "BGP_NEIGHBOR", f"spines of different AS: {shown}",
-                        (shows(device, ("BGP_NEIGHBOR",), "", ""),))
+            yield Found(
+                device.name,
+                "BGP_NEIGHBOR",
+                f"spines of different AS: {shown}",
+                (shows(device, ("BGP_NEIGHBOR",), "", ""),),
+                rests_on=tuple((device.name, (*it.where, "asn")) for it in device.sessions if it.peer in switches),
+            )
 
 
-@check("D3", W, "flooding in a lossless class", condition="MAC ageing is not shorter than neighbour ageing",
-       consequence="packets of a lossless class are flooded, which breaks up-down routing: deadlock",
-       remedy="raise the FDB ageing time, or suppress flooding", source="Guo et al., SIGCOMM 2016, section 4.2")
+@check(
+    "D3",
+    W,
+    "flooding in a lossless class",
+    condition="MAC ageing is not shorter than neighbour ageing",
+    consequence="packets of a lossless class are flooded, which breaks up-down routing: deadlock",
+    remedy="raise the FDB ageing time, or suppress flooding",
+    source="Guo et al., SIGCOMM 2016, section 4.2",
+)
 def D3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Switches with VLANs on lossless ports that state an FDB ageing time."""
     for device in facts.devices:
         members = {name for vlan in device.vlans.values() for name in vlan.members}
         arp = device.arp_age_s or _ARP_S
-        if device.mac_age_s and device.mac_age_s < arp and any(line.port.name in members
-                                                               for line in facts.lossless_of(device)):
-            yield Found(device.name, "SWITCH|switch", f"MACs live {device.mac_age_s} s, neighbours up to {arp} s",
-                        (shows(device, ("SWITCH", "switch"), "fdb_aging_time", device.mac_age_s),))
+        if (
+            device.mac_age_s
+            and device.mac_age_s < arp
+            and any(line.port.name in members for line in facts.lossless_of(device))
+        ):
+            yield Found(
+                device.name,
+                "SWITCH|switch",
+                f"MACs live {device.mac_age_s} s, neighbours up to {arp} s",
+                (shows(device, ("SWITCH", "switch"), "fdb_aging_time", device.mac_age_s),),
+            )
 
 
 def _down_and_up(facts: Facts, name: str) -> tuple[list[Line], list[Line]]:
@@ -69,18 +110,24 @@ def _down_and_up(facts: Facts, name: str) -> tuple[list[Line], list[Line]]:
     down = [line for line in lines if facts.faces_host(line)]
     up = [line for line in lines if line.end in facts.peers and not facts.faces_host(line)]
     given = any(facts.peers[line.end][0] in facts.network.devices for line in up)
-    return down, up if given else []                     # a switch on its own is no fabric
+    return down, up if given else []  # a switch on its own is no fabric
 
 
-@check("D4", W, "more host capacity than uplink", condition="sum of host ports <= sum of uplinks (error above 3:1)",
-       consequence="congestion that no load balancing removes: permanent marking and pauses",
-       remedy="more uplinks, fewer hosts", source="Clos: non-blocking needs as much up as down")
+@check(
+    "D4",
+    W,
+    "more host capacity than uplink",
+    condition="sum of host ports <= sum of uplinks (error above 3:1)",
+    consequence="congestion that no load balancing removes: permanent marking and pauses",
+    remedy="more uplinks, fewer hosts",
+    source="Clos: non-blocking needs as much up as down",
+)
 def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """With all uplinks, and (info) with one failed."""
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
         if not down or not up or any(line.device is device and not line.port.speed_mbps for line in facts.used):
-            continue                                     # R7 names ports without a speed
+            continue  # R7 names ports without a speed
         hosts, uplinks = (sum(line.port.speed_mbps or 0 for line in lines) for lines in (down, up))
         ratio = hosts / uplinks
         left = uplinks - max(line.port.speed_mbps or 0 for line in up)
@@ -91,8 +138,16 @@ def D4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             if after <= _AFTER_FAILURE:
                 continue
             text, severity = f"{text}; {after:.2f}:1 with one uplink failed" if left else "has one uplink only", I
-        yield Found(device.name, "uplinks", text, tuple(shows(line.device, line.port.where, "speed",
-                                                              line.port.speed_mbps) for line in up[:4]), severity)
+        yield Found(
+            device.name,
+            "uplinks",
+            text,
+            tuple(shows(line.device, line.port.where, "speed", line.port.speed_mbps) for line in up[:4]),
+            severity,
+            rests_on=tuple(
+                (device.name, (*port.where, "admin_status")) for port in device.ports.values() if not port.admin_up
+            ),
+        )
 
 
 _LINEAR: Final = frozenset({"CRC", "CRC_32LO", "CRC_32HI", "CRC_CCITT", "CRC_XOR", "XOR"})
@@ -105,16 +160,26 @@ def _seed(role: str) -> int | None:
 
 def _choose_twice(facts: Facts) -> set[tuple[str, str]]:
     """(first, second) switch of a path that both have several next hops to the same destination."""
-    return {(name, hop.into[0]) for tree in facts.routes.trees for name, hops in tree.next_hops.items() if len(hops) > 1
-            for hop in hops if len(tree.next_hops.get(hop.into[0], ())) > 1}
+    return {
+        (name, hop.into[0])
+        for tree in facts.routes.trees
+        for name, hops in tree.next_hops.items()
+        if len(hops) > 1
+        for hop in hops
+        if len(tree.next_hops.get(hop.into[0], ())) > 1
+    }
 
 
-@check("D5", W, "two tiers hash alike",
-       condition="the tiers of a path differ in ECMP seed, algorithm or fields, and not in a linear hash's seed alone",
-       consequence="polarisation: the second tier uses one of its uplinks per flow group, the others idle",
-       remedy="set the device types (the seed follows from them), and another ecmp_hash_algorithm or offset per tier, "
-              "or RANDOM",
-       source="sonic-buildimage switch.json.j2; saihash.h; a CRC or XOR under another seed differs by a constant")
+@check(
+    "D5",
+    W,
+    "two tiers hash alike",
+    condition="the tiers of a path differ in ECMP seed, algorithm or fields, and not in a linear hash's seed alone",
+    consequence="polarisation: the second tier uses one of its uplinks per flow group, the others idle",
+    remedy="set the device types (the seed follows from them), and another ecmp_hash_algorithm or offset per tier, "
+    "or RANDOM",
+    source="sonic-buildimage switch.json.j2; saihash.h; a CRC or XOR under another seed differs by a constant",
+)
 def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """A leaf and its spine of the same type; a note where no path has a choice at both, so that nothing polarises.
 
@@ -127,55 +192,144 @@ def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         a, b = wire.a.device, wire.b.device
         pair = tuple(sorted((a.name, b.name)))
         same = (_seed(a.role), a.hash_algorithm, a.hash_fields) == (_seed(b.role), b.hash_algorithm, b.hash_fields)
-        known = _seed(a.role) is not None and a.language == b.language == "sonic"
+        seeded = a.capabilities.hash_seed_from_role and b.capabilities.hash_seed_from_role
+        known = _seed(a.role) is not None and seeded
         linear = a.hash_algorithm == b.hash_algorithm in _LINEAR and a.hash_fields == b.hash_fields
-        if pair not in seen and a is not b and linear and not same and a.language == b.language == "sonic" and (
-                {(a.name, b.name), (b.name, a.name)} & twice):
+        if (
+            pair not in seen
+            and a is not b
+            and linear
+            and not same
+            and seeded
+            and ({(a.name, b.name), (b.name, a.name)} & twice)
+        ):
             seen.add(pair)
-            yield Found(a.name, f"{a.name}↔{b.name}", f"both hash by {a.hash_algorithm}, which is linear: another seed "
-                        "changes every hash by the same bits, and flows that went together stay together",
-                        tuple(shows(it, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash_algorithm", it.hash_algorithm)
-                              for it in (a, b)), W if a.hash_algorithm == "XOR" else I)
+            yield Found(
+                a.name,
+                f"{a.name}↔{b.name}",
+                f"both hash by {a.hash_algorithm}, which is linear: another seed "
+                "changes every hash by the same bits, and flows that went together stay together",
+                tuple(shows(it, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash_algorithm", it.hash_algorithm) for it in (a, b)),
+                W if a.hash_algorithm == "XOR" else I,
+            )
         if pair not in seen and a is not b and same and known:
             seen.add(pair)
             idle = bool(facts.routes.edges) and not {(a.name, b.name), (b.name, a.name)} & twice
             text = f"types {a.role} and {b.role} give one seed, {_seed(a.role)}"
-            yield Found(a.name, f"{a.name}↔{b.name}", text + ("; no path has a choice at both" if idle else ""),
-                        tuple(shows(it, ("DEVICE_METADATA", "localhost"), "type", it.role) for it in (a, b)),
-                        I if idle else W)
+            yield Found(
+                a.name,
+                f"{a.name}↔{b.name}",
+                text + ("; no path has a choice at both" if idle else ""),
+                tuple(shows(it, ("DEVICE_METADATA", "localhost"), "type", it.role) for it in (a, b)),
+                I if idle else W,
+            )
 
 
-@check("D6", W, "the hash does not see the UDP source port", condition="the ECMP hash has L4_SRC_PORT",
-       consequence="all queue pairs of two hosts take one path: RoCE's entropy is its UDP source port",
-       remedy="add L4_SRC_PORT to ecmp_hash", source="RFC 7348 section 5; RoCEv2 annex A17; sonic-hash.yang")
+_WITH_PORTS: Final = {"nxos": "ip load-sharing address source-destination port source-destination"}
+"""The line that puts ports into the hash, in languages without a field for it."""
+
+
+@check(
+    "D6",
+    W,
+    "the hash does not see the UDP source port",
+    condition="the ECMP hash has L4_SRC_PORT",
+    consequence="all queue pairs of two hosts take one path: RoCE's entropy is its UDP source port",
+    remedy="add L4_SRC_PORT to ecmp_hash",
+    source="RFC 7348 section 5; RoCEv2 annex A17; sonic-hash.yang",
+)
 def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the fields are stated."""
     for device in facts.devices:
         if device.hash_fields is not None and "L4_SRC_PORT" not in device.hash_fields:
-            yield Found(device.name, "SWITCH_HASH|GLOBAL", f"ecmp_hash is {','.join(device.hash_fields)}",
-                        (shows(device, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash", ",".join(device.hash_fields)),))
+            yield Found(
+                device.name,
+                "SWITCH_HASH|GLOBAL",
+                f"ecmp_hash is {','.join(device.hash_fields)}",
+                (shows(device, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash", ",".join(device.hash_fields)),),
+                fix=set_field(
+                    device,
+                    ("SWITCH_HASH", "GLOBAL"),
+                    "ecmp_hash@",
+                    ",".join((*device.hash_fields, "L4_SRC_PORT")),
+                    _WITH_PORTS.get(device.language, ""),
+                ),
+            )
 
 
-@check("D7", W, "uplinks that do not share evenly", condition="uplinks have one speed; ECMP is as wide as their number",
-       consequence="equal shares on unequal links: the slower ones congest",
-       remedy="one speed per group; raise maximum-paths",
-       source="ECMP divides by count, not by speed (RFC 2992)")
+@check(
+    "D7",
+    W,
+    "uplinks that do not share evenly",
+    condition="uplinks have one speed; ECMP is as wide as their number; no static route to a VTEP overrides equal "
+    "paths of BGP",
+    consequence="equal shares on unequal links: the slower ones congest",
+    remedy="one speed per group; raise maximum-paths",
+    source="ECMP divides by count, not by speed (RFC 2992)",
+)
 def D7(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Leaves and spines alike."""
     for device in facts.devices:
         down, up = _down_and_up(facts, device.name)
         speeds = sorted({line.port.speed_mbps or 0 for line in up})
         if down and len(speeds) > 1:
-            yield Found(device.name, "uplinks", "speeds " + ", ".join(f"{speed // 1000}G" for speed in speeds),
-                        tuple(shows(line.device, line.port.where, "speed", line.port.speed_mbps) for line in up[:4]))
+            yield Found(
+                device.name,
+                "uplinks",
+                "speeds " + ", ".join(f"{speed // 1000}G" for speed in speeds),
+                tuple(shows(line.device, line.port.where, "speed", line.port.speed_mbps) for line in up[:4]),
+            )
         if down and device.multipath is not None and device.multipath < len(up):
-            yield Found(device.name, "maximum-paths", f"{device.multipath} paths of {len(up)} uplinks",
-                        (Evidence("maximum-paths", str(device.multipath), device.place(("maximum-paths",))),))
+            yield Found(
+                device.name,
+                "maximum-paths",
+                f"{device.multipath} paths of {len(up)} uplinks",
+                (shows(device, device.multipath_where, "", device.multipath, "maximum-paths"),),
+                fix=set_multipath(device, len(up)),
+            )
+        yield from _pinned(facts, device)
 
 
-@check("D8", I, "incast certainly pauses", condition="2 (T(2) + xoff) / rate >= round trip + CNP interval (14 us)",
-       consequence="two senders fill the groups before congestion control can act", remedy="larger alpha or lower Kmin",
-       source="buffer time against control loop")
+def _pinned(facts: Facts, device: Device) -> Iterator[Found]:
+    """Static routes to the VTEP of another switch with fewer next hops than BGP has equal ones, which they override."""
+    vteps = {address: it for it in facts.devices if it is not device and (address := vtep_address(it))}
+    for route in device.routes:
+        address = route.prefix.removesuffix("/32")
+        if address not in vteps or not _leads(facts, device, route) or route.distance >= _EXTERNAL_DISTANCE:
+            continue
+        reach = reachability_of(facts)
+        key = prefix_key(int(IPv4Address(address)), 32)
+        paths = () if isinstance(reach, Cause) else reach.next_switches(device.name, key) or ()
+        if len(route.hops) < len(paths):
+            yield Found(
+                device.name,
+                named(route.where),
+                f"a static route to {address} of {vteps[address].name} has {len(route.hops)} next hops, BGP has "
+                f"{len(paths)} equal ones: {listed(list(paths), _SHOWN)}",
+                (shows(device, route.where, "", route.prefix),),
+            )
+
+
+def _leads(facts: Facts, device: Device, route: StaticRoute) -> bool:
+    """Whether each next hop is a switch of the files."""
+    known = [facts.owners.get(gateway) or facts.peers.get((device.name, name)) for gateway, name in route.hops]
+    return bool(known) and all(known)
+
+
+_EXTERNAL_DISTANCE: Final = 20
+"""Administrative distance of external BGP routes; Arista's is 200. A static route below it overrides BGP."""
+_SHOWN: Final = 4
+
+
+@check(
+    "D8",
+    I,
+    "incast certainly pauses",
+    condition="2 (T(2) + xoff) / rate >= round trip + CNP interval (14 us)",
+    consequence="two senders fill the groups before congestion control can act",
+    remedy="larger alpha or lower Kmin",
+    source="buffer time against control loop",
+)
 def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per switch, at its fastest lossless port."""
     for device in facts.devices:
@@ -186,33 +340,61 @@ def D8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         time_ns = 2 * (level + least[1].xoff_bytes) * 8000 / speed
         if time_ns < _LOOP_NS:
-            yield Found(device.name, f"BUFFER_PROFILE|{least[1].name}",
-                        f"two senders at {speed // 1000}G fill their groups "
-                        f"in {time_ns / 1000:.1f} us", (shows(device, least[2].where, "size", least[2].size_bytes),))
+            yield Found(
+                device.name,
+                f"BUFFER_PROFILE|{least[1].name}",
+                f"two senders at {speed // 1000}G fill their groups in {time_ns / 1000:.1f} us",
+                (shows(device, least[2].where, "size", least[2].size_bytes),),
+            )
 
 
 def _chain(names: list[str]) -> str:
     return listed(names, 12, " → ")
 
 
-@check("D9", E, "packets go round in a circle", condition="no prefix's next hops lead back to a switch they came from",
-       consequence="packets circle until their TTL is gone; in a lossless class the circle also deadlocks",
-       remedy="remove or correct one of the routes", source="RFC 1812 section 5.3.1; Hu et al., HotNets 2016")
+@check(
+    "D9",
+    E,
+    "a forwarding loop",
+    condition="no prefix's next hops lead back to a switch they came from",
+    consequence="packets loop until their TTL is 0; in a lossless class the loop also deadlocks",
+    remedy="remove or correct one of the routes",
+    source="RFC 1812 section 5.3.1; Hu et al., HotNets 2016",
+    leads_to="D1 D10 D11",
+)
 def D9(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Only FIBs and static routes can; shortest ways have no loop."""
+    """Only FIBs and static routes can have one; shortest paths have none."""
     seen = set()
     for tree in facts.routes.trees:
-        graph: nx.DiGraph[str] = nx.DiGraph((name, hop.into[0]) for name in tree.reach(facts.routes.edges)
-                                            for hop in tree.next_hops.get(name, ()))
+        if tree.destination in facts.network.devices:
+            continue  # shortest paths have no loop
+        graph: nx.DiGraph[str] = nx.DiGraph(
+            (name, to) for name in tree.reach(facts.routes.edges) for to in tree.near.get(name, ())
+        )
         for names in cycles(graph):
             if frozenset(names) not in seen:
                 seen.add(frozenset(names))
-                yield Found(names[0], tree.destination, f"loop {_chain([*names, names[0]])}",
-                            _routes(facts, tree, names))
+                static = _static(facts, tree, names)
+                yield Found(
+                    static[0] if static is not None else names[0],
+                    tree.destination,
+                    f"loop {_chain([*names, names[0]])}",
+                    _routes(facts, tree, names),
+                    root=static,
+                )
+
+
+def _static(facts: Facts, tree: Tree, names: list[str]) -> Root | None:
+    """The first static route of the cycle: without it there is none."""
+    for name in names:
+        for route in facts.network.devices[name].routes:
+            if name not in facts.network.fibs and str(ip_network(route.prefix)) == tree.destination:
+                return name, route.where
+    return None
 
 
 def _routes(facts: Facts, tree: Tree, names: list[str]) -> tuple[Evidence, ...]:
-    """What each switch says about the destination."""
+    """The next hops of each switch to the destination."""
     found = []
     for name in names[:6]:
         hops = listed([f"{hop.out[1]} to {hop.into[0]}" for hop in tree.next_hops.get(name, ())], 4)
@@ -223,28 +405,43 @@ def _routes(facts: Facts, tree: Tree, names: list[str]) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-@check("D10", E, "packets of a host end at a switch without a way on",
-       condition="from every switch with hosts, every next hop towards every prefix leads to who delivers it",
-       consequence="everything to that prefix is lost there, whatever the class",
-       remedy="announce the prefix there, or correct the next hop",
-       source="RFC 1812 section 5.3.1")
+@check(
+    "D10",
+    E,
+    "packets end at a switch without a next hop",
+    condition="from every switch with hosts, every next hop towards every prefix leads to a switch that delivers it",
+    consequence="everything to that prefix is lost there, whatever the class",
+    remedy="announce the prefix there, or correct the next hop",
+    source="RFC 1812 section 5.3.1",
+)
 def D10(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Of FIBs and static routes; a pair of switches without any link between them is the topology's affair."""
+    """Of FIBs and static routes; a pair of switches without any link between them is a matter of the topology."""
     for tree in facts.routes.trees:
         if tree.destination in facts.network.devices:
             continue
         starts = [name for name in facts.routes.edges if name in facts.routes.hops]
         for name in tree.reach(starts):
             if name not in tree.ends and not tree.next_hops.get(name) and name in facts.routes.hops:
-                yield Found(name, tree.destination, "no next hop leads to a known switch; "
-                            f"{listed(sorted(tree.ends), 4)} would deliver it", _routes(facts, tree, [name]))
+                yield Found(
+                    name,
+                    tree.destination,
+                    f"no next hop leads to a known switch; {listed(sorted(tree.ends), 4)} would deliver it",
+                    _routes(facts, tree, [name]),
+                    rests_on=[
+                        (name, it.where) for it in facts.network.devices[name].routes if it.prefix == tree.destination
+                    ],
+                )
 
 
-@check("D11", W, "a way goes down and up again",
-       condition="no switch with hosts passes packets from one spine to another",
-       consequence="up-down order is broken: with one more such way pauses can close a circle (D1)",
-       remedy="filter what leaves announce, or repair the links that force the detour",
-       source="Guo et al., SIGCOMM 2016, section 4.2; RFC 7938 section 5.2.1")
+@check(
+    "D11",
+    W,
+    "a path goes down and up again",
+    condition="no switch with hosts passes packets from one spine to another",
+    consequence="up-down order is broken: with one more such path pauses can close a cycle (D1)",
+    remedy="filter what leaves announce, or repair the links that force the detour",
+    source="Guo et al., SIGCOMM 2016, section 4.2; RFC 7938 section 5.2.1",
+)
 def D11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """An edge switch between two switches without hosts."""
     edges, seen = set(facts.routes.edges), set()

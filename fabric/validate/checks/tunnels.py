@@ -7,60 +7,93 @@ from typing import Final
 
 from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, named, shows
 from fabric.validate.facts import Facts
+from fabric.validate.remedies import set_class_mtu, set_field, set_port
 
-_VXLAN_V4_BYTES, _VXLAN_V6_BYTES = 50, 70
 _ROCE_HEADERS_BYTES: Final = 78
 
 
-@check("T1", E, "the underlay is too small for the tunnel",
-       condition="MTU between switches >= host MTU + 50 (IPv4) or 70 (IPv6) where a VXLAN tunnel exists",
-       consequence="full frames vanish in the fabric; RoCE cannot be fragmented",
-       remedy="raise the fabric's MTU to 9216",
-       source="RFC 7348 section 4.3")
+@check(
+    "T1",
+    E,
+    "links between switches are too small for the hosts' frames",
+    condition="MTU between switches >= host MTU, + 50 (IPv4) or 70 (IPv6) where a VXLAN tunnel exists",
+    consequence="full frames vanish in the fabric; RoCE cannot be fragmented",
+    remedy="raise the fabric's MTU to 9216 (warning without tunnels where the hosts' MTU is only that of their ports)",
+    source="RFC 7348 section 4.3",
+)
 def T1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Host MTU from the hosts file, else from the ports to hosts or in VLANs."""
-    tunnels = [tunnel for device in facts.devices for tunnel in device.tunnels.values()]
     hosts = [host.mtu for host in (*facts.network.hosts.values(), facts.network.default_host) if host and host.mtu]
-    if not tunnels:
-        return
-    extra = _VXLAN_V6_BYTES if any(tunnel.ipv6 for tunnel in tunnels) else _VXLAN_V4_BYTES
+    extra = facts.tunnel_bytes
     inner = max(hosts, default=0) or max((line.port.mtu for line in facts.used if facts.faces_host(line)), default=0)
     for wire in facts.wires if inner else ():
         for line in (wire.a, wire.b):
             if line.port.mtu < inner + extra:
-                yield Found(line.device.name, line.port.name,
-                            f"MTU {line.port.mtu} < {inner} of the hosts + {extra} of "
-                            "VXLAN", (shows(line.device, line.port.where, "mtu", line.port.mtu),))
+                yield Found(
+                    line.device.name,
+                    line.port.name,
+                    f"MTU {line.port.mtu} < {inner} of the hosts" + (f" + {extra} of VXLAN" if extra else ""),
+                    (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),),
+                    E if extra or hosts else W,
+                    fix=set_port(line.device, line.port, "mtu", max(9216, inner + extra)),
+                )
 
 
-@check("T2", E, "the tunnel hides the DSCP", condition="DSCP is copied at encapsulation (uniform)",
-       consequence="the spine sees another DSCP: RoCE is lossy there", remedy="use the uniform model",
-       source="SAI saitunnel.h ENCAP_DSCP_MODE; RFC 2983")
+@check(
+    "T2",
+    E,
+    "the tunnel hides the DSCP",
+    condition="DSCP is copied at encapsulation (uniform)",
+    consequence="the spine sees another DSCP: RoCE is lossy there",
+    remedy="use the uniform model",
+    source="SAI saitunnel.h ENCAP_DSCP_MODE; RFC 2983",
+)
 def T2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """SONiC's default is uniform."""
     for device in facts.devices:
         for tunnel in device.tunnels.values():
             if tunnel.dscp_mode != "uniform":
-                yield Found(device.name, f"VXLAN_TUNNEL|{tunnel.name}", f"dscp_mode {tunnel.dscp_mode}",
-                            (shows(device, tunnel.where, "dscp_mode", tunnel.dscp_mode),))
+                yield Found(
+                    device.name,
+                    f"VXLAN_TUNNEL|{tunnel.name}",
+                    f"dscp_mode {tunnel.dscp_mode}",
+                    (shows(device, tunnel.where, "dscp_mode", tunnel.dscp_mode),),
+                    fix=set_field(device, tunnel.where, "dscp_mode", "uniform"),
+                )
 
 
-@check("T3", E, "the tunnel loses congestion marks", condition="ECN follows RFC 6040 in both directions",
-       consequence="CE set in the underlay never reaches the receiver: no CNP", remedy="use the standard mode",
-       source="RFC 6040 section 4.2; SAI saitunnel.h l.604, l.625")
+@check(
+    "T3",
+    E,
+    "the tunnel loses congestion marks",
+    condition="ECN follows RFC 6040 in both directions",
+    consequence="CE set in the underlay never reaches the receiver: no CNP",
+    remedy="use the standard mode",
+    source="RFC 6040 section 4.2; SAI saitunnel.h l.604, l.625",
+)
 def T3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Anything but the standard mode."""
     for device in facts.devices:
         for tunnel in device.tunnels.values():
             if tunnel.ecn_mode != "standard":
-                yield Found(device.name, f"VXLAN_TUNNEL|{tunnel.name}", f"ecn_mode {tunnel.ecn_mode}",
-                            (shows(device, tunnel.where, "ecn_mode", tunnel.ecn_mode),))
+                yield Found(
+                    device.name,
+                    f"VXLAN_TUNNEL|{tunnel.name}",
+                    f"ecn_mode {tunnel.ecn_mode}",
+                    (shows(device, tunnel.where, "ecn_mode", tunnel.ecn_mode),),
+                    fix=set_field(device, tunnel.where, "ecn_mode", "standard"),
+                )
 
 
-@check("T4", W, "decapsulated traffic goes to another group",
-       condition="the decap class-to-group map sends lossless classes to lossless groups",
-       consequence="bounced traffic of a dual-ToR is dropped, or closes a circle of pauses",
-       remedy="make the decap map agree", source="SONiC HLD tunnel_dscp_remapping")
+@check(
+    "T4",
+    W,
+    "decapsulated traffic goes to another group",
+    condition="the decap class-to-group map sends lossless classes to lossless groups",
+    consequence="bounced traffic of a dual-ToR is dropped, or closes a circle of pauses",
+    remedy="make the decap map agree",
+    source="SONiC HLD tunnel_dscp_remapping",
+)
 def T4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Maps named in PORT_QOS_MAP."""
     for device in facts.devices:
@@ -73,37 +106,107 @@ def T4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 group = found.entries.get(tc)
                 profile = None if group is None else device.profile_of(lines[0].port.groups.get(group))
                 if group is not None and (profile is None or not profile.lossless):
-                    yield Found(device.name, named(found.where),
-                                f"class {tc} goes to group {group} after decapsulation",
-                                (shows(device, found.where, str(tc), group),))
+                    yield Found(
+                        device.name,
+                        named(found.where),
+                        f"class {tc} goes to group {group} after decapsulation",
+                        (shows(device, found.where, str(tc), group),),
+                    )
 
 
-@check("T5", W, "RoCE MTU does not fit or differs", condition="RoCE MTU + 78 <= host MTU; one RoCE MTU for all hosts",
-       consequence="queue pairs fall back or fail", remedy="raise the host's MTU, or lower the RoCE MTU",
-       source="InfiniBand Architecture: path MTU; RoCEv2 headers")
+@check(
+    "T5",
+    W,
+    "RoCE MTU does not fit or differs",
+    condition="RoCE MTU + 78 <= host MTU; one RoCE MTU for all hosts",
+    consequence="queue pairs fall back or fail",
+    remedy="raise the host's MTU, or lower the RoCE MTU",
+    source="InfiniBand Architecture: path MTU; RoCEv2 headers",
+)
 def T5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Hosts file only."""
     hosts = [host for host in (*facts.network.hosts.values(), facts.network.default_host) if host]
     sizes = sorted({host.roce_mtu for host in hosts if host.roce_mtu})
     for host in hosts:
         if host.roce_mtu and host.mtu and host.roce_mtu + _ROCE_HEADERS_BYTES > host.mtu:
-            yield Found(host.name, "roce_mtu", f"RoCE MTU {host.roce_mtu} + {_ROCE_HEADERS_BYTES} > MTU {host.mtu}",
-                        (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),))
+            yield Found(
+                host.name,
+                "roce_mtu",
+                f"RoCE MTU {host.roce_mtu} + {_ROCE_HEADERS_BYTES} > MTU {host.mtu}",
+                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),),
+            )
         if host.roce_mtu and len(sizes) > 1 and host.roce_mtu != sizes[-1]:
-            yield Found(host.name, "roce_mtu", f"RoCE MTU {host.roce_mtu}, other hosts have {sizes[-1]}",
-                        (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),))
+            yield Found(
+                host.name,
+                "roce_mtu",
+                f"RoCE MTU {host.roce_mtu}, other hosts have {sizes[-1]}",
+                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),),
+            )
 
 
-@check("T6", W, "the VLAN's MTU is below its ports'", condition="MTU of a routed VLAN >= MTU of its members",
-       consequence="full frames are dropped when they are routed", remedy="raise VLAN.mtu", source="sonic-vlan.yang")
+@check(
+    "T6",
+    W,
+    "the VLAN's MTU is below its ports'",
+    condition="MTU of a routed VLAN >= MTU of its members",
+    consequence="full frames are dropped when they are routed",
+    remedy="raise VLAN.mtu",
+    source="sonic-vlan.yang",
+)
 def T6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Only where the VLAN has an address and states an MTU."""
     for device in facts.devices:
         for vlan in device.vlans.values():
             largest = max((device.ports[name].mtu for name in vlan.members if name in device.ports), default=0)
             if vlan.routed and vlan.mtu is not None and vlan.mtu < largest:
-                yield Found(device.name, vlan.name, f"MTU {vlan.mtu}, its ports have {largest}",
-                            (shows(device, vlan.where, "mtu", vlan.mtu),))
+                yield Found(
+                    device.name,
+                    vlan.name,
+                    f"MTU {vlan.mtu}, its ports have {largest}",
+                    (shows(device, vlan.where, "mtu", vlan.mtu),),
+                    fix=set_field(device, vlan.where, "mtu", largest),
+                )
 
 
-CHECKS: Final[tuple[Check, ...]] = (T1, T2, T3, T4, T5, T6)
+@check(
+    "T7",
+    E,
+    "the lossless class takes smaller frames than its ports",
+    condition="where a class of a network-qos policy pauses, its MTU, 1500 unless stated, is not below that of a "
+    "lossless port; that of the other classes is not below it either (warn)",
+    consequence="frames between the two sizes are dropped in the lossless class",
+    remedy="give the class the MTU of the ports: mtu 9216",
+    source="Cisco Nexus 9000 NX-OS QoS Configuration Guide, network QoS (mtu of a no-drop class)",
+)
+def T7(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Classes of the policy in force; the port with the largest frames stands for all."""
+    for device in facts.devices:
+        largest = max(facts.lossless_of(device), key=lambda line: line.port.mtu, default=None)
+        largest_any = max((it for it in facts.used if it.device is device), key=lambda it: it.port.mtu, default=None)
+        for name, mtu in device.lossy_mtus.items():
+            policy, _, of_policy = name.partition(" ")
+            if device.class_mtus and largest_any is not None and mtu < largest_any.port.mtu:
+                yield Found(
+                    device.name,
+                    name,
+                    f"class MTU {mtu} B, {largest_any.port.name} takes {largest_any.port.mtu} B; the class is lossy",
+                    (shows(device, ("policy-map", policy, of_policy), "mtu", mtu),),
+                    W,
+                    fix=set_class_mtu(device, policy, of_policy, largest_any.port.mtu),
+                )
+        for name, mtu in device.class_mtus.items():
+            policy, _, of_policy = name.partition(" ")
+            if largest is not None and mtu < largest.port.mtu:
+                yield Found(
+                    device.name,
+                    name,
+                    f"class MTU {mtu} B, {largest.port.name} takes {largest.port.mtu} B",
+                    (
+                        shows(device, ("policy-map", policy, of_policy), "mtu", mtu),
+                        shows(device, largest.port.mtu_at, "mtu", largest.port.mtu),
+                    ),
+                    fix=set_class_mtu(device, policy, of_policy, largest.port.mtu),
+                )
+
+
+CHECKS: Final[tuple[Check, ...]] = (T1, T2, T3, T4, T5, T6, T7)

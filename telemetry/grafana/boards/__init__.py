@@ -1,1 +1,1 @@
-"""One dashboard a file."""
+"""One dashboard per file."""

@@ -2,7 +2,7 @@
 """Executable statement of the rules of the public HPCC simulator: slow, sequential, exact.
 
 On 26 deterministic cases (no ECN, or step ECN with Kmin = Kmax) it gives every flow's FCT to the nanosecond and every port's PAUSE
-count of the simulator. Use it to compare an engine event by event, or on cases of your own:
+count of the simulator. Use it to compare an engine event by event, or on your cases:
 
     oracle.py CASE.json [--ties insertion|source|random:SEED]
 

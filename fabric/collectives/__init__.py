@@ -1,0 +1,1 @@
+"""Collective operations: definitions, schedules with their proof, closed forms, NCCL's choice; without I/O."""

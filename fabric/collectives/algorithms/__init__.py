@@ -1,0 +1,1 @@
+"""Algorithms of collective operations, one file each; registered in fabric/collectives/registry.py."""

@@ -1,0 +1,60 @@
+"""EOS class and policy maps of type QoS -> DSCP maps of the ports that have them.
+
+The first class of a policy that matches a packet decides, class-default takes the rest, and a packet of no class has
+the traffic class of the global map. A line of a class other than `match dscp`, `set traffic-class` and
+`set dscp` is not understood: its class still matches, and the line is listed.
+Source: EOS user manual, "Quality of Service", policy maps and class maps.
+"""
+
+from __future__ import annotations
+
+from fabric.configs.textconfig import Line, TextReader, note_marks, numbers
+
+_ALL = range(64)
+
+
+def read_policies(reader: TextReader) -> None:
+    """Add a map for every policy. Before the interfaces, after the global map."""
+    classes = {
+        match[1]: {value for _, word in line.find(r"match dscp ([\d ,-]+)") for value in _dscps(word[1])}
+        for line, match in reader.root.find(r"class-map type qos (?:match-any )?(\S+)")
+    }
+    usual = reader.device.maps["dscp_to_tc"]["default"].entries
+    for line, match in reader.root.find(r"policy-map type (?:quality-of-service|qos) (\S+)"):
+        where = reader.note(line, "policy-map", match[1])
+        found: dict[int, int] = {}
+        matched: set[int] = set()
+        marks: dict[int, int] = {}
+        rows: list[tuple[str, int | None, tuple[int, ...]]] = []
+        for block, word in line.find(r"(?:\d+ )?class (\S+)"):
+            if word[1] != "class-default" and word[1] not in classes:
+                reader.defect(block, match[1], f"class-map '{word[1][:40]}' is not in the file", "R1")
+            values = (set(_ALL) if word[1] == "class-default" else classes.get(word[1], set())) - matched
+            sets = [int(tc[1]) for _, tc in block.find(r"set traffic-class ([0-7])")]
+            if sets:
+                found.update(dict.fromkeys(values, sets[-1]))
+            for row, mark in block.find(r"set dscp (\S+)"):
+                note_marks(reader, row, where, marks, values, mark[1])
+            rows.append((word[1], sets[-1] if sets else None, tuple(sorted(values))))
+            for value in values if word[1] != "class-default" else ():
+                reader.note(block, *where, str(value))
+            matched |= values
+        reader.map_("dscp_to_tc", match[1], where, {**usual, **found}, frozenset(found))
+        reader.device.maps["dscp_to_tc"][match[1]].classes = tuple(rows)
+        if marks:
+            reader.map_("dscp_to_dscp", match[1], (*where, "set dscp"), marks)
+
+
+def bind_policy(reader: TextReader, interface: Line) -> str | None:
+    """The policy of an interface; a name that leads nowhere is a defect."""
+    found = None
+    for line, match in interface.find(r"service-policy type qos input (\S+)"):
+        if match[1] in reader.device.maps["dscp_to_tc"]:
+            found = match[1]
+        else:
+            reader.defect(line, "service-policy", f"policy '{match[1][:40]}' is not in the file", "R1")
+    return found
+
+
+def _dscps(text: str) -> list[int]:
+    return numbers(text.replace(" ", ","), 63)

@@ -1,0 +1,1 @@
+"""One run on several threads: epochs of windows, balancing of tasks, worker threads and when they pay off."""

@@ -1,0 +1,289 @@
+"""The NIC's transmit side: ready queue pairs in round robin per class, queued frames, pacing.
+
+Rules
+1. A queue pair with work is READY (in its port's round robin for its class), WAITING (paced: in the host's heap until
+   its next departure) or BLOCKED (window). A cut moves a departure later: the heap holds the time of the next check,
+   which is never too late, and a READY queue pair that may not send yet becomes WAITING again.
+2. Classes share the port by its scheduler; within a class, queued frames (ACK, NAK, CNP) go before new data.
+3. PAUSE stops both data and queued frames of its class; other classes go on.
+4. WAKE is scheduled only when the port has no frame before the heap's first departure (always on hosts with
+   several ports, which share the heap).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fabric.dataplane.host import ns3_nic, sender
+from fabric.dataplane.host.messages import heap_pop, heap_push
+from fabric.dataplane.port import scheduler, transmit
+from fabric.dataplane.port.drop import discard
+from fabric.dataplane.port.flowcontrol import gate
+from fabric.dataplane.port.flowcontrol import hooks as flow
+from fabric.dataplane.state import calendar, semantics
+from fabric.dataplane.state.codes import INFINITY_PS, Aux, DropReason, QpState
+from fabric.dataplane.state.compiled.jit import hot, i64, kernel
+from fabric.dataplane.state.types import State
+from fabric.dataplane.transport import hooks
+
+_WAKE = int(Aux.WAKE)
+_IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
+_BLOCKED, _FAILED = int(QpState.BLOCKED), int(QpState.FAILED)
+_LINK_DOWN = int(DropReason.LINK_DOWN)
+u = np.uint32
+
+
+@hot
+def _enlist(state: State, qp: int) -> None:
+    row = state.qps[u(qp)]
+    port, tc = i64(row["port"]), i64(row["tc"])
+    queue = state.queues[u(port * 8 + tc)]
+    row["state"] = _READY
+    row["next"] = 0
+    if queue["ready_tail"] == 0:
+        queue["ready_head"] = qp + 1
+        state.ports[u(port)]["nonempty"] = i64(state.ports[u(port)]["nonempty"]) | 1 << tc
+    else:
+        state.qps[u(i64(queue["ready_tail"]) - 1)]["next"] = qp + 1
+    queue["ready_tail"] = qp + 1
+
+
+@kernel
+def _park(state: State, device: int, qp: int) -> None:
+    host, row = state.hosts[device], state.qps[u(qp)]
+    row["state"] = _WAITING
+    heap_push(state.waits, i64(host["waits"]), i64(host["n_waits"]), i64(row["available_ps"]), qp, qp)
+    host["n_waits"] += 1
+
+
+@kernel
+def _wake_due(state: State, device: int, now_ps: int) -> bool:
+    """Enlist the queue pairs whose departure is due; returns whether there was one."""
+    host, found = state.hosts[device], False
+    base = i64(host["waits"])
+    while host["n_waits"] > 0 and state.waits[base]["time_ps"] <= now_ps:
+        qp = i64(state.waits[base]["item"])
+        heap_pop(state.waits, base, i64(host["n_waits"]))
+        host["n_waits"] -= 1
+        if state.qps[u(qp)]["state"] == _FAILED:
+            continue
+        if state.qps[u(qp)]["available_ps"] > now_ps:
+            _park(state, device, qp)
+        else:
+            _enlist(state, qp)
+            found = True
+    return found
+
+
+@hot
+def _schedule_wake(state: State, device: int, now_ps: int) -> None:
+    host = state.hosts[device]
+    time_ps = INFINITY_PS
+    if host["n_waits"] > 0:
+        # The first departure may be past: it was due while the port was busy, and a control frame went first.
+        time_ps = max(i64(state.waits[i64(host["waits"])]["time_ps"]), now_ps)
+    calendar.schedule(state, device, calendar.aux_source(state, device, _WAKE), time_ps, calendar.NEW_ORDER)
+
+
+@hot
+def _take_frame(state: State, port: int, tc: int) -> np.uint32:
+    queue = state.queues[u(port * 8 + tc)]
+    packet = queue["head"]
+    queue["depth_bytes"] -= i64(state.packets[packet]["size"])
+    queue["depth_pkts"] -= 1
+    if packet == queue["tail"]:
+        queue["head"] = queue["tail"] = 0
+        if queue["ready_head"] == 0:
+            scheduler.emptied(state, port, tc)
+    else:
+        queue["head"] = state.packets[packet]["next"]
+    return packet
+
+
+@hot
+def _take_queue_pair(state: State, port: int, tc: int) -> int:
+    queue = state.queues[u(port * 8 + tc)]
+    qp = i64(queue["ready_head"]) - 1
+    queue["ready_head"] = state.qps[u(qp)]["next"]
+    if queue["ready_head"] == 0:
+        queue["ready_tail"] = 0
+        if queue["head"] == 0:
+            scheduler.emptied(state, port, tc)
+    return qp
+
+
+@hot
+def _put_back(state: State, device: int, port: int, qp: int) -> None:
+    row = state.qps[u(qp)]
+    if not sender.has_work(state, qp):
+        row["state"] = _IDLE
+    elif sender.is_blocked(state, qp):
+        row["state"] = _BLOCKED
+    elif row["available_ps"] <= state.ports[u(port)]["busy_until_ps"]:
+        _enlist(state, qp)
+    else:
+        _park(state, device, qp)
+
+
+@kernel
+def transmit_next(state: State, device: int, port: int, now_ps: int) -> None:
+    """The port is idle: send a control frame, a queued frame, or the next packet of a ready queue pair."""
+    out, config = state.ports[u(port)], state.config[0]
+    full_frame_bytes = i64(config["payload_bytes"]) + i64(config["data_header_bytes"])
+    if out["up"] == 0:
+        return
+    while True:
+        if out["ctrl_head"] != 0:
+            transmit.send_control(state, device, port, now_ps)
+            break
+        if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] == 1:
+            # Hosts with several ports leave this to WAKE, which kicks every port with a due queue pair.
+            _wake_due(state, device, now_ps)
+        eligible = gate.eligible(state, port)
+        if eligible == 0:
+            break
+        tc = scheduler.pick(state, port, eligible, full_frame_bytes)
+        queue = state.queues[u(port * 8 + tc)]
+        if queue["head"] != 0:
+            packet = _take_frame(state, port, tc)
+            size_bytes = i64(state.packets[packet]["size"])
+            transmit.launch(state, device, port, packet, transmit.occupy(state, port, size_bytes, now_ps))
+            flow.sent(state, device, port, tc, size_bytes, now_ps)
+            queue["sent_pkts"] += 1
+            queue["sent_bytes"] += size_bytes
+            break
+        qp = _take_queue_pair(state, port, tc)
+        if not sender.has_work(state, qp):
+            if state.qps[u(qp)]["state"] != _FAILED:
+                state.qps[u(qp)]["state"] = _IDLE
+            continue
+        if i64(config["recovery"]) & 1 and sender.is_blocked(state, qp):
+            state.qps[u(qp)]["state"] = _BLOCKED  # the missing packet for which it was enlisted has arrived
+            continue
+        if state.qps[u(qp)]["available_ps"] > now_ps:
+            _park(state, device, qp)  # its rate was cut while the port was busy
+            continue
+        packet = sender.make_packet(state, device, qp, now_ps)
+        size_bytes = i64(state.packets[packet]["size"])
+        queue["sent_pkts"] += 1
+        queue["sent_bytes"] += size_bytes
+        end_ps = transmit.occupy(state, port, size_bytes, now_ps)
+        flow.sent(state, device, port, tc, size_bytes, now_ps)
+        sender.pace(state, device, qp, size_bytes, end_ps - now_ps, now_ps)
+        transmit.launch(state, device, port, packet, end_ps)
+        _put_back(state, device, port, qp)
+        break
+    waiting = out["ctrl_head"] != 0 or gate.eligible(state, port) != 0
+    if waiting and transmit.is_busy(state, port, now_ps):
+        transmit.wake_when_free(state, device, port)
+    if state.hosts[device]["n_waits"] > 0 and (not waiting or state.devices[device]["n_ports"] > 1):
+        _schedule_wake(state, device, now_ps)
+
+
+@hot
+def kick(state: State, device: int, port: int, now_ps: int) -> None:
+    """Something may have become eligible on this port."""
+    if semantics.scans_queue_pairs(state):
+        ns3_nic.kick(state, device, port, now_ps)
+        return
+    if state.ports[u(port)]["up"] == 0:
+        return
+    if not transmit.is_busy(state, port, now_ps):
+        transmit_next(state, device, port, now_ps)
+    elif state.ports[u(port)]["ctrl_head"] != 0 or gate.eligible(state, port) != 0:
+        transmit.wake_when_free(state, device, port)
+
+
+@kernel
+def activate(state: State, device: int, qp: int, now_ps: int) -> None:
+    """A queue pair has something to send; no effect if it is already scheduled."""
+    row = state.qps[u(qp)]
+    if semantics.scans_queue_pairs(state):
+        ns3_nic.activate(state, device, qp, now_ps)
+        return
+    if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp):
+        return
+    if state.config[0]["variable_window"] != 0:
+        hooks.catch_up(state, device, qp, now_ps)  # the window is in proportion to the rate
+    if sender.is_blocked(state, qp):
+        return
+    if row["available_ps"] <= now_ps:
+        _enlist(state, qp)
+        kick(state, device, i64(row["port"]), now_ps)
+    else:
+        _park(state, device, qp)
+        _schedule_wake(state, device, now_ps)
+
+
+@kernel
+def on_wake(state: State, device: int, now_ps: int) -> None:
+    """The heap's first departure has come."""
+    if semantics.scans_queue_pairs(state):
+        ns3_nic.on_wake(state, device, now_ps)
+        return
+    calendar.schedule(state, device, calendar.aux_source(state, device, _WAKE), INFINITY_PS, 0)
+    if not _wake_due(state, device, now_ps):
+        if state.hosts[device]["n_waits"] > 0:
+            _schedule_wake(state, device, now_ps)
+        return
+    first = i64(state.devices[device]["first_port"])
+    for port in range(first, first + i64(state.devices[device]["n_ports"])):
+        kick(state, device, port, now_ps)
+    if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
+        _schedule_wake(state, device, now_ps)
+
+
+@kernel
+def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int) -> None:
+    """A port has another speed (lanes lost or back): planned departures follow the new rates."""
+    host = state.hosts[device]
+    first = i64(host["first_qp_list"])
+    for index in range(first, first + i64(host["n_qps"])):
+        qp = i64(state.qp_list[index])
+        if state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["line_bps"] > 0:
+            hooks.change_line(state, qp, now_ps, line_bps)
+    if semantics.scans_queue_pairs(state):
+        return
+    count, base = i64(host["n_waits"]), i64(host["waits"])
+    for place in range(count):  # departures may be earlier: rebuild the heap
+        qp = i64(state.waits[base + place]["item"])
+        heap_push(state.waits, base, place, i64(state.qps[u(qp)]["available_ps"]), qp, qp)
+    if count > 0:
+        _schedule_wake(state, device, now_ps)
+    if state.config[0]["variable_window"] == 0:
+        return
+    for index in range(first, first + i64(host["n_qps"])):
+        qp = i64(state.qp_list[index])  # the window is a share of the new speed: it may be open now
+        if state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["state"] == _BLOCKED:
+            activate(state, device, qp, now_ps)
+
+
+@kernel
+def queue_frame(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    """Send a frame made by this host (ACK, NAK, CNP) in its class, or in the control queue if the model has one for
+    ACKs.
+    """
+    out, frame = state.ports[u(port)], state.packets[packet]
+    tc = i64(frame["tc"])
+    if out["up"] == 0:
+        discard(state, device, port, packet, _LINK_DOWN, now_ps, 0, 0, 0)
+        return
+    if state.config[0]["ack_strict_at_host"] != 0:
+        transmit.queue_control(state, device, port, packet, now_ps)
+        return
+    queue = state.queues[u(port * 8 + tc)]
+    frame["next"] = 0
+    depth = i64(queue["depth_bytes"]) + i64(frame["size"])
+    queue["depth_bytes"] = depth
+    queue["depth_pkts"] += 1
+    queue["enqueued_pkts"] += 1
+    queue["enqueued_bytes"] += i64(frame["size"])
+    queue["watermark_bytes"] = max(i64(queue["watermark_bytes"]), depth)
+    queue["peak_bytes"] = max(i64(queue["peak_bytes"]), depth)
+    if queue["tail"] == 0:
+        queue["head"] = packet
+        out["nonempty"] = i64(out["nonempty"]) | 1 << tc
+    else:
+        state.packets[queue["tail"]]["next"] = packet
+    queue["tail"] = packet
+    kick(state, device, port, now_ps)

@@ -1,0 +1,1 @@
+"""What switch and host ports share: the scheduler, link flow control, transmission and the wire."""

@@ -1,0 +1,59 @@
+"""Link flow control for readers of counters: arrays by port and class, made of rows of PORT and PRIO.
+
+Every kind keeps these, so what is read here needs no change for another kind. The names of the stored columns are those
+of PFC: xoff frames stop a class, xon frames let it go on (for a kind with credits: grant more).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.dataplane.state.codes import N_CLASSES
+
+Mask = NDArray[np.bool_]
+
+
+def by_class(bitmaps: NDArray[Any]) -> Mask:
+    """(n,) bitmaps of classes -> (n, 8)."""
+    return np.asarray(bitmaps[:, np.newaxis] >> np.arange(N_CLASSES) & 1, np.bool_)
+
+
+def paused(ports: NDArray[Any]) -> Mask:
+    """(n_ports, 8) classes that a port may not send now."""
+    return by_class(ports["paused"])
+
+
+def controlled(ports: NDArray[Any]) -> Mask:
+    """(n_ports, 8) classes under flow control."""
+    return by_class(ports["pfc_classes"])
+
+
+def pausing(prios: NDArray[Any]) -> Mask:
+    """As `prios`: whether the port has stopped the peer's class."""
+    return np.asarray(prios["xoff_sent"] != 0, np.bool_)
+
+
+def frames_received(prios: NDArray[Any]) -> NDArray[np.int64]:
+    """As `prios`: flow-control frames received, obeyed or not."""
+    return np.asarray(prios["rx_xoff_pkts"] + prios["rx_xon_pkts"], np.int64)
+
+
+def frames_sent(prios: NDArray[Any]) -> NDArray[np.int64]:
+    """As `prios`: flow-control frames sent."""
+    return np.asarray(prios["tx_xoff_pkts"] + prios["tx_xon_pkts"], np.int64)
+
+
+def with_present_pauses(prios: NDArray[Any], ports: NDArray[Any], time_ps: int) -> NDArray[Any]:
+    """A copy (n_ports, 8) of PRIO whose pause times include the pauses that still last at time_ps.
+
+    Where a budget stopped the run, a device may be a window ahead of time_ps; what it began there counts nothing yet.
+    """
+    prios = prios.reshape(-1, N_CLASSES).copy()
+    lasting = np.where(paused(ports), np.maximum(time_ps - prios["since_ps"], 0), 0)
+    prios["rx_paused_ps"] += lasting
+    prios["longest_ps"] = np.maximum(prios["longest_ps"], lasting)
+    prios["tx_paused_ps"] += np.where(pausing(prios), np.maximum(time_ps - prios["sent_since_ps"], 0), 0)
+    return prios

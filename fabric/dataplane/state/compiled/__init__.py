@@ -1,0 +1,1 @@
+"""The one place that knows how Numba works inside: compilation, the table directory, atomic words, prefetching."""

@@ -1,0 +1,52 @@
+"""Tables of congestion controls whose senders keep more than QP's rate fields; units and owners as in types.py.
+
+TIMELY and HPCC read what data frames carried to the receiver (State.telemetry, types.TELEMETRY_WORDS words a frame):
+TIMELY's word 0 is the departure in ps, HPCC-PINT's the code. Swift's words are the departure, the wait in the
+receiver's NIC, both in ps, and the number of switches. HPCC's word 0 has the number of switches in its low 8 bits and,
+above, a number that tells paths apart; words 1 to 5 are the records by hop, word 6 the speeds of these ports.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fabric.dataplane.state.layout import F8, I8, table
+
+HOPS: Final = 5
+"""Records of hops that fit HPCC's header (int-header.h: maxHop)."""
+
+# fmt: off
+TIMELY = table(  # (n_qps,) or (1,)                                                     owner: source host
+    ("mark_psn", I8),            # an ACK beyond it is the first of a new window of data; 0: no ACK yet
+    ("base_bps", I8),            # the rate that the next change starts from
+    ("stage", I8),               # increases since the last decrease
+    ("rtt_ns", I8),              # round trip of the last window's ACK
+    ("slope_ns", F8),            # moving average of its change from window to window
+)
+
+HPCC = table(  # (n_qps,) or (1,)  names of the HPCC paper in brackets                   owner: source host
+    ("mark_psn", I8),            # an ACK beyond it ends the reference window [lastUpdateSeq]; 0: no ACK yet
+    ("base_bps", I8),            # reference rate [W^c as a rate]
+    ("stage", I8),               # additive increases in a row [incStage]
+    ("load_ratio", F8),          # moving average of the fullest hop's load [U]; 1: a full link without a queue
+    ("rtt_ns", I8), ("window_bytes", I8),        # base round trip [T] and its window at line rate   writer: build
+    ("frame_bytes", I8),         # last frame sent
+    ("path", I8),                # word 0 of the last records
+    ("acked_ps", I8),            # time of the last records
+)
+
+HPCC_HOP = table(  # (n_qps * HOPS,) or (1,)  row = queue pair * HOPS + hop                owner: source host
+    ("record", I8),              # last one seen: time, bytes and queue as they were on the wire
+    ("load_ratio", F8), ("rate_bps", I8), ("stage", I8),     # multi_rate: as in HPCC, by hop
+)
+
+SWIFT = table(  # (n_qps,) or (1,)                                                      owner: source host
+    ("fabric_pkts", F8), ("host_pkts", F8),          # windows [fcwnd, ecwnd]
+    ("fabric_cut_ps", I8), ("host_cut_ps", I8),      # time of each one's last cut [t_last_decrease]
+    ("rtt_ps", I8),              # of the last answer
+)
+
+DEPARTURE = table(  # (n_ports,) or (1,)  last frame of a switch port             owner: its device
+    ("start_ps", I8), ("bytes", I8),             # any kind of frame; bytes with wire overhead
+)                                               # writer: port/transmit (control frames), transport/pint
+# fmt: on

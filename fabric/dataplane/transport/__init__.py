@@ -1,0 +1,1 @@
+"""Congestion control of a queue pair: cuts and increases of its rate."""

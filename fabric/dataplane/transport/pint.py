@@ -1,0 +1,192 @@
+"""HPCC-PINT: HPCC's law with one number of 16 bits in each packet (Ben Basat et al., SIGCOMM 2020, section 4.3;
+switch-node.cc, pint.cc and rdma-hw.cc of the public ns-3 RDMA simulator, CC_MODE 10, whose rules these are).
+
+On the wire: 2 bytes in every data frame and in its answer. A switch raises the number to its own; it never lowers it.
+
+Rules
+1. A port keeps a load u, renewed when a data frame begins to leave. dt: time since the last frame of any kind began to
+   leave, at most T. u = queue dt / (B T T) + last frame / (B T) + u (T - dt) / T, B the port's speed, queue the bytes
+   waiting in units of 256. Each term is 2 to a sum of logarithms, as a switch without multiplications has it.
+2. A logarithm is of a number of at most 16 significant bits: one bit is added to them by chance, in proportion to what
+   is cut off. It is a whole number of 1/32768.
+3. The code of u is the logarithm of 512 u to the base of the parameters, up or down by chance, so that its power is
+   512 u in the mean. The base decides whether codes have one or two bytes.
+4. T is the largest base round trip of two hosts.
+5. Sender: an answer counts with the probability of the parameters. U = base ** code / 512, c = U / target, then as
+   HPCC's rules 4 and 5 (hpcc.py), always with fast reaction. The average is the switch's. The first answer that counts
+   only begins the reference window.
+6. Random numbers: under model hpcc-ns3 in insertion order the C library's rand(), one generator for all devices, in
+   the order of events, as in the simulator; else one stream for each device.
+
+Deviations under model asic: wire overhead (preamble, gap) counts as sent; a rise counts from the next departure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from fabric.dataplane.state import departures, rng, semantics
+from fabric.dataplane.state.codes import PacketKind
+from fabric.dataplane.state.compiled.jit import hot, i64, kernel
+from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.transport import hpcc, pacing
+
+_DATA = int(PacketKind.DATA)
+_PS_PER_NS = 1000
+_STEPS: Final = 32768.0
+"""Of a logarithm (rule 2)."""
+_LOG_NS_PER_S: Final = math.log2(1e9) * _STEPS
+_BITS: Final = 16
+_NO_LOG: Final = -2147483648
+"""Of a number that is not above 0."""
+_LOAD_UNIT, _CODE_UNIT = 8192, 512
+_QUEUE_SHIFT, _QUEUE_UNIT = 8, 256.0
+_ONE: Final = 65536
+u = np.uint32
+
+
+@kernel
+def _word31(state: State, device: int) -> int:
+    """A random number of 31 bits (rule 6)."""
+    if semantics.shares_random_numbers(state):
+        return rng.shared_word31(state)
+    row = state.draws[u(device)]
+    count = i64(row["count"])
+    row["count"] = count + 1
+    return rng.word32(i64(row["key"]), count) >> 1
+
+
+# ===== switch =====
+
+
+@kernel
+def _log2(state: State, device: int, number: int) -> int:
+    """Logarithm to the base 2 in steps (rule 2)."""
+    if number <= 0:
+        return _NO_LOG
+    bits = i64(math.log2(float(number))) + 1
+    if bits > _BITS:
+        unit = 1 << bits - _BITS
+        low = number & unit - 1
+        number -= low
+        if low > _word31(state, device) & unit - 1:
+            number += unit
+    return i64(math.log2(float(number)) * _STEPS)
+
+
+@kernel
+def _load(state: State, device: int, port: int, now_ps: int) -> float:
+    """The new load of a port (rule 1)."""
+    last, config = state.departures[u(port)], state.config[0]
+    span, radix = i64(config["span_ns"]), float(config["radix"])
+    dt = min((now_ps - i64(last["start_ps"])) // _PS_PER_NS, span)
+    log_span = math.log2(float(span)) * _STEPS
+    log_rate = math.log2(float(i64(state.ports[u(port)]["rate_bps"]) // 8)) * _STEPS
+    load, waiting = 0.0, hpcc.waiting_bytes(state, port) >> _QUEUE_SHIFT
+    if waiting > 0:
+        log_dt = _log2(state, device, dt)
+        log_waiting = _log2(state, device, waiting)
+        load = math.pow(radix, (log_dt + log_waiting + _LOG_NS_PER_S - log_rate - 2 * log_span) / _STEPS) * _QUEUE_UNIT
+    if last["bytes"] > 0:
+        log_bytes = _log2(state, device, i64(last["bytes"]))
+        load += math.pow(radix, (log_bytes + _LOG_NS_PER_S - log_rate - log_span) / _STEPS)
+    old = float(state.loads[u(port)])
+    if span > dt and old > 0:
+        log_left = _log2(state, device, span - dt)
+        log_old = _log2(state, device, i64(math.floor(old * _LOAD_UNIT + 0.5)))
+        load += math.pow(radix, (log_left + log_old - log_span) / _STEPS) / _LOAD_UNIT
+    return load
+
+
+@kernel
+def _code(state: State, device: int, load: float) -> int:
+    """Code of a load (rule 3)."""
+    config = state.config[0]
+    number = max(math.ceil(load * _CODE_UNIT), 1)
+    base = float(config["code_base"])
+    exponent = math.log(float(number)) * float(config["code_scale"])
+    high, low = math.ceil(exponent), math.floor(exponent)
+    upper, lower = math.pow(base, float(high)), math.pow(base, float(low))
+    if high == low:
+        upper *= base
+    return i64(high) if _word31(state, device) % _ONE < (number - lower) / (upper - lower) * _ONE else i64(low)
+
+
+@kernel
+def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    load = _load(state, device, port, now_ps)
+    state.loads[u(port)] = load
+    code, word = _code(state, device, load), i64(packet) * TELEMETRY_WORDS
+    if code > state.telemetry[word]:
+        state.telemetry[word] = code & i64(state.config[0]["code_mask"])
+
+
+@hot
+def forwarded(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
+    """A frame begins to leave a switch, and has been counted."""
+    frame = state.packets[packet]
+    if i64(frame["kind"]) == _DATA:
+        _write(state, device, port, packet, now_ps)
+    departures.note(state, port, i64(frame["size"]), now_ps)
+
+
+# ===== sender =====
+
+
+@kernel
+def start(state: State, qp: int) -> None:
+    """A new queue pair sends at line rate."""
+    pacing.start(state, qp)
+    state.hpcc[u(qp)]["base_bps"] = state.qps[u(qp)]["line_bps"]
+
+
+@hot
+def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
+    """A data packet departs, without a code."""
+    state.telemetry[i64(packet) * TELEMETRY_WORDS] = 0
+
+
+@kernel
+def _adjust(state: State, device: int, qp: int, packet: np.uint32, fast: bool, now_ps: int) -> None:
+    """A new rate (rule 5)."""
+    row, mine, config = state.qps[u(qp)], state.hpcc[u(qp)], state.config[0]
+    code, before = i64(state.telemetry[i64(packet) * TELEMETRY_WORDS]), i64(row["rate_bps"])
+    load = math.pow(float(config["code_base"]), float(code)) / _CODE_UNIT
+    c = load / float(config["load_target"])
+    stage, rate = i64(mine["stage"]), i64(mine["base_bps"])
+    if c >= 1 or stage >= config["increase_stages"]:
+        rate, stage = hpcc.divided(state, qp, rate, c) + i64(config["additive_bps"]), 0
+    else:
+        rate, stage = rate + i64(config["additive_bps"]), stage + 1
+    rate = hpcc.clipped(state, qp, rate)
+    pacing.move_departure(state, device, qp, i64(mine["frame_bytes"]), now_ps, rate)
+    mine["load_ratio"] = load
+    if not fast:
+        mine["base_bps"], mine["stage"] = rate, stage
+        if rate < before:
+            pacing.note_cut(state, device, qp, now_ps, before, i64(load * 1e6))
+
+
+@hot
+def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
+    """An ACK or NAK has been applied."""
+    row, mine = state.qps[u(qp)], state.hpcc[u(qp)]
+    if _word31(state, device) % _ONE >= state.config[0]["accepted"]:
+        return
+    fast = bool(i64(state.packets[packet]["seq"]) <= mine["mark_psn"])
+    if mine["mark_psn"] == 0:
+        mine["mark_psn"] = row["next_psn"]
+        return
+    _adjust(state, device, qp, packet, fast, now_ps)
+    if not fast and row["next_psn"] > mine["mark_psn"]:
+        mine["mark_psn"] = row["next_psn"]
+
+
+@kernel
+def change_line(state: State, qp: int, now_ps: int, line_bps: int) -> None:
+    """The port of a queue pair has another speed: the rate follows it, and the next change starts from there."""
+    pacing.change_line(state, qp, now_ps, line_bps)
+    state.hpcc[u(qp)]["base_bps"] = state.qps[u(qp)]["rate_bps"]

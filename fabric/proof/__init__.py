@@ -1,0 +1,1 @@
+"""Simulated proofs of findings: configurations lowered to scenarios, traffic that shows a finding, and its evidence."""

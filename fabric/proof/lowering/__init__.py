@@ -1,0 +1,1 @@
+"""From configurations to a scenario: a table of rows, one a setting."""

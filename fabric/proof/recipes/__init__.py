@@ -1,0 +1,1 @@
+"""Traffic that shows a finding: one file for each family of traffic."""

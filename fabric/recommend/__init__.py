@@ -1,0 +1,1 @@
+"""Recommended headroom, alpha and marking curve for each class of ports, found by simulated runs."""

@@ -1,0 +1,1 @@
+"""A document model, and its renderings: text, JSON, HTML and SVG."""

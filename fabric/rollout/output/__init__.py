@@ -1,0 +1,1 @@
+"""A rollout as text, JSON and Markdown."""

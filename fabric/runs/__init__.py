@@ -1,0 +1,1 @@
+"""One run from a compiled scenario to a finished run directory, and the interface to read it."""

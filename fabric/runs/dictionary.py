@@ -1,0 +1,191 @@
+"""The data dictionary: every file, column, observable, event kind and metric of a run directory, generated from the
+tables that the writers use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+from fabric.dataplane.state.codes import DropReason
+from fabric.runs import eventlog, files, schemas
+from fabric.runs.eventlog import KINDS
+from fabric.runs.observables import DROP_HELP, OBSERVABLES
+from fabric.runs.rundir import FORMAT
+from fabric.scenario.schema.expectations import METRICS, UNITS, summary_key
+
+FILES: Final = {
+    files.MANIFEST: "What was run, with what, on what, and how it ended: version, scenario verbatim and resolved, "
+    "seed, digest, model card, machine, status (running, done, interrupted, stopped-no-progress, "
+    "broken-invariant), timings. The only file that depends on the machine. `files` lists every other "
+    "file of the run with its size and SHA-256, `checksum` is over the manifest's own values; `fabric "
+    "verify DIR` compares them all. `digest` covers the engine's state and every value of the tables.",
+    files.SUMMARY: "The run on one page: headline, verdict, metrics, expectations, jobs and collective operations, "
+    "worst places (`row_counts` says how many rows each list has in full). Times are nanoseconds; names say their "
+    "unit.",
+    files.TOPOLOGY: "Nodes, ports and links in id order.",
+    files.MESSAGES: "One row per message that the workload lists by itself.",
+    files.TRANSFERS: "One row per transfer, a series of messages between two hosts; not there where the run has none.",
+    files.TRANSFER_MESSAGES: "One row per message of transfers, in the order of their ends; those under way at the end "
+    "of the run come last. Written with telemetry.transfer_messages: on; by default if there are at most 2,000,000.",
+    files.SCHEDULE: "What each transfer asked for, one row per transfer as in transfers.parquet: message k has "
+    "small_bytes, and unit_bytes more if (first + stride k) mod modulus < n_longer.",
+    files.NEEDS: "What transfers waited for: message k of `later` was posted after the first lead + per k messages of "
+    "`earlier` (at most all) had arrived, were acknowledged or computed (completed), or were posted.",
+    files.DATAGRAMS: "One row per stream of datagrams: an entry of the workload and a sender; not there where the run "
+    "has none.",
+    files.COUNTERS: "Every observable at the end of the run; zeros are left out. tx_utilisation_ratio is over the "
+    "whole run.",
+    files.TIMESERIES: "Every observable over time, sampled at time 0 and every telemetry.interval of simulated time. "
+    "Only changes are written: the value at any moment is that of the last row at or before it, and "
+    "0 before the first.",
+    files.EVENTS: f"What happened, one row each. At most {eventlog.DEFAULT_CAP:,} rows of each category are recorded, "
+    "the first ones; the summary says how many more there were.",
+    files.TABLES: "The tables behind the counters as the run left them, settings included, as NumPy arrays: what "
+    "recorded metrics are built from. Their layout belongs to the version that wrote them.",
+    files.TRUTH: "The faults that the scenario injected, one JSON object a line: kind, objects, start_ns, end_ns, what "
+    "one should see.",
+}
+_TABLES: Final = {
+    files.MESSAGES: schemas.MESSAGES,
+    files.TRANSFERS: schemas.TRANSFERS,
+    files.TRANSFER_MESSAGES: schemas.TRANSFER_MESSAGES,
+    files.SCHEDULE: schemas.SCHEDULE,
+    files.NEEDS: schemas.NEEDS,
+    files.DATAGRAMS: schemas.DATAGRAMS,
+    files.COUNTERS: schemas.COUNTERS,
+    files.TIMESERIES: schemas.TIMESERIES,
+    files.EVENTS: schemas.EVENTS,
+}
+
+
+def dictionary() -> dict[str, Any]:
+    """The whole dictionary as data."""
+    return {
+        "format": FORMAT,
+        "files": {
+            name: {"meaning": meaning, **({"columns": _columns(_TABLES[name])} if name in _TABLES else {})}
+            for name, meaning in FILES.items()
+        },
+        "observables": [
+            {"name": it.name, "scope": it.scope.value, "kind": it.kind.value, "unit": it.unit, "meaning": it.help}
+            for it in OBSERVABLES
+        ],
+        "events": [
+            {
+                "kind": kind.name.lower(),
+                "category": info.category,
+                "meaning": info.help,
+                **{column: f"{name}: {meaning}" for column, (name, meaning) in zip("abcd", info.numbers, strict=False)},
+            }
+            for kind, info in KINDS.items()
+        ],
+        "drop_reasons": [{"reason": it.name.lower(), "meaning": DROP_HELP[it]} for it in DropReason],
+        "metrics": [
+            {"metric": name, "in_summary": summary_key(name), "unit": UNITS[kind], "meaning": meaning}
+            for name, (kind, meaning) in METRICS.items()
+        ],
+    }
+
+
+_INTRODUCTION: Final = """\
+# What a run leaves behind
+
+Generated by `fabric schema --markdown docs/results.md`; do not edit. `fabric schema --json` prints the same as data.
+
+Times are integer nanoseconds of simulated time. A null means "does not apply" or "not yet", never zero. Names of
+devices and ports are those of the topology. Parquet files read with pandas, polars, DuckDB or pyarrow.
+
+Printed names have no control, bidirectional or zero-width character: `\\u001b` stands for it, as in JSON. In CSV
+(`fabric show DIR TABLE --format csv`) a text that begins with `=`, `+`, `-` or `@` and is no number has an apostrophe
+before it, because spreadsheets would run it as a formula.
+"""
+_OBSERVABLES_NOTE: Final = (
+    "A counter counts from the start of the run; a watermark is the highest value since the last sample, a peak since "
+    "the start. The port of a drop is where it happened; its class is the frame's traffic class."
+)
+_METRICS_NOTE: Final = (
+    "What expectations may name, and the name under `metrics` in summary.json, which says the unit. null where a run "
+    "has no such value. Expectations are compared to the picosecond; in summary.json a time that is no whole number of "
+    "nanoseconds has a fraction."
+)
+
+
+def markdown() -> str:
+    """The dictionary as docs/results.md."""
+    found = dictionary()
+    lines = [
+        _INTRODUCTION,
+        "## Files",
+        "",
+        *_grid(("file", "meaning"), [(f"`{name}`", it["meaning"]) for name, it in found["files"].items()]),
+    ]
+    for name, it in found["files"].items():
+        if "columns" in it:
+            rows = [
+                (
+                    f"`{row['name']}`",
+                    row["type"] + (", may be null" if row["nullable"] else ""),
+                    row["unit"],
+                    row["meaning"],
+                )
+                for row in it["columns"]
+            ]
+            lines += ["", f"### {name}", "", *_grid(("column", "type", "unit", "meaning"), rows)]
+    lines += [
+        "",
+        "## Observables",
+        "",
+        _OBSERVABLES_NOTE,
+        "",
+        *_section(found["observables"], ("name", "scope", "kind", "unit", "meaning")),
+        "",
+        "## Events",
+        "",
+        *_section(found["events"], ("kind", "category", "meaning", *"abcd")),
+        "",
+        "## Drop reasons",
+        "",
+        *_section(found["drop_reasons"], ("reason", "meaning")),
+        "",
+        "## Metrics",
+        "",
+        _METRICS_NOTE,
+        "",
+        *_section(found["metrics"], ("metric", "in_summary", "unit", "meaning")),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _section(rows: Sequence[Mapping[str, str]], heads: tuple[str, ...]) -> list[str]:
+    """Rows as a Markdown table with their keys as headings; the first column is code."""
+    return _grid(heads, [(f"`{row[heads[0]]}`", *(row.get(head, "") for head in heads[1:])) for row in rows])
+
+
+def _columns(schema: pa.Schema) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": it.name,
+            "type": _type(it.type),
+            "unit": it.metadata[b"unit"].decode(),
+            "nullable": it.nullable,
+            "meaning": it.metadata[b"meaning"].decode(),
+        }
+        for it in schema
+    ]
+
+
+def _type(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return "string"
+    return "list of strings" if pa.types.is_list(kind) else str(kind)
+
+
+def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [
+        "| " + " | ".join(heads) + " |",
+        "|" + "---|" * len(heads),
+        *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows),
+    ]

@@ -1,0 +1,382 @@
+"""The findings of a run as sentences for an operator: problems first, then warnings, notes, and good results.
+
+Each sentence has a level (problem, warning, note, good), the event, its place and, where there is one, the remedy.
+Within a level causes come before effects, and the first cause is the headline: an operator needs the broken NIC before
+the number of messages that it delayed. Findings are measured values; `fabric explain` has the chains of pauses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from fabric.dataplane.state.codes import DropReason, LoadBalance
+from fabric.runs import convergence, messages
+from fabric.runs.measures import BUFFER_REASONS, Number, count_by_reason, paused_hosts
+from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
+from fabric.units import count as _count
+from fabric.units import listed as _some
+
+if TYPE_CHECKING:  # annotations only: reading results must not load the compiler
+    from fabric.dataplane.engine.counters import Snapshot
+
+Sentence = tuple[str, str]
+"""(level, text)."""
+Metrics = Mapping[str, Number]
+
+
+class Finding(NamedTuple):
+    """One sentence of a verdict."""
+
+    level: str
+    text: str
+    is_cause: bool
+    """Whether the sentence is a cause of other findings of the same run."""
+
+
+LEVELS: Final = ("problem", "warning", "note", "good")
+
+_WHY: Final = {
+    DropReason.HEADROOM: "the headroom of a lossless group was full; compare its xoff with cable, speed and MTU",
+    DropReason.SHARED_HEADROOM_POOL: "the shared headroom pool was exhausted; enlarge it or pause earlier",
+    DropReason.NO_HEADROOM: "a lossless priority group has no headroom at all; give it an xoff",
+    DropReason.INGRESS_THRESHOLD: "over the ingress limit of their priority group",
+    DropReason.EGRESS_THRESHOLD: "over the limit of their egress queue",
+    DropReason.EGRESS_POOL: "the egress pool of their queue was full; enlarge it, or bound what one queue may take",
+    DropReason.EGRESS_PORT: "over the limit of their port in the egress pool",
+    DropReason.WRED: "dropped early by WRED: they were not ECN-capable",
+    DropReason.MTU: "larger than the egress port's MTU (encapsulation such as VXLAN adds bytes); raise the MTU",
+    DropReason.NO_ROUTE: "a black hole",
+    DropReason.LINK_DOWN: "sent to a link that went down, or on it",
+    DropReason.FCS: "bit errors on a cable (wrong FCS)",
+    DropReason.WATCHDOG: "the PFC watchdog emptied a stormed queue",
+    DropReason.TTL: "their time to live ran out: a forwarding loop",
+    DropReason.RX_BUFFER: "the receive buffer of a host overflowed",
+    DropReason.INJECTED: "a fault of the scenario asked for it",
+}
+_HUNG: Final = {
+    DropReason.NO_ROUTE: "acknowledgements and congestion notifications (data frames there are 'injected')",
+    DropReason.INJECTED: "data frames (acknowledgements and congestion notifications there are 'no route')",
+}
+"""Drop reasons of a hanging switch: every data frame on arrival, the rest for lack of routes."""
+_EXPECTED: Final = (DropReason.INJECTED,)
+LIVELOCK_PKTS: Final = 100
+"""Retransmissions above which an unfinished queue pair that sends mostly retransmissions to the end is reported."""
+
+
+def sentences(
+    now: Snapshot, metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = ()
+) -> list[Finding]:
+    """The headline, then the worst level first; within a level causes before the rest, each in the order of the rules
+    below. truth: records of faults.
+    """
+    routing = list(convergence.sentences(summary["routing"]))
+    causes = [
+        *_deadlock(summary),
+        *_pausing_hosts(now),
+        *(it for it in routing if it[0] == "warning"),
+        *_reordering(now, metrics),
+        *_drops(metrics, summary, truth),
+        *_links(now),
+        *_unmarked(metrics),
+    ]
+    others = [
+        *_messages(metrics, summary),
+        *_lossless(metrics, summary),
+        *_pfc(now, metrics, summary),
+        *_watchdog(metrics),
+        *_congestion(metrics),
+        *_recovery(now, metrics),
+        *_repeats(now, summary),
+        *_arp(metrics),
+        *_datagrams(metrics),
+        *(it for it in routing if it[0] != "warning"),
+        *_never_reached(truth, summary["stop"]["time_ns"]),
+        *_events(summary),
+    ]
+    found = [
+        *(Finding(level, text, is_cause=True) for level, text in causes),
+        *(Finding(level, text, is_cause=False) for level, text in others),
+    ]
+    found.sort(key=lambda it: LEVELS.index(it.level))
+    first = _headline(found)
+    return [first, *(it for it in found if it is not first)]
+
+
+def _headline(findings: Sequence[Finding]) -> Finding:
+    """The first sentence: the first cause where there is a problem, else the outcome of the run."""
+    if LEVELS.index(findings[0].level) > LEVELS.index("warning"):
+        return next((it for it in findings if it.level == "good"), findings[0])
+    return next((it for it in findings if it.is_cause), findings[0])
+
+
+def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    total, done, failed = (int(metrics[f"messages.{name}"] or 0) for name in ("total", "done", "failed"))
+    left = total - done - failed
+    stop = summary["stop"]
+    if failed:
+        yield "problem", f"{_count(failed, 'message')} failed: the queue pair reached its retry limit"
+    stalled = stop["stalled_since_ns"] is not None
+    if stalled:
+        since = format_time_ps(stop["stalled_since_ns"] * PS_PER_NS)
+        when = f"after {since}" if stop["stalled_since_ns"] else "at all"
+        yield "problem", f"nothing was delivered {when} although {_count(left, 'message')} waited"
+    if left and not (stalled and stop["reason"] == "no progress"):
+        were = "was" if left == 1 else "were"
+        yield "warning", f"{left:,} of {_count(total, 'message')} {were} not done {ended(stop)}"
+    if total and done == total:
+        rate = format_bit_rate(float(metrics["goodput.total"] or 0))
+        which = "the only message is" if total == 1 else f"all {total:,} messages"
+        yield "good", f"{which} done, goodput {rate} over the run"
+    worst = metrics["slowdown.p99"]
+    if worst is not None and worst >= 10:
+        yield "note", f"the slowest 1 % of messages took {worst:,.1f} times their ideal time or more"
+
+
+def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    if summary["deadlock"]:
+        ring = " -> ".join(f"{it['port']} class {it['class']}" for it in [*summary["deadlock"], summary["deadlock"][0]])
+        yield "problem", f"deadlock: these queues wait for each other: {ring}"
+
+
+def _drops(metrics: Metrics, summary: Mapping[str, Any], truth: Sequence[Mapping[str, Any]] = ()) -> Iterator[Sentence]:
+    hung = {name for it in truth if it["objects"].get("carrier") == "kept" for name in it["objects"]["switches"]}
+    for reason, count in sorted(count_by_reason(metrics).items(), key=lambda it: -it[1]):
+        classes: dict[str, list[str]] = {}
+        for it in summary["drops"]["ports"]:
+            if reason.name.lower() in it["reasons"]:
+                classes.setdefault(it["port"], []).append(str(it["class"]))
+        ports = [
+            f"{port} (classes {' and '.join(sorted(own))})" if len(own) > 1 else port for port, own in classes.items()
+        ]
+        where = f" at {_some(ports, 3)}" if ports else ""
+        name = reason_text(reason)
+        level = "note" if reason in _EXPECTED else "warning"
+        stuck = sorted({port.partition(":")[0] for port in classes} & hung) if reason in _HUNG else []
+        there = f"; at {', '.join(stuck)}, which hung, {_HUNG[reason]}" if stuck else ""
+        yield level, f"{_count(count, 'packet')} dropped{where} ({name}): {_WHY[reason]}{there}"
+
+
+def reason_text(reason: DropReason) -> str:
+    """'no route', 'MTU': a drop reason in words."""
+    upper = {DropReason.MTU, DropReason.FCS, DropReason.TTL, DropReason.WRED}
+    return reason.name if reason in upper else reason.name.lower().replace("_", " ")
+
+
+def _lossless(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Losses of lossless classes: by congestion, which PFC should prevent, and separately by any other cause."""
+    held, lost = int(metrics["drops.lossless"] or 0), int(metrics["drops.lossless_any"] or 0)
+    if not summary["drops"]["lossless_classes"]:
+        yield "note", "no class is lossless: PFC is off everywhere"
+        return
+    if held:
+        yield "problem", f"{_count(held, 'packet')} of lossless classes dropped for lack of buffer"
+    if lost > held:
+        listed = [
+            f"{it['pkts']:,} {reason_text(DropReason[name.upper()])}"
+            for name, it in summary["drops"]["lossless_by_reason"].items()
+            if DropReason[name.upper()] not in BUFFER_REASONS
+        ]
+        first = (
+            f"{_count(lost - held, 'packet')} of lossless classes lost for other reasons"
+            if held
+            else (f"{_count(lost, 'packet')} of lossless classes lost, none of them for lack of buffer")
+        )
+        yield "warning", f"{first}: {', '.join(listed)}"
+    if not lost:
+        yield "good", "no packet of a lossless class was lost"
+
+
+def _pausing_hosts(now: Snapshot) -> Iterator[Sentence]:
+    """Hosts that sent XOFF: slow receivers where the receive buffer was used, else broken NICs (pause_tree.py)."""
+    frames = now.prios["tx_xoff_pkts"].sum(axis=1)
+    senders = np.unique(now.ports["node"][np.flatnonzero(frames > 0)]).astype(np.int64)
+    hosts = [int(node) for node in senders if node < len(now.hosts)]
+    slow = [host for host in hosts if now.hosts["rx_peak_bytes"][host] > 0]
+    for group, what in ((slow, "slow receiver"), ([host for host in hosts if host not in slow], "broken NIC")):
+        if not group:
+            continue
+        names = [now.fabric.nodes[host].name for host in group]
+        sent = int(frames[np.isin(now.ports["node"], group)].sum())
+        use = int(now.hosts["rx_peak_bytes"][group].max())
+        whose = "its receive buffer" if len(group) == 1 else "their receive buffers"
+        why = (
+            f"as {whose} filled up to {format_measured_bytes(use)}"
+            if group is slow
+            else "without holding anything back"
+        )
+        many = "s" if len(group) > 1 else ""
+        yield "warning", f"{what}{many}: {_some(names, 5)} sent {_count(sent, 'pause frame')} {why}"
+
+
+def _unmarked(metrics: Metrics) -> Iterator[Sentence]:
+    if metrics["pfc.pause_frames"] and not metrics["ecn.marked"]:
+        why = (
+            "no queue that marks has carried ECN-capable packets"
+            if metrics["ecn.marked_ratio"] is None
+            else "no queue reached its Kmin, or marking is off"
+        )
+        yield "warning", f"PFC paused and ECN marked nothing: {why}"
+
+
+def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not metrics["pfc.pause_frames"]:
+        yield "good", "no PFC pause frame was sent"
+        return
+    fabric = now.fabric
+    pausers: Counter[str] = Counter()
+    for host in paused_hosts(now).tolist():
+        ports = [port for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()]
+        pausers.update({fabric.peer_of(port).name for port in ports})
+    for switch, count in pausers.most_common(3):
+        yield "note", f"{_count(count, 'host')} paused by {switch}"
+    if len(pausers) > 3:
+        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(3))
+        yield "note", f"{_count(rest, 'host')} paused by {_count(len(pausers) - 3, 'more switch', 'more switches')}"
+    if summary["pfc"]["paused_ports"]:
+        worst = summary["pfc"]["paused_ports"][0]
+        how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
+        share = f"{worst['paused_ratio']:.0%} of the run"
+        yield "note", f"{worst['port']} was paused longest: {how}, {share}, by {worst['by']}"
+    headroom = metrics["headroom.peak_ratio"] or 0
+    if headroom >= 0.8:
+        yield "warning", f"headroom was used up to {headroom:.0%}"
+
+
+def _watchdog(metrics: Metrics) -> Iterator[Sentence]:
+    storms, restored = int(metrics["watchdog.storms"] or 0), int(metrics["watchdog.restored"] or 0)
+    if storms:
+        yield "warning", f"the PFC watchdog detected {_count(storms, 'storm')}, {restored} ended"
+
+
+def _congestion(metrics: Metrics) -> Iterator[Sentence]:
+    marked, sent, cuts = (int(metrics[name] or 0) for name in ("ecn.marked", "cnp.sent", "transport.rate_cuts"))
+    if marked:
+        reaction = f"{_count(sent, 'CNP')} sent, {_count(cuts, 'rate cut')}"
+        yield "note", f"ECN marked {_count(marked, 'packet')} ({metrics['ecn.marked_ratio'] or 0:.2%}); {reaction}"
+
+
+def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
+    """Retransmissions, and packets placed out of order."""
+    again, timeouts, placed, lost, spurious = (
+        int(metrics[name] or 0)
+        for name in (
+            "transport.retransmits",
+            "transport.timeouts",
+            "transport.out_of_order",
+            "transport.declared_lost",
+            "transport.spurious",
+        )
+    )
+    if again:
+        yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
+    if placed:
+        most = int(now.hosts["out_of_order_peak_pkts"].max())
+        yield (
+            "note",
+            (
+                f"{_count(placed, 'packet')} placed out of order, at most {_count(most, 'packet')} ahead; "
+                f"{lost:,} held for lost, {spurious:,} sent again although they arrived"
+            ),
+        )
+
+
+def _reordering(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
+    """Reordering that NICs treated as loss."""
+    again, dropped = int(metrics["transport.retransmits"] or 0), int(metrics["drops.total"] or 0)
+    late = int(now.hosts["out_of_sequence"].sum())
+    spread = set(now.switches["load_balance"].tolist()) - {LoadBalance.ECMP, LoadBalance.WEIGHTED}
+    if late and again > dropped and spread:
+        sprays = bool(spread & {LoadBalance.SPRAY, LoadBalance.ADAPTIVE})
+        yield (
+            "problem" if sprays else "warning",
+            (
+                f"switches {'spray packets' if sprays else 'move flowlets'}, and NICs took "
+                f"{_count(late, 'packet')} that "
+                f"came out of order for losses: {again:,} sent again, {dropped:,} dropped; use transport.recovery: "
+                f"out-of-order{'' if sprays else ', or a longer switches.flowlet_gap'}"
+            ),
+        )
+
+
+def _repeats(now: Snapshot, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    """Queue pairs that send mostly retransmissions to the end; a livelock only where no more payload is delivered."""
+    pairs = now.qps[np.unique(now.messages["qp"][messages.states(now) == messages.OUTSTANDING])]
+    sent, repeated = pairs["sent_pkts"], pairs["retransmitted_pkts"]
+    sending = pairs["available_ps"] >= 0.9 * now.time_ps  # the others wait for a timer
+    stuck = (repeated >= LIVELOCK_PKTS) & (2 * repeated > sent) & sending
+    if stuck.any():
+        share = f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}"
+        text = f"{_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats to the end, {share}"
+        stalled = summary["stop"]["stalled_since_ns"] is not None
+        yield ("problem", f"livelock: {text}") if stalled else ("warning", text)
+
+
+def _arp(metrics: Metrics) -> Iterator[Sentence]:
+    requests, suppressed, copies = (int(metrics[f"arp.{name}"] or 0) for name in ("requests", "suppressed", "copies"))
+    if requests:
+        received = int(metrics["arp.heard"] or 0)
+        if suppressed == requests:
+            yield "note", f"leaves answered all of {_count(requests, 'ARP request')} themselves"
+            return
+        yield (
+            "note",
+            (
+                f"leaves answered {suppressed / requests:.0%} of {_count(requests, 'ARP request')}; the rest became "
+                f"{_count(copies, 'VXLAN copy', 'VXLAN copies')}, and hosts received {received:,} requests"
+            ),
+        )
+
+
+def _datagrams(metrics: Metrics) -> Iterator[Sentence]:
+    sent, received, dropped, refused = (
+        int(metrics[f"datagrams.{name}"] or 0) for name in ("sent", "received", "dropped", "refused")
+    )
+    if sent or refused:
+        kept = f"; senders refused {refused:,} more, with full queues" if refused else ""
+        yield "note", f"{received:,} of {_count(sent, 'datagram')} arrived, {dropped:,} were discarded{kept}"
+
+
+def _links(now: Snapshot) -> Iterator[Sentence]:
+    fabric = now.fabric
+    down = [
+        fabric.port_name(port)
+        for port in np.flatnonzero(now.ports["up"] == 0).tolist()
+        if fabric.ports[port].peer > port
+    ]
+    if down:
+        yield "warning", f"{_count(len(down), 'link')} down at the end: {_some(down, 3)}"
+
+
+def _never_reached(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:
+    """Faults and repairs of the scenario after the end of the run, which had no effect."""
+    begun = [f"{it['kind']} at {format_time_ps(it['start_ns'] * 1000)}" for it in truth if it["start_ns"] >= end_ns]
+    mended = [
+        f"{it['kind']} at {format_time_ps(it['end_ns'] * 1000)}"
+        for it in truth
+        if it["start_ns"] < end_ns <= it["end_ns"] and it["repaired"]
+    ]
+    parts = [f"{_count(len(begun), 'fault')} never happened ({_some(begun, 3)})"] if begun else []
+    parts += [f"{_count(len(mended), 'repair')} never came ({_some(mended, 3)})"] if mended else []
+    if parts:
+        yield "note", f"the run ended at {format_time_ps(end_ns * 1000)}, so {' and '.join(parts)}"
+
+
+def _events(summary: Mapping[str, Any]) -> Iterator[Sentence]:
+    missing = {name: count for name, count in summary["events"]["unrecorded"].items() if count}
+    if missing:
+        listed = ", ".join(f"{count} {name}" for name, count in missing.items())
+        yield "note", f"events beyond the cap were counted but not recorded: {listed}"
+
+
+def ended(stop: Mapping[str, Any]) -> str:
+    """'when run.duration was over (at 20ms)': the end of a run, for the middle of a sentence."""
+    at = format_time_ps(stop["time_ns"] * PS_PER_NS)
+    words = {
+        "duration": f"when run.duration was over (at {at})",
+        "interrupted": f"when the run was interrupted (at {at})",
+    }
+    return words.get(stop["reason"], f"when the run stopped ({stop['reason']} at {at})")

@@ -1,0 +1,1 @@
+"""A checked scenario becomes the parameters, messages and dated edits of one run."""

@@ -1,0 +1,37 @@
+"""The loss recovery of a scenario's NICs: the written one, else the one that suits its switches.
+
+Packet spraying and adaptive routing let packets of a queue pair overtake each other. go-back-N, go-back-0 and selective
+repeat treat every overtaken packet as lost. So the default with both is out-of-order placement (docs/decisions/0028).
+Another recovery that is written beside them is used, with a warning.
+"""
+
+from __future__ import annotations
+
+from fabric.scenario.compile.layers import all_given
+from fabric.scenario.presets.models import default_tree
+from fabric.scenario.schema.scenario import Scenario
+
+OUT_OF_ORDER = "out-of-order"
+PER_PACKET = frozenset({"spray", "adaptive"})
+"""Values of switches.load_balancing by which packets of one queue pair take several paths at once."""
+
+
+def sprays(scenario: Scenario) -> bool:
+    """Whether a switch may send packets of one queue pair over several paths at once."""
+    return any(
+        getattr(settings, "load_balancing", None) in PER_PACKET
+        for _, settings in all_given(scenario.switches, "switches")
+    )
+
+
+def recovery_of(scenario: Scenario) -> str:
+    """The value of transport.recovery that the scenario runs with (model asic)."""
+    if scenario.transport.recovery is not None:
+        return scenario.transport.recovery
+    default: str = default_tree(scenario.model)["transport"]["recovery"]
+    return OUT_OF_ORDER if sprays(scenario) else default
+
+
+def takes_reordering_for_loss(scenario: Scenario) -> bool:
+    """Whether switches spray and NICs accept packets in order only."""
+    return sprays(scenario) and recovery_of(scenario) != OUT_OF_ORDER

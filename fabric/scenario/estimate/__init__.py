@@ -1,0 +1,1 @@
+"""How large a run will be, before it begins; and whether this machine can hold it."""

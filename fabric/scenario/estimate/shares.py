@@ -1,0 +1,72 @@
+"""Each part of a figure with the field of the scenario that it grows with: the field to change to make it smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from fabric.scenario.estimate.figures import Share
+from fabric.scenario.estimate.parts import Parts
+from fabric.scenario.estimate.traffic import Entry, Traffic
+from fabric.topology.spec import Shape
+
+LARGE_HOPS: Final = 100
+"""Packet-hops per message above which smaller messages help more than fewer messages."""
+
+
+def shares(traffic: Traffic, parts: Parts) -> tuple[Share, ...]:
+    """The likely amount of each part, by the field that it grows with; the largest first."""
+    found: list[Share] = []
+    for name, values in parts.items():
+        amount = values[1]
+        if name == "topology":
+            found.append(of_shape(traffic.shape, amount))
+        elif name == "control":
+            found.append(of_shape(traffic.shape, amount, growth=2.0))
+        elif name == "messages":
+            rows = [it.demand.message_rows + it.demand.transfers for it in traffic.entries]
+            whole = max(sum(rows), 1)
+            found += of_entries((it, amount * n / whole) for it, n in zip(traffic.entries, rows, strict=True))
+        elif name == "hops":
+            found += _of_hops(traffic, amount)
+        elif name in {"samples", "rows"}:
+            found.append(of_interval(traffic, amount))
+        elif name == "events":
+            found.append(Share("telemetry.events", amount, kind=""))
+    return tuple(sorted(found, key=lambda it: -it.amount))
+
+
+def of_shape(shape: Shape, amount: float, growth: float = 1.0) -> Share:
+    """An amount that grows with the size of the fabric."""
+    name = f"topology.{shape.field}" if shape.field else "topology"
+    return Share(name, amount, shape.value, growth, "count" if shape.field else "")
+
+
+def of_interval(traffic: Traffic, amount: float) -> Share:
+    """An amount that grows with the number of samples."""
+    return Share("telemetry.interval", amount, traffic.scenario.telemetry.interval, -1.0, "time")
+
+
+def of_entries(amounts: Iterable[tuple[Entry, float]]) -> tuple[Share, ...]:
+    """Amounts of entries of `workload:`, each by the field that decides the entry's number of messages."""
+    return tuple(_of_entry(entry, amount) for entry, amount in amounts)
+
+
+def _of_entry(entry: Entry, amount: float) -> Share:
+    field = entry.demand.count_field
+    return Share(f"{entry.path}.{field.name}" if field.name else entry.path, amount, field.value, kind=field.kind)
+
+
+def _of_hops(traffic: Traffic, amount: float) -> list[Share]:
+    if traffic.simulated < 1:
+        return [Share("run.duration", amount, traffic.duration_ps, 1.0, "time")]
+    whole = max(traffic.hops, 1)
+    found = []
+    for entry in traffic.entries:
+        part, size = amount * entry.hops / whole, entry.demand.size_field
+        large = entry.demand.messages and entry.hops / entry.demand.messages > LARGE_HOPS
+        if size.value and large:
+            found.append(Share(f"{entry.path}.{size.name}", part, size.value, 1.0, size.kind))
+        else:
+            found.append(_of_entry(entry, part))
+    return [it for it in found if it.amount]

@@ -1,0 +1,1 @@
+"""Named parameter sets with their sources: ASICs, DCQCN, ECN, headroom, models."""

@@ -1,0 +1,1 @@
+"""The schema of a scenario file: one strict model for each mapping."""

@@ -1,0 +1,1 @@
+"""Many runs: parameter sweeps, tuning, and what follows from their results."""

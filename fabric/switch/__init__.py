@@ -1,1 +1,0 @@
-"""A packet's stations inside a switch, and the laws they apply: buffer, pause, marking, watchdog."""

@@ -1,0 +1,58 @@
+"""WRED/ECN marking of a queue that drains: the expectation at every queue length, and its statistical spread.
+
+Source: SAI WRED with ECN; the set-up is that of sonic-mgmt's ECN marking accuracy test.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """kmin, kmax in bytes; pmax just below kmax."""
+
+    kmin_bytes: int
+    kmax_bytes: int
+    pmax_ratio: float
+
+
+def marking_probability(curve: Curve, queue_bytes: NDArray[np.int64]) -> Floats:
+    """0 up to kmin, (q - kmin) / (kmax - kmin) pmax between, 1 from kmax on."""
+    slope = curve.pmax_ratio * (queue_bytes - curve.kmin_bytes) / (curve.kmax_bytes - curve.kmin_bytes)
+    return np.where(queue_bytes <= curve.kmin_bytes, 0.0, np.where(queue_bytes >= curve.kmax_bytes, 1.0, slope))
+
+
+def binomial_sd_ratio(probability: float, trials: int) -> float:
+    """Standard deviation of a share of `trials` independent draws."""
+    return math.sqrt(probability * (1.0 - probability) / trials)
+
+
+def deviations(probability: Floats, marked: NDArray[np.int64], trials: int) -> Floats:
+    """(marked - expected) in standard deviations, where the probability is not 0 or 1; inf where a certain result was
+    missed.
+    """
+    expected = probability * trials
+    sd = np.sqrt(expected * (1.0 - probability))
+    certain = sd == 0.0
+    missed = np.where(marked == expected, 0.0, np.inf)
+    return np.where(certain, missed, (marked - expected) / np.where(certain, 1.0, sd))
+
+
+def queue_after_departure_bytes(frames: int, frame_bytes: int, first_extra_bytes: int) -> NDArray[np.int64]:
+    """Bytes left behind by the 1st, 2nd, ... of `frames` equal frames, the first of which is longer."""
+    total = frames * frame_bytes + first_extra_bytes
+    return total - first_extra_bytes - frame_bytes * np.arange(1, frames + 1, dtype=np.int64)
+
+
+def queue_before_arrival_bytes(frames: int, frame_bytes: int, first_extra_bytes: int) -> NDArray[np.int64]:
+    """Bytes found by the 1st, 2nd, ... frame of a queue that only fills."""
+    found = frame_bytes * np.arange(frames, dtype=np.int64)
+    found[1:] += first_extra_bytes
+    return found

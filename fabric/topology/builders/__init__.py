@@ -1,0 +1,1 @@
+"""Builders: one module for each kind of `topology:`."""

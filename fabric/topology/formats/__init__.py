@@ -1,0 +1,1 @@
+"""Topology files of other tools: containerlab, netlab, GraphML and node-link JSON."""

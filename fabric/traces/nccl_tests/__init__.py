@@ -1,0 +1,1 @@
+"""Output of nccl-tests: text and JSON."""

@@ -1,0 +1,1 @@
+"""Files of SimAI: the workload of ASTRA-sim 1 and the topology."""

@@ -1,0 +1,152 @@
+"""I: prefixes of interfaces: loopbacks as host routes, and interfaces of one switch whose subnets overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network, IPv6Network, ip_interface
+from typing import Final
+
+from fabric.configs.model import Device, Where
+from fabric.validate.checks.base import Check, E, Found, check, named, shows
+from fabric.validate.checks.identity import is_loopback, vtep_address
+from fabric.validate.disagreement import UNDECIDED
+from fabric.validate.facts import Facts
+from fabric.validate.routing_fixes import set_address
+
+_Network = IPv4Network | IPv6Network
+
+
+@check(
+    "I7",
+    E,
+    "a loopback has a subnet instead of a host route",
+    condition="a loopback that is a VTEP's source, or in whose subnet another switch has an address, is a /32 or /128",
+    consequence="the switch takes the addresses of other switches in that subnet for its own neighbours, and a network "
+    "statement for the /32 finds no route: the VTEP is not advertised, or its routes hide others",
+    remedy="give the loopback the prefix length 32, or 128 for IPv6",
+    source="RFC 7938 section 5.2.3 (loopbacks as host routes); RFC 4271 section 9.4 (what is advertised is in the RIB)",
+    leads_to="P1 P3 V4 V7 V8 V11 I1 P22",
+)
+def I7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
+    """Loopbacks of the default VRF."""
+    others = [
+        (device, ip_interface(text).ip) for device in facts.devices for its in device.addresses.values() for text in its
+    ]
+    for device in facts.devices:
+        vtep = vtep_address(device)
+        for name, texts in device.addresses.items():
+            if not is_loopback(name) or name in device.identity.interface_vrfs:
+                continue
+            for text in texts:
+                its = ip_interface(text)
+                if its.network.prefixlen == its.max_prefixlen or its.ip.is_loopback or its.is_link_local:
+                    continue
+                inside = [
+                    other.name
+                    for other, ip in others
+                    if other is not device and ip.version == its.version and ip in its.network
+                ]
+                if str(its.ip) != vtep and not inside:
+                    continue
+                whole = f"{its.ip}/{its.max_prefixlen}"
+                also = f", and {', '.join(sorted(set(inside))[:_SHOWN])} has an address in it" if inside else ""
+                where = device.identity.address_where[name, text]
+                yield Found(
+                    device.name,
+                    named(where),
+                    f"{name} has {text} instead of {whole}{also}",
+                    (shows(device, where, "", text),),
+                    fix=set_address(device, name, text, whole),
+                )
+
+
+_SHOWN: Final = 4
+
+
+@check(
+    "I8",
+    E,
+    "two interfaces of a switch are in one subnet",
+    condition="the subnets of the ports, LAGs and VLANs of a VRF of one switch do not overlap",
+    consequence="the switch refuses the second address, or sends what is for one link over the other",
+    remedy="correct the address that differs from its link's other end",
+    source="RFC 1812 section 2.2.7 (an interface is in its own subnet)",
+    leads_to="P1 P3 P9 I1 V11",
+)
+def I8(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Each interface with the one before it in the order of prefixes; loopbacks are I7's."""
+    for device in facts.devices:
+        by_vrf: dict[tuple[str, int], list[tuple[int, int, str, str]]] = {}
+        for name, texts in device.addresses.items():
+            for text in texts:
+                its = ip_interface(text)
+                if not (is_loopback(name) or its.ip.is_link_local):
+                    vrf = device.identity.interface_vrfs.get(name, "")
+                    row = int(its.network.network_address), its.network.prefixlen, name, text
+                    by_vrf.setdefault((vrf, its.version), []).append(row)
+        for rows in by_vrf.values():
+            yield from _overlaps(facts, device, sorted(rows))
+
+
+def _overlaps(facts: Facts, device: Device, rows: list[tuple[int, int, str, str]]) -> Iterator[Found]:
+    widest: tuple[_Network, str, str] | None = None
+    for _, _, name, text in rows:
+        network = ip_interface(text).network
+        if widest is not None and network.network_address in widest[0] and name != widest[1]:
+            pair = [(name, text), widest[1:]]
+            wrong, other = sorted(pair, key=lambda it: _fits(facts, device, *it))
+            places = [device.identity.address_where[it] for it in (wrong, other)]
+            yield Found(
+                device.name,
+                named(places[0]),
+                f"{wrong[0]} has {wrong[1]}, which overlaps with {other[1]} of {other[0]}",
+                tuple(shows(device, at, "", it[1]) for at, it in zip(places, (wrong, other), strict=True)),
+                rests_on=[(device.name, device.ports[it].where) for it in (name, widest[1]) if it in device.ports],
+            )
+        elif widest is None or network.network_address not in widest[0]:
+            widest = network, name, text
+
+
+def _fits(facts: Facts, device: Device, name: str, text: str) -> bool:
+    """Whether the other end of the interface's link is in its subnet."""
+    end = facts.peers.get((device.name, name))
+    far = None if end is None else facts.network.devices.get(end[0])
+    if far is None or end is None:
+        return True
+    own = ip_interface(text)
+    return any(
+        ip_interface(it).network == own.network and ip_interface(it).ip != own.ip
+        for it in far.addresses.get(end[1], ())
+    )
+
+
+@check(
+    "I9",
+    E,
+    "a management address is used twice",
+    condition="no two switches have one address at their management ports",
+    consequence="operators and automation reach one of the two, now this one, now the other: a change lands on the "
+    "wrong switch",
+    remedy="give each switch its own management address",
+    source="RFC 826 (two owners of an address answer each other's ARP); RFC 5227 section 1",
+)
+def I9(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """By address without its length; what is no address is another check's."""
+    holders: dict[str, list[tuple[Device, Where]]] = {}
+    for device in facts.devices:
+        for stated in device.identity.management.values():
+            address = stated.value.partition("/")[0]
+            if address:
+                holders.setdefault(address, []).append((device, stated.where))
+    for address, its in holders.items():
+        for device, where in its[1:]:
+            first, at = its[0]
+            yield Found(
+                device.name,
+                named(where),
+                f"the management address {address} is also that of {first.name}; {UNDECIDED}",
+                (shows(device, where, "", address), shows(first, at, "", address, f"{first.name} management address")),
+            )
+
+
+CHECKS: Final[tuple[Check, ...]] = (I7, I8, I9)

@@ -1,0 +1,93 @@
+"""L12: ports that are shut at one end of a link, and links that are shut although their session is to be up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from fabric.configs.model import Session
+from fabric.validate.checks.base import Check, Found, W, check, shows
+from fabric.validate.facts import Facts, Line
+from fabric.validate.remedies import set_port
+
+
+def serving_hosts(facts: Facts) -> set[str]:
+    """Switches that have a host's port up."""
+    return {line.device.name for line in facts.used if facts.faces_host(line)}
+
+
+@check(
+    "L12",
+    W,
+    "a port is shut at one end, or a link whose session is to be up",
+    condition="both ports of a link between switches are up, or both are down and no BGP session over the link is to "
+    "be up; a host's port is up where others of the switch are",
+    consequence="the link is down: its traffic takes the other links, with less capacity; a host is cut off",
+    remedy="bring the port up, or shut the other end, and the session, too",
+    source="sonic-port.yang (admin_status: down where it is absent)",
+    leads_to="M14 D4 D7 P22",
+)
+def L12(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once per link, at the end that is down."""
+    yield from _shut_at_hosts(facts)
+    yield from _shut_with_session(facts)
+    for wire in facts.wires:
+        if wire.a.port.admin_up != wire.b.port.admin_up:
+            down, other = (wire.b, wire.a) if wire.a.port.admin_up else (wire.a, wire.b)
+            yield Found(
+                down.device.name,
+                down.port.name,
+                f"down here, up at {other}",
+                (
+                    shows(down.device, down.port.where, "admin_status", "down"),
+                    shows(other.device, other.port.where, "admin_status", "up", f"{other} admin_status"),
+                ),
+                fix=set_port(down.device, down.port, "admin_status", "up"),
+            )
+
+
+def _shut_with_session(facts: Facts) -> Iterator[Found]:
+    """Links that are shut at both ends, with a session at each end that is not: maintenance that did not end."""
+    for wire in facts.wires:
+        if wire.a.port.admin_up or wire.b.port.admin_up:
+            continue
+        near, far = _session_over(wire.a, wire.b), _session_over(wire.b, wire.a)
+        if near is not None and far is not None:
+            yield Found(
+                wire.a.device.name,
+                wire.a.port.name,
+                f"down here and at {wire.b}, and the BGP session over this link is to be up at both ends",
+                (
+                    shows(wire.a.device, wire.a.port.where, "admin_status", "down"),
+                    shows(wire.b.device, wire.b.port.where, "admin_status", "down", f"{wire.b} admin_status"),
+                    shows(wire.a.device, near.where, "", "up", "session"),
+                ),
+                fix=set_port(wire.a.device, wire.a.port, "admin_status", "up"),
+            )
+
+
+def _session_over(near: Line, far: Line) -> Session | None:
+    """The session of a switch that is up and leads to the port at the other end."""
+    there = {text.partition("/")[0] for text in far.device.addresses.get(far.port.name, ())}
+    return next(
+        (it for it in near.device.sessions if it.up and (it.address in there or it.interface == near.port.name)), None
+    )
+
+
+def _shut_at_hosts(facts: Facts) -> Iterator[Found]:
+    """Ports that a link joins to a host, on switches that have other hosts' ports up."""
+    serving = serving_hosts(facts)
+    for end, far in facts.peers.items():
+        line = facts.line(end)
+        if line is None or line.port.admin_up or line.device.name not in serving or not facts.faces_host(line):
+            continue
+        yield Found(
+            line.device.name,
+            line.port.name,
+            f"down, and a link leads from it to {far[0]}",
+            (shows(line.device, line.port.where, "admin_status", "down"),),
+            fix=set_port(line.device, line.port, "admin_status", "up"),
+        )
+
+
+CHECKS: Final[tuple[Check, ...]] = (L12,)

@@ -1,1 +1,0 @@
-"""Comparison with what is not ours: other simulators' recorded runs, closed forms, published set-ups."""

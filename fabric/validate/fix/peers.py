@@ -1,0 +1,342 @@
+"""What most of the fabric has in the same place: candidates for a value that a finding asks for and no rule gives.
+
+A configuration is a set of blocks: a row of CONFIG_DB, a mapping of NVUE, a block of lines of EOS and NX-OS. Two
+blocks are peers if their paths are equal but for the names of ports of one kind (to hosts, to switches), addresses of
+neighbours and the own AS number. A value that more than half of a block's peers have is the usual one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from shlex import quote
+from typing import Any, Final
+
+from fabric.configs.jsonfile import JsonText
+from fabric.configs.model import Device, Site
+from fabric.configs.nvue_commands import Commands
+from fabric.configs.yamlfile import YamlText
+from fabric.validate.checks.base import Finding
+from fabric.validate.edits import Row
+from fabric.validate.facts import Facts
+from fabric.validate.fix import lines
+from fabric.validate.fix.state import Change, State
+
+Path = tuple[str, ...]
+Blocks = dict[Path, dict[str, str]]
+"""Path of a block to what it states: head to value; of text, head to the whole line."""
+
+_ADDRESS: Final = re.compile(r"\d+\.\d+\.\d+\.\d+(?:/\d+)?")
+_OWN_ASN: Final = re.compile(r"router bgp \S+")
+_NEIGHBOR: Final = re.compile(r"(neighbor \S+) (.+)")
+_SHOWN: Final = 3
+_MOST_BESIDE: Final = 8
+"""A block with more blocks beside it is one of many of its kind, which have nothing to do with each other."""
+_IDENTITY: Final = frozenset(
+    ("hostname", "router-id", "bgp_asn", "local_asn", "autonomous-system", "bgp_router_id", "router_id", "mac", "rd",
+     "system-mac", "src_ip", "local_addr", "ip address", "description", "name", "peer_group_name")
+)  # fmt: skip
+"""Values that each switch or neighbour has for itself."""
+_ROUTES: Final = ("ip route", "ipv6 route", "network")
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """One difference from the peers."""
+
+    device: str
+    path: Path
+    head: str
+    old: str | None
+    new: str | None
+    """None: the peers do not state it."""
+    source: str
+    general: tuple[str, ...]
+    """Path without names, and the head: equal for the same difference in several places."""
+
+
+class Peers:
+    """The blocks of every switch of a state."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.facts = Facts(state.network)
+        self._blocks: dict[str, Blocks] = {}
+        self._rows: dict[str, list[str]] = {}
+
+    def blocks(self, device: Device) -> Blocks:
+        """The blocks of a switch."""
+        if device.name not in self._blocks:
+            self._blocks[device.name] = blocks_of(device, self.state.text(device.file))
+        return self._blocks[device.name]
+
+    @cached_property
+    def index(self) -> dict[tuple[str, Path], list[tuple[Device, Path]]]:
+        """(language, path without names) to the blocks with it."""
+        found: dict[tuple[str, Path], list[tuple[Device, Path]]] = {}
+        for device in self.facts.devices:
+            for path in self.blocks(device):
+                found.setdefault((device.language, self._general(device, path)), []).append((device, path))
+        return found
+
+    def _general(self, device: Device, path: Path) -> Path:
+        return tuple(self._without_names(device, word) for word in path)
+
+    def _without_names(self, device: Device, word: str) -> str:
+        if _OWN_ASN.fullmatch(word):
+            return "router bgp"
+        begin, blank, name = word.rpartition(" ")
+        parts = [self._kind(device, part) for part in name.split("|")]
+        return _ADDRESS.sub("<address>", begin + blank + "|".join(parts))
+
+    def _kind(self, device: Device, name: str) -> str:
+        if name not in device.ports:
+            return name
+        far = self.facts.peers.get((device.name, name))
+        return "<free port>" if far is None else "<uplink>" if far[0] in self.state.network.devices else "<host port>"
+
+    def _role(self, device: Device) -> bool:
+        """Whether hosts are connected to a switch."""
+        return any(self._kind(device, name) == "<host port>" for name in device.ports)
+
+    def of(self, device: Device, path: Path, *, role: bool) -> list[tuple[Device, Path]]:
+        """The peers of a block; `role`: only on switches that, as this one, have hosts or have none."""
+        found = self.index.get((device.language, self._general(device, path)), [])
+        return [
+            (other, its)
+            for other, its in found
+            if (other is not device or its != path) and (not role or self._role(other) == self._role(device))
+        ]
+
+    def differences(self, device: Device, path: Path, *, decided: bool) -> Iterator[Usual]:
+        """What most peers of a block state otherwise, and blocks that most peers have inside.
+
+        Parameters
+        ----------
+        decided    the finding says that this switch is wrong: a single peer's value counts, too
+        """
+        seen: set[str] = set()
+        if path[:1] == ("CABLE_LENGTH",):
+            return
+        for role in (True, False):
+            peers = self.of(device, path, role=role)
+            its = [self.blocks(other)[there] for other, there in peers]
+            own = self.blocks(device).get(path, {})
+            for head in dict.fromkeys([*own, *(it for one in its for it in one)]):
+                usual, count = Counter(one.get(head) for one in its).most_common(1)[0] if its else (None, 0)
+                single = decided and usual is not None
+                if head in seen or not _enough(count, len(its), decided=single) or (head in device.ports and not role):
+                    continue
+                seen.add(head)
+                if usual == own.get(head) or _is_own(head, usual) or _is_own(head, own.get(head)):
+                    continue
+                source = self._source(peers, head, usual)
+                general = (*self._general(device, path), head)
+                yield Usual(device.name, path, head, own.get(head), usual, source, general)
+            yield from self._missing(device, path, peers, decided=decided, seen=seen)
+
+    def _missing(
+        self, device: Device, path: Path, peers: Sequence[tuple[Device, Path]], *, decided: bool, seen: set[str]
+    ) -> Iterator[Usual]:
+        """Blocks inside most peers that this one lacks, with what most of them state there."""
+        other_ports = {name for other, _ in peers for name in other.ports}
+        count: Counter[Path] = Counter()
+        states: dict[Path, list[dict[str, str]]] = {}
+        for other, there in peers:
+            for its, stated in self.blocks(other).items():
+                if len(its) > len(there) and its[: len(there)] == there:
+                    count[its[len(there) :]] += 1
+                    states.setdefault(its[len(there) :], []).append(stated)
+        for below, number in count.items():
+            whole = (*path, *below)
+            if any(_ADDRESS.search(word) or _OWN_ASN.fullmatch(word) or word in other_ports for word in below):
+                continue
+            if not _enough(number, len(peers), decided=decided) or whole in self.blocks(device) or str(whole) in seen:
+                continue
+            seen.add(str(whole))
+            yield from self._whole(device, whole, states[below], f"{number} of {len(peers)} peers have it")
+
+    def rows_of_port(self, device: Device, port: str) -> Iterator[Usual]:
+        """Rows of CONFIG_DB that most ports of the same kind have, and this one lacks."""
+        kind = self._kind(device, port)
+        alike = [
+            (other, name) for other in self.facts.devices for name in other.ports if self._kind(other, name) == kind
+        ]
+        alike = [it for it in alike if it[0].capabilities is device.capabilities]
+        for (_, general), its in self.index.items():
+            if (
+                its[0][0].capabilities is not device.capabilities
+                or len(general) != 2
+                or kind not in general[1].split("|")
+            ):
+                continue
+            path = tuple(word.replace(kind, port) for word in general)
+            if path in self.blocks(device) or "<" in path[1] or 2 * len(its) <= len(alike) - 1:
+                continue
+            states = [self.blocks(other)[there] for other, there in its]
+            yield from self._whole(device, path, states, f"{len(its)} of {len(alike) - 1} ports of this kind have it")
+
+    def _whole(self, device: Device, path: Path, states: Sequence[dict[str, str]], source: str) -> Iterator[Usual]:
+        general = self._general(device, path)
+        found = False
+        for head in dict.fromkeys(it for one in states for it in one):
+            usual, count = Counter(one.get(head) for one in states).most_common(1)[0]
+            if usual is not None and 2 * count > len(states) and not _is_own(head, usual):
+                found = True
+                yield Usual(device.name, path, head, None, usual, source, general)
+        if not found:
+            yield Usual(device.name, path, "", None, "", source, general)
+
+    def _source(self, peers: Sequence[tuple[Device, Path]], head: str, usual: str | None) -> str:
+        having = [other.name for other, there in peers if self.blocks(other)[there].get(head) == usual]
+        names = list(dict.fromkeys(having))
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        return f"{len(having)} of {len(peers)} peers have it so ({shown})"
+
+    def places(self, finding: Finding) -> list[tuple[Device, Path]]:
+        """The blocks that a finding is about: of its root, then of its evidence."""
+        found: dict[tuple[str, Path], Device] = {}
+        sites = [finding.root, *(it.root for it in finding.evidence if isinstance(it.at, Site) and it.root)]
+        for name, where in sites:
+            device = self.state.network.devices.get(name)
+            if device is None:
+                device = next((it for it in self.facts.devices if it.file == name), None)
+                path = None if device is None else self._at_line(device, int(where[0]))
+            else:
+                path = self._block(device, where)
+            if device is not None and path is not None:
+                found.setdefault((device.name, path), device)
+        return [(device, path) for (_, path), device in found.items()]
+
+    def around(self, device: Device, path: Path) -> list[Path]:
+        """Blocks of statements in a block, two levels deep, beside it, and above it; none of them twice."""
+        every = self.blocks(device)
+        size = len(path)
+        inside = [it for it in every if size and size < len(it) <= size + 2 and it[:size] == path]
+        beside = [it for it in every if size > 1 and len(it) == size and it[:-1] == path[:-1] and it != path]
+        if path and path[0].startswith("policy-map type qos"):
+            beside += [it for it in every if it[:1] and it[0].startswith("class-map")]
+        further = [it for it in every if size > 2 and len(it) == size and it[:-2] == path[:-2] and it[-2] != path[-2]]
+        above = [path[:-1]] if size > 1 else []
+        many = [it for its in (beside, further) if len(its) <= _MOST_BESIDE for it in its]
+        return list(dict.fromkeys([*inside, *above, *many, ()]))
+
+    def _block(self, device: Device, where: Path) -> Path | None:
+        if device.capabilities.blocks_of_lines:
+            return self._at_line(device, device.locator.line(where))
+        path = where[where.index("set") + 1 :] if "set" in where else where
+        if device.capabilities.tables:
+            return path[:2] if len(path) > 1 else None
+        own = self.blocks(device)
+        return next((path[:length] for length in range(len(path), 0, -1) if path[:length] in own), ())
+
+    def _at_line(self, device: Device, number: int) -> Path:
+        """The block that a line opens, or is in."""
+        if not device.capabilities.blocks_of_lines:
+            return ()
+        if device.name not in self._rows:
+            self._rows[device.name] = self.state.text(device.file).split("\n")
+        for path, block in lines.tree(self._rows[device.name]).walk():
+            if block.row == number - 1:
+                neighbor = _NEIGHBOR.fullmatch(block.text)
+                if block.children or lines.is_header(path[:-1], block.text):
+                    return path
+                return (*path[:-1], neighbor[1]) if neighbor else path[:-1]
+        return ()
+
+
+def _is_own(head: str, value: str | None) -> bool:
+    """Whether each switch has its own value, or a fact: names, AS numbers, addresses, routes, cables."""
+    if head in _IDENTITY or head.startswith("description "):
+        return True
+    return head.startswith(_ROUTES) or "cable" in head or _ADDRESS.search(value or "") is not None
+
+
+def _enough(count: int, total: int, *, decided: bool) -> bool:
+    """Whether a value is that of most peers; of a single one where the finding says which side is wrong."""
+    return 2 * count > total and (count > 1 or (decided and total == 1))
+
+
+def blocks_of(device: Device, text: str) -> Blocks:
+    """The blocks of a configuration."""
+    if device.capabilities.tables:
+        value = JsonText(text, device.file).value
+        return {
+            (table, key): {field: str(it) for field, it in row.items()}
+            for table, keys in value.items()
+            if isinstance(keys, dict)
+            for key, row in keys.items()
+            if isinstance(row, dict)
+        }
+    found: Blocks = {(): {}}
+    if device.capabilities.shell_statements:
+        _walk(_nvue_tree(text, device.file), (), found)
+        return found
+    for path, block in lines.tree(text.split("\n")).walk():
+        neighbor = _NEIGHBOR.fullmatch(block.text)
+        if block.children:
+            found.setdefault(path, {})
+        elif neighbor and path[:-1]:
+            found.setdefault((*path[:-1], neighbor[1]), {})[lines.head(neighbor[2])] = neighbor[2]
+        else:
+            found.setdefault(path[:-1], {})[lines.head(block.text)] = block.text
+    return found
+
+
+def _nvue_tree(text: str, file: str) -> Any:  # noqa: ANN401  what YAML holds
+    if text.lstrip()[:1] in {"{", "["}:
+        value = JsonText(text, file).value
+    elif "nv set " in text and not text.lstrip().startswith(("-", "set:", "header:")):
+        value = Commands(text).value
+    else:
+        value = YamlText(text, file).value
+    rows = value if isinstance(value, list) else [value]
+    return next((row["set"] for row in rows if isinstance(row, dict) and isinstance(row.get("set"), dict)), {})
+
+
+def _walk(tree: dict[Any, Any], path: Path, found: Blocks) -> None:
+    here = found.setdefault(path, {})
+    for key, value in tree.items():
+        if isinstance(value, dict) and value:
+            _walk(value, (*path, str(key)), found)
+        else:
+            here[str(key)] = "" if isinstance(value, dict) or value is None else str(value)
+
+
+def change_of(device: Device, its: Iterable[Usual]) -> Change:
+    """Differences of one block as a change to what the peers have."""
+    its = list(its)
+    first = its[0]
+    shown = " ".join(first.path)
+    if device.capabilities.tables:
+        rows = tuple(Row((*it.path, it.head) if it.head else it.path, it.new) for it in its)
+        parts = [f"{it.head} to {it.new}" if it.new is not None else f"{it.head} to nothing (remove it)" for it in its]
+        what = f"set {'|'.join(first.path)}|{', '.join(parts)}" if first.head else f"add {'|'.join(first.path)}"
+        return Change(device.name, what, first.source, rows)
+    if device.capabilities.shell_statements:
+        made = tuple(_nv(it) for it in its)
+        return Change(device.name, "; ".join(made), first.source, (), made, " && ".join(made))
+    prefix = first.path[-1] + " " if first.path and _NEIGHBOR.fullmatch(f"{first.path[-1]} x") else ""
+    above = first.path
+    if prefix and device.capabilities.neighbor_on_each_line:
+        above = first.path[:-1]
+    else:
+        prefix = ""
+    body = [prefix + it.new if it.new else _negated(prefix + (it.old or "")) for it in its if it.new or it.old]
+    made = (*above, *body)
+    return Change(device.name, f"{', '.join(body) or shown}, in '{shown}'" if shown else ", ".join(body),
+                  first.source, (), made, "; ".join(made))  # fmt: skip
+
+
+def _negated(line: str) -> str:
+    return line.removeprefix("no ") if line.startswith("no ") else f"no {line}"
+
+
+def _nv(it: Usual) -> str:
+    words = " ".join(quote(word) for word in (*it.path, it.head) if word)
+    if it.new is None:
+        return f"nv unset {words}"
+    return f"nv set {words}" + (f" {quote(it.new)}" if it.new else "")

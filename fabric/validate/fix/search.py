@@ -1,0 +1,322 @@
+"""The smallest set of changes that clears findings and makes none, found by trying each change on a copy in memory.
+
+Causes are taken in the order of what their change clears: the mistake and all that follows from it. Candidates for a
+cause are the remedy of its check; the value of the baseline; and what most peers have. A candidate is kept if the
+findings are gone and no warning or error is new, of any check. Where a change makes findings, their own remedies are
+tried on top of it; if none helps, the first of these findings names the condition that the change breaks. At the end
+each change is left out once, and stays out if nothing comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from fabric.configs.network import Network
+from fabric.configs.pgtable import HeadroomTables
+from fabric.errors import InputErrors
+from fabric.validate.causes import Cause, find_causes
+from fabric.validate.checks.base import Finding, Severity
+from fabric.validate.disagreement import UNDECIDED
+from fabric.validate.fix import spelling
+from fabric.validate.fix.peers import Peers, Usual, change_of
+from fabric.validate.fix.state import CannotApplyError, Change, Key, State, of_fix
+from fabric.validate.judge import Request, baseline_of, network_of
+from fabric.validate.manual import NOT_OF_PEERS, is_choice, reason
+from fabric.validate.output.text import languages
+from fabric.validate.runner import Verdict
+
+_TRIALS_OF_A_CAUSE: Final = 16
+_DEPTH: Final = 2
+"""Findings that a change makes are repaired by further changes, and what these make once more."""
+_MOST_TRIALS: Final = 600
+_MOST_DROPPED: Final = 40
+
+
+@dataclass(frozen=True)
+class Step:
+    """Changes that clear one cause."""
+
+    cause: Cause
+    changes: tuple[Change, ...]
+    cleared: tuple[Key, ...]
+    """Findings that were asked for and are gone after this step."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A cause without a change."""
+
+    cause: Cause
+    reason: str
+    conflict: tuple[Finding, ...] = ()
+    """Findings that the change would make; the first one names the condition that it breaks."""
+
+
+@dataclass
+class Plan:
+    """What to change, and what remains."""
+
+    start: State
+    end: State
+    steps: list[Step] = field(default_factory=list)
+    left: list[Left] = field(default_factory=list)
+    asked: frozenset[Key] = frozenset()
+    trials: int = 0
+
+    @property
+    def changes(self) -> list[Change]:
+        """Every change in its order."""
+        return [change for step in self.steps for change in step.changes]
+
+    @property
+    def gone(self) -> frozenset[Key]:
+        """Findings that were asked for and that the changes clear."""
+        return (self.asked & self.start.bad.keys()) - self.end.bad.keys()
+
+    @property
+    def new(self) -> tuple[Finding, ...]:
+        """Warnings and errors that the changes make; the search allows none."""
+        return self.end.worse(self.start)
+
+
+def find(request: Request, verdict: Verdict) -> Plan:
+    """The changes for the warnings and errors of a verdict. Raises: InputErrors."""
+    tables = HeadroomTables.load(list(request.headroom_tables))
+    before = baseline_of(request, tables)
+    start = State(request, tables, before, network_of(request, tables))
+    wanted = [it for it in verdict.findings if it.severity >= Severity.WARN]
+    plan = _Search(Plan(start, start, asked=frozenset(it.key for it in wanted)), before).run()
+    outside = [it for it in wanted if it.key not in start.bad]  # of files that were not given (R11)
+    plan.left += [Left(it, _unknown(it)) for it in find_causes(outside)]
+    return plan
+
+
+class _Search:
+    """One search; `plan.end` is the state that has been reached."""
+
+    def __init__(self, plan: Plan, before: Network | None) -> None:
+        self.plan = plan
+        self.before = before
+        self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
+
+    def run(self) -> Plan:
+        """Clear cause after cause, then leave out what is not needed."""
+        while True:
+            causes = _causes(self.plan.end, self.plan.asked)
+            todo = [it for it in causes if _name(it) not in self.reasons]
+            if not todo:
+                break
+            cause = max(todo, key=lambda it: len(it.findings) + len(it.consequences))
+            found = self._clear(self.plan.end, cause, 0)
+            if found is None:
+                continue
+            changes, state = found
+            gone = tuple(sorted(self.plan.asked & (self.plan.end.bad.keys() - state.bad.keys())))
+            self.plan.steps.append(Step(cause, changes, gone))
+            self.plan.end = state
+        self._leave_out()
+        rest = {_name(it) for it in _causes(self.plan.end, self.plan.asked)}
+        self.plan.left = [left for name, left in self.reasons.items() if name in rest]
+        return self.plan
+
+    def _clear(self, now: State, cause: Cause, depth: int) -> tuple[tuple[Change, ...], State] | None:
+        """Changes after which the cause's findings are gone and none is new; a part of them where not all can go."""
+        why = _refused(cause)
+        if why:
+            self.reasons.setdefault(_name(cause), Left(cause, why))
+            return None
+        wanted = {it.key for it in cause.findings}
+        follow = _keys(cause)
+        best: tuple[tuple[int, int, int], tuple[Change, ...], State] | None = None
+        conflict: tuple[Finding, ...] = ()
+        blocked = ""
+        for founded, its in _candidates(now, cause, self.before, further=depth == 0):
+            if self.plan.trials >= _MOST_TRIALS:
+                blocked = f"not tried: {_MOST_TRIALS} trials were made"
+                break
+            self.plan.trials += 1
+            try:
+                changes, trial = its, now.changed(its)
+                bad = trial.bad
+            except (CannotApplyError, InputErrors) as error:
+                blocked = blocked or (str(error) if founded and isinstance(error, CannotApplyError) else "")
+                continue
+            if not wanted - bad.keys():
+                continue
+            new = trial.worse(now)
+            if new and depth < _DEPTH:
+                repaired = self._repaired(now, trial, new, depth)
+                if repaired is not None:
+                    changes, trial, new = (*changes, *repaired[0]), repaired[1], ()
+            if new:
+                conflict = conflict or (new if founded else ())
+                continue
+            gone = len(wanted - trial.bad.keys()), len(follow - trial.bad.keys()), -len(changes)
+            if best is None or gone > best[0]:
+                best = gone, changes, trial
+            if gone[:2] == (len(wanted), len(follow)) and changes == its:
+                break
+        if best is not None:
+            return best[1], best[2]
+        if conflict:
+            first = conflict[0]
+            blocked = f"its change breaks {first.check.id} ({first.check.title}) on {first.device}: {first.text}"
+        self.reasons.setdefault(_name(cause), Left(cause, blocked or _unknown(cause), conflict))
+        return None
+
+    def _repaired(
+        self, now: State, trial: State, new: Sequence[Finding], depth: int
+    ) -> tuple[tuple[Change, ...], State] | None:
+        """Further changes after which nothing is new any more."""
+        changes: tuple[Change, ...] = ()
+        for _ in range(_DEPTH + 1):
+            keys = {it.key for it in new}
+            every = _causes(trial, trial.bad)
+            cause = next((it for it in every if not keys.isdisjoint(_keys(it))), None)
+            found = None if cause is None else self._clear(trial, cause, depth + 1)
+            if found is None:
+                return None
+            changes, trial = (*changes, *found[0]), found[1]
+            new = trial.worse(now)
+            if not new:
+                return changes, trial
+        return None
+
+    def _leave_out(self) -> None:
+        """Leave out each change whose effect others have, too."""
+        every = self.plan.changes
+        if not 1 < len(every) <= _MOST_DROPPED:
+            return
+        for change in reversed(every):
+            kept = [it for it in self.plan.changes if it is not change]
+            self.plan.trials += 1
+            try:
+                trial = self.plan.start.changed(kept)
+                same = not (trial.bad.keys() & self.plan.asked) - self.plan.end.bad.keys()
+            except (CannotApplyError, InputErrors):
+                continue
+            if same and not trial.worse(self.plan.start):
+                self.plan.end = trial
+                self.plan.steps = [
+                    Step(it.cause, tuple(one for one in it.changes if one is not change), it.cleared)
+                    for it in self.plan.steps
+                ]
+        self.plan.steps = [it for it in self.plan.steps if it.changes]
+
+
+def _causes(state: State, keys: Iterable[Key]) -> list[Cause]:
+    wanted = frozenset(keys)
+    return list(find_causes([it for it in state.findings if it.key in wanted and it.severity >= Severity.WARN]))
+
+
+def _keys(cause: Cause) -> set[Key]:
+    return {it.key for it in (*cause.findings, *cause.consequences)}
+
+
+def _name(cause: Cause) -> tuple[str, tuple[Key, ...]]:
+    return cause.check.id, tuple(sorted({it.key for it in cause.findings}))
+
+
+def _refused(cause: Cause) -> str:
+    """Why nothing is tried: a choice of the design, or two sides of which nothing says which is wrong."""
+    if UNDECIDED in cause.first.text:
+        return f"{UNDECIDED}: give --baseline, or change the one that is"
+    return "" if cause.fixes else is_choice(cause.check.id)
+
+
+def _unknown(cause: Cause) -> str:
+    return reason(cause.check.id, languages(cause)) or "no single change of a value that is known clears it"
+
+
+def _candidates(
+    now: State, cause: Cause, before: Network | None, *, further: bool
+) -> Iterator[tuple[bool, tuple[Change, ...]]]:
+    """Sets of changes, the best founded first, and whether a rule or the baseline gives them.
+
+    Parameters
+    ----------
+    further    try what the peers have, too
+    """
+    remedies = (of_fix(it, cause.check.remedy, now.network) for it in cause.fixes)
+    of_rules = tuple(dict.fromkeys(it for it in remedies if it is not None))
+    if of_rules:
+        yield True, of_rules
+    peers = Peers(now)
+    places = list(dict.fromkeys((device.name, path) for it in cause.findings for device, path in peers.places(it)))
+    if before is not None:
+        old = Peers(State(now.request, now.tables, None, before))
+        for changes in _grouped(now, [it for name, path in places for it in _baseline(peers, old, name, path)]):
+            yield True, changes
+    if further and cause.check.id in spelling.CHECKS:
+        for name, path in places:
+            for it in spelling.spelled(peers, now.network.devices[name], path, cause.first):
+                yield False, _together(now, [it])
+    if not further or cause.check.id in NOT_OF_PEERS:
+        return
+    tried = {of_rules}
+    wrong = {it.root[0] for it in cause.findings} & now.network.devices.keys() or {it.device for it in cause.findings}
+    for changes in islice(_of_peers(now, peers, places, wrong), _TRIALS_OF_A_CAUSE):
+        if changes not in tried:
+            tried.add(changes)
+            yield False, changes
+
+
+def _of_peers(
+    now: State, peers: Peers, places: Sequence[tuple[str, tuple[str, ...]]], wrong: Collection[str]
+) -> Iterator[tuple[Change, ...]]:
+    """Single differences from the peers; the same one in several places is one candidate.
+
+    Parameters
+    ----------
+    wrong    switches whose configuration the findings want changed
+    """
+    found: list[Usual] = []
+    for name, path in places:
+        found += peers.differences(now.network.devices[name], path, decided=name in wrong)
+    yield from _grouped(now, found)
+    rest: list[Usual] = []
+    for name, path in places:
+        device = now.network.devices[name]
+        if name not in wrong:
+            continue
+        if device.capabilities.tables:
+            for port in (it for word in path for it in word.split("|") if it in device.ports):
+                rest += peers.rows_of_port(device, port)
+            continue
+        for other in peers.around(device, path):
+            rest += peers.differences(device, other, decided=True)
+    yield from _grouped(now, rest)
+    for every in (found, [it for it in (*found, *rest) if it.path]):
+        if every:
+            yield _together(now, [it for it in every if it.device in wrong] or every)
+
+
+def _baseline(peers: Peers, old: Peers, name: str, path: tuple[str, ...]) -> Iterator[Usual]:
+    """What the baseline of the same switch states otherwise in a block."""
+    device, was = peers.state.network.devices[name], old.state.network.devices.get(name)
+    if was is None or was.capabilities is not device.capabilities:
+        return
+    own, before = peers.blocks(device).get(path, {}), old.blocks(was).get(path)
+    if before is None:
+        return
+    for head in dict.fromkeys([*own, *before]):
+        if own.get(head) != before.get(head):
+            yield Usual(name, path, head, own.get(head), before.get(head), "the baseline has it so", (*path, head))
+
+
+def _grouped(now: State, its: Sequence[Usual]) -> Iterator[tuple[Change, ...]]:
+    groups: dict[tuple[str, ...], list[Usual]] = {}
+    for it in its:
+        groups.setdefault(it.general, []).append(it)
+    for same in groups.values():
+        yield _together(now, same)
+
+
+def _together(now: State, its: Sequence[Usual]) -> tuple[Change, ...]:
+    by_block: dict[tuple[str, tuple[str, ...]], dict[str, Usual]] = {}
+    for it in its:
+        by_block.setdefault((it.device, it.path), {}).setdefault(it.head, it)
+    return tuple(change_of(now.network.devices[name], same.values()) for (name, _), same in by_block.items())

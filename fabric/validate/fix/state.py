@@ -1,0 +1,137 @@
+"""A fabric with changes that no file has yet: copies of the files in memory, read and checked as the files would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from fabric.configs.jsonfile import JsonText, read_file
+from fabric.configs.load import read_data
+from fabric.configs.model import Device
+from fabric.configs.network import Network
+from fabric.configs.pgtable import HeadroomTables
+from fabric.validate.checks.base import Finding, Severity
+from fabric.validate.edits import Row, statements
+from fabric.validate.fix import lines, nvue, tables
+from fabric.validate.judge import Request, network_of
+from fabric.validate.remedies import Fix
+from fabric.validate.runner import validate
+
+Key = tuple[str, str, str]
+"""(check, switch, object) of a finding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one switch, or of one host's settings."""
+
+    device: str
+    what: str
+    """Field and value in words."""
+    source: str
+    """Where the value is from."""
+    rows: tuple[Row, ...] = ()
+    statements: tuple[str, ...] = ()
+    """Lines of configuration mode from the outermost level, or `nv` commands; () for SONiC and hosts."""
+    command: str = ""
+    """One line that makes the change on the switch or host; '' where only the patch does."""
+
+
+class CannotApplyError(ValueError):
+    """A change that a copy of the file cannot show, such as one of a host whose settings are its own output."""
+
+
+def of_fix(fix: Fix, source: str, network: Network) -> Change | None:
+    """A remedy as a change; None where it has neither rows nor statements."""
+    device = network.devices.get(fix.device)
+    own: tuple[str, ...] = ()
+    if device is not None:
+        own = statements(fix.command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
+    if not own and not fix.rows:
+        return None
+    return Change(fix.device, f"set {fix.field} to {fix.value}", source, fix.rows, own, fix.command)
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of the fabric, and what the checks say of it."""
+
+    request: Request
+    tables: HeadroomTables
+    before: Network | None
+    network: Network
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """File to its changed text."""
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything that every check finds, whatever was suppressed or left out."""
+        return validate(self.network, before=self.before).findings
+
+    @cached_property
+    def bad(self) -> dict[Key, Severity]:
+        """Warnings and errors, each with the worst severity."""
+        found: dict[Key, Severity] = {}
+        for item in self.findings:
+            if item.severity >= Severity.WARN:
+                found[item.key] = max(item.severity, found.get(item.key, item.severity))
+        return found
+
+    def worse(self, than: State) -> tuple[Finding, ...]:
+        """Warnings and errors that another state does not have, or not as bad."""
+        return tuple(
+            it for it in self.findings if it.severity >= Severity.WARN and it.severity > than.bad.get(it.key, 0)
+        )
+
+    def text(self, file: str) -> str:
+        """The text of a file in this state."""
+        return self.contents.get(file) or read_file(Path(file), mark=True)
+
+    def file(self, device: str) -> str:
+        """The file of a switch, or that of the hosts' settings."""
+        if device in self.network.devices:
+            return self.network.devices[device].file
+        host = self.network.hosts.get(device) or self.network.default_host
+        if host is None:
+            message = f"{device} is neither a switch nor a host of the files"
+            raise CannotApplyError(message)
+        return host.place.file
+
+    def changed(self, changes: Iterable[Change]) -> State:
+        """The state after changes. Raises InputErrors where the copies cannot be read, CannotApplyError."""
+        contents = dict(self.contents)
+        for change in changes:
+            file = self.file(change.device)
+            text = contents.get(file) or self.text(file)
+            contents[file] = after(text, change, self.network.devices.get(change.device), file)
+        network = network_of(self.request, self.tables, contents)
+        return State(self.request, self.tables, self.before, network, contents)
+
+
+def after(text: str, change: Change, device: Device | None, file: str) -> str:
+    """The text of a file after one change. Raises: CannotApplyError."""
+    if device is None:
+        if not file.endswith(".json") or not Path(file).is_file():
+            message = f"the settings of {change.device} are not in a JSON file: make the change on the host"
+            raise CannotApplyError(message)
+        value, _ = read_data(Path(file), text)
+        rows = tuple(_of_host(value, row) for row in change.rows)
+        return tables.written(text, tables.applied(value, rows))
+    if device.capabilities.tables:
+        if not change.rows:
+            message = f"{change.what} is no change of rows"
+            raise CannotApplyError(message)
+        return tables.written(text, tables.applied(JsonText(text, file).value, change.rows))
+    if not change.statements:
+        message = f"{change.what} has no statement"
+        raise CannotApplyError(message)
+    if device.capabilities.shell_statements:
+        return nvue.applied(text, change.statements)
+    return lines.applied(text, change.statements, explicit_up=device.capabilities.interfaces_state_up)
+
+
+def _of_host(tree: tables.Tree, row: Row) -> Row:
+    """A setting of a host as a row of the file: those of hosts that the file does not name are the default's."""
+    return row if row.path[0] in tree else Row(("default", *row.path[1:]), row.value)

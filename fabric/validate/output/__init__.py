@@ -1,0 +1,1 @@
+"""A verdict as text, JSON, SARIF, JUnit XML, HTML and Markdown."""

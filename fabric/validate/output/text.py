@@ -1,0 +1,202 @@
+"""A verdict as text for a terminal, and the catalogue of checks as text or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import Final
+
+from fabric.configs.capabilities import Language
+from fabric.configs.model import Site
+from fabric.units import count
+from fabric.validate.causes import Cause
+from fabric.validate.checks.base import Check, Finding, Severity
+from fabric.validate.checks.registry import CHECKS, FAMILIES
+from fabric.validate.coverage import NOT_UNDERSTOOD, uncovered
+from fabric.validate.manual import reason
+from fabric.validate.runner import Verdict
+from fabric.visible import visible
+
+_OBJECTS: Final = 6
+_UNREAD: Final = 10
+"""More places than these are counted, and listed with `everything`."""
+_EVIDENCE: Final = 4
+"""Lines of evidence of one finding."""
+
+
+def grouped(findings: Sequence[Finding]) -> Iterator[tuple[Finding, list[str]]]:
+    """Findings of one check with one text on one switch: the first, and all their objects."""
+    found: dict[tuple[str, Severity, str, str], tuple[Finding, list[str]]] = {}
+    for item in findings:
+        found.setdefault((item.check.id, item.severity, item.device, item.text), (item, []))[1].append(item.object)
+    yield from found.values()
+
+
+def names(objects: Sequence[str], most: int = _OBJECTS) -> str:
+    """The first few objects and how many more there are."""
+    return ", ".join(objects[:most]) + (f" and {len(objects) - most} more" if len(objects) > most else "")
+
+
+def where(cause: Cause, most: int = _OBJECTS) -> tuple[str, str]:
+    """The devices of a cause, and the objects on them."""
+    devices = cause.devices
+    objects = list(dict.fromkeys(one for those in devices.values() for one in those))
+    return names(list(devices), most), names(objects, most)
+
+
+def remedy(cause: Cause) -> list[str]:
+    """What to do: the check's words, then the field, the value and the command on the first device."""
+    fixes = cause.fixes
+    lines = [cause.check.remedy]
+    if fixes:
+        more = f"; {count(len(fixes) - 1, 'more such change')}: --json" if len(fixes) > 1 else ""
+        devices = list(dict.fromkeys(it.device for it in fixes))
+        if fixes[0].command and len(devices) > 1 and len({it.command for it in fixes}) == 1:
+            more += f"; one command on each of {names(devices)}"
+        lines.append(f"{fixes[0]}{more}")
+    if fixes and fixes[0].command:
+        lines.append(f"$ {fixes[0].command}")
+    elif why := reason(cause.check.id, languages(cause)):
+        lines.append(f"no command: {why}")
+    return lines
+
+
+def languages(cause: Cause) -> list[Language]:
+    """Languages of the switches that the evidence of a cause is of."""
+    sites = (it.at for finding in cause.findings[:1] for it in finding.evidence)
+    return list(dict.fromkeys(it.device.language for it in sites if isinstance(it, Site)))
+
+
+def consequences(cause: Cause) -> str:
+    """'L9 (2), N1 (4); 4 paths between 2 pairs of switches'; '' without any."""
+    parts = [", ".join(f"{id_} ({number})" for id_, number in cause.counts.items())] if cause.consequences else []
+    if cause.paths:
+        parts.append(f"{count(cause.paths, 'path')} between {count(cause.pairs, 'pair')} of switches hurt")
+    return "; ".join(parts)
+
+
+def proven(verdict: Verdict, cause: Cause) -> list[str]:
+    """One line for each check of the cause that was simulated, then the file that shows it."""
+    lines = []
+    for proof in verdict.proofs_of(cause):
+        who = "" if proof.check == cause.check.id else f"{proof.check} {proof.device} {proof.object} "
+        lines.append(f"simulated: {who}{proof}")
+        lines += [f"  $ fabric run {quote(proof.file)}"] if proof.file and proof.result == "proven" else []
+        if proof.result != "proven" and proof.not_lowered:
+            lines.append(f"  not lowered: {'; '.join(proof.not_lowered[:_EVIDENCE])}")
+    return lines
+
+
+def many(count: int, word: str, plural: str = "") -> str:
+    """'1 link', '2 links'."""
+    return f"{count} {word if count == 1 else plural or word + 's'}"
+
+
+def summary(verdict: Verdict) -> str:
+    """One line: what was read, the causes, and the findings."""
+    parts = [
+        many(verdict.count(severity), word)
+        for severity, word in ((Severity.ERROR, "error"), (Severity.WARN, "warning"), (Severity.INFO, "note"))
+    ]
+    causes = sum(it.severity > Severity.INFO for it in verdict.causes)
+    if causes:
+        parts[0] = f"{many(causes, 'cause')} of {parts[0]}"
+    more = [f"{len(verdict.suppressed)} suppressed"] if verdict.suppressed else []
+    if verdict.known or verdict.fixed or verdict.hidden or verdict.gone:
+        parts_of = [f"{verdict.known} known from the baseline", f"{len(verdict.fixed)} fixed"]
+        parts_of += [f"{len(verdict.hidden)} hidden or fixed"] if verdict.hidden else []
+        parts_of += [f"{len(verdict.gone)} not judged any more"] if verdict.gone else []
+        parts_of += [f"{len(verdict.visible)} visible now"] if verdict.visible else []
+        more.append(", ".join(parts_of))
+    more += [f"{many(len(verdict.unread), 'place')} not understood"] if verdict.unread else []
+    more += [f"{many(len(verdict.unjudged), 'setting')} not judged: --all"] if verdict.unjudged else []
+    seen = (many(verdict.devices, "switch", "switches"), many(verdict.ports, "port"), many(verdict.links, "link"))
+    return ", ".join(seen) + ": " + ", ".join(parts) + (f" ({'; '.join(more)})" if more else "")
+
+
+def render(verdict: Verdict, *, everything: bool = False) -> str:
+    """Causes of errors and warnings with evidence; notes and places not understood only with `everything`."""
+    lines: list[str] = []
+    if verdict.changes:
+        lines += ["changes:", *(f"  {line}" for line in verdict.changes), ""]
+    for cause in verdict.causes:
+        if cause.severity is Severity.INFO and not everything:
+            continue
+        first, (devices, shown) = cause.first, where(cause)
+        lines.append(f"{cause.severity.word:5} {first.check.id:4} {devices}  {shown}")
+        lines.append(f"      {first.check.title}: {first.text}")
+        lines += [f"        {item}" for item in first.evidence[:_EVIDENCE]]
+        left = len(first.evidence) - _EVIDENCE
+        lines += [f"        and {count(left, 'more line')} of evidence: --json"] if left > 0 else []
+        lines.append(f"      so: {first.check.consequence}")
+        follows = consequences(cause)
+        lines += [f"      with it: {follows}"] if follows else []
+        lines += [f"      {line}" for line in proven(verdict, cause)]
+        lines += [f"      {'do:' if not number else '   '} {line}" for number, line in enumerate(remedy(cause))]
+        lines.append("")
+    for finding, objects in grouped([it for it in verdict.fixed if everything or it.severity > Severity.INFO]):
+        lines.append(f"fixed {finding.check.id:4} {finding.device}  {names(objects)}: {finding.text}")
+    for it in verdict.hidden:
+        if everything or it.finding.severity > Severity.INFO:
+            lines.append(f"gone  {_placed(it.finding)}: {it.finding.text}: fixed, or hidden by {it}")
+    for gone in verdict.gone:
+        if everything or gone.finding.severity > Severity.INFO:
+            lines.append(f"gone  {_placed(gone.finding)}: {gone.finding.text}: {gone}")
+    for it in verdict.visible:
+        if everything or it.finding.severity > Severity.INFO:
+            lines.append(f"known {_placed(it.finding)}: its statement is as before; {it} hid it, or it is new")
+    for finding, rule in verdict.suppressed if everything else ():
+        lines.append(
+            f"suppressed {finding.check.id} {finding.device} {finding.object}: {rule.reason} "
+            f"(until {rule.expires}, {rule.place})"
+        )
+    rows = uncovered(verdict)
+    lines += [str(item) for item in rows if everything or (item.kind == NOT_UNDERSTOOD and _few(verdict))]
+    lines += [f"headroom: {verdict.headroom}"] if verdict.headroom else []
+    lines += [f"paths: {verdict.paths}"] if verdict.paths else []
+    lines += [f"proofs: {verdict.proofs_text}"] if verdict.proofs_text else []
+    return "\n".join(map(visible, [*lines, summary(verdict)])) + "\n"
+
+
+def _placed(finding: Finding) -> str:
+    return f"{finding.check.id:4} {finding.device}  {finding.object}"
+
+
+def _few(verdict: Verdict) -> bool:
+    return len(verdict.unread) <= _UNREAD
+
+
+def explain(check: Check) -> str:
+    """Everything that is known of one check."""
+    return (
+        f"{check.id}  {check.title}  ({check.severity.word})\n\n"
+        f"condition    {check.condition}\nconsequence  {check.consequence}\n"
+        f"remedy       {check.remedy}\nsource       {check.source}\n"
+    )
+
+
+def catalogue() -> str:
+    """Id, severity and title of every check."""
+    return "".join(f"{check.id:4} {check.severity.word:5} {check.title}\n" for check in CHECKS.values())
+
+
+def catalogue_markdown() -> str:
+    """docs/checks.md: every check with all its words."""
+    about = (
+        "Made from the code by `fabric validate --list --format markdown`; a test compares them. The severity is "
+        "the usual one; a check says less or more where the case is milder or worse."
+    )
+    lines = ["# Checks of `fabric validate`", "", about, ""]
+    for letter, title, checks in FAMILIES:
+        lines += [f"## {letter}. {title}", ""]
+        for check in checks:
+            lines += [
+                f"### {check.id}: {check.title} ({check.severity.word})",
+                "",
+                f"- **Condition:** {check.condition}",
+                f"- **Otherwise:** {check.consequence}",
+                f"- **Remedy:** {check.remedy}",
+                f"- **Source:** {check.source}",
+                "",
+            ]
+    return "\n".join(lines)

@@ -1,0 +1,293 @@
+"""The change that repairs a finding: the field, its value, and the command in the language of that switch.
+
+`commands.py` spells one field of a construct. SONiC: `config`, `ecnconfig` and `pfcwd` of sonic-utilities where they
+have a command for the field, else a write to CONFIG_DB by `sonic-db-cli`. Cumulus: `nv set`, which `nv config apply`
+puts in force. EOS and NX-OS: configuration mode. Where a language states the value in a way that one command cannot
+change, the command is '' and `manual.py` says why.
+Sources: sonic-utilities doc/Command-Reference.md; NVUE, EOS and NX-OS command references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fabric.configs.model import Curve, Device, Limit, Port, Where
+from fabric.validate.commands import (
+    bind_marking,
+    block_lines,
+    classified,
+    curve_command,
+    field_command,
+    limit_command,
+    nvue_words,
+    pfc_command,
+    unmarked,
+)
+from fabric.validate.commands import quoted as _quoted
+from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
+
+_LARGEST_MTU: Final = {"eos": 9214, "nxos": 9216, "nvue": 9216}
+_FEC: Final = "error-correction encoding"
+_RS, _FC = f"{_FEC} reed-solomon", f"{_FEC} fire-code"
+_FIELD_DEPTH: Final = 3
+"""Words of the path of a field of CONFIG_DB: table, key, field."""
+_TOS_SHIFT: Final = 2
+"""DSCP is the upper six bits of the TOS byte (RFC 2474 section 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One change of one field."""
+
+    device: str
+    field: str
+    """As the file has it: 'DSCP_TO_TC_MAP|M|26'."""
+    value: str
+    command: str = ""
+    rows: tuple[Row, ...] = ()
+    """The same change as rows, for a switch with tables and for a hosts file."""
+
+    def __str__(self) -> str:
+        return f"{self.device}: set {self.field} to {self.value}"
+
+
+def set_field(device: Device, where: Where, field: str, value: object, command: str = "") -> Fix:
+    """Any field, by the language's own line for it."""
+    command = command or field_command(device, where, field, value)
+    path = (*where, field) if field != where[-1] else where
+    row = (Row(path, str(value)),) if device.capabilities.tables and len(path) == _FIELD_DEPTH else ()
+    return Fix(device.name, "|".join((*where[-2:], field)), str(value), command, row)
+
+
+def set_fields(device: Device, where: Where, values: Mapping[str, object]) -> Fix:
+    """Several fields of one construct, which belong together."""
+    fixes = [set_field(device, where, field, value) for field, value in values.items()]
+    return Fix(
+        device.name,
+        "|".join((*where[-2:], ", ".join(values))),
+        ", ".join(it.value for it in fixes),
+        BETWEEN_COMMANDS.join(it.command for it in fixes) if all(it.command for it in fixes) else "",
+        tuple(row for it in fixes for row in it.rows),
+    )
+
+
+def bind_headroom(device: Device, where: Where, name: str, fields: Mapping[str, object]) -> Fix:
+    """A new lossless profile, and the priority groups of one key bound to it (SONiC)."""
+    profile = set_fields(device, ("BUFFER_PROFILE", name), fields)
+    bound = set_field(device, where, "profile", name)
+    command = f"{profile.command}{BETWEEN_COMMANDS}{bound.command}"
+    return Fix(device.name, bound.field, name, command, (*profile.rows, *bound.rows))
+
+
+def remove_limit(device: Device, limit: Limit) -> Fix:
+    """Take a shaper away."""
+    row = (Row((*limit.where, limit.field), None),) if device.capabilities.tables else ()
+    shown = "|".join((*limit.where[-2:], limit.field))
+    return Fix(device.name, shown, "nothing (remove it)", limit_command(device, limit), row)
+
+
+def remove_field(device: Device, where: Where, field: str) -> Fix:
+    """Take a field away, so that the default acts."""
+    command = (
+        f"sonic-db-cli CONFIG_DB HDEL {_quoted('|'.join(where))} {_quoted(field)}"
+        if device.capabilities.tables and len(where) == 2
+        else ""
+    )
+    row = (Row((*where, field), None),) if command else ()
+    return Fix(device.name, "|".join((*where[-2:], field)), "nothing (remove it)", command, row)
+
+
+def set_map(device: Device, port: Port, kind: str, key: int, value: int) -> Fix:
+    """One entry of a map; without a map of that kind the name of the table is all that is known."""
+    found = device.map_of(port, kind)
+    if found is None:
+        return Fix(device.name, kind, f"a map that has {key} -> {value}")
+    command = {
+        ("eos", "dscp_to_tc"): f"qos map dscp {key} to traffic-class {value}" if found.name == "default" else "",
+        ("eos", "tc_to_queue"): f"qos map traffic-class {key} to tx-queue {value}",
+        ("eos", "tc_to_dscp"): f"qos map traffic-class {key} to dscp {value}",
+        ("nxos", "dscp_to_tc"): classified(found, key, value),
+        ("nxos", "dscp_to_dscp"): unmarked(device, found, key),
+        ("eos", "dscp_to_dscp"): unmarked(device, found, key),
+        ("nvue", "tc_to_dscp"): f"nv set qos remark {_quoted(found.name)} switch-priority {key} dscp {value}",
+        ("nvue", "dscp_to_tc"): f"nv set qos mapping {_quoted(found.name)} dscp {key} switch-priority {value}",
+        ("nvue", "tc_to_queue"): f"nv set qos egress-queue-mapping {_quoted(found.name)} switch-priority {key} "
+        f"traffic-class {value}",
+    }.get((device.language, kind), "")
+    return set_field(device, found.where, str(key), value, command)
+
+
+def set_pfc(device: Device, port: Port, priorities: Iterable[int]) -> Fix:
+    """The PFC priorities of one port, and on a switch with tables those that its watchdog looks at (check W1)."""
+    wanted = frozenset(priorities)
+    value = ",".join(map(str, sorted(wanted))) or "none"
+    on, off = sorted(wanted - port.lossless), sorted(port.lossless - wanted)
+    changes = [(priority, True) for priority in on] + [(priority, False) for priority in off]
+    elsewhere = any(other.lossless == wanted for other in device.ports.values())
+    command = pfc_command(device, port, changes, elsewhere=elsewhere)
+    if device.capabilities.tables:
+        where = port.qos_where or ("PORT_QOS_MAP", port.name)
+        pfc = set_field(device, where, "pfc_enable", value, command)
+        if port.watchdog is None or wanted <= port.watched:
+            return pfc
+        watched = set_field(device, where, "pfcwd_sw_enable", value)
+        return Fix(
+            device.name,
+            f"{pfc.field}, pfcwd_sw_enable",
+            f"{pfc.value}, {watched.value}",
+            BETWEEN_COMMANDS.join((pfc.command, watched.command)),
+            (*pfc.rows, *watched.rows),
+        )
+    of_all = command.startswith("policy-map")
+    place = "|".join(port.pfc_where) if of_all else f"{port.name} PFC priorities"
+    return Fix(device.name, place, value, command)
+
+
+def set_port(device: Device, port: Port, field: str, value: object) -> Fix:
+    """mtu, speed (Mb/s), fec or admin_status of one port."""
+    shown, name = str(value), _quoted(port.name)
+    if field == "mtu" and port.mtu_where:
+        return _lag_mtu(device, port, shown)
+    if field == "mtu":
+        shown = str(min(int(shown), _LARGEST_MTU.get(device.language, int(shown))))
+    gigabits = f"{int(shown) // 1000}g" if field == "speed" else ""
+    words: dict[tuple[str, str], str] = {
+        ("sonic", "mtu"): f"config interface mtu {name} {shown}",
+        ("sonic", "speed"): f"config interface speed {name} {shown}",
+        ("sonic", "fec"): f"config interface fec {name} {shown}",
+        ("sonic", "admin_status"): f"config interface startup {name}",
+        ("nvue", "mtu"): f"nv set interface {name} link mtu {shown}",
+        ("nvue", "speed"): f"nv set interface {name} link speed {gigabits.upper()}",
+        ("nvue", "fec"): f"nv set interface {name} link fec {shown}",
+        ("nvue", "admin_status"): f"nv set interface {name} link state up",
+        ("eos", "fec"): _on_port(port, {"rs": _RS, "fc": _FC, "none": f"no {_FEC}"}.get(shown, "")),
+        ("nxos", "fec"): _on_port(port, {"rs": "fec rs-fec", "fc": "fec fc-fec", "none": "fec off"}.get(shown, "")),
+        ("sonic", "pfc_asym"): f"config interface pfc asymmetric {name} {shown}",
+        ("eos", "mtu"): _on_port(port, f"mtu {shown}"),
+        ("nxos", "mtu"): _on_port(port, f"mtu {shown}"),
+        ("eos", "admin_status"): _on_port(port, "no shutdown"),
+        ("nxos", "admin_status"): _on_port(port, "no shutdown"),
+        ("eos", "speed"): _on_port(port, f"speed {gigabits}-{port.lanes}"),
+        ("nxos", "speed"): _on_port(port, f"speed {shown}"),
+    }
+    return set_field(device, port.where, field, shown, words.get((device.language, field), ""))
+
+
+def _lag_mtu(device: Device, port: Port, shown: str) -> Fix:
+    """The MTU of a LAG, which its members have from it."""
+    shown = str(min(int(shown), _LARGEST_MTU.get(device.language, int(shown))))
+    lag = port.lag or ""
+    command = {
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {_quoted(f'PORTCHANNEL|{lag}')} mtu {shown}",
+        "nvue": f"nv set interface {_quoted(lag)} link mtu {shown}",
+        "eos": f"interface {lag}; mtu {shown}",
+        "nxos": f"interface {lag}; mtu {shown}",
+    }[device.language]
+    return set_field(device, port.mtu_where, "mtu", shown, command)
+
+
+def set_cable(device: Device, port: Port, metres: int) -> Fix:
+    """The cable length of one port."""
+    where = port.cable_where or ("CABLE_LENGTH", "AZURE", port.name)
+    command = {
+        "sonic": f"config interface cable-length {_quoted(port.name)} {metres}m",
+        "nvue": f"nv set {nvue_words(where)} {metres}" if where[-1:] == ("cable-length",) else "",
+    }.get(device.language, "")
+    row = (Row(where, f"{metres}m"),) if device.capabilities.tables and len(where) == _FIELD_DEPTH else ()
+    return Fix(device.name, "|".join(where[-3:]), f"{metres}m", command, row)
+
+
+def start_watchdog(device: Device, port: Port, milliseconds: int = 200) -> Fix:
+    """A PFC watchdog that drops."""
+    command = {
+        "sonic": f"pfcwd start --action drop {_quoted(port.name)} {milliseconds} --restoration-time {milliseconds}",
+        "nvue": f"nv set interface {_quoted(port.name)} qos pfc-watchdog state enable",
+        "eos": "; ".join(
+            (*(block_lines(port.qos_where) or (f"interface {port.name}",)), "priority-flow-control pause watchdog")
+        ),
+        "nxos": "priority-flow-control watch-dog-interval on; "
+        + _on_port(port, "priority-flow-control watch-dog-interval on"),
+    }.get(device.language, "")
+    if not device.capabilities.tables:
+        return Fix(device.name, f"{port.name} watchdog", "drop", command)
+    fields = {"action": "drop", "detection_time": milliseconds, "restoration_time": milliseconds}
+    return Fix(device.name, f"PFC_WD|{port.name}", "drop", command, rows("PFC_WD", port.name, fields))
+
+
+def set_curve(device: Device, name: str, where: Where, kmin_bytes: int, kmax_bytes: int) -> Fix:
+    """Both marking thresholds of green traffic."""
+    command = curve_command(device, name, where, kmin_bytes, kmax_bytes)
+    values = {"green_min_threshold": kmin_bytes, "green_max_threshold": kmax_bytes}
+    tables = device.capabilities.tables
+    row = tuple(Row((*where, field), str(value)) for field, value in values.items()) if tables else ()
+    fields = ", ".join(values) if tables else "Kmin, Kmax"
+    return Fix(device.name, "|".join((*where[-2:], fields)), f"{kmin_bytes}, {kmax_bytes}", command, row)
+
+
+def set_pause(device: Device, port: Port) -> Fix:
+    """Take 802.3x pause away, which excludes PFC."""
+    command = {
+        "eos": _on_port(port, "no flowcontrol send", "no flowcontrol receive"),
+        "nxos": _on_port(port, "no flowcontrol send on", "no flowcontrol receive on"),
+        "nvue": f"nv unset interface {_quoted(port.name)} qos link-pause && nv unset qos link-pause default-global",
+    }.get(device.language, "")
+    return Fix(device.name, f"{port.name} 802.3x pause", "off", command)
+
+
+def set_pfc_mode(device: Device, port: Port) -> Fix:
+    """PFC that does not depend on DCBX."""
+    command = {"nxos": _on_port(port, "priority-flow-control mode on")}.get(device.language, "")
+    return Fix(device.name, f"{port.name} priority-flow-control mode", "on", command)
+
+
+def set_class_mtu(device: Device, policy: str, name: str, mtu: int) -> Fix:
+    """The largest frame of a lossless class (NX-OS)."""
+    lines = f"policy-map type network-qos {policy}", f"class type network-qos {name}", f"mtu {mtu}"
+    return Fix(device.name, f"{policy}|{name}|mtu", str(mtu), "; ".join(lines))
+
+
+def set_marking(device: Device, port: Port, queue: int, curve: Curve, profile: str) -> Fix:
+    """A marking profile for a queue that has none; `profile` is one of the same switch, or ''."""
+    shown = f"{curve.min_bytes} B, {curve.max_bytes} B"
+    bound = profile or next(iter(device.wreds), "")
+    command = bind_marking(device, port, queue, curve, bound)
+    row = (
+        (Row(("QUEUE", f"{port.name}|{queue}", "wred_profile"), bound),) if device.capabilities.tables and bound else ()
+    )
+    return Fix(device.name, f"{port.name}|{queue}|marking", profile or shown, command, row)
+
+
+def set_host(host: str, field: str, value: object, command: str) -> Fix:
+    """One setting of a host, as the hosts file names it, and the command on that host."""
+    return Fix(host, f"{host}.{field}", str(value), command, (Row((host, field), str(value)),))
+
+
+def set_host_dscp(host: str, dscp: int) -> Fix:
+    """The DSCP by which a host marks RoCE (rdma-core's and MLNX_OFED's tools take the TOS byte)."""
+    tos = dscp << _TOS_SHIFT
+    return set_host(host, "roce_dscp", dscp, f"cma_roce_tos -d DEVICE -t {tos}")
+
+
+def set_host_pfc(host: str, priorities: Iterable[int]) -> Fix:
+    """The priorities of a host's NIC with PFC."""
+    wanted = set(priorities)
+    mask = ",".join("1" if priority in wanted else "0" for priority in range(8))
+    value = ",".join(map(str, sorted(wanted))) or "none"
+    return set_host(host, "pfc_enable", value, f"mlnx_qos -i INTERFACE --pfc {mask}")
+
+
+def set_host_trust(host: str, trust: str) -> Fix:
+    """What a host's NIC takes the priority of a packet from: 'dscp' or 'pcp'."""
+    return set_host(host, "trust", trust, f"mlnx_qos -i INTERFACE --trust {trust}")
+
+
+def set_host_ecn(host: str, field: str, priority: int) -> Fix:
+    """Notification or reaction point of a host's NIC for one priority (mlx5 sysfs)."""
+    point = "roce_np" if "_np_" in field else "roce_rp"
+    return set_host(host, field, priority, f"echo 1 > /sys/class/net/INTERFACE/ecn/{point}/enable/{priority}")
+
+
+def _on_port(port: Port, *lines: str) -> str:
+    return "; ".join((f"interface {port.name}", *lines))

@@ -1,0 +1,354 @@
+"""Changes of BGP, EVPN, VXLAN and interfaces of VLANs, as commands of each switch's own language.
+
+EOS and NX-OS: lines of configuration mode. Cumulus: `nv set`. SONiC: `config` of sonic-utilities where it has a
+command, else a write to CONFIG_DB. Sources: EOS user manual, "BGP" and "EVPN"; Nexus 9000 NX-OS VXLAN and Unicast
+Routing Configuration Guides; NVUE object reference; sonic-utilities doc/Command-Reference.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fabric.configs.identity import Aggregate
+from fabric.configs.model import Device, Lag, Port, Session, Where
+from fabric.validate.commands import nvue_words, quoted
+from fabric.validate.edits import Row, rows
+from fabric.validate.own_words import table_of
+from fabric.validate.remedies import Fix
+
+
+def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
+    """A fix with the command of the device's language, and with the rows of its tables where it has such."""
+    found = tuple(row) if device.capabilities.tables else ()
+    return Fix(device.name, field, value, commands[device.language], found)
+
+
+def set_session(device: Device, session: Session, field: str, value: str, lines: dict[str, str]) -> Fix:
+    """A line of a neighbour: `lines` has it for EOS and NX-OS, the words of `nv set`, and SONiC's field."""
+    name = session.address or session.interface
+    vrf = f"vrf {session.vrf}; " if session.vrf else ""
+    begin = {
+        "eos": f"router bgp {device.asn}; {vrf}neighbor {name} ",
+        "nxos": f"router bgp {device.asn}; {vrf}neighbor {name}; ",
+        "nvue": f"nv set vrf {quoted(session.vrf or 'default')} router bgp neighbor {quoted(name)} ",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(session.where))} ",
+    }[device.language]
+    line = lines.get(device.language, "")
+    words = line.split() if device.capabilities.tables else []
+    row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
+    return Fix(device.name, f"neighbor {name} {field}", value, f"{begin}{line}" if line else "", row)
+
+
+def set_remote_as(device: Device, session: Session, asn: str) -> Fix:
+    """The AS number that is expected of a neighbour."""
+    line = f"remote-as {asn}"
+    lines = {"eos": line, "nxos": line, "nvue": line, "sonic": f"asn {asn}"}
+    return set_session(device, session, "remote-as", asn, lines)
+
+
+def send_from(device: Device, session: Session, interface: str, address: str) -> Fix:
+    """The interface, in SONiC its address, that a session is sent from."""
+    line = f"update-source {interface}"
+    lines = {"eos": line, "nxos": line, "nvue": line, "sonic": f"local_addr {address}"}
+    return set_session(device, session, "update-source", interface, lines)
+
+
+def set_address(device: Device, interface: str, old: str, new: str) -> Fix:
+    """Another address, or another length, of an interface."""
+    name, was, will = quoted(interface), quoted(old), quoted(new)
+    commands = {
+        "eos": f"interface {interface}; ip address {new}",
+        "nxos": f"interface {interface}; ip address {new}",
+        "nvue": f"nv unset interface {name} ip address {was} && nv set interface {name} ip address {will}",
+        "sonic": f"config interface ip remove {name} {was} && config interface ip add {name} {will}",
+    }
+    table = table_of(interface)
+    row = Row((table, f"{interface}|{old}"), None), Row((table, f"{interface}|{new}"), "")
+    return _fix(device, f"{interface} address", new, commands, row)
+
+
+def whole_aggregate(device: Device, aggregate: Aggregate) -> Fix:
+    """An aggregate beside the more specific routes, not in their place."""
+    own = f"router bgp {device.asn}; "
+    commands = {
+        "eos": f"{own}no aggregate-address {aggregate.prefix}; aggregate-address {aggregate.prefix}",
+        "nxos": f"{own}address-family ipv4 unicast; no aggregate-address {aggregate.prefix}; "
+        f"aggregate-address {aggregate.prefix}",
+        "nvue": f"nv set {nvue_words(aggregate.where)} summary-only off",
+        "sonic": "",
+    }
+    return _fix(device, f"aggregate {aggregate.prefix} summary-only", "off", commands, ())
+
+
+def leave_lag(device: Device, port: Port) -> Fix:
+    """A port that is a member of no LAG."""
+    name, lag = quoted(port.name), quoted(port.lag or "")
+    commands = {
+        "eos": f"interface {port.name}; no channel-group",
+        "nxos": f"interface {port.name}; no channel-group",
+        "nvue": f"nv unset interface {lag} bond member {name}",
+        "sonic": f"config portchannel member del {lag} {name}",
+    }
+    row = (Row(("PORTCHANNEL_MEMBER", f"{port.lag}|{port.name}"), None),)
+    return _fix(device, f"{port.name} LAG", "none", commands, row)
+
+
+def bring_lag_up(device: Device, lag: Lag) -> Fix:
+    """A LAG that a line shuts."""
+    commands = {
+        "eos": f"interface {lag.name}; no shutdown",
+        "nxos": f"interface {lag.name}; no shutdown",
+        "nvue": f"nv set interface {quoted(lag.name)} link state up",
+        "sonic": f"config interface startup {lag.name}",
+    }
+    return _fix(device, f"{lag.name} shutdown", "up", commands, rows("PORTCHANNEL", lag.name, {"admin_status": "up"}))
+
+
+def need_members(device: Device, lag: Lag, count: int) -> Fix:
+    """A LAG that is up with this number of members."""
+    commands = {
+        "eos": f"interface {lag.name}; port-channel min-links {count}",
+        "nxos": f"interface {lag.name}; lacp min-links {count}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'PORTCHANNEL|{lag.name}')} min_links {count}",
+    }
+    row = rows("PORTCHANNEL", lag.name, {"min_links": str(count)})
+    return _fix(device, f"{lag.name} min-links", str(count), commands, row)
+
+
+def set_vlan_mtu(device: Device, vlan: str, mtu: int) -> Fix:
+    """The MTU of a VLAN's interface."""
+    commands = {
+        "eos": f"interface Vlan{vlan}; mtu {min(mtu, 9214)}",
+        "nxos": f"interface Vlan{vlan}; mtu {min(mtu, 9216)}",
+        "nvue": f"nv set interface vlan{quoted(vlan)} link mtu {mtu}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|Vlan{vlan}')} mtu {mtu}",
+    }
+    row = rows("VLAN", f"Vlan{vlan}", {"mtu": mtu})
+    return _fix(device, f"Vlan{vlan} mtu", str(mtu), commands, row)
+
+
+def bring_up(device: Device, interface: str) -> Fix:
+    """An interface of a VLAN, or a loopback, that is down."""
+    commands = {
+        "eos": f"interface {interface}; no shutdown",
+        "nxos": f"interface {interface}; no shutdown",
+        "nvue": f"nv set interface {quoted(interface)} link state up",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN|{interface}')} admin_status up",
+    }
+    row = rows("VLAN", interface, {"admin_status": "up"})
+    return _fix(device, f"{interface} shutdown", "up", commands, row)
+
+
+def end_maintenance(device: Device) -> Fix:
+    """Take the line away that keeps traffic from the switch."""
+    drained = device.identity.drained
+    where, line = drained.where, drained.value
+    within = f"router bgp {device.asn}; " if where[:1] == ("router bgp",) else ""
+    commands = {
+        "eos": f"maintenance; {'; '.join(where[1:-1])}; no {line}",
+        "nxos": f"{within}no {line}",
+        "nvue": f"nv set {nvue_words(where)} {'disabled' if where[-1] == 'mode' else 'off'}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(where[:-1]))} {where[-1]} false",
+    }
+    row = rows(where[0], where[1], {where[-1]: "false"}) if device.capabilities.tables else ()
+    return _fix(device, "|".join(where[-2:]), "nothing (remove it)", commands, row)
+
+
+def set_vxlan_port(device: Device, port: str) -> Fix:
+    """The UDP port of VXLAN."""
+    command = {
+        "eos": f"interface Vxlan1; vxlan udp-port {port}",
+        "nxos": f"vxlan udp port {port}",
+        "nvue": f"nv set nve vxlan port {port}",
+    }.get(device.language, "")
+    return Fix(device.name, "VXLAN UDP port", port, command)
+
+
+def advertise_learned(device: Device, vlan: str) -> Fix:
+    """EOS: MAC addresses of ports as routes of type 2."""
+    return Fix(device.name, f"vlan {vlan} redistribute", "learned",
+               f"router bgp {device.asn}; vlan {vlan}; redistribute learned")  # fmt: skip
+
+
+def keep_targets(device: Device) -> Fix:
+    """NX-OS: EVPN routes that no VNI here imports."""
+    lines = f"router bgp {device.asn}", "address-family l2vpn evpn", "retain route-target all"
+    return Fix(device.name, "l2vpn evpn retain route-target", "all", "; ".join(lines))
+
+
+def replicate(device: Device, vni: str, group: str = "") -> Fix:
+    """A way for broadcast of a VNI to the other VTEPs: copies to each, or a multicast group."""
+    way = f"mcast-group {group}" if group else "ingress-replication protocol bgp"
+    command = {"nxos": f"interface nve1; member vni {vni}; {way}", "nvue": "nv set nve vxlan flooding enable on"}.get(
+        device.language, ""
+    )
+    return Fix(device.name, f"VNI {vni} replication", group or "ingress replication", command)
+
+
+def copy_no_more(device: Device, where: Where, address: str) -> Fix:
+    """No copies of broadcast to an address of a list of VTEPs."""
+    member = next((it for it in where if it.startswith("member vni ")), "member vni VNI")
+    commands = {
+        "eos": f"interface Vxlan1; vxlan flood vtep remove {address}",
+        "nxos": f"interface nve1; {member}; ingress-replication protocol static; no peer-ip {address}",
+        "nvue": f"nv unset nve vxlan flooding head-end-replication {address}",
+        "sonic": "",
+    }
+    return _fix(device, "|".join(where[-2:]), "nothing (remove it)", commands, ())
+
+
+def join_vlan(device: Device, port: str, vlan: str) -> Fix:
+    """A port into an access VLAN; a trunk becomes an access port."""
+    its = device.ports.get(port)
+    trunk = "switchport mode access; no switchport trunk allowed vlan; " if its is not None and its.trunk else ""
+    commands = {
+        "eos": f"interface {port}; {trunk}switchport access vlan {vlan}",
+        "nxos": f"interface {port}; switchport; {trunk}switchport access vlan {vlan}",
+        "nvue": f"nv set interface {quoted(port)} bridge domain br_default access {quoted(vlan)}",
+        "sonic": f"config vlan member add -u {quoted(vlan)} {quoted(port)}",
+    }
+    row = rows("VLAN_MEMBER", f"Vlan{vlan}|{port}", {"tagging_mode": "untagged"})
+    return _fix(device, f"{port} VLAN", vlan, commands, row)
+
+
+def make_access(device: Device, port: str, vlan: str) -> Fix:
+    """A port that is a trunk into one VLAN, untagged."""
+    command = f"interface {port}; switchport mode access; switchport access vlan {vlan}"
+    if device.capabilities.shell_statements:
+        command = f"nv set interface {quoted(port)} bridge domain br_default access {quoted(vlan)}"
+    return Fix(device.name, f"{port} VLAN", vlan, command)
+
+
+def untag(device: Device, port: str, vlan: str) -> Fix:
+    """SONiC: a member of a VLAN without tags."""
+    name, number = quoted(port), quoted(vlan)
+    command = f"config vlan member del {number} {name} && config vlan member add -u {number} {name}"
+    row = rows("VLAN_MEMBER", f"Vlan{vlan}|{port}", {"tagging_mode": "untagged"})
+    return Fix(device.name, f"VLAN_MEMBER|Vlan{vlan}|{port}|tagging_mode", "untagged", command, row)
+
+
+def map_vni(device: Device, vlan: str, vni: str) -> Fix:
+    """A VLAN into a VXLAN segment."""
+    tunnel = next(iter(device.tunnels), "vtep")
+    commands = {
+        "eos": f"interface Vxlan1; vxlan vlan {vlan} vni {vni}",
+        "nxos": f"vlan {vlan}; vn-segment {vni}",
+        "nvue": f"nv set bridge domain br_default vlan {quoted(vlan)} vni {quoted(vni)}",
+        "sonic": f"config vxlan map add {quoted(tunnel)} {quoted(vlan)} {quoted(vni)}",
+    }
+    row = rows("VXLAN_TUNNEL_MAP", f"{tunnel}|map_{vni}_Vlan{vlan}", {"vlan": f"Vlan{vlan}", "vni": vni})
+    return _fix(device, f"VLAN {vlan} VNI", vni, commands, row)
+
+
+def route_vni(device: Device, vrf: str, vni: str) -> Fix:
+    """The VNI of a VRF. SONiC: its VLAN has to be in the tunnel already."""
+    commands = {
+        "eos": f"interface Vxlan1; vxlan vrf {vrf} vni {vni}",
+        "nxos": f"vrf context {vrf}; vni {vni}; exit; interface nve1; member vni {vni} associate-vrf",
+        "nvue": f"nv set vrf {quoted(vrf)} evpn vni {quoted(vni)}",
+        "sonic": f"config vrf add_vrf_vni_map {quoted(vrf)} {quoted(vni)}",
+    }
+    return _fix(device, f"VRF {vrf} VNI", vni, commands, rows("VRF", vrf, {"vni": vni}))
+
+
+def set_gateway(device: Device, vlan: str, address: str) -> Fix:
+    """An anycast gateway of a VLAN."""
+    commands = {
+        "eos": f"interface Vlan{vlan}; ip address virtual {address}",
+        "nxos": f"interface Vlan{vlan}; ip address {address}; fabric forwarding mode anycast-gateway",
+        "nvue": f"nv set interface vlan{quoted(vlan)} ip vrr address {quoted(address)} && "
+        f"nv set interface vlan{quoted(vlan)} ip vrr enable on",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN_INTERFACE|Vlan{vlan}')} static_anycast_gateway true"
+        f" && sonic-db-cli CONFIG_DB HSET {quoted(f'VLAN_INTERFACE|Vlan{vlan}|{address}')} NULL NULL",
+    }
+    row = (
+        *rows("VLAN_INTERFACE", f"Vlan{vlan}", {"static_anycast_gateway": "true"}),
+        *rows("VLAN_INTERFACE", f"Vlan{vlan}|{address}", {}),
+    )
+    return _fix(device, f"VLAN {vlan} gateway", address, commands, row)
+
+
+def set_gateway_mac(device: Device, mac: str) -> Fix:
+    """The MAC address of anycast gateways."""
+    digits = mac.replace(":", "")
+    dotted = ".".join(digits[at : at + 4] for at in range(0, 12, 4))
+    commands = {
+        "eos": f"ip virtual-router mac-address {mac}",
+        "nxos": f"fabric forwarding anycast-gateway-mac {dotted}",
+        "nvue": f"nv set system global anycast-mac {mac}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET 'SAG|GLOBAL' gateway_mac {mac}",
+    }
+    row = rows("SAG", "GLOBAL", {"gateway_mac": mac})
+    return _fix(device, "gateway MAC address", mac, commands, row)
+
+
+def set_multipath(device: Device, paths: int) -> Fix:
+    """How many equal BGP paths carry traffic."""
+    commands = {
+        "eos": f"router bgp {device.asn}; maximum-paths {paths}",
+        "nxos": f"router bgp {device.asn}; address-family ipv4 unicast; maximum-paths {paths}",
+        "nvue": f"nv set vrf default router bgp address-family ipv4-unicast multipaths ebgp {paths}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET 'BGP_GLOBALS_AF|default|ipv4_unicast' max_ebgp_paths {paths}",
+    }
+    row = rows("BGP_GLOBALS_AF", "default|ipv4_unicast", {"max_ebgp_paths": paths})
+    return _fix(device, "maximum-paths", str(paths), commands, row)
+
+
+def set_vtep_source(device: Device, loopback: str, address: str) -> Fix:
+    """The address that the tunnel is sent from."""
+    tunnel = next(iter(device.tunnels), "vtep")
+    commands = {
+        "eos": f"interface Vxlan1; vxlan source-interface {loopback}",
+        "nxos": f"interface nve1; source-interface {loopback}",
+        "nvue": f"nv set nve vxlan source address {address}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'VXLAN_TUNNEL|{tunnel}')} src_ip {address}",
+    }
+    row = rows("VXLAN_TUNNEL", tunnel, {"src_ip": address})
+    return _fix(device, "VTEP source", f"{loopback} ({address})", commands, row)
+
+
+def advertise(device: Device, prefix: str) -> Fix:
+    """A connected prefix into BGP."""
+    commands = {
+        "eos": f"router bgp {device.asn}; address-family ipv4; network {prefix}",
+        "nxos": f"router bgp {device.asn}; address-family ipv4 unicast; network {prefix}",
+        "nvue": f"nv set vrf default router bgp address-family ipv4-unicast network {quoted(prefix)}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'BGP_GLOBALS_AF_NETWORK|default|ipv4_unicast|{prefix}')} "
+        "NULL NULL",
+    }
+    row = rows("BGP_GLOBALS_AF_NETWORK", f"default|ipv4_unicast|{prefix}", {})
+    return _fix(device, "network", prefix, commands, row)
+
+
+def activate(device: Device, session: Session, family: str) -> Fix:
+    """An address family of a neighbour."""
+    name = session.address or session.interface
+    words = {"ipv4": ("ipv4", "ipv4 unicast", "ipv4-unicast"), "evpn": ("evpn", "l2vpn evpn", "l2vpn-evpn")}[family]
+    vrf, row = session.vrf or "default", words[2].replace("-", "_")
+    commands = {
+        "eos": f"router bgp {device.asn}; address-family {words[0]}; neighbor {name} activate",
+        "nxos": f"router bgp {device.asn}; neighbor {name}; address-family {words[1]}",
+        "nvue": f"nv set vrf {quoted(vrf)} router bgp neighbor {quoted(name)} address-family {words[2]} enable on",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'BGP_NEIGHBOR_AF|{vrf}|{name}|{row}')} admin_status true",
+    }
+    found = rows("BGP_NEIGHBOR_AF", f"{vrf}|{name}|{row}", {"admin_status": "true"})
+    return _fix(device, f"neighbor {name} {family}", "activate", commands, found)
+
+
+def send_targets(device: Device, session: Session) -> Fix:
+    """Extended communities to a neighbour, which carry the route targets."""
+    family = "address-family l2vpn evpn; " if device.capabilities.family_below_neighbor else ""
+    line = f"{family}send-community extended"
+    return set_session(device, session, "send-community", "extended", {"eos": line, "nxos": line})
+
+
+def set_asn(device: Device, asn: str) -> Fix:
+    """The switch's own AS number."""
+    commands = {
+        "eos": f"router bgp {asn}",
+        "nxos": f"router bgp {asn}",
+        "nvue": f"nv set router bgp autonomous-system {asn}",
+        "sonic": f"sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' bgp_asn {asn}",
+    }
+    row = rows("DEVICE_METADATA", "localhost", {"bgp_asn": asn})
+    return _fix(device, "AS number", asn, commands, row)

@@ -1,0 +1,1 @@
+"""Verification of the emulator: invariants, deadlock search, and comparisons with other systems."""

@@ -1,0 +1,1 @@
+"""Comparison with external references: recorded runs of other simulators, closed forms, published set-ups."""

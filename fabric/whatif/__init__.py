@@ -1,0 +1,1 @@
+"""What-if studies of one scenario: failures, maintenance, growth, and the redundancy of its paths."""

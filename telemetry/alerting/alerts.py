@@ -1,0 +1,537 @@
+"""The alerts: few, on symptoms an operator can act on, each with a runbook and measured thresholds (docs/alerts.md).
+
+An alert's name, severity and annotations follow the conventions of the monitoring mixins: `summary` is a fixed
+sentence, `description` names the place and the value. `root_device` is the device to look at. Every alert that
+can name one has it, because Alertmanager joins alerts only by labels that both have.
+
+Texts hold fields in braces: {device} is a label, {value:percent} the expression's value as a percentage, {last:60} a
+window of a nominal minute. A window is written as wall clock time in Prometheus, as simulated time for a finished run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from fabric.units import PS_PER_S, format_time_ps
+from telemetry.alerting import rules
+from telemetry.alerting.promql.model import (
+    Aggregate,
+    Binary,
+    Expr,
+    Function,
+    Matching,
+    Number,
+    Operator,
+    Over,
+    Relabel,
+    Symbol,
+    Timing,
+    above,
+    both,
+    increase,
+    select,
+    without,
+)
+from telemetry.alerting.promql.text import duration
+from telemetry.alerting.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
+
+STOPPED_RATIO: Final = 0.95
+"""Above it a port is stopped permanently; below it the port is slowed."""
+PAUSED_RATIO: Final = 0.05
+BUSY_RATIO: Final = 0.1
+"""Uplinks below this mean utilisation are idle, and balance means nothing."""
+DRAIN_S: Final = 180
+"""How long a fabric may still pause after the cause is gone, nominal seconds: 12 ms of simulated time, in which queues
+and the backlog of the senders drain. Measured: 6, 10 and 9 ms after storms of 10, 20 and 40 ms, with senders that offer
+half of the stopped port's rate in an open loop (docs/decisions/0034)."""
+
+
+class Severity(StrEnum):
+    """How urgent an alert is."""
+
+    CRITICAL = "critical"
+    """Pages the engineer on call."""
+    WARNING = "warning"
+    """A ticket for working hours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert."""
+
+    name: str
+    build: Callable[[float], Expr]
+    """The expression for a threshold."""
+    limit: float
+    """The threshold; the alert corpus gives the range in which it may lie."""
+    hold_s: int
+    """`for`, in nominal seconds."""
+    severity: Severity
+    summary: str
+    description: str
+    dashboard: str
+    """uid of the dashboard to open."""
+    root: str = ""
+    """The label whose value is the root device; '' where the alert cannot tell."""
+    why: str = ""
+    """Basis of the threshold: which situations it separates."""
+    style: str = ""
+    """Format of the threshold; '' where the alert is about a state and another threshold has no meaning."""
+    settle_s: int = 0
+    """How long the symptom may last after the root cause is gone, nominal seconds, without the windows of `expr`."""
+
+    @property
+    def expr(self) -> Expr:
+        """The expression with the threshold in force."""
+        return self.build(self.limit)
+
+
+def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
+    """Rows of `of` at ports that `vector` (of value 1) lists, with `labels` copied from it."""
+    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
+
+
+def _unless_idle(of: Expr) -> Expr:
+    """Rows of `of` (at ports towards a host) without those whose host has an empty receive buffer."""
+    return without(of, Relabel(_IDLE, "peer_device", "device"), "instance", "peer_device")
+
+
+def _if_idle(of: Expr) -> Expr:
+    """Rows of `of` (at ports towards a host) whose host has an empty receive buffer."""
+    return both(of, Relabel(_IDLE, "peer_device", "device"), "instance", "peer_device")
+
+
+def _host_pauses(limit: float) -> Expr:
+    """Ports towards hosts that are paused for more than `limit` of the time, but not permanently."""
+    return _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST, "peer_device")
+
+
+_PAUSED: Final = recorded(rules.PAUSED)
+_HOSTS: Final = select("fabric_device_info", {"role": "host"})
+_MINUTE: Final = MINUTE_S
+_STOPPED: Final = above(Over(Function.MAX, select(rules.PAUSED), 5 * _MINUTE), STOPPED_RATIO)
+"""Ports that were stopped permanently at some time in the last five minutes. When a storm begins or ends, its share of
+the last minute passes through every value between 0 and 1; that is not a slow receiver."""
+_IDLE: Final = Binary(
+    Symbol.EQUAL, Over(Function.MAX, select("fabric_rnic_receive_buffer_peak_bytes"), 5 * _MINUTE), Number(0)
+)
+"""Hosts whose receive buffer stayed empty. Absent where hosts are not polled. The peak is reset by every pass of a
+looped run, hence the maximum over five minutes."""
+_IGNORED: Final = increase(select("fabric_rnic_cnp_ignored_packets_total"), _MINUTE)
+_HANDLED: Final = increase(select("fabric_rnic_cnp_handled_packets_total"), _MINUTE)
+_FLOODED: Final = increase(select("fabric_arp_requests_flooded_total"), _MINUTE)
+_SUPPRESSED: Final = increase(select("fabric_arp_requests_suppressed_total"), _MINUTE)
+
+
+def _evpn_share() -> Expr:
+    """EVPN routes now over the maximum of the last hour, at the switch that lost most.
+
+    A VTEP that is gone is missing at all other switches, and must be one page.
+    """
+    share = Binary(
+        Symbol.DIVIDE,
+        select("fabric_evpn_routes"),
+        above(Over(Function.MAX, select("fabric_evpn_routes"), 60 * _MINUTE), 0),
+    )
+    return Aggregate(Operator.MIN, share, ("device",))
+
+
+def _speed_share() -> Expr:
+    """Speed now over the maximum of the last hour."""
+    return Binary(
+        Symbol.DIVIDE,
+        select("fabric_port_speed_bytes_per_second"),
+        Over(Function.MAX, select("fabric_port_speed_bytes_per_second"), 60 * _MINUTE),
+    )
+
+
+ALERTS: Final = (
+    Alert(
+        "FabricPfcStorm",
+        lambda limit: _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device"),
+        STOPPED_RATIO,
+        30,
+        Severity.CRITICAL,
+        "A host keeps its switch port paused permanently.",
+        "{peer_device} kept {device}:{port} from sending priority {priority} for {value:percent} of the last "
+        "{last:60}.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "A receiver that takes 5 % of its line rate still drains its queue; a slower one stops the fabric as a broken "
+        "NIC does.",
+        "percent",
+    ),
+    Alert(
+        "FabricPfcDeadlock",
+        lambda limit: above(select("fabric_pfc_deadlock"), limit),
+        0,
+        30,
+        Severity.CRITICAL,
+        "Paused queues wait for each other in a cycle.",
+        "Paused queues wait for each other in a cycle, which does not resolve without intervention.",
+        "fabric-pfc-storm",
+        "",
+        "A cycle in one sample may be transient; a cycle that is still there two scrapes later is not.",
+    ),
+    Alert(
+        "FabricLosslessDrop",
+        lambda limit: both(
+            above(increase(select("fabric_pg_dropped_packets_total"), 5 * _MINUTE), limit),
+            Binary(Symbol.EQUAL, select("fabric_pg_lossless"), Number(1)),
+            *PORT_PRIORITY,
+        ),
+        0,
+        0,
+        Severity.CRITICAL,
+        "A lossless priority group dropped packets.",
+        "{device}:{port} dropped {value:count} packets of lossless priority {priority} within {last:300}.",
+        "fabric-buffers",
+        "device",
+        "Lossless means none: one packet is too many.",
+    ),
+    Alert(
+        "FabricEvpnRouteLoss",
+        lambda limit: Binary(Symbol.LESS, _evpn_share(), Number(limit)),
+        0.9,
+        60,
+        Severity.CRITICAL,
+        "Switches lost EVPN routes.",
+        "A switch holds only {value:percent} of the type {route_type} routes that it held within the last {last:3600}.",
+        "fabric-evpn-bgp",
+        "",
+        "Hosts come and go one by one; losing a tenth at once means that a VTEP or a session is gone.",
+    ),
+    Alert(
+        "FabricSlowReceiver",
+        lambda limit: without(_unless_idle(_host_pauses(limit)), _STOPPED, *PORT_PRIORITY),
+        0.1,
+        60,
+        Severity.WARNING,
+        "A host takes less than its line rate and pauses its switch.",
+        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "A healthy host never pauses its switch, so any share above rounding separates; 10 % deserves attention.",
+        "percent",
+    ),
+    Alert(
+        "FabricBrokenNic",
+        lambda limit: _if_idle(_host_pauses(limit)),
+        0.1,
+        60,
+        Severity.WARNING,
+        "A host pauses its switch although its receive buffer is empty.",
+        "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}, and "
+        "its receive buffer was empty throughout.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "A NIC sends XOFF when its receive buffer fills; a NIC that sends it with an empty buffer is broken.",
+        "percent",
+    ),
+    Alert(
+        "FabricPfcPauseRatioHigh",
+        lambda limit: above(_PAUSED, limit),
+        PAUSED_RATIO,
+        2 * _MINUTE,
+        Severity.WARNING,
+        "A port is paused for much of the time.",
+        "{device}:{port} was kept from sending priority {priority} for {value:percent} of the last {last:60}.",
+        "fabric-pfc-storm",
+        "",
+        "Bursts that ECN then slows down pause a port for less, and for less than two minutes.",
+        "percent",
+        settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricPfcwdFlapping",
+        lambda limit: _at_port(
+            above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
+            "fabric_port_info",
+            "peer_device",
+        ),
+        5.5,
+        0,
+        Severity.WARNING,
+        "The PFC watchdog detects storms at one queue again and again.",
+        "The watchdog of {device}:{port} queue {queue} detected {value:count} storms within {last:600}; {peer_device} "
+        "is at the other end.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "One storm is one detection; six in ten minutes mean an intermittent fault (5.5: increase() extrapolates).",
+        "ratio",
+    ),
+    Alert(
+        "FabricHeadroomNearlyFull",
+        lambda limit: above(recorded(rules.HEADROOM), limit),
+        0.8,
+        60,
+        Severity.WARNING,
+        "Headroom is nearly full; when it is full, lossless packets are dropped.",
+        "{device}:{port} used {value:percent} of the headroom of priority {priority}.",
+        "fabric-buffers",
+        "device",
+        "Headroom of the computed size keeps a fifth in reserve.",
+        "percent",
+    ),
+    Alert(
+        "FabricEcnNeverMarks",
+        lambda limit: without(
+            above(recorded(rules.XOFFS), limit), above(recorded(rules.MARKS), 0), "instance", "device"
+        ),
+        0,
+        5 * _MINUTE,
+        Severity.WARNING,
+        "A switch pauses its neighbours and marks nothing.",
+        "{device} sent XOFF {value:count} times within {last:60} and marked no packet: senders get no signal to "
+        "slow down.",
+        "fabric-congestion",
+        "device",
+        "Where marking works, a queue that is deep enough for XOFF has marked packets long before.",
+        settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricPfcBeforeEcn",
+        lambda limit: above(Binary(Symbol.DIVIDE, recorded(rules.XOFFS), above(recorded(rules.MARKS), 0)), limit),
+        1,
+        5 * _MINUTE,
+        Severity.WARNING,
+        "A switch pauses before it marks.",
+        "{device} sent {value:ratio} XOFF per marked packet: its ECN thresholds lie too high for its buffer.",
+        "fabric-congestion",
+        "device",
+        "Marks far outnumber XOFFs where Kmin is below XOFF, also where the pause of another device fills the queue.",
+        "ratio",
+        settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricVictimFlows",
+        lambda limit: both(
+            _at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info", "peer_device"),
+            Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), limit), "peer_device", "device"),
+            "instance",
+            "peer_device",
+            "priority",
+        ),
+        PAUSED_RATIO,
+        2 * _MINUTE,
+        Severity.WARNING,
+        "A host is paused because of congestion beyond its own switch.",
+        "{device} was paused for {value:percent} of the last {last:60} by {peer_device}, which is paused itself: all "
+        "its flows of priority {priority} wait, for any destination.",
+        "fabric-congestion",
+        "",
+        "A switch that is congested itself is not paused; a paused switch passes on congestion from elsewhere.",
+        "percent",
+        settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricEcmpImbalance",
+        lambda limit: both(
+            above(recorded(rules.IMBALANCE), limit),
+            above(Aggregate(Operator.AVG, recorded(rules.MEMBER), ("port",)), BUSY_RATIO),
+            "instance",
+            "device",
+        ),
+        1.75,
+        5 * _MINUTE,
+        Severity.WARNING,
+        "Equal-cost uplinks carry very different loads.",
+        "The busiest uplink of {device} carries {value:ratio} times the mean of its uplinks.",
+        "fabric-ecmp",
+        "device",
+        "Many flows of similar size stay well below; few large flows, or a polarised hash, do not.",
+        "ratio",
+        settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricRnicOutOfSequence",
+        lambda limit: above(increase(select("fabric_rnic_out_of_sequence_packets_total"), _MINUTE), limit),
+        0,
+        5 * _MINUTE,
+        Severity.WARNING,
+        "A host receives packets out of sequence.",
+        "{device} received {value:count} packets out of sequence within {last:60}: some were lost in the fabric.",
+        "fabric-hosts",
+        "",
+        "A healthy fabric keeps a queue pair on one path and loses nothing.",
+        settle_s=_MINUTE,
+    ),
+    Alert(
+        "FabricCnpIgnored",
+        lambda limit: above(Binary(Symbol.DIVIDE, _IGNORED, above(Binary(Symbol.ADD, _IGNORED, _HANDLED), 0)), limit),
+        0.5,
+        5 * _MINUTE,
+        Severity.WARNING,
+        "A host does not slow down for most congestion notifications.",
+        "{device} ignored {value:percent} of the CNPs of the last {last:60}.",
+        "fabric-hosts",
+        "device",
+        "A CNP within the decrease interval of the last cut is ignored: some are normal, most are not.",
+        "percent",
+    ),
+    Alert(
+        "FabricFcsErrors",
+        lambda limit: _at_port(
+            above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), limit),
+            "fabric_port_info",
+            "peer_device",
+            "peer_port",
+        ),
+        0,
+        60,
+        Severity.WARNING,
+        "Frames arrive damaged.",
+        "{device}:{port} received {value:count} damaged frames within {last:300} from {peer_device}:{peer_port}.",
+        "fabric-overview",
+        "device",
+        "FEC corrects what healthy optics produce.",
+    ),
+    Alert(
+        "FabricLinkDegraded",
+        lambda limit: Binary(Symbol.LESS, _speed_share(), Number(limit)),
+        1,
+        60,
+        Severity.WARNING,
+        "A link is slower than it was.",
+        "{device}:{port} runs at {value:percent} of its speed of the last {last:3600}: it lost lanes.",
+        "fabric-overview",
+        "device",
+        "Speed is negotiated; it does not fall by itself.",
+    ),
+    Alert(
+        "FabricStragglerRank",
+        lambda limit: above(recorded(rules.STRAGGLER), limit),
+        1.2,
+        60,
+        Severity.WARNING,
+        "One rank of a job computes longer than the others.",
+        "The slowest rank of {workload} computes {value:ratio} times as long as its median rank: all others wait.",
+        "fabric-jobs",
+        "",
+        "Even ranks differ by some percent; a GPU that lowers its clock, or whose host is busy, by a fifth and more.",
+        "ratio",
+    ),
+    Alert(
+        "FabricCollectiveBusbwLow",
+        lambda limit: Binary(
+            Symbol.LESS,
+            Binary(Symbol.DIVIDE, recorded(rules.BUSBW), Over(Function.MAX, select(rules.BUSBW), 60 * _MINUTE)),
+            Number(limit),
+        ),
+        0.8,
+        60,
+        Severity.WARNING,
+        "The bus bandwidth of a collective operation fell.",
+        "{operation} of {workload} has {value:percent} of its highest bus bandwidth of the last {last:3600}.",
+        "fabric-jobs",
+        "",
+        "Messages of one size repeat, so bandwidth is steady; a link without one of its four lanes leaves 75 %.",
+    ),
+    Alert(
+        "FabricJobSlowdown",
+        lambda limit: above(
+            Binary(Symbol.DIVIDE, recorded(rules.STEP), Over(Function.MIN, select(rules.STEP), 60 * _MINUTE)), limit
+        ),
+        1.15,
+        60,
+        Severity.WARNING,
+        "The steps of a job became longer.",
+        "A step of {workload} takes {value:ratio} times as long as the shortest mean of the last {last:3600}.",
+        "fabric-jobs",
+        "",
+        "A completion time up to 1.15 times the ideal is acceptable (draft-calabria-bmwg-ai-fabric-training-bench).",
+        "ratio",
+    ),
+    Alert(
+        "FabricLinkDown",
+        lambda limit: Binary(Symbol.LESS, select("fabric_port_up"), Number(limit)),
+        1,
+        30,
+        Severity.WARNING,
+        "A link is down.",
+        "{device}:{port} is down.",
+        "fabric-overview",
+        "device",
+        "Redundant paths carry the traffic, so this does not page; a flap shorter than two scrapes shows only in "
+        "counters.",
+    ),
+    Alert(
+        "FabricBgpPeerDown",
+        lambda limit: Binary(Symbol.LESS, select("fabric_bgp_peer_state", {"state": "established"}), Number(limit)),
+        1,
+        60,
+        Severity.WARNING,
+        "A BGP session is not established.",
+        "{device} has no BGP session with {peer}.",
+        "fabric-evpn-bgp",
+        "peer",
+        "A session that restarts comes back within its hold time; a session that is away for longer is down.",
+        settle_s=_MINUTE,
+    ),
+    Alert(
+        "FabricArpFloodHigh",
+        lambda limit: above(
+            Binary(Symbol.DIVIDE, _FLOODED, above(Binary(Symbol.ADD, _FLOODED, _SUPPRESSED), 0)), limit
+        ),
+        0.5,
+        60,
+        Severity.WARNING,
+        "A VTEP floods most ARP requests.",
+        "{device} flooded {value:percent} of the ARP requests of VNI {vni} within the last {last:60}.",
+        "fabric-evpn-bgp",
+        "device",
+        "Suppression answers for every host that EVPN knows; requests are flooded for unknown hosts, or because "
+        "suppression is off.",
+        settle_s=_MINUTE,
+    ),
+)
+"""In order of severity; docs/runbooks has a page for each."""
+
+BY_NAME: Final[Mapping[str, Alert]] = {alert.name: alert for alert in ALERTS}
+
+_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
+_GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"'}
+
+
+def fields(text: str) -> tuple[str, ...]:
+    """Labels that a text names."""
+    return tuple(found.group(1) for found in _FIELD.finditer(text) if found.group(1) not in {"value", "last"})
+
+
+def go_template(text: str, timing: Timing) -> str:
+    """A text as a Prometheus template, with windows scaled by `timing`."""
+
+    def put(found: re.Match[str]) -> str:
+        name, style = found.groups()
+        if name == "last":
+            return duration(timing.ms(int(style)))
+        if name != "value":
+            return f"{{{{ $labels.{name} }}}}"
+        return f"{{{{ $value | {_GO[style]} }}}}"
+
+    return _FIELD.sub(put, text)
+
+
+def filled(text: str, labels: Mapping[str, str], value: float) -> str:
+    """A text as Prometheus would fill it in, but with windows in simulated time at any dilation."""
+
+    def put(found: re.Match[str]) -> str:
+        name, style = found.groups()
+        if name == "last":
+            return format_time_ps(int(style) * PS_PER_S / rules.NOMINAL_DILATION)
+        return labels.get(name, "") if name != "value" else shown(value, style)
+
+    return _FIELD.sub(put, text)
+
+
+def shown(value: float, style: str) -> str:
+    """A value in a style, in the format of Prometheus' templates."""
+    if style == "percent":  # template_expansion.go humanizePercentage
+        return f"{value * 100:.4g}%"
+    if style == "count":
+        return f"{value:.0f}"
+    return f"{value:.3g}"

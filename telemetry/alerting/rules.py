@@ -1,0 +1,194 @@
+"""Recording rules. The alerts are in telemetry/alerting/alerts.py, their rendering in telemetry/alerting/render.py.
+
+Simulated time. Prometheus sees the milliseconds of a fabric as minutes, so a rate per second of wall time has no
+meaning without the dilation. Every rate here is divided by the rate at which simulated time passes: the result is a
+share, or a rate per simulated second, at any `--dilation` and also while the emulator lags behind its pace. The time
+for which a condition must hold cannot be divided: windows and `for` are wall time. They are written for
+NOMINAL_DILATION and are rendered for another dilation with Timing(dilation / NOMINAL_DILATION).
+
+Conventions (prometheus.io/docs/practices/rules): level:metric:operations, `_total` stripped, `without` and never `by`,
+ratios are never averaged, only divided sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from telemetry.alerting.promql.labels import TARGET, labels_of
+from telemetry.alerting.promql.model import (
+    Aggregate,
+    Binary,
+    Expr,
+    Function,
+    Matching,
+    Operator,
+    Over,
+    Relabel,
+    Symbol,
+    Timing,
+    above,
+    both,
+    increase,
+    rate,
+    select,
+)
+from telemetry.catalogue.metrics import BY_NAME
+
+NOMINAL_DILATION: Final = 15_000
+"""Wall seconds per simulated second for which windows and `for` are written: 1 ms takes 15 s, one scrape interval."""
+SCRAPE_S: Final = 15
+"""Nominal seconds between two scrapes, and between two evaluations."""
+MINUTE_S: Final = 60
+
+
+def timing(dilation: float) -> Timing:
+    """The scale of nominal seconds for a dilation."""
+    return Timing(dilation / NOMINAL_DILATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording rule."""
+
+    name: str
+    expr: Expr
+    help: str
+
+
+PORT: Final = ("instance", "device", "port")
+PORT_PRIORITY: Final = (*PORT, "priority")
+
+
+def recorded(name: str) -> Expr:
+    """The vector of a recording rule."""
+    return select(name)
+
+
+def _per_simulated_second(of: Expr) -> Expr:
+    return Binary(Symbol.DIVIDE, of, select(SIMULATED), Matching(("instance",), ()))
+
+
+def _total(of: Expr, *gone: str) -> Expr:
+    return Aggregate(Operator.SUM, of, gone)
+
+
+def _mean(of: str, over: str) -> Expr:
+    """Growth of one counter over that of another in five minutes; absent where the other did not grow."""
+    return Binary(Symbol.DIVIDE, rate(select(of), 5 * MINUTE_S), above(rate(select(over), 5 * MINUTE_S), 0))
+
+
+SIMULATED: Final = "instance:fabric_sim_elapsed_seconds:rate1m"
+PAUSED: Final = "device_port_priority:fabric_pfc_receive_paused:ratio_rate1m"
+UTILIZATION: Final = "device_port:fabric_port_utilization:ratio_rate1m"
+MARKED: Final = "device_port_queue:fabric_ecn_marked:ratio_rate1m"
+XOFFS: Final = "device:fabric_pg_xoff_episodes:increase1m"
+MARKS: Final = "device:fabric_ecn_marked_packets:increase1m"
+HEADROOM: Final = "device_port_priority:fabric_pg_headroom:ratio_max1m"
+TO_HOST: Final = "device_port:fabric_port_to_host:info"
+MEMBER: Final = "device_port:fabric_ecmp_member_utilization:ratio_rate1m"
+IMBALANCE: Final = "device:fabric_ecmp_imbalance:ratio_rate1m"
+BUSBW: Final = "workload_operation_algorithm_kind:fabric_collective_bus_bytes:ratio_rate5m"
+STRAGGLER: Final = "workload:fabric_job_straggler:ratio_rate5m"
+STEP: Final = "workload:fabric_job_step_seconds:ratio_rate5m"
+
+RECORDINGS: Final = (
+    Recording(
+        SIMULATED,
+        rate(select("fabric_sim_elapsed_seconds_total"), MINUTE_S),
+        "Simulated seconds per second of wall time: the inverse of the dilation that is achieved.",
+    ),
+    Recording(
+        PAUSED,
+        _per_simulated_second(rate(select("fabric_pfc_receive_paused_seconds_total"), MINUTE_S)),
+        "Share of the last minute in which a priority was paused at a port.",
+    ),
+    Recording(
+        UTILIZATION,
+        _per_simulated_second(rate(select("fabric_port_transmit_busy_seconds_total"), MINUTE_S)),
+        "Share of the last minute in which a port was sending.",
+    ),
+    Recording(
+        MARKED,
+        Binary(
+            Symbol.DIVIDE,
+            rate(select("fabric_ecn_marked_packets_total"), MINUTE_S),
+            above(rate(select("fabric_ecn_eligible_packets_total"), MINUTE_S), 0),
+        ),
+        "Share of the ECN-capable packets that a queue marked; absent where it sent none.",
+    ),
+    Recording(
+        XOFFS,
+        _total(increase(select("fabric_pg_xoff_episodes_total"), MINUTE_S), "port", "priority"),
+        "Times that a switch sent XOFF to a neighbour in the last minute.",
+    ),
+    Recording(
+        MARKS,
+        _total(increase(select("fabric_ecn_marked_packets_total"), MINUTE_S), "port", "queue"),
+        "Packets that a switch marked in the last minute.",
+    ),
+    Recording(
+        HEADROOM,
+        Binary(
+            Symbol.DIVIDE,
+            Over(Function.MAX, select("fabric_pg_headroom_watermark_bytes"), MINUTE_S),
+            above(select("fabric_pg_headroom_limit_bytes"), 0),
+            Matching(PORT_PRIORITY, ()),
+        ),
+        "Highest share of a priority group's headroom in use within the last minute.",
+    ),
+    Recording(
+        TO_HOST,
+        both(
+            select("fabric_port_info"),
+            Relabel(select("fabric_device_info", {"role": "host"}), "peer_device", "device"),
+            "instance",
+            "peer_device",
+        ),
+        "Ports of switches whose cable ends at a host.",
+    ),
+    Recording(
+        MEMBER,
+        Binary(
+            Symbol.DIVIDE,
+            _per_simulated_second(_total(rate(select("fabric_ecmp_member_bytes_total"), MINUTE_S), "group")),
+            select("fabric_port_speed_bytes_per_second"),
+            Matching(PORT, ()),
+        ),
+        "Share of its line rate that a port sent as a member of groups of equal-cost next hops.",
+    ),
+    Recording(
+        IMBALANCE,
+        Binary(
+            Symbol.DIVIDE,
+            Aggregate(Operator.MAX, recorded(MEMBER), ("port",)),
+            above(Aggregate(Operator.AVG, recorded(MEMBER), ("port",)), 0),
+        ),
+        "Busiest uplink of a device over the mean of its uplinks; 1 is perfect balance.",
+    ),
+    Recording(
+        BUSBW,
+        _mean("fabric_collective_bus_bytes_total", "fabric_collective_active_seconds_total"),
+        "Bus bandwidth of the operations that ended in the last five minutes, weighted by their durations.",
+    ),
+    Recording(
+        STRAGGLER,
+        _mean("fabric_job_computation_seconds_total", "fabric_job_median_computation_seconds_total"),
+        "Computation of the slowest rank over that of the median rank in the steps of the last five minutes.",
+    ),
+    Recording(
+        STEP,
+        _mean("fabric_job_step_seconds_total", "fabric_job_steps_total"),
+        "Mean simulated duration of the steps that ended in the last five minutes.",
+    ),
+)
+"""In order of evaluation: a rule may read those before it."""
+
+
+def known_labels() -> Mapping[str, frozenset[str]]:
+    """Every name that a rule may read, with the labels of its series. Raises: UnknownNameError for a wrong rule."""
+    known = {name: frozenset(spec.labels) | TARGET for name, spec in BY_NAME.items()}
+    for rule in RECORDINGS:
+        known[rule.name] = labels_of(rule.expr, known)
+    return known

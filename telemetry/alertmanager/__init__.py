@@ -1,1 +1,0 @@
-"""Alertmanager: who is told of what, once."""

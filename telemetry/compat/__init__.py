@@ -1,1 +1,0 @@
-"""The same values under the names of exporters that people have dashboards for."""

@@ -1,0 +1,100 @@
+"""docs/diagnosis.md."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from telemetry.diagnosis.confidence import FAMILIES, table, unfitted
+from telemetry.diagnosis.root import HARMLESS, MEANINGS, STOPS, Kind
+
+_HEAD: Final = """\
+# Diagnosis: from metrics to root causes
+
+`fabric explain roots DIR` names what began the trouble of a run: kind, device, port and class, the first and the last
+sample interval that show it, the deciding numbers, and the first act of an operator. `fabric explain DIR` begins with
+the same table. It reads the metrics that `fabric serve` exports (docs/metrics.md) and the topology, and nothing else:
+not the faults of the scenario, and not the event log. Frames that a fault makes vanish silently are taken out of what
+their port received, because a real port does not count them.
+
+## Order
+
+A later step leaves out what an earlier one explains.
+
+1. **Cables and switches** (telemetry/diagnosis/cables.py). Carrier; all cables of a switch at once; a switch that is
+   sent frames and sends or receives none; speed below an earlier speed; damaged frames; frames sent less frames
+   arrived. What is in flight was sent in the intervals that the way takes, and has no more bytes than a full cable
+   holds: a difference beyond either is a loss. What is in flight at one sample has arrived at a later one, so the
+   least difference from a sample on counts. One or two frames are lost where every later sample misses them, frames
+   in flight at all of these would be improbable, and some host sent packets again.
+2. **Control plane** (control.py). Sessions that left Established between devices that are alive: the device with most
+   of them, unless it is one session over a cable that loses frames. EVPN routes that are missing while sessions are
+   up: a VTEP whose neighbours have routes of others and none of it, from the start or later, is the root of packets
+   without a route elsewhere. Moves of MAC addresses in one VNI: five, or fewer after which packets had no next hop at
+   the device that counted one: the host is not where its address went. VNIs most of whose ARP requests are
+   flooded. Ranks that compute longer.
+3. **Losses** (losses.py). A cable on which one end sends class 3 and the other receives class 1: the switch with most
+   such cables has the wrong map. Lossless losses: the port did not ask for silence meanwhile, or its peer was asked
+   and was not silent, or both did as they should and headroom was too small; not from detection to restoration of a
+   storm by a watchdog at either end, which then has PFC of the class off. Loss in a class that is lossless
+   elsewhere. MTU. Routes.
+4. **Pauses** (waits.py, queues.py). Each pause is followed, interval by interval, to what it waits for: to a host, to
+   an egress queue that is not paused itself, or back to itself. Hosts: six storms at the watchdog are one
+   intermittent fault; a receive buffer that held bytes is a slow receiver, an empty one a broken NIC. A host that
+   sends no pause frames is a slow receiver, too, where its buffer held more than arrives in 20 us. Queues that pause
+   others: fewer marks than XOFFs; queues in general: CNPs that are ignored or never sent; else the load: use of
+   equal-cost links, or many senders at one host.
+
+## Kinds
+
+Rank 0 loses or stops traffic, 1 slows it, 2 is what a network is built for.
+
+| kind | rank | meaning | first act |
+|---|---|---|---|
+"""
+_TAIL: Final = """
+## Confidence
+
+The column `Sure` is the probability that kind, device, port and class are right. A root has a score: how often its
+deciding number is the least one of its rule, in doublings, less two for each other root of rank 0 or 1 at its devices.
+How often roots of a score were right was measured with tune seeds of `fabric campaign`, by view and family of kinds
+(telemetry/diagnosis/confidence.json), and tried on other seeds, chips and shapes ([detection.md](detection.md)). Below
+60 % a root is said to be unknown: the place, the most likely kind, and the counter that would decide.
+
+| family | kinds |
+|---|---|
+{families}
+## Limits
+
+- Metrics must be on one grid of samples, as a run records them. With `--as-seen-by sonic` they are those that SONiC
+  polls, at its periods in nominal time; a metric that it lacks is absent, which is not zero, so that marking, wrong
+  DSCP maps, routes, sessions and MAC moves are not judged. Silent loss is then told from the least difference of many
+  samples alone, because both ends of a cable are read at different times.
+- Confidence is that of faults as `fabric campaign` draws them. Roots of the load have none, nor have families
+  of which its tune seeds had no root: {unfitted}.
+- No metric says which congestion control the hosts have. Where no queue marks and no host sends CNPs, marking is not
+  judged: TIMELY and HPCC need none.
+- What was meant is in no metric: a drained switch is one whose sessions are down, a port that was shut a link without
+  carrier. Moves of MAC addresses of a VNI are counted together, so several hosts of it that move once look like one
+  that moves often.
+- A silent loss is told from frames in flight from three frames on where the cable has idle intervals, else from as many
+  bytes as it holds and two frames more, and is confirmed by two later samples. One or two frames are told only on
+  cables that are mostly idle.
+- A leaf that hangs while it carries no traffic looks like lost BGP sessions, and is named as them.
+- Of lost EVPN routes, the device that lost most is named, not the VTEP that withdrew them; where a VTEP announces none
+  at all, it is named itself. A policy that rejects some of its routes shows as lost routes, or as packets without one.
+- Elephants and polarisation differ by idle links and by the number of active queue pairs: no metric has flows.
+"""
+
+
+def page() -> str:
+    """The page, with the kinds of root.py."""
+    rows = (
+        f"| `{kind.value}` | {0 if kind in STOPS else 2 if kind in HARMLESS else 1} | {it.title} | {it.act} |\n"
+        for kind, it in MEANINGS.items()
+    )
+    families = "".join(
+        f"| {name} | {', '.join(f'`{kind.value}`' for kind in Kind if kind in kinds)} |\n"
+        for name, kinds in FAMILIES.items()
+    )
+    missing = "; ".join(f"{view}: {', '.join(f'`{it}`' for it in unfitted(view)) or 'none'}" for view in table().views)
+    return _HEAD + "".join(rows) + _TAIL.replace("{families}", families).replace("{unfitted}", missing)

@@ -1,0 +1,1 @@
+"""Export of metrics: HTTP scrapes, OpenMetrics files, remote write."""

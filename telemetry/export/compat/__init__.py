@@ -1,0 +1,1 @@
+"""The same values under the metric names of widely used exporters."""

@@ -1,0 +1,1 @@
+"""A gNMI server for the switches of a live run: OpenConfig leaves and SONiC's COUNTERS_DB, from metrics."""

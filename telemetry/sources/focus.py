@@ -1,0 +1,154 @@
+"""The first root cause of a run as the answer at the top of its page, and as the moment and layer its map opens on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fabric.explain import fabric_map, layers
+from fabric.explain.evidence import Evidence
+from fabric.explain.fabric_map import Focus
+from fabric.render.document import Answer, Fact, Status, Unit
+from fabric.units import PS_PER_NS, count
+from telemetry.diagnosis.root import MEANINGS, STOPS, Kind, Root
+from telemetry.sources.roots_page import roots_of
+
+LAYERS: Final[Mapping[Kind, str]] = {
+    Kind.LINK_DOWN: layers.LINKS,
+    Kind.LINK_FLAP: layers.LINKS,
+    Kind.LANES_LOST: layers.LINKS,
+    Kind.SWITCH_DOWN: layers.LINKS,
+    Kind.BLACK_HOLE: layers.HOLES,
+    Kind.DEADLOCK: layers.PAUSES,
+    Kind.WATCHDOG_FLAPPING: layers.PAUSES,
+    Kind.BROKEN_NIC: layers.PAUSES,
+    Kind.SLOW_RECEIVER: layers.PAUSES,
+    Kind.ECN_WRONG: layers.QUEUE,
+    Kind.CC_OFF: layers.QUEUE,
+    Kind.INCAST: layers.QUEUE,
+    Kind.MICROBURST: layers.QUEUE,
+    Kind.POLARISED: layers.BALANCE,
+    Kind.ELEPHANTS: layers.BALANCE,
+    Kind.LOSSY_OVERLOAD: layers.LOSS,
+    Kind.BAD_OPTIC: layers.LOSS,
+    Kind.STRAGGLER: layers.JOB,
+}
+"""Layer that shows a kind; of others that of losses where traffic is lost (STOPS), else the load."""
+SLOW: Final = 3.0
+"""Slowdown from which a message counts as hurt, where nothing else was."""
+_STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
+_HURT: Final = (
+    ("pfc_rx_paused_ns", "paused"),
+    ("retransmitted_pkts", "sent packets again"),
+    ("timeouts", "waited for a timeout"),
+)
+"""Observables whose growth at a host during a root cause makes it a victim, and their words."""
+
+
+def focus_of(evidence: Evidence) -> Focus:
+    """The first root cause of a run. Raises: RunDirError."""
+    return focus_on(evidence, roots_of(evidence.run))
+
+
+def focus_on(evidence: Evidence, roots: list[Root]) -> Focus:
+    """The first of these root causes, or that there is none."""
+    if not roots:
+        return Focus(Answer(Status.GOOD, "None. No metric of this run shows a fault.", target=fabric_map.KEY))
+    first = roots[0]
+    meaning = MEANINGS[first.kind]
+    hurt = hurt_by(evidence, first)
+    facts = (
+        Fact("kind", "Kind", first.kind.value),
+        Fact("place", "Where", first.place),
+        Fact("began_ns", "Since", first.began_ns, Unit.NS),
+        Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
+        Fact("hurt", "Who was hurt", _words(hurt, first)),
+        Fact("act", "First act", meaning.act),
+    )
+    evident = f" Evidence: {first.evidence[0]}." if first.evidence else ""
+    more = f" {count(len(roots) - 1, 'more root')} in `fabric explain roots`." if len(roots) > 1 else ""
+    title = f"{meaning.title[0].upper()}{meaning.title[1:]}"
+    answer = Answer(_STATUS[first.rank], f"{title}: {first.place}.{evident}{more}", facts, fabric_map.KEY)
+    layer = LAYERS.get(first.kind, layers.LOSS if first.kind in STOPS else layers.LOAD)
+    victims = tuple(sorted({name for names in hurt.values() for name in names}))
+    return Focus(
+        answer, layer, first.began_ns, first.ended_ns,
+        (first.device, *(it for it in first.members if first.kind is Kind.DEADLOCK)), first.port, victims,
+    )  # fmt: skip
+
+
+def hurt_by(evidence: Evidence, root: Root) -> dict[str, tuple[str, ...]]:
+    """What happened -> hosts to which it happened while the root cause lasted, the root itself left out."""
+    fabric = evidence.fabric
+    found: dict[str, tuple[str, ...]] = {}
+    for name, words in _HURT:
+        hosts: set[str] = set()
+        if name == "pfc_rx_paused_ns":
+            for (port, _), (times, values) in evidence.series(name).items():
+                node = fabric.node_of(port)
+                if node.is_host and _grew(times, values, root):
+                    hosts.add(node.name)
+        else:
+            for node_id, (times, values) in evidence.device_series(name).items():
+                if _grew(times, values, root):
+                    hosts.add(fabric.nodes[node_id].name)
+        hosts.discard(root.device)
+        if hosts:
+            found[words] = tuple(sorted(hosts))
+    late = _late(evidence, root)
+    if late:
+        found["had a message not done when the run ended"] = late
+    if not found:
+        slow = _slow(evidence, root)
+        if slow:
+            found[f"had a message over it that took {SLOW:g} times its ideal or was not done"] = slow
+    return found
+
+
+def _slow(evidence: Evidence, root: Root) -> tuple[str, ...]:
+    """Senders of slow messages in progress meanwhile over a cable of the root's port, or of the whole device."""
+    node = evidence.fabric.by_name.get(root.device)
+    if node is None:  # the root is a job
+        return ()
+    ports = [port for port in node.ports if root.port in {"", evidence.fabric.ports[port].name}]
+    cables = [port for own in ports for port in (own, int(evidence.fabric.ports[own].peer))]
+    over = [evidence.leave_by[port] for port in cables if port in evidence.leave_by]
+    if not over:
+        return ()
+    rows, found = np.unique(np.concatenate(over)), evidence.messages
+    start, end = found["start_ps"][rows], found["end_ps"][rows]
+    meanwhile = (start >= 0) & (start < root.ended_ns * PS_PER_NS) & ((end < 0) | (end > root.began_ns * PS_PER_NS))
+    slow = (end < 0) | (found["slowdown"][rows] >= SLOW)
+    names = {evidence.fabric.nodes[node].name for node in np.unique(found["src"][rows[meanwhile & slow]]).tolist()}
+    return tuple(sorted(names - {root.device}))
+
+
+def _late(evidence: Evidence, root: Root) -> tuple[str, ...]:
+    """Senders of messages posted before the end of the root cause that were never done, of roots that stop traffic."""
+    if root.rank:
+        return ()
+    rows = (evidence.messages["end_ps"] < 0) & (evidence.messages["start_ps"] >= 0)
+    rows &= evidence.messages["start_ps"] < root.ended_ns * PS_PER_NS
+    names = {evidence.fabric.nodes[node].name for node in np.unique(evidence.messages["src"][rows]).tolist()}
+    return tuple(sorted(names - {root.device}))
+
+
+def _grew(times: NDArray[np.int64], values: NDArray[Any], root: Root) -> bool:
+    """Whether a counter grew between the begin and the end of a root cause."""
+    rows = np.searchsorted(times, [root.began_ns, root.ended_ns], side="right") - 1
+    before, after = (float(values[row]) if row >= 0 else 0.0 for row in rows.tolist())
+    return after > before
+
+
+def _words(hurt: Mapping[str, tuple[str, ...]], root: Root) -> str:
+    """'15 hosts paused, 3 hosts sent packets again'."""
+    if root.kind is Kind.STRAGGLER:
+        return f"the other ranks of {root.device}: they wait for it"
+    if not hurt:
+        return "no host: none was paused, sent packets again or was slow"
+    return ", ".join(
+        f"{names[0] if len(names) == 1 else count(len(names), 'host')} {words}" for words, names in hurt.items()
+    )

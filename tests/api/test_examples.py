@@ -1,0 +1,72 @@
+"""The programs and the notebook of examples/ run, and answer what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EXAMPLES = ROOT / "examples"
+ANSWERS = {
+    "sweep_kmin": (0, r"1600KB +[1-9]"),
+    "who_was_hurt": (0, r"broken NIC host4"),
+    "headroom_of_links": (0, r"dci1 to dci2 .* below bound a"),
+    "compare_hashes": (0, r"seed per switch"),
+    "step_and_break": (0, r"cut leaf1:Ethernet20--spine2"),
+    "validate_in_ci": (1, r"error  W2 +leaf2"),
+}
+"""Program -> exit code, and what it prints."""
+LINES = 40
+
+
+def spoken(code: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_every_program_is_known_here_and_in_its_readme() -> None:
+    names = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert names == set(ANSWERS)
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert all(f"[{path.name}]({path.name})" in readme for path in EXAMPLES.iterdir() if path.suffix != ".md")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_program_is_short_and_answers(name: str, tmp_path: Path) -> None:
+    file = EXAMPLES / f"{name}.py"
+    assert len(file.read_text(encoding="utf-8").splitlines()) < LINES
+    done = spoken([str(file)], tmp_path)
+    code, answer = ANSWERS[name]
+    assert (done.returncode, done.stderr) == (code, ""), done.stdout + done.stderr
+    assert re.search(answer, done.stdout), done.stdout
+
+
+def test_the_other_hash_uses_more_of_the_fabric(tmp_path: Path) -> None:
+    done = spoken([str(EXAMPLES / "compare_hashes.py")], tmp_path)
+    alike, mixed = (int(count) for count in re.findall(r"(\d+) of \d+ fabric ports used", done.stdout))
+    assert mixed > alike
+
+
+def test_the_notebook_is_kept_without_outputs_and_runs(tmp_path: Path) -> None:
+    import nbclient
+    import nbformat
+
+    book = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
+    nbformat.validate(book)
+    cells = [cell for cell in book.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in cells)
+    nbclient.NotebookClient(book, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = "".join(str(output.get("data", {}).get("text/html", "")) for cell in cells for output in cell.outputs)
+    assert "expectation" in shown
+    assert "all 15 messages done" in shown

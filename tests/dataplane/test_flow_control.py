@@ -1,0 +1,102 @@
+"""Link flow control: the registry is complete, the kernels fit the hooks, and nothing else knows which kind runs."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from worlds import World, parameters, topology
+
+from fabric.dataplane.port.flowcontrol import hooks
+from fabric.dataplane.port.flowcontrol.params import PfcParams
+from fabric.dataplane.port.flowcontrol.registry import KINDS, Kind
+from fabric.dataplane.state.codes import FlowControl
+from fabric.dataplane.state.params import FlowControlParams, PortParams
+from fabric.errors import InvariantError
+
+ROOT: Final = Path(__file__).parents[2]
+DATAPLANE: Final = ROOT / "fabric" / "dataplane"
+HOOKS: Final = [field.name for field in fields(Kind) if field.name not in {"code", "title"}]
+OWN: Final = re.compile(r"flowcontrol(\.| import )pfc|\.prios\b|\"(paused|pfc_classes|pause_quanta|pfc_next_ps)\"")
+"""What only flow control may read: the kernels of PFC, the table PRIO, and its fields of PORT."""
+EXCEPTED: Final = {
+    "host/pause_storm.py": "a fault of PFC",
+    "engine/apply.py": "edits of the bitmap",
+    "engine/counters.py": "counters for readers",
+    "engine/driver.py": "when the last pause ended",
+}
+
+
+def text_of(kernel: Any) -> Any:  # noqa: ANN401  a dispatcher, or plain Python without the compiler
+    return getattr(kernel, "py_func", kernel)
+
+
+def test_every_code_is_registered_once() -> None:
+    assert sorted(kind.code for kind in KINDS) == sorted(FlowControl)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.code.name.lower())
+@pytest.mark.parametrize("hook", HOOKS)
+def test_every_kernel_has_the_arguments_of_its_hook(kind: Kind, hook: str) -> None:
+    expected = list(inspect.signature(text_of(getattr(hooks, hook))).parameters)
+    own = getattr(kind, hook)
+    assert own is None or list(inspect.signature(text_of(own)).parameters) == expected
+
+
+def test_the_table_of_hooks_has_every_hook() -> None:
+    assert re.findall(r"^\| (\w+) \| ", hooks.__doc__ or "", re.MULTILINE)[1:] == HOOKS
+
+
+def test_no_file_beside_flow_control_reads_its_fields() -> None:
+    found = {
+        str(path.relative_to(DATAPLANE))
+        for path in DATAPLANE.rglob("*.py")
+        if path.parent.name != "flowcontrol" and not path.is_relative_to(DATAPLANE / "state")
+        if OWN.search(path.read_text())
+    }
+    assert found == set(EXCEPTED)
+
+
+def test_a_port_names_one_flow_control_and_has_no_field_of_a_kind_itself() -> None:
+    own = {field.name for field in fields(PfcParams)}
+    assert own.isdisjoint(field.name for field in fields(PortParams))
+    assert own - {field.name for field in fields(FlowControlParams)} == {"pause_quanta", "unsent", "ignored"}
+
+
+def test_ports_of_one_run_have_one_kind_of_flow_control() -> None:
+    world = World()
+    params = parameters(world, topology(world))
+    assert params.flow_control is FlowControl.PFC
+    other = FlowControlParams(kind=1, classes=0, response_ps=0)  # type: ignore[arg-type]
+    ports = [replace(params.ports[0], flow_control=other), *params.ports[1:]]
+    with pytest.raises(InvariantError, match="one link flow control"):
+        _ = replace(params, ports=ports).flow_control
+
+
+def test_other_flow_controls_run_behind_the_same_hooks() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.dataplane.other_flow_controls"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+        cwd=ROOT,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )
+    found = json.loads(done.stdout)
+    pfc, none, credit = found["pfc"], found["none"], found["credits"]
+    assert {kind["done"] for kind in found.values()} == {4}
+    assert pfc["drops"] == 0 < pfc["xoff_frames"]
+    assert none["drops"] > 0, "the buffers must be too small without flow control"
+    assert none["pauses"] == none["xoff_frames"] == none["other_frames"] == 0
+    assert credit["drops"] == credit["xoff_frames"] == 0 < credit["pauses"]
+    assert credit["most_held_bytes"] <= 20_000, "a sender may not exceed what the receiver has granted"
+    assert credit["paused_ports"] == pfc["paused_ports"]

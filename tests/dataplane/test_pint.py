@@ -1,0 +1,119 @@
+"""HPCC-PINT: its random numbers, what a switch writes, and the sender's rule at its limits.
+
+The law itself is held to recorded runs: tests/fidelity/test_recorded_controls.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import pytest
+import worlds
+from worlds import LOSSLESS, World
+
+from fabric.dataplane.engine.driver import Emulator
+from fabric.dataplane.state.codes import CongestionControl
+from fabric.dataplane.state.compiled.jit import entry
+from fabric.dataplane.state.rng import seeded
+from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.transport import hooks, pint
+
+G: Final = 10**9
+LINE_BPS: Final = 25 * G
+u = np.uint32
+
+
+@entry
+def begin(state: State) -> None:
+    """Queue pair 0 begins."""
+    hooks.start(state, 0)
+
+
+@entry
+def apply(state: State, now_ps: int) -> None:
+    """Frame 1 is an answer to queue pair 0."""
+    hooks.acknowledged(state, 0, 0, u(1), 1, now_ps)
+
+
+@entry
+def coded(state: State, load: float) -> int:
+    """The code of a load, drawn by device 0."""
+    return pint._code(state, 0, load)
+
+
+def started() -> State:
+    """Queue pair 0 has begun, at line rate, with ten packets on their way; every answer counts, base 1.01."""
+    world = World(leaves=1, hosts=2, cc=int(CongestionControl.PINT), messages=((0, 1, 10_000_000, 0, LOSSLESS),))
+    state = Emulator(worlds.topology(world), worlds.parameters(world, worlds.topology(world))).state
+    config = state.config[0]
+    config["accepted"], config["code_base"], config["code_scale"] = 65536, 1.01, 1 / math.log(1.01)
+    state.qps[0]["line_bps"] = LINE_BPS
+    begin(state)
+    state.qps[0]["next_psn"] = 10
+    return state
+
+
+def answer(state: State, seq: int, code: int) -> int:
+    state.packets[1]["seq"] = seq
+    state.telemetry[TELEMETRY_WORDS] = code
+    apply(state, 10**12)
+    return int(state.qps[0]["rate_bps"])
+
+
+def code_of(load: float) -> int:
+    return math.ceil(math.log(512 * load) / math.log(1.01))
+
+
+def drawn(generator: np.ndarray, count: int) -> list[int]:
+    """As rng.shared_word31(), in plain Python."""
+    ring = [int(it) for it in np.roll(generator[1:], -int(generator[0]))]
+    found = []
+    for _ in range(count):
+        ring = [*ring[1:], (ring[0] + ring[28]) & 0xFFFFFFFF]
+        found.append(ring[-1] >> 1)
+    return found
+
+
+def test_the_shared_generator_is_the_c_librarys() -> None:
+    assert drawn(seeded(1), 4) == [1804289383, 846930886, 1681692777, 1714636915]
+    assert seeded(0).tolist() == seeded(1).tolist()
+    assert seeded(2).tolist() != seeded(1).tolist()
+
+
+@pytest.mark.parametrize("load", [0.002, 0.3, 0.95, 1.7])
+def test_a_code_stands_for_its_load_in_the_mean(load: float) -> None:
+    state = started()
+    codes = [coded(state, load) for _ in range(2000)]
+    wanted = max(math.ceil(512 * load), 1)
+    assert set(codes) <= {math.floor(math.log(wanted) / math.log(1.01)), math.ceil(math.log(wanted) / math.log(1.01))}
+    assert np.mean([1.01**code for code in codes]) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_an_empty_port_has_code_0() -> None:
+    assert coded(started(), 0.0) == 0
+
+
+def test_the_first_answer_only_begins_the_window() -> None:
+    state = started()
+    assert answer(state, 1, code_of(2.0)) == LINE_BPS
+    assert int(state.hpcc[0]["mark_psn"]) == 10
+
+
+def test_every_answer_changes_the_rate_and_the_end_of_a_window_keeps_it() -> None:
+    state, code = started(), code_of(1.9)
+    answer(state, 1, 0)
+    config = state.config[0]
+    expected = int(LINE_BPS / (1.01**code / 512 / 0.95)) + int(config["additive_bps"])
+    assert answer(state, 10, code) == expected  # fast: not beyond the window
+    assert int(state.hpcc[0]["base_bps"]) == LINE_BPS
+    assert answer(state, 11, code) == expected
+    assert int(state.hpcc[0]["base_bps"]) == expected
+
+
+def test_an_answer_that_does_not_count_changes_nothing() -> None:
+    state = started()
+    answer(state, 1, 0)
+    state.config[0]["accepted"] = 0
+    assert answer(state, 11, code_of(2.0)) == LINE_BPS

@@ -1,0 +1,91 @@
+"""`fabric explain roots`, the first section of `fabric explain`, and the page of kinds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from fabric.cli.main import main
+from fabric.runs.rundir import RunDir
+from telemetry.catalogue.metrics import BY_NAME
+from telemetry.diagnosis.confidence import FAMILIES, unfitted
+from telemetry.diagnosis.diagnose import METRICS
+from telemetry.diagnosis.root import MEANINGS, Kind
+from telemetry.diagnosis.seen import IDEAL
+from telemetry.sources.incident_card import hurt
+from telemetry.sources.roots_page import roots_of
+from tests.diagnosis.conftest import scenario
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which a spine cable damages frames."""
+    folder = tmp_path_factory.mktemp("roots")
+    data = scenario({"kind": "bit-errors", "link": "leaf2--spine2", "ratio": 1.0e-6, "at": "2ms"})
+    (folder / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    assert main(["run", str(folder / "scenario.yml"), "--out", str(folder / "run"), "--quiet"]) in (0, 1)
+    return folder / "run"
+
+
+def test_roots_as_text_and_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "roots", str(run)]) == 0
+    text = capsys.readouterr().out
+    assert "frames arrive damaged" in text
+    assert ("not measured" in text) is bool(unfitted(IDEAL))
+    assert "First: drain the link; clean or replace the optics." in " ".join(text.split())
+    assert main(["explain", "roots", str(run), "--json"]) == 0
+    [root] = json.loads(capsys.readouterr().out)["roots"]["roots"]
+    assert (root["kind"], root["began_ns"]) == ("bad-optic", 2_000_000)
+    device, port = root["place"].split(":")
+    assert (root["device"], root["port"], root["class"]) == (device, port, None)
+    assert root["members"]
+
+
+def test_kinds_without_a_confidence_are_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    families = unfitted("sonic")
+    assert families
+    assert main(["explain", "roots", str(run), "--as-seen-by", "sonic"]) == 0
+    kinds = sorted(kind.value for name in families for kind in FAMILIES[name])
+    assert f"not measured: {', '.join(kinds)}." in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_card_is_a_ticket_with_who_was_hurt_and_commands(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "roots", str(run), "--card", "text"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("INCIDENT bad-optic at ")
+    for field in ("Place", "First seen", "Last seen", "Hurt", "Evidence", "First act", "See it again"):
+        assert f"\n{field} " in text
+    assert "First seen    2ms" in text
+    assert "fabric explain roots again" in text
+    assert max(len(it) for it in text.splitlines() if "fabric run" not in it) <= 80
+    assert main(["explain", "roots", str(run), "--card", "markdown"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("## Incident: bad-optic at ")
+    assert "**First act:** drain the link; clean or replace the optics" in page
+    assert main(["explain", "roots", str(run), "--card", "text", "--json"]) == 2
+
+
+def test_messages_hurt_are_those_that_took_longer_than_before(run: Path) -> None:
+    found = RunDir.open(run)
+    [root] = roots_of(found)
+    it = hurt(found, root)
+    assert it.slower > 0
+    assert it.usual is not None
+    assert it.messages >= it.failed + it.unfinished + it.slower
+    early = replace(root, began_ns=0, ended_ns=0)
+    assert (hurt(found, early).usual, hurt(found, early).slower) == (None, 0)
+
+
+def test_the_whole_run_begins_with_its_roots(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(run)]) == 0
+    text = capsys.readouterr().out
+    assert 0 < text.index("Root causes") < text.index("fabric explain drops")
+
+
+def test_every_kind_has_words_and_every_metric_exists() -> None:
+    assert set(MEANINGS) == set(Kind)
+    assert set(METRICS) <= set(BY_NAME)

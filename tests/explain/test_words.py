@@ -1,0 +1,135 @@
+"""Texts of the page and of the verdict that qualify their numbers."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fabric.dataplane.state.codes import DropReason
+from fabric.render.run_page import _ROUTING, _worst, print_summary
+from fabric.render.tables import cell
+from fabric.runs.verdict import _arp, _drops, _never_reached
+
+
+def test_a_delay_of_nothing_is_at_once_and_no_delay_is_a_dash() -> None:
+    assert [cell(value, "delay") for value in (0, None, 15_000_000)] == ["at once", "-", "15ms"]
+    assert [cell(value, "ns") for value in (0, None)] == ["-", "-"]
+
+
+def test_the_routing_table_of_the_page_says_when_the_first_reaction_came() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    shown: list[object] = []
+    console.print = lambda *objects: shown.extend(objects)  # type: ignore[assignment,misc]
+    row = dict.fromkeys(_ROUTING) | {"event": "leaf1 lost power", "reaction_ns": 0}
+    _worst(console, "Routing", [row], _ROUTING)
+    [grid] = shown
+    columns = {str(column.header): list(column.cells) for column in grid.columns}  # type: ignore[attr-defined]
+    assert columns["reaction"] == ["at once"]
+    assert columns["convergence"] == ["-"]
+
+
+def test_a_port_that_lost_in_two_classes_is_named_once_with_both() -> None:
+    ports = [
+        {"port": "leaf1:Ethernet0", "class": 3, "reasons": ["no_route"]},
+        {"port": "leaf2:Ethernet0", "class": 0, "reasons": ["no_route"]},
+        {"port": "leaf1:Ethernet0", "class": 0, "reasons": ["no_route", "link_down"]},
+    ]
+    metrics = {"drops.lossless": 0, **{f"drops.{reason.name.lower()}": 0 for reason in DropReason}, "drops.no_route": 7}
+    [text] = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}) if "dropped" in text]
+    assert re.search(r"^7 packets dropped at leaf1:Ethernet0 \(classes 0 and 3\), leaf2:Ethernet0 \(no route\)", text)
+
+
+def test_faults_and_repairs_after_the_end_are_reported_as_not_reached() -> None:
+    ms = 10**6
+    crash = {"kind": "switch-crash", "start_ns": ms, "end_ns": 6 * ms, "repaired": True}
+    flap = {"kind": "link-flap", "start_ns": 8 * ms, "end_ns": 9 * ms, "repaired": True}
+    lasting = {"kind": "link-down", "start_ns": ms, "end_ns": 100 * ms, "repaired": False}
+    assert list(_never_reached([crash, flap, lasting], 5_300_000)) == [
+        (
+            "note",
+            (
+                "the run ended at 5.3ms, so 1 fault never happened (link-flap at 8ms) and 1 repair never came "
+                "(switch-crash at 6ms)"
+            ),
+        )
+    ]
+    assert list(_never_reached([crash, lasting], 7 * ms)) == []
+
+
+def test_what_a_hung_switch_lost_for_two_reasons_is_listed_by_reason() -> None:
+    ports = [
+        {"port": f"{name}:Ethernet0", "class": 3, "reasons": ["no_route", "injected"]} for name in ("spine1", "leaf1")
+    ]
+    metrics = {
+        "drops.lossless": 0,
+        **{f"drops.{reason.name.lower()}": 0 for reason in DropReason},
+        "drops.no_route": 7,
+        "drops.injected": 5,
+    }
+    hung = {"kind": "switch-crash", "objects": {"switches": ["spine1"], "carrier": "kept"}}
+    down = {**hung, "objects": {"switches": ["spine1"], "carrier": "lost"}}
+    for truth, clauses in (([hung], 1), ([down], 0), ([], 0)):
+        texts = [text for _, text in _drops(metrics, {"drops": {"ports": ports}}, truth) if "dropped" in text]
+        assert len(texts) == 2
+        assert [text.count("; at spine1, which hung, ") for text in texts] == [clauses, clauses]
+        if clauses:
+            assert "hung, acknowledgements" in next(text for text in texts if text.startswith("7 "))
+            assert "hung, data frames" in next(text for text in texts if text.startswith("5 "))
+
+
+@pytest.mark.parametrize(
+    ("reaction_ns", "convergence_ns", "named"),
+    [(100_000, 20_000, True), (20_000, 100_000, False), (None, 20_000, False)],
+)
+def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
+    reaction_ns: int | None, convergence_ns: int, named: bool
+) -> None:
+    event = dict.fromkeys(_ROUTING, 0) | {
+        "event": "spine1 lost power",
+        "reaction_ns": reaction_ns,
+        "convergence_ns": convergence_ns,
+    }
+    nothing: dict[str, object] = {
+        section: {table: [] for table in ("paused_ports", "ports", "queues", "headroom")}
+        for section in ("pfc", "drops", "buffers", "ecn")
+    }
+    summary = {
+        **nothing,
+        "stop": {"reason": "duration", "time_ns": 1},
+        "watchdog": [],
+        "verdict": [],
+        "expectations": [],
+        "messages": {"by_size": []},
+        "routing": {"events": [event], "n_events": 1},
+        "headline": "",
+        "row_counts": defaultdict(int),
+        "metrics": {"goodput.total_bps": 0, "transport.retransmits": 0, "cnp.sent": 0},
+    }
+    out = io.StringIO()
+    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out, Path("runs/n"))
+    assert ("Reaction: BGP's first" in out.getvalue()) == named
+
+
+@pytest.mark.parametrize(
+    ("suppressed", "expected"),
+    [
+        (30, ["leaves answered all of 30 ARP requests themselves"]),
+        (
+            20,
+            ["leaves answered 67% of 30 ARP requests; the rest became 40 VXLAN copies, and hosts received 90 requests"],
+        ),
+    ],
+)
+def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, expected: list[str]) -> None:
+    counts: dict[str, float | int | None] = {
+        "arp.requests": 30,
+        "arp.suppressed": suppressed,
+        "arp.copies": 40,
+        "arp.heard": 90,
+    }
+    assert [text for _, text in _arp(counts)] == expected

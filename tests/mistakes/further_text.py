@@ -1,0 +1,353 @@
+"""Further mistakes in EOS and NX-OS, invented without a look at the checks: typing errors and half changes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mistakes.mistake import Edit, Mistake, both, replaced
+
+_FILES: Final = {"eos": "cfg", "nxos": "cfg"}
+
+
+def _case(
+    language: str,
+    title: str,
+    checks: str,
+    devices: str,
+    where: str,
+    edit: Edit,
+    file: str = "leaf1",
+    *,
+    lo: bool = False,
+) -> Mistake:
+    return Mistake(language, title, checks, devices, where, f"{file}.{_FILES[language]}", edit, lo)
+
+
+CASES: Final = (
+    _case("eos", "digits of the VNI are swapped", "V2", "leaf1 leaf2", "10010", replaced("vni 10100", "vni 10010")),
+    _case(
+        "eos",
+        "a host port is a trunk of another VLAN",
+        "L13",
+        "leaf1",
+        "Ethernet1/1",
+        replaced(
+            "switchport access vlan 100",
+            "switchport mode trunk\n   switchport trunk allowed vlan 10",
+            after="interface Ethernet1/1\n",
+        ),
+    ),
+    _case(
+        "eos",
+        "a host port is routed without an address",
+        "L13",
+        "leaf1",
+        "Ethernet1/1",
+        replaced("switchport access vlan 100", "no switchport", after="interface Ethernet1/1\n"),
+    ),
+    _case(
+        "eos",
+        "a spine does not mark",
+        "E4",
+        "spine1",
+        "",
+        replaced(
+            "      random-detect ecn minimum-threshold 400 kbytes maximum-threshold 1600 kbytes "
+            "max-mark-probability 20 weight 0\n",
+            "",
+        ),
+        "spine1",
+    ),
+    _case(
+        "eos",
+        "the session's source is another loopback",
+        "P3",
+        "leaf1 spine1",
+        "10.0.0.11",
+        both(
+            replaced(
+                "interface Loopback0\n", "interface Loopback1\n   ip address 10.0.1.1/32\n!\ninterface Loopback0\n"
+            ),
+            replaced("neighbor 10.0.0.11 update-source Loopback0", "neighbor 10.0.0.11 update-source Loopback1"),
+        ),
+        lo=True,
+    ),
+    _case(
+        "eos",
+        "the AS of one spine is wrong",
+        "P2",
+        "leaf1",
+        "65010",
+        replaced("10.1.0.3 remote-as 65000", "10.1.0.3 remote-as 65010"),
+    ),
+    _case(
+        "eos",
+        "the gateway is in another subnet",
+        "V6",
+        "leaf1 leaf2",
+        "172.16.101.1",
+        replaced("172.16.100.1/24", "172.16.101.1/24"),
+    ),
+    _case(
+        "eos",
+        "a prefix list keeps the own loopback back",
+        "V11",
+        "leaf1",
+        "PL",
+        both(
+            replaced("router bgp", "ip prefix-list PL seq 10 permit 10.0.1.0/24 le 32\nrouter bgp"),
+            replaced(
+                "   address-family ipv4\n",
+                "   address-family ipv4\n      neighbor 10.1.0.1 prefix-list PL out\n"
+                "      neighbor 10.1.0.3 prefix-list PL out\n",
+            ),
+        ),
+    ),
+    _case(
+        "eos", "the own AS has swapped digits", "P2", "leaf1", "65110", replaced("router bgp 65101", "router bgp 65110")
+    ),
+    _case(
+        "eos",
+        "a password at one end",
+        "P13",
+        "leaf1 spine1",
+        "10.1.0.1",
+        replaced("   neighbor 10.1.0.1 send", "   neighbor 10.1.0.1 password 7 abc\n   neighbor 10.1.0.1 send"),
+    ),
+    _case(
+        "eos",
+        "the watchdog only notifies",
+        "R10",
+        "leaf1",
+        "",
+        replaced(
+            "priority-flow-control pause watchdog default timeout",
+            "priority-flow-control pause watchdog action notify-only\n"
+            "priority-flow-control pause watchdog default timeout",
+        ),
+    ),
+    _case(
+        "nxos",
+        "the MTU of the class is a little small",
+        "T7",
+        "leaf1",
+        "9000",
+        replaced("mtu 9216\n    pause", "mtu 9000\n    pause"),
+    ),
+    _case(
+        "nxos",
+        "the VNI is at another VLAN",
+        "V16",
+        "leaf1",
+        "100",
+        replaced("vlan 100\n  vn-segment", "vlan 100\nvlan 101\n  vn-segment"),
+    ),
+    _case(
+        "nxos",
+        "a spine port does not classify",
+        "M3",
+        "spine1",
+        "Ethernet1/1",
+        replaced("  service-policy type qos input QOS_CLASSIFICATION\n", "", after="interface Ethernet1/1\n"),
+        "spine1",
+    ),
+    _case("nxos", "one priority too many pauses", "L1", "leaf1", "", replaced("pause pfc-cos 3", "pause pfc-cos 3,4")),
+    _case(
+        "nxos",
+        "the targets are automatic at one leaf",
+        "V11",
+        "leaf1 leaf2",
+        "65000:10100",
+        both(
+            replaced("route-target import 65000:10100", "route-target import auto"),
+            replaced("route-target export 65000:10100", "route-target export auto"),
+        ),
+    ),
+    _case(
+        "nxos",
+        "a multicast group at one leaf",
+        "V15",
+        "leaf1 leaf2",
+        "10100",
+        replaced("ingress-replication protocol bgp", "mcast-group 239.1.1.1"),
+    ),
+    _case(
+        "nxos",
+        "the VTEP's loopback is shut",
+        "V17",
+        "leaf1",
+        "loopback0",
+        replaced("interface loopback0\n", "interface loopback0\n  shutdown\n", after="interface Ethernet1/4\n"),
+    ),
+    _case(
+        "nxos",
+        "standard communities only",
+        "V8",
+        "leaf1",
+        "10.1.0.1",
+        replaced("send-community extended", "send-community", after="neighbor 10.1.0.1\n"),
+    ),
+    _case("nxos", "the CNPs' DSCP is mistyped", "M2", "leaf1", "48", replaced("match dscp 48", "match dscp 46")),
+    _case(
+        "nxos",
+        "a spine marks much too early",
+        "E5",
+        "spine1",
+        "",
+        replaced("950 kbytes maximum-threshold 3000 kbytes", "9 kbytes maximum-threshold 30 kbytes"),
+        "spine1",
+    ),
+    _case(
+        "nxos",
+        "the next hop's route map sets nothing",
+        "V9",
+        "spine1",
+        "10.1.0",
+        replaced("  set ip next-hop unchanged\n", ""),
+        "spine1",
+    ),
+    _case(
+        "eos",
+        "a spine sends no targets",
+        "V8",
+        "spine1",
+        "10.1.0.0",
+        replaced("   neighbor 10.1.0.0 send-community extended\n", ""),
+        "spine1",
+    ),
+    _case(
+        "eos",
+        "the gateway is a host address",
+        "V6",
+        "leaf1 leaf2",
+        "172.16.100.1/32",
+        replaced("172.16.100.1/24", "172.16.100.1/32"),
+    ),
+    _case(
+        "eos",
+        "a spine has another class",
+        "M1",
+        "spine1",
+        "26",
+        replaced("dscp 26 to traffic-class 3", "dscp 26 to traffic-class 4"),
+        "spine1",
+    ),
+    _case(
+        "eos",
+        "the RoCE queue's weight lost a digit",
+        "M11",
+        "leaf1",
+        "",
+        replaced("bandwidth percent 90", "bandwidth percent 9"),
+    ),
+    _case(
+        "eos",
+        "an uplink is in a VRF",
+        "P14",
+        "leaf1",
+        "Ethernet3/1",
+        replaced("   no switchport\n", "   no switchport\n   vrf RED\n", after="interface Ethernet3/1\n"),
+    ),
+    _case(
+        "eos",
+        "digits of the route target are swapped",
+        "V3",
+        "leaf1 leaf2",
+        "65000:10010",
+        replaced("route-target both 65000:10100", "route-target both 65000:10010"),
+    ),
+    _case(
+        "eos",
+        "the uplinks' addresses are swapped",
+        "P1",
+        "leaf1 spine1 spine2",
+        "10.1.0.",
+        both(
+            replaced("10.1.0.0/31", "X"),
+            replaced("10.1.0.2/31", "10.1.0.0/31"),
+            replaced("ip address X", "ip address 10.1.0.2/31"),
+        ),
+    ),
+    _case(
+        "eos",
+        "the loopback's address is mistyped",
+        "V7",
+        "leaf1",
+        "10.0.0.1",
+        replaced("ip address 10.0.0.1/32", "ip address 10.0.0.10/32"),
+    ),
+    _case(
+        "nxos",
+        "the network statement is mistyped",
+        "V7",
+        "leaf1",
+        "10.0.0.1",
+        replaced("network 10.0.0.1/32", "network 10.0.0.11/32"),
+    ),
+    _case(
+        "nxos",
+        "PFC waits for DCBX",
+        "L11",
+        "leaf1",
+        "Ethernet1/3",
+        replaced("mode on", "mode auto", after="interface Ethernet1/3\n"),
+    ),
+    _case(
+        "nxos",
+        "the EVPN instance is of another VNI",
+        "V3",
+        "leaf1 leaf2",
+        "10100",
+        replaced("  vni 10100 l2", "  vni 10110 l2"),
+    ),
+    _case(
+        "nxos",
+        "a host port's VLAN does not exist",
+        "R1",
+        "leaf1",
+        "Ethernet1/1",
+        replaced("access vlan 100", "access vlan 200", after="interface Ethernet1/1\n"),
+    ),
+    _case(
+        "nxos",
+        "the RoCE queue has no bandwidth",
+        "M11",
+        "leaf1",
+        "",
+        replaced("percent 50\n    random", "percent 0\n    random"),
+    ),
+    _case(
+        "nxos",
+        "priority 5 pauses",
+        "L1",
+        "leaf1 spine1 leaf2 spine2",
+        "",
+        replaced("pause pfc-cos 3", "pause pfc-cos 5"),
+    ),
+    _case(
+        "nxos",
+        "the gateway's prefix is /16",
+        "V6",
+        "leaf1 leaf2",
+        "172.16.100.1/16",
+        replaced("172.16.100.1/24", "172.16.100.1/16"),
+    ),
+    _case(
+        "nxos",
+        "the VNI has a digit too many",
+        "V2",
+        "leaf1",
+        "10100",
+        replaced("  vn-segment 10100\n", "  vn-segment 101000\n"),
+    ),
+    _case(
+        "nxos",
+        "EVPN between loopbacks: the source is the management port",
+        "P7",
+        "leaf1 spine1",
+        "10.0.0.11",
+        replaced("update-source loopback0", "update-source mgmt0"),
+        lo=True,
+    ),
+)
+"""leaf1 unless another file is named; `lo`: of the variant with EVPN between loopbacks."""

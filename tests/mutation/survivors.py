@@ -1,0 +1,126 @@
+"""Survivors that are understood: no test can tell them from the code, or telling them apart is not worth a test.
+
+A row names a module, a line and what the mutant makes of it, so that it stays true when lines move. Rows whose
+mutant is gone are reported.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Known(NamedTuple):
+    """Why a mutant may survive."""
+
+    module: str
+    """Package of packages.py and file, wherever it lies."""
+    before: str
+    after: str
+    reason: str
+
+
+EQUIVALENT: Final[tuple[Known, ...]] = (
+    Known(
+        "port/gate.py",
+        'if time_ps < row["pfc_next_ps"]:',
+        'if time_ps <= row["pfc_next_ps"]:',
+        "the moment is scheduled already, and scheduling it again changes nothing",
+    ),
+    Known(
+        "port/wire.py",
+        "if _count(state, task, _part(state, window, thread), window) > 0:",
+        "if _count(state, task, _part(state, window, thread), window) >= 0:",
+        "simulates a task without events: costs time, changes no result",
+    ),
+    Known(
+        "port/hooks.py",
+        'if row["bit_error_ratio"] <= 0.0 or damaged(state, device, port, packet) == INTACT:',
+        'if row["bit_error_ratio"] < 0.0 or damaged(state, device, port, packet) == INTACT:',
+        "damaged() checks the same, and counted losses take data frames only",
+    ),
+    Known(
+        "transport/dcqcn.py",
+        "while next_ps < end_ps:",
+        "while next_ps <= end_ps:",
+        "the increase falls on the departure itself: nothing is paid at the new rate",
+    ),
+    Known("transport/dcqcn.py", "if at_ps < end_ps:", "if at_ps <= end_ps:", "adds a rate times no time"),
+    Known(
+        "transport/dcqcn.py",
+        "if at_ps + need_ps <= next_ps:",
+        "if at_ps + need_ps < next_ps:",
+        "what is paid exactly at the timer is paid a step later, in no time",
+    ),
+    Known(
+        "transport/ns3_dcqcn.py",
+        "if left < _STEADY:",
+        "if left <= _STEADY:",
+        "64 steps are left only where alpha does not change any more",
+    ),
+    Known("switch/buffer.py", "if shift >= 0:", "if shift > 0:", "a shift by nothing either way"),
+    Known(
+        "switch/buffer.py",
+        'if limit - shared >= row["least_margin_bytes"] and shared < limit and row["headroom_bytes"] == 0:',
+        'if limit - shared > row["least_margin_bytes"] and shared < limit and row["headroom_bytes"] == 0:',
+        "a margin as small as the least is neither noted nor does it send anything",
+    ),
+    Known("switch/buffer.py", "if from_headroom > 0:", "if from_headroom >= 0:", "gives back nothing"),
+    Known("switch/hashing.py", "if bit > 0:", "if bit >= 0:", "a shift by 32 of a 32-bit word leaves nothing"),
+    Known(
+        "host/nic.py",
+        'if state.hosts[device]["n_waits"] > 0 and (not waiting or state.devices[device]["n_ports"] > 1):',
+        'if state.hosts[device]["n_waits"] >= 0 and (not waiting or state.devices[device]["n_ports"] > 1):',
+        "cancels a wake-up at which nothing would happen",
+    ),
+    Known(
+        "host/nic.py",
+        'if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:',
+        'if state.hosts[device]["n_waits"] >= 0 and state.devices[device]["n_ports"] > 1:',
+        "cancels a wake-up at which nothing would happen",
+    ),
+    Known(
+        "host/scoreboard.py",
+        'if look_ps < host["timeout_ps"]:',
+        'if look_ps <= host["timeout_ps"]:',
+        "the moment is scheduled already",
+    ),
+    Known(
+        "host/placement.py",
+        "while expected < end:",
+        "while expected <= end:",
+        "the slot at the end is empty, which ends the search, too",
+    ),
+    Known(
+        "host/messages.py",
+        'if above["time_ps"] < time_ps or (above["time_ps"] == time_ps and above["order"] <= order):',
+        'if above["time_ps"] < time_ps or (above["time_ps"] == time_ps and above["order"] < order):',
+        "no two postings have one number",
+    ),
+    Known(
+        "host/receiver.py",
+        'if i64(frame["flags"]) & _FIRST and psn >= row["expected_psn"] '
+        'and state.rmessages[u(message)]["first_ps"] < 0:',
+        'if i64(frame["flags"]) & _FIRST and psn >= row["expected_psn"] '
+        'and state.rmessages[u(message)]["first_ps"] <= 0:',
+        "no packet can have arrived at time 0",
+    ),
+    Known(
+        "checks/tunnels.py",
+        "if host.roce_mtu and len(sizes) > 1 and host.roce_mtu != sizes[-1]:",
+        "if host.roce_mtu and len(sizes) > 0 and host.roce_mtu != sizes[-1]:",
+        "one size is the largest size: no host differs from it",
+    ),
+    Known(
+        "checks/routing.py",
+        "speeds = sorted({line.port.speed_mbps or 0 for line in up})",
+        "speeds = sorted({line.port.speed_mbps or 1 for line in up})",
+        "lines without a speed are not among these",
+    ),
+    Known(
+        "checks/headroom.py",
+        "return max(line.port.mtu, other.port.mtu if other else 0, (host.mtu or 0) if host else 0)",
+        "return max(line.port.mtu, other.port.mtu if other else 1, (host.mtu or 0) if host else 0)",
+        "every MTU of a port is larger",
+    ),
+)
+"""These compute the same; they are not counted."""

@@ -1,0 +1,1 @@
+"""Commands for contributors: locks, licences, images, version ranges. Not shipped."""

@@ -1,0 +1,138 @@
+"""`python -m tools.version_range`: the engine's tests and the golden runs at both ends of the allowed versions.
+
+The kernels use Numba's internals, so pyproject.toml bounds Numba from both sides, and both ends are tried:
+
+    lowest     every direct requirement at its lower bound, by lock/lowest.txt, in an environment below .venv-range/
+    highest    the environment of lock/dev.txt, whose Numba is of the highest series that is allowed
+
+Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures. The exit
+status is 1 where an end fails. Lower bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels
+of packages that old, and pip chooses newer ones there by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tools.requirements import ROOT, entries, lock_path, project
+
+HOME: Final = ROOT / ".venv-range"
+OLD_PYTHONS: Final = ((3, 11), (3, 12))
+TESTS: Final = ("tests/dataplane", "tests/lab/test_capture_process.py", "tests/evpn/test_frames.py")
+_IMPORT_ALL: Final = """
+import importlib, sys
+from pathlib import Path
+failed = []
+for top in ("fabric", "telemetry", "playbooks"):
+    for path in sorted(Path(top).rglob("*.py")):
+        name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        if name.endswith("__main__") or name == "fabric.capture.writer":
+            continue
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            failed.append(f"{name}: {type(error).__name__}: {error}")
+print(*failed, sep="\\n", file=sys.stderr)
+sys.exit(bool(failed))
+"""
+
+
+def main() -> int:
+    """Test the ends, print their versions and times."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.version_range", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--end", choices=("lowest", "highest"), action="append", help="this end only (default: both)")
+    parser.add_argument("--quick", action="store_true", help="imports and golden runs only")
+    words = parser.parse_args()
+    failed: list[str] = []
+    for end in words.end or ("lowest", "highest"):
+        python = _lowest() if end == "lowest" else Path(sys.executable)
+        if end == "highest" and (problem := not_highest()):
+            print(f"highest: {problem}", file=sys.stderr)
+            failed.append(end)
+        # A separate cache for the lowest end: kernels of both ends are compiled once.
+        environment = {**os.environ, **({"XDG_CACHE_HOME": str(HOME / "cache")} if end == "lowest" else {})}
+        steps = {
+            "imports": ("-c", _IMPORT_ALL),
+            "goldens": ("-m", "tests.goldens", "--check"),
+            "tests": ("-m", "pytest", "-q", "-m", "not slow", *TESTS),
+        }
+        if words.quick:
+            del steps["tests"]
+        for name, arguments in steps.items():
+            began = time.monotonic()
+            code = subprocess.run([python, *arguments], cwd=ROOT, env=environment, check=False).returncode
+            print(
+                f"{end}: {name}: {'passed' if code == 0 else f'failed ({code})'} after "
+                f"{time.monotonic() - began:.0f} s",
+                flush=True,
+            )
+            failed += [f"{end}: {name}"] if code else []
+    print(f"FAILED: {', '.join(failed)}" if failed else "both ends passed" if not words.end else "passed")
+    return int(bool(failed))
+
+
+def not_highest() -> str:
+    """Why lock/dev.txt does not have Numba at the top of its range; '' where it has."""
+    direct = [Requirement(line) for line in project()["project"]["dependencies"]]
+    numba = next(it for it in direct if it.name == "numba")
+    locked = next(
+        Version(it.version) for it in entries(lock_path("dev").read_text(encoding="utf-8")) if it.name == "numba"
+    )
+    above = Version(f"{locked.major}.{locked.minor + 1}")
+    return (
+        f"Numba {above} is allowed and {locked} is locked: lock it, or lower the bound"
+        if numba.specifier.contains(above)
+        else ""
+    )
+
+
+def _lowest() -> Path:
+    """The interpreter of an environment by lock/lowest.txt. Made once for each content of the lock."""
+    lock = lock_path("lowest").read_bytes()
+    python, stamp = HOME / "lowest/bin/python", HOME / "lowest/.ready"
+    if not stamp.is_file() or stamp.read_bytes() != lock:
+        shutil.rmtree(HOME / "lowest", ignore_errors=True)
+        subprocess.run([_old_python(), "-m", "venv", HOME / "lowest"], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run(
+            [*install, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", lock_path("lowest")], check=True
+        )
+        subprocess.run([*install, "--no-deps", "--no-index", "--no-build-isolation", "--editable", ROOT], check=True)
+        subprocess.run([python, "-m", "pip", "check", "--disable-pip-version-check"], check=True)
+        stamp.write_bytes(lock)
+    there = subprocess.run(
+        [python, "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    direct = {canonicalize_name(Requirement(line).name) for line in project()["project"]["dependencies"]}
+    print("lowest:", *sorted(it for it in there if canonicalize_name(it.partition("==")[0]) in direct), flush=True)
+    return python
+
+
+def _old_python() -> str:
+    if sys.version_info[:2] in OLD_PYTHONS:
+        return sys.executable
+    for major, minor in OLD_PYTHONS:
+        found = shutil.which(f"python{major}.{minor}")
+        if found:
+            return found
+    sys.exit("error: the lower bounds are tried with Python 3.11 or 3.12, and neither is here: install one")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
