@@ -26,6 +26,8 @@ UPGRADE ?=
 MUTATION_ARGS ?=
 # A test that hangs fails after this time, with the stacks of its process; the other tests go on.
 HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
+# A file's tests share its fixtures, so one process runs them all.
+PARALLEL := -n $(WORKERS) --dist loadfile
 BIN := .venv/bin
 READY := .venv/.ready
 # What runs, without what tests and studies need: a quarter of the time and size. A full environment is used where it is.
@@ -40,13 +42,13 @@ demo: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 	$(BIN)/fabric playbook run pfc-storm --out runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) -m slow $(PYTEST_ARGS)
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -q -n $(WORKERS) $(HANGS) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) $(PYTEST_ARGS)
 
 playbooks: $(READY)
 	$(BIN)/fabric playbook check --all --workers $(WORKERS)
