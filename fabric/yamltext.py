@@ -99,10 +99,11 @@ def build(
             return _built(text, resolve, max_nodes, too_many, twice, note)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
+        line = mark.line + 1 if mark else 0
+        if _is_depth(error):
+            raise YamlError(_DEEP, line, _SHALLOWER) from error
         raise YamlError(
-            f"not YAML: {error.problem}",
-            mark.line + 1 if mark else 0,
-            "check indentation, colons and quotes on this line and the one above",
+            f"not YAML: {error.problem}", line, "check indentation, colons and quotes on this line and the one above"
         ) from error
     except UnicodeEncodeError as error:  # libyaml takes UTF-8, which has no lone surrogates
         line = text.count("\n", 0, error.start) + 1
@@ -205,8 +206,15 @@ def check_depth(text: str) -> None:
                     raise YamlError(_DEEP, _line(event), _SHALLOWER)
             elif isinstance(event, _END):
                 depth -= 1
-    except (yaml.YAMLError, UnicodeEncodeError):
-        return
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        if isinstance(error, yaml.MarkedYAMLError) and _is_depth(error):
+            line = error.problem_mark.line + 1 if error.problem_mark else 0
+            raise YamlError(_DEEP, line, _SHALLOWER) from error
+
+
+def _is_depth(error: yaml.MarkedYAMLError) -> bool:
+    """Of libyaml's own limit of nesting (0.2.6: 1,000). Its scanner looks ahead of the events that are counted here."""
+    return "nesting depth" in (error.problem or "")
 
 
 def _put(

@@ -160,7 +160,24 @@ def test_yaml_merges_that_multiply_are_stopped(tmp_path: Path) -> None:
     lines = ["a0: &a0 {" + ", ".join(f"k{i}: 1" for i in range(50)) + "}"]
     lines += [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 12)]
     (tmp_path / "a.yml").write_text("\n".join(lines))
-    assert "merges more than" in refusal(tmp_path / "a.yml")
+    assert f"line 5, column 5: merges more than {files.MAX_MERGED} keys" in refusal(tmp_path / "a.yml")
+
+
+def test_a_mapping_may_merge_as_many_keys_as_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_MERGED", 6)
+    text = "a: &a {k1: 1, k2: 2, k3: 3}\nb: {<<: [*a, *a], k4: 4}\n"
+    assert files.parse_yaml(text, Path("f.yml")) == {
+        "a": {"k1": 1, "k2": 2, "k3": 3},
+        "b": {"k1": 1, "k2": 2, "k3": 3, "k4": 4},
+    }
+    with pytest.raises(InputErrors, match="line 2, column 4: merges more than 6 keys"):
+        files.parse_yaml(text.replace("*a, *a", "*a, *a, *a"), Path("f.yml"))
+
+
+@pytest.mark.parametrize("text", ["[" * 1001, "[" * 100_000, "{a: " * 5000])
+def test_nesting_is_refused_in_the_same_words_by_every_libyaml(text: str) -> None:
+    with pytest.raises(InputErrors, match="line 1: nested more than 40 levels deep"):
+        files.parse_yaml(text, Path("f.yml"))
 
 
 def test_netlab_gets_kilobits_as_numbers_and_a_name_limit_that_fits() -> None:

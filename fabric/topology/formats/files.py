@@ -22,7 +22,8 @@ MAX_FILE_BYTES: Final = 32 * 2**20
 """A fabric of 4,096 hosts and 320 switches takes about 4 MB in the largest format."""
 _STAGE: Final = "topology file"
 MAX_MERGED: Final = 100_000
-"""Keys of one YAML mapping after its merges."""
+"""Keys that one YAML mapping takes by its merges; a key that comes twice counts twice."""
+_MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -38,23 +39,45 @@ def read_text(path: Path) -> str:
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # libyaml where it is there: 10 x
     """Safe YAML 1.1 that refuses a key given twice and merges ('<<') that multiply."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._counts: dict[yaml.MappingNode, int] = {}
+
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Merge keys of lists of aliases can grow exponentially; stop them early."""
-        super().flatten_mapping(node)
-        if len(node.value) > MAX_MERGED:
+        """Refuse merges of lists of aliases that multiply, before their keys are copied.
+
+        Counted here, and the same with every PyYAML: releases before 6.0.4 copy a repeated key each time it comes.
+        """
+        if self._keys(node) - len(node.value) > MAX_MERGED:
             raise yaml.MarkedYAMLError(problem=f"merges more than {MAX_MERGED} keys", problem_mark=node.start_mark)
+        super().flatten_mapping(node)
+
+    def _keys(self, node: yaml.MappingNode) -> int:
+        """Keys of a mapping with those of all mappings that it merges, repeated ones included."""
+        if node not in self._counts:
+            self._counts[node] = len(node.value)  # of a mapping that merges itself
+            self._counts[node] += sum(self._keys(one) for key, value in node.value for one in _merged(key, value))
+        return self._counts[node]
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Refuse duplicate keys, which YAML forbids and PyYAML overlooks; merge keys ('<<') may be overridden."""
         seen = set()
         for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge" or not isinstance(key, yaml.ScalarNode):
+            if key.tag == _MERGE or not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in seen:
                 raise yaml.MarkedYAMLError(problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark)
             seen.add(key.value)
         mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
         return mapping
+
+
+def _merged(key: yaml.Node, value: yaml.Node) -> list[yaml.MappingNode]:
+    """Mappings that an entry of a mapping merges; none where its key is not '<<'."""
+    if key.tag != _MERGE:
+        return []
+    merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+    return [one for one in merged if isinstance(one, yaml.MappingNode)]
 
 
 def parse_yaml(text: str, path: Path) -> object:
