@@ -8,7 +8,8 @@
 #   make bench     packet-hops per second on this machine
 #   make goldens   run the golden runs again, print what changed, and keep the results
 #   make mutants   mutation test of chosen packages, with its scores in docs/mutation.md
-#   make check     ruff check and format, mypy --strict, import ladder, generated pages, locks, licences, images
+#   make static    ruff check and format, mypy --strict
+#   make check     as static, and import ladder, generated pages, locks, licences, images
 #   make docs      the pages that are made from the code; says which changed
 #   make site      the documentation as a site in site/, which is read without a network: open site/index.html
 #   make lock      the lock files in lock/, from pyproject.toml; UPGRADE=1: with the newest versions
@@ -24,10 +25,6 @@ PYTEST_ARGS ?=
 WORKERS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 UPGRADE ?=
 MUTATION_ARGS ?=
-# A test that hangs fails after this time, with the stacks of its process; the other tests go on.
-HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true
-# A file's tests share its fixtures, so one process runs them all.
-PARALLEL := -n $(WORKERS) --dist loadfile
 BIN := .venv/bin
 READY := .venv/.ready
 # What runs, without what tests and studies need: a quarter of the time and size. A full environment is used where it is.
@@ -35,20 +32,20 @@ RUNS := .venv/.runs
 PIP := --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-slow test-all playbooks bench goldens mutants check docs site lock licences image-digests test-version-range check-stack clean
+.PHONY: demo test test-slow test-all playbooks bench goldens mutants static check docs site lock licences image-digests test-version-range check-stack clean
 
 demo: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 	rm -rf runs/demo
 	$(BIN)/fabric playbook run pfc-storm --out runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) -m "not slow" $(PYTEST_ARGS)
+	$(BIN)/python -m tools.suite fast --workers $(WORKERS) $(PYTEST_ARGS)
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m tools.suite slow --workers $(WORKERS) $(PYTEST_ARGS)
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -q $(PARALLEL) $(HANGS) $(PYTEST_ARGS)
+	$(BIN)/python -m tools.suite all --workers $(WORKERS) $(PYTEST_ARGS)
 
 playbooks: $(READY)
 	$(BIN)/fabric playbook check --all --workers $(WORKERS)
@@ -62,10 +59,12 @@ goldens: $(READY)
 mutants: $(READY)
 	$(BIN)/python -m tests.mutation --write docs/mutation.md $(MUTATION_ARGS)
 
-check: $(READY)
+static: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --strict
+
+check: static
 	$(BIN)/python -m pytest -q tests/test_layering.py tests/test_supply_chain.py tests/test_pages.py
 
 docs: $(READY)

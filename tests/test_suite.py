@@ -1,0 +1,141 @@
+"""tools.suite: two parts, one second look at what failed, and a report that names what failed last."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tools import suite
+from tools.suite import Outcome, Part, report
+
+PYPROJECT: Final = '[tool.pytest.ini_options]\nmarkers = ["slow", "timed"]\n'
+TESTS: Final = """\
+import os
+from pathlib import Path
+
+import pytest
+
+
+def once(name):
+    before = Path(name).exists()
+    Path(name).touch()
+    return not before
+
+
+def test_passes():
+    pass
+
+
+def test_fails():
+    assert "left" == "right", "they differ"
+
+
+def test_passes_alone():
+    assert not once("race")
+
+
+def test_ends_its_worker():
+    os._exit(3)
+
+
+def test_after_the_worker_has_ended():
+    pass
+
+
+@pytest.mark.timed
+def test_passes_later():
+    assert not once("late")
+
+
+@pytest.mark.timed
+@pytest.mark.slow
+def test_of_the_slow_ones():
+    raise AssertionError
+
+
+def test_is_skipped():
+    pytest.skip("no program")
+"""
+
+
+def part(name: str = "parallel", *outcomes: Outcome, passed: bool = True) -> Part:
+    return Part(name, outcomes, passed, 1.0, "load unknown")
+
+
+def failed(name: str) -> Outcome:
+    return Outcome(name, "failed", 1.0, "assert 1 == 2")
+
+
+def test_a_run_names_last_what_failed_and_tells_races_from_unstable_tests(tmp_path: Path, repo_root: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
+    code = (
+        "import sys; from pathlib import Path; from tools import suite; suite.ROOT = Path(); "
+        "sys.exit(suite.main(['fast', '--out', 'out', '--workers', '1', '--none-skipped']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(repo_root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-4:] == [
+        "FAILED test_it.py::test_fails: AssertionError: they differ",
+        "FAILED test_it.py::test_passes_alone (passed alone: a race): AssertionError: assert not True",
+        (
+            "FAILED test_it.py::test_ends_its_worker: "
+            "worker 'gw0' crashed while running 'test_it.py::test_ends_its_worker'"
+        ),
+        "FAILED 1 tests were skipped, named above",
+    ]
+    assert "unstable: test_it.py::test_passes_later: AssertionError: assert not True" in lines
+    assert "skipped: test_it.py::test_is_skipped: Skipped: no program" in lines
+    assert [line.partition(" in ")[0] for line in lines if line.startswith(("== parallel", "== timed"))] == [
+        "== parallel: 2 passed, 3 failed, 1 skipped",
+        "== timed: 0 passed, 1 failed, 0 skipped",
+    ]
+    assert {path.name for path in (tmp_path / "out").glob("*.xml")} == {"parallel.xml", "timed.xml", "again.xml"}
+
+
+def test_a_run_without_tests_is_wrong_usage(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["fast", "--out", str(tmp_path / "out"), "--workers", "1", "tests/test_suite.py", "-k", "no_such_test"]
+    assert suite.main(words) == 2
+    assert "no test was found" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "fails"), [(suite.MOST_UNSTABLE, False), (suite.MOST_UNSTABLE + 1, True)])
+def test_so_many_timed_tests_may_pass_at_the_second_look_only(count: int, fails: bool) -> None:
+    ones = [failed(f"t::{number}") for number in range(count)]
+    lines, bad = report([part("timed", *ones, passed=False)], {one.id: "passed" for one in ones}, none_skipped=True)
+    assert bad is fails
+    assert sum(line.startswith("unstable: ") for line in lines) == count
+
+
+@pytest.mark.parametrize("again", [{}, {"t::1": "failed"}])
+def test_a_timed_test_that_does_not_pass_the_second_look_has_failed(again: dict[str, str]) -> None:
+    lines, bad = report([part("timed", failed("t::1"), passed=False)], again, none_skipped=False)
+    assert bad
+    assert lines[-1] == "FAILED t::1: assert 1 == 2"
+
+
+def test_a_part_that_ends_early_without_a_failed_test_has_failed() -> None:
+    lines, bad = report([part(passed=False)], {}, none_skipped=False)
+    assert bad
+    assert lines[-1] == "FAILED part parallel: pytest ended early"
+
+
+@pytest.mark.parametrize("none_skipped", [True, False])
+def test_a_skipped_test_fails_where_none_may_be_skipped(none_skipped: bool) -> None:
+    skipped = Outcome("t::1", "skipped", 0.0, "Skipped: no tshark")
+    lines, bad = report([part("parallel", skipped)], {}, none_skipped=none_skipped)
+    assert "skipped: t::1: Skipped: no tshark" in lines
+    assert bad is none_skipped
