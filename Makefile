@@ -93,13 +93,13 @@ clean:
 	find fabric telemetry playbooks tests -name __pycache__ -type d -exec rm -rf {} +
 
 # The stamp, not the folder: an interrupted install is repeated. Every package is installed by its hash in the lock
-# (--no-deps: the lock is complete, and pip's resolver may consider other versions). This project is built with the
-# installed backend, so that the build downloads nothing.
-$(READY): pyproject.toml lock/dev.txt
+# (--no-deps: the lock is complete, and a resolver may consider other versions), by uv, which takes a fifth of pip's
+# time (docs/decisions/0106). This project is built with the installed backend, so that the build downloads nothing.
+$(READY): pyproject.toml lock/uv.txt lock/dev.txt
 	$(call environment,lock/dev.txt)
 	@touch $@
 
-$(RUNS): pyproject.toml lock/runtime.txt lock/build.txt
+$(RUNS): pyproject.toml lock/uv.txt lock/runtime.txt lock/build.txt
 	$(call environment,lock/runtime.txt lock/build.txt)
 	@touch $@
 
@@ -109,6 +109,14 @@ define environment
 		{ echo "error: $$($(PYTHON) --version) is too old; try: make $(firstword $(MAKECMDGOALS)) PYTHON=python3.11" >&2; exit 2; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || \
 		{ echo "error: cannot make .venv; on Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
-	$(foreach lock,$(1),$(BIN)/python -m pip install $(PIP) --no-deps --require-hashes --only-binary :all: --requirement $(lock) &&) true
+	$(BIN)/python -m pip install $(PIP) --no-deps --require-hashes --only-binary :all: --requirement lock/uv.txt
+	$(foreach lock,$(1),$(call locked,$(lock)) &&) true
 	$(BIN)/python -m pip install $(PIP) --no-deps --no-index --no-build-isolation --editable .
+endef
+
+# uv knows no pip.conf, which may name a mirror of the index: where it fails, pip has a try, and says what is wrong.
+define locked
+{ VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --no-deps --require-hashes --only-binary :all: --requirement $(1) || \
+	{ echo "uv could not install $(1); pip goes on, which takes minutes" >&2; \
+	$(BIN)/python -m pip install $(PIP) --no-deps --require-hashes --only-binary :all: --requirement $(1); }; }
 endef

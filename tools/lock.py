@@ -4,7 +4,7 @@
     lock/runtime.txt   what runs, a part of it                                   deploy/Dockerfile, the wheel's test
     lock/build.txt     the build backend and what it needs, a part of it         deploy/Dockerfile
     lock/lowest.txt    every direct requirement at its lower bound               make test-version-range
-    lock/uv.txt        the program that makes the locks
+    lock/uv.txt        uv, which makes the locks and installs them              make, .ci/run
 
 Each names every package by version, with the SHA-256 of every file that may be installed, for all versions of Python
 that are supported; pip takes nothing else (--require-hashes, --no-deps). Versions that still fit are kept; with
@@ -46,8 +46,8 @@ _WHAT: Final = {
     "build": "What builds the package, by hash: a part of dev.txt.",
     "lowest": "Every direct requirement at its lower bound, by hash.",
 }
-_OWN: Final = {"fabric-emulator", "pip", "setuptools", "wheel"}
-"""Of an environment: ourselves, and what `python -m venv` puts there."""
+_OWN: Final = {"fabric-emulator", "pip", "setuptools", "uv", "wheel"}
+"""Of an environment: ourselves, what `python -m venv` puts there, and what installs the rest."""
 
 
 def main() -> int:
