@@ -75,7 +75,7 @@ def test_a_run_names_last_what_failed_and_tells_races_from_unstable_tests(tmp_pa
     (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
     (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
     code = (
-        "import sys; from pathlib import Path; from tools import suite; suite.ROOT = Path(); "
+        "import sys; from pathlib import Path; from tools import suite; suite.ROOT, suite.FREE_WITHIN_S = Path(), 0; "
         "sys.exit(suite.main(['fast', '--out', 'out', '--workers', '1', '--none-skipped']))"
     )
     done = subprocess.run(
