@@ -6,8 +6,8 @@ The kernels use Numba's internals, so pyproject.toml bounds Numba from both side
     highest    the environment of lock/dev.txt, whose Numba is of the highest series that is allowed
 
 Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures. The exit
-status is 1 where an end fails. Lower bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels
-of packages that old, and pip chooses newer ones there by itself.
+status is 1 where an end fails, and the last lines name what failed. Lower bounds are tried with Python 3.11 or 3.12:
+newer versions of Python have no wheels of packages that old, and pip chooses newer ones there by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,8 @@ from tools.requirements import ROOT, entries, lock_path, project
 HOME: Final = ROOT / ".venv-range"
 OLD_PYTHONS: Final = ((3, 11), (3, 12))
 TESTS: Final = ("tests/dataplane", "tests/lab/test_capture_process.py", "tests/evpn/test_frames.py")
+_LAST: Final = 20
+"""Lines of a failed step that are printed again where none names a failure."""
 _IMPORT_ALL: Final = """
 import importlib, sys
 from pathlib import Path
@@ -43,9 +46,17 @@ for top in ("fabric", "telemetry", "playbooks"):
             importlib.import_module(name)
         except Exception as error:
             failed.append(f"{name}: {type(error).__name__}: {error}")
-print(*failed, sep="\\n", file=sys.stderr)
+print(*(f"ERROR {it}" for it in failed), sep="\\n")
 sys.exit(bool(failed))
 """
+
+
+class StepError(Exception):
+    """A command that had to succeed has failed; its output."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
 
 
 def main() -> int:
@@ -56,32 +67,70 @@ def main() -> int:
     parser.add_argument("--end", choices=("lowest", "highest"), action="append", help="this end only (default: both)")
     parser.add_argument("--quick", action="store_true", help="imports and golden runs only")
     words = parser.parse_args()
-    failed: list[str] = []
+    failed: dict[str, Sequence[str]] = {}
     for end in words.end or ("lowest", "highest"):
-        python = _lowest() if end == "lowest" else Path(sys.executable)
         if end == "highest" and (problem := not_highest()):
-            print(f"highest: {problem}", file=sys.stderr)
-            failed.append(end)
+            failed["highest: lock"] = [problem]
+        try:
+            python = _lowest() if end == "lowest" else Path(sys.executable)
+        except StepError as error:
+            failed["lowest: environment"] = error.lines
+            continue
         # A separate cache for the lowest end: kernels of both ends are compiled once.
         environment = {**os.environ, **({"XDG_CACHE_HOME": str(HOME / "cache")} if end == "lowest" else {})}
         steps = {
             "imports": ("-c", _IMPORT_ALL),
             "goldens": ("-m", "tests.goldens", "--check"),
-            "tests": ("-m", "pytest", "-q", "-m", "not slow", *TESTS),
+            "tests": ("-m", "pytest", "-q", "-m", "not slow and not timed", *TESTS),
         }
         if words.quick:
             del steps["tests"]
         for name, arguments in steps.items():
             began = time.monotonic()
-            code = subprocess.run([python, *arguments], cwd=ROOT, env=environment, check=False).returncode
+            code, lines = _shown([python, *arguments], environment)
             print(
                 f"{end}: {name}: {'passed' if code == 0 else f'failed ({code})'} after "
                 f"{time.monotonic() - began:.0f} s",
                 flush=True,
             )
-            failed += [f"{end}: {name}"] if code else []
-    print(f"FAILED: {', '.join(failed)}" if failed else "both ends passed" if not words.end else "passed")
+            if code:
+                failed[f"{end}: {name}"] = lines
+    print(summary(failed) if failed else "both ends passed" if not words.end else "passed")
     return int(bool(failed))
+
+
+def summary(failed: Mapping[str, Sequence[str]]) -> str:
+    """The last lines: each failed step with the failures that its output names, else with the end of its output."""
+    shown = [f"FAILED: {', '.join(failed)}"]
+    for step, lines in failed.items():
+        names = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+        shown += [f"  {step}: {line}" for line in names or lines[-_LAST:]]
+    return "\n".join(shown)
+
+
+def _shown(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> tuple[int, list[str]]:
+    """(exit status, lines) of a command whose output is shown while it comes."""
+    lines = []
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    return process.returncode, lines
+
+
+def _needed(command: Sequence[str | Path]) -> None:
+    """Run a command. Raises: StepError."""
+    code, lines = _shown(command)
+    if code:
+        raise StepError([*lines, f"{' '.join(map(str, command[:4]))} .. ended with {code}"])
 
 
 def not_highest() -> str:
@@ -100,18 +149,19 @@ def not_highest() -> str:
 
 
 def _lowest() -> Path:
-    """The interpreter of an environment by lock/lowest.txt. Made once for each content of the lock."""
+    """The interpreter of an environment by lock/lowest.txt, made once for each content of the lock.
+
+    Raises: StepError.
+    """
     lock = lock_path("lowest").read_bytes()
     python, stamp = HOME / "lowest/bin/python", HOME / "lowest/.ready"
     if not stamp.is_file() or stamp.read_bytes() != lock:
         shutil.rmtree(HOME / "lowest", ignore_errors=True)
-        subprocess.run([_old_python(), "-m", "venv", HOME / "lowest"], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run(
-            [*install, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", lock_path("lowest")], check=True
-        )
-        subprocess.run([*install, "--no-deps", "--no-index", "--no-build-isolation", "--editable", ROOT], check=True)
-        subprocess.run([python, "-m", "pip", "check", "--disable-pip-version-check"], check=True)
+        _needed([_old_python(), "-m", "venv", HOME / "lowest"])
+        install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _needed([*install, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", lock_path("lowest")])
+        _needed([*install, "--no-deps", "--no-index", "--no-build-isolation", "--editable", ROOT])
+        _needed([python, "-m", "pip", "check", "--disable-pip-version-check"])
         stamp.write_bytes(lock)
     there = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check"],

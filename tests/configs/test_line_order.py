@@ -111,7 +111,7 @@ def test_many_lines_are_read_in_a_time_that_their_number_decides() -> None:
     assert not eos(block + "".join(rows) + "".join(gone)).sessions
     device = eos("".join(f"ip access-list A\n   {it + 1} permit ip any any\n" for it in range(8000)) + _USE)
     assert len(device.filters["A"].rules) == 8000
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 12  # about 1 s; a guard against reading a block once per line
 
 
 _PORT = "interface {port}\n  channel-group 1 mode active\ninterface port-channel1\n  {line}\n"

@@ -219,6 +219,70 @@ def test_what_has_no_effect_is_refused(switches: dict[str, Any], words: str) -> 
     assert words in refusal(switches)
 
 
+SLOW_SHAPER, IDLE_SHAPER = {"rate": "10G"}, {"rate": "100G"}
+"""Below the ports' speed, and not below it."""
+
+
+@pytest.mark.parametrize(
+    ("switches", "places"),
+    [
+        (at(UP, shaper={5: IDLE_SHAPER}), ["switches.overrides[0].shaper.5.rate"]),
+        (at(UP, port_shaper=IDLE_SHAPER), ["switches.overrides[0].port_shaper.rate"]),
+        ({"shaper": {5: IDLE_SHAPER}}, ["switches.shaper.5.rate"]),
+        ({"shaper": {5: IDLE_SHAPER}, **at(UP, shaper={5: SLOW_SHAPER})}, ["switches.shaper.5.rate"]),
+        ({"shaper": {5: SLOW_SHAPER}, **at(UP, shaper={5: IDLE_SHAPER})}, ["switches.overrides[0].shaper.5.rate"]),
+        (at(UP, buffer_pg={0: {"headroom": "9KB"}}), ["switches.overrides[0].buffer_pg.0.headroom"]),
+        ({"buffer_pg": {0: {"headroom": "9KB"}}}, ["switches.buffer_pg.0.headroom"]),
+        (
+            {"buffer_pg": {3: {"headroom": "9KB"}}, **at(UP, lossless=[], buffer_pg={3: {"xon": "1KB"}})},
+            ["switches.overrides[0].buffer_pg.3.xon"],
+        ),
+        (at(UP, pfc_send=[3, 4]), ["switches.overrides[0].pfc_send"]),
+        ({"pfc_send": [3, 4]}, ["switches.pfc_send"]),
+        (at(UP, buffer={"xon": "60KB"}), ["switches.overrides[0].buffer.xon"]),
+        (at(UP, buffer_pg={3: {"xon": "60KB"}}), ["switches.overrides[0].buffer_pg.3.xon"]),
+        ({"buffer_pg": {3: {"xon": "60KB"}}}, ["switches.buffer_pg.3.xon"]),
+        (at("leaf1:*", buffer={"headroom": "5MB"}), ["switches.pool", "switches.overrides[0].buffer.headroom"]),
+        ({"overrides": [{"role": "spine", "pool": "3999KB"}]}, ["switches.overrides[0].pool"]),
+        (
+            {"overrides": [{"switch": "leaf1", "egress_pools": {"lossy": "1GB"}}]},
+            ["switches.overrides[0].egress_pools.lossy"],
+        ),
+        (at(UP, port_watchdog={"action": "drop"}), ["switches.overrides[0].port_watchdog"]),
+        ({"overrides": [{"role": "leaf", "mtu": "1500B"}, {"port": UP, "pfc_send": [4]}]},
+         ["switches.overrides[1].pfc_send"]),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_layer_that_gives_the_value(switches: dict[str, Any], places: list[str]) -> None:
+    with pytest.raises(InputErrors) as caught:
+        compiled({"watchdog": "off", **switches})
+    assert sorted(it.path for it in caught.value.problems) == sorted(f"ports.yml: {place}" for place in places)
+
+
+@pytest.mark.parametrize(
+    ("own", "place"),
+    [({"rx_xoff": "3KB", "rx_xon": "4KB", "rx_buffer": "512KB"}, "rx_buffer"), ({"mtu": "1000B"}, "mtu")],
+)
+@pytest.mark.parametrize("section", ["hosts", "hosts.overrides[0]"])
+def test_an_error_names_the_layer_of_hosts_that_gives_the_value(own: dict[str, Any], place: str, section: str) -> None:
+    own = {**own, "drain": "50G"}
+    with pytest.raises(InputErrors) as caught:
+        compiled({}, hosts=own if section == "hosts" else {"overrides": [{"host": "host2", **own}]})
+    assert [it.path for it in caught.value.problems] == [f"ports.yml: {section}.{place}"]
+
+
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {"shaper": {5: SLOW_SHAPER}, "port_shaper": SLOW_SHAPER},
+        at("leaf1:*", shaper={5: SLOW_SHAPER}),
+        {"buffer_pg": {3: {"headroom": "9KB"}}, **at(UP, lossless=[], buffer_pg={3: {"lossy_dynamic_th": 1}})},
+    ],
+)
+def test_what_has_an_effect_at_some_port_is_taken(switches: dict[str, Any]) -> None:
+    compiled(switches)
+
+
 def test_pause_settings_of_ports_have_no_effect_without_pfc() -> None:
     for own in ({"pfc_send": [3]}, {"pfc_honour": [3]}, {"port_watchdog": {"action": "drop"}}):
         assert "has no effect with pfc: off" in refusal({"buffer": {}, **at(UP, **own)}, pfc="off")

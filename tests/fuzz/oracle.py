@@ -265,4 +265,6 @@ def _unclear(problems: Sequence[Problem], case: Case) -> list[str]:
             found.append(f"no remedy: {problem}")
         if not known(problem.path, case):
             found.append(f"no place of the input: {problem}")
+        elif "no effect" in problem.text and not known(problem.path, case, written_alone=True):
+            found.append(f"nothing is written there that could have an effect: {problem}")
     return found

@@ -9,8 +9,13 @@ from fabric.scenario.problems import schema_at
 from tests.fuzz.scenarios import Case, steps_of
 
 
-def known(path: str, case: Case, name: str = "fuzz.yml") -> bool:
-    """'fuzz.yml: workload[0].size', or a file that the scenario names with a line of it."""
+def known(path: str, case: Case, name: str = "fuzz.yml", *, written_alone: bool = False) -> bool:
+    """'fuzz.yml: workload[0].size', or a file that the scenario names with a line of it.
+
+    Parameters
+    ----------
+    written_alone : bool    a field that is left out is no place
+    """
     file, _, place = path.partition(": ")
     if file.rpartition("/")[2] != name:
         return file.rpartition("/")[2] in case.files
@@ -32,7 +37,7 @@ def known(path: str, case: Case, name: str = "fuzz.yml") -> bool:
         elif isinstance(here, list) or isinstance(step, int):
             return False
         else:  # left out: a field of the schema, at the place of its value
-            return all(
+            return not written_alone and all(
                 name == "kind" or str(name) in schema_at(steps[:before], case.raw).get("properties", {})
                 for before, name in enumerate(steps)
                 if before >= number

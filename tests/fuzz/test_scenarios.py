@@ -118,6 +118,9 @@ def test_an_error_without_a_place_or_a_remedy_is_a_failure() -> None:
     assert not oracle._unclear([good], case)
     assert len(oracle._unclear([], case)) == 1
     assert len(oracle._unclear([Problem("fuzz.yml: workload[1].size", "is bad", "")], case)) == 2
+    idle = "2 has no effect"
+    assert not oracle._unclear([Problem("fuzz.yml: workload[0].shift", idle, "make it good")], case)
+    assert len(oracle._unclear([Problem("fuzz.yml: switches.pfc_send", idle, "write it elsewhere")], case)) == 1
     assert known("fuzz.yml: switches.buffer.headroom", case)
     assert known("fuzz.yml: workload[0].priority, sizes.cdf line 3", case)
     assert not known("fuzz.yml: switches.buffers", case)

@@ -191,5 +191,5 @@ def test_64_switches_of_64_ports_are_judged_within_a_small_multiple_of_one(judge
     started = time.process_time()
     found = judge(fabric, HOSTS)
     taken = time.process_time() - started
-    assert taken < 20  # 5 s on an idle machine, written files included
+    assert taken < 80  # 5 s on an idle machine, 9 s on a busy one; a guard against growing with pairs of ports
     assert {it.check.id for it in found if it.severity is Severity.ERROR} <= {"B1", "R11"}

@@ -16,7 +16,7 @@ from fabric.scenario.presets.asics import ASICS, Asic
 from fabric.scenario.presets.models import default_tree
 from fabric.scenario.schema.endpoints import HostSettings, HostsSpec
 from fabric.scenario.schema.switches import SELECTORS, Buffer, EgressLimit, PortSettings, SwitchesSpec, SwitchSettings
-from fabric.topology.model import Fabric, Role
+from fabric.topology.model import Fabric, Node, Role
 from fabric.topology.select import match_hosts, match_nodes, match_ports
 
 M = TypeVar("M", bound=BaseModel)
@@ -52,6 +52,36 @@ def _joined(old: object, new: object) -> object:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where the settings of one device or port are written, so that a problem names what its author can change."""
+
+    section: str
+    """Place of the section: 'fabric.yml: switches'."""
+    layers: tuple[tuple[str, BaseModel], ...]
+    """(place, settings) of every layer of the file; the last one that gives a field decides."""
+
+    def gives(self, *field: str | int) -> bool:
+        """Whether the file gives a field, or a part of one: 'shaper', 5, 'rate'."""
+        return any(_gives(layer, field) for _, layer in self.layers)
+
+    def place(self, *field: str | int) -> str:
+        """'fabric.yml: switches.overrides[1].shaper.5.rate'; in the section where the default holds."""
+        here = next((place for place, layer in reversed(self.layers) if _gives(layer, field)), self.section)
+        return ".".join([here, *map(str, field)])
+
+
+def _gives(layer: BaseModel, field: Sequence[str | int]) -> bool:
+    """As merge() reads it: None is not given."""
+    value: object = layer
+    for step in field:
+        if isinstance(value, BaseModel):
+            value = getattr(value, str(step)) if step in value.model_fields_set else None
+        else:
+            value = value.get(step) if isinstance(value, Mapping) else None  # a word, such as 'off', has no parts
+    return value is not None
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of every device and port; complete: no field is None where the model has a default."""
 
@@ -59,6 +89,9 @@ class Settings:
     switch_ports: Mapping[PortId, PortSettings]
     hosts: Mapping[NodeId, HostSettings]
     asics: Mapping[NodeId, Asic]
+    switch_origins: Mapping[NodeId, Origin]
+    port_origins: Mapping[PortId, Origin]
+    host_origins: Mapping[NodeId, Origin]
 
 
 def settle(
@@ -73,6 +106,17 @@ def settle(
     made: dict[tuple[int, ...], SwitchSettings] = {}
     port_made: dict[tuple[tuple[int, ...], tuple[int, ...]], PortSettings] = {}
     per_port: dict[PortId, PortSettings] = {}
+    switch_origins: dict[NodeId, Origin] = {}
+    port_origins: dict[PortId, Origin] = {}
+    origins: dict[tuple[bool, tuple[int, ...]], Origin] = {}
+
+    def origin(node: Node, numbers: tuple[int, ...]) -> Origin:
+        """Of scale-up switches the section gives the classes of packets alone, which nothing here is about."""
+        scale_up = node.role is Role.SCALE_UP
+        if (scale_up, numbers) not in origins:
+            origins[scale_up, numbers] = _origin(f"{path}switches", switches, numbers, overrides_alone=scale_up)
+        return origins[scale_up, numbers]
+
     for node in fabric.switches:
         room = room_bytes(fabric, node) if node.role is Role.SCALE_UP else 0
         key = (room, *chosen_switches.get(node.id, ()))
@@ -85,12 +129,23 @@ def settle(
             made[key] = merge(base, _of_chip(ASICS[named]), *layers)
         settings = per_switch[node.id] = made[key]
         asics[node.id] = SCALE_UP_CHIP if node.role is Role.SCALE_UP else ASICS[settings.asic or ""]
+        switch_origins[node.id] = origin(node, key[1:])
         for port in node.ports:
             port_key = (key, tuple(chosen_ports.get(port, ())))
             if port_key not in port_made:
                 port_made[port_key] = merge(settings, *(switches.overrides[number] for number in port_key[1]))
             per_port[PortId(port)] = port_made[port_key]
-    return Settings(per_switch, per_port, _hosts(fabric, tree["hosts"], hosts, path, problems), asics)
+            port_origins[PortId(port)] = origin(node, (*key[1:], *port_key[1]))
+    per_host, host_origins = _hosts(fabric, tree["hosts"], hosts, path, problems)
+    return Settings(per_switch, per_port, per_host, asics, switch_origins, port_origins, host_origins)
+
+
+def _origin(
+    place: str, section: SwitchesSpec | HostsSpec, numbers: Sequence[int], *, overrides_alone: bool = False
+) -> Origin:
+    """Of what a section and its overrides of these numbers say, in this order."""
+    every = all_given(section, place)
+    return Origin(place, tuple(every[it] for it in ([] if overrides_alone else [0]) + [1 + it for it in numbers]))
 
 
 def _of_chip(asic: Asic) -> SwitchSettings:
@@ -140,18 +195,21 @@ def _switch_overrides(
 
 def _hosts(
     fabric: Fabric, defaults: Mapping[str, object], spec: HostsSpec, path: str, problems: list[Problem]
-) -> dict[NodeId, HostSettings]:
+) -> tuple[dict[NodeId, HostSettings], dict[NodeId, Origin]]:
     base = merge(HostSettings.model_validate(defaults), spec)
     for number, override in enumerate(spec.overrides):
         match_hosts(fabric, [override.host], f"{path}hosts.overrides[{number}].host", problems)
     made: dict[tuple[int, ...], HostSettings] = {(): base}
-    found = {}
+    origins: dict[tuple[int, ...], Origin] = {}
+    found, places = {}, {}
     for host in fabric.hosts:
         key = tuple(number for number, override in enumerate(spec.overrides) if fnmatchcase(host.name, override.host))
         if key not in made:
             made[key] = merge(base, *(spec.overrides[number] for number in key))
-        found[host.id] = made[key]
-    return found
+        if key not in origins:
+            origins[key] = _origin(f"{path}hosts", spec, key)
+        found[host.id], places[host.id] = made[key], origins[key]
+    return found, places
 
 
 def given(spec: BaseModel) -> set[str]:

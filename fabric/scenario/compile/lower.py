@@ -24,7 +24,7 @@ from fabric.dataplane.state.params import (
 )
 from fabric.errors import Problem
 from fabric.ids import PortId
-from fabric.scenario.compile.layers import Settings
+from fabric.scenario.compile.layers import Origin, Settings
 from fabric.scenario.compile.profiles import Profiles, Shapers, port_watchdog
 from fabric.scenario.presets.headroom import headroom_bytes
 from fabric.scenario.presets.models import ecn_curve
@@ -61,7 +61,6 @@ class Lowering:
         self,
         fabric: Fabric,
         settings: Settings,
-        path: str,
         seed: int,
         problems: list[Problem],
         *,
@@ -70,7 +69,6 @@ class Lowering:
     ) -> None:
         self.fabric = fabric
         self.settings = settings
-        self.path = path
         self.seed = seed
         self.problems = problems
         self.pfc = pfc
@@ -95,8 +93,8 @@ class Lowering:
             hosts[node.id] = self._host(node)
             for port in node.ports:
                 ports[port] = self._host_port(node, PortId(port))
-        self.problems += self.profiles.problems(f"{self.path}switches.buffer_pg")
-        self.problems += self.shapers.problems(f"{self.path}switches")
+        self.problems += self.profiles.problems()
+        self.problems += self.shapers.problems()
         for same in self._found.values():
             more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
             self.problems.append(Problem(same[0].path, same[0].text + more, same[0].hint))
@@ -114,7 +112,7 @@ class Lowering:
 
     def _switch_port(self, node: Node, port: PortId) -> PortParams:
         settings, whole = self.settings.switch_ports[port], self.settings.switches[node.id]
-        link = self._link(port)
+        link, origin = self._link(port), self.settings.port_origins[port]
         peer_mtu, peer_response = self._peer(port)
         every = self._lossless(node) if self.pfc else frozenset()
         key = (id(settings), id(whole), every, link.rate_bps, link.delay_ps, peer_mtu, peer_response)
@@ -132,25 +130,25 @@ class Lowering:
                 other_classes=max(len(lossless) - 1, 0),
             )
             pgs = tuple(
-                self._pg(self.profiles.of(settings, group, group in lossless), whole, group in lossless, auto)
+                self._pg(self.profiles.of(settings, origin, group, group in lossless), whole, group in lossless, auto)
                 for group in range(8)
             )
             for priority in sorted(set(settings.pfc_send or ()) - lossless):
                 text = f"has no effect for priority {priority}: its group is not lossless at "
                 self._find(
                     f"send {priority}",
-                    Problem(f"{self.path}switches.pfc_send", text + self.fabric.port_name(port), "name it in lossless"),
+                    Problem(origin.place("pfc_send"), text + self.fabric.port_name(port), "name it in lossless"),
                 )
-            for group in pgs:
-                self._check_group(node, port, group, needed(whole.memory))
+            for number, group in enumerate(pgs):
+                self._check_group(node, port, number, group, needed(whole.memory))
             self._ports[key] = PortParams(
                 mtu_bytes=needed(settings.mtu) + ETHERNET_HEADER_BYTES,
                 flow_control=self._flow_control(settings, lossless, link.rate_bps),
                 pgs=pgs,
-                queues=self._queues(settings, whole, every, link.rate_bps),
+                queues=self._queues(settings, whole, every, link.rate_bps, origin),
                 dscp_to_tc=None if settings.dscp_to_tc == whole.dscp_to_tc else dscp_table(settings),
                 egress_shares=_shares(settings.egress or Egress()),
-                shaper=self.shapers.of("port_shaper", settings.port_shaper, link.rate_bps),
+                shaper=self.shapers.of(settings.port_shaper, link.rate_bps, origin, "port_shaper"),
             )
         return self._ports[key]
 
@@ -199,14 +197,19 @@ class Lowering:
         """One problem for all devices with the same kind of problem; it names the first device."""
         self._found.setdefault((problem.path, kind), []).append(problem)
 
-    def _check_group(self, node: Node, port: PortId, group: PgParams, memory: int) -> None:
-        where = f"{self.path}switches.buffer"
+    def _check_group(self, node: Node, port: PortId, number: int, group: PgParams, memory: int) -> None:
+        def where(field: str) -> str:
+            """The group's own profile goes before `buffer`."""
+            origin = self.settings.port_origins[port]
+            own = ("buffer_pg", number, field)
+            return origin.place(*own) if origin.gives(*own) else origin.place("buffer", field)
+
         name = f"at {self.fabric.port_name(port)}"
         if group.static_th_bytes and group.xon_bytes > group.static_th_bytes:
             self._find(
                 "xon",
                 Problem(
-                    f"{where}.xon",
+                    where("xon"),
                     f"xon ({group.xon_bytes} B) is above static_th ({group.static_th_bytes} B) {name}, so "
                     f"a "
                     "pause would end before it began",
@@ -217,7 +220,7 @@ class Lowering:
             self._find(
                 "headroom",
                 Problem(
-                    f"{where}.headroom",
+                    where("headroom"),
                     f"one group's headroom ({format_size_bytes(group.xoff_bytes)}) {name} exceeds the "
                     f"memory of {node.name} ({format_size_bytes(memory)})",
                     "shorten the cable, lower headroom, or give a larger memory",
@@ -225,7 +228,7 @@ class Lowering:
             )
 
     def _queues(
-        self, settings: PortSettings, whole: SwitchSettings, lossless: frozenset[int], rate_bps: int
+        self, settings: PortSettings, whole: SwitchSettings, lossless: frozenset[int], rate_bps: int, origin: Origin
     ) -> tuple[QueueParams, ...]:
         to_queue = dict(whole.tc_to_queue or {})
         no_loss = {to_queue.get(priority, priority) for priority in lossless}
@@ -248,7 +251,7 @@ class Lowering:
                 strict=scheduler.get(queue) == "strict",
                 weight=_weight(scheduler, queue),
                 reserved_bytes=given[queue not in no_loss].reserved or 0,
-                shaper=self.shapers.of(f"shaper.{queue}", (settings.shaper or {}).get(queue), rate_bps),
+                shaper=self.shapers.of((settings.shaper or {}).get(queue), rate_bps, origin, "shaper", queue),
             )
             for queue in range(8)
         )
@@ -295,7 +298,7 @@ class Lowering:
         private = 0 if shared_headroom else sum(group.xoff_bytes for port in ports for group in port.pgs)
         reserved = sum(group.reserved_bytes for port in ports for group in port.pgs)
         left = memory - private - shared_headroom - reserved
-        where = f"{self.path}switches.pool"
+        where = self.settings.switch_origins[node.id].place("pool")
         parts = (
             f"headroom {format_size_bytes(private + shared_headroom)} and guarantees "
             f"{format_size_bytes(reserved)} of {node.n_ports} ports"
@@ -339,7 +342,7 @@ class Lowering:
             self._find(
                 f"egress {name}",
                 Problem(
-                    f"{self.path}switches.egress_pools.{name}",
+                    self.settings.switch_origins[node.id].place("egress_pools", name),
                     f"{node.name}: a pool of {format_size_bytes(size)} and reserves of "
                     f"{format_size_bytes(reserved)} in "
                     f"{node.n_ports} ports' queues exceed its memory of {format_size_bytes(memory)}",
@@ -370,7 +373,8 @@ class Lowering:
             own = self.settings.switch_ports[PortId(port)].port_watchdog
             if own is None:
                 continue
-            path, at = f"{self.path}switches.port_watchdog", f"at {self.fabric.port_name(port)}"
+            path = self.settings.port_origins[PortId(port)].place("port_watchdog")
+            at = f"at {self.fabric.port_name(port)}"
             if whole is None:
                 text = f"has no effect {at}: {node.name} has no watchdog, which polls"
                 self._find("no watchdog", Problem(path, text, "give switches.watchdog, or remove it"))
@@ -399,7 +403,7 @@ class Lowering:
             self._find(
                 "receive",
                 Problem(
-                    f"{self.path}hosts.rx_buffer",
+                    self.settings.host_origins[node.id].place("rx_buffer"),
                     f"{node.name}: 0 < rx_xon < rx_xoff < rx_buffer does not hold for {xon} B, {xoff} B, {buffer} B",
                     "enlarge rx_buffer, or set rx_xoff and rx_xon in this order",
                 ),

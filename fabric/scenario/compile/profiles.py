@@ -10,7 +10,7 @@ from typing import Final, Literal
 from fabric.dataplane.state.codes import WatchdogAction
 from fabric.dataplane.state.params import ShaperParams, WatchdogParams
 from fabric.errors import Problem
-from fabric.scenario.compile.layers import given, merge
+from fabric.scenario.compile.layers import Origin, given, merge
 from fabric.scenario.schema.switches import Buffer, PortSettings, PortWatchdog, Shaper
 from fabric.scenario.schema.values import bitmap
 from fabric.topology.quantities import exact_rate
@@ -23,34 +23,30 @@ class Profiles:
     """The profiles of all groups; remembers which fields some group reads."""
 
     def __init__(self) -> None:
-        self._given: dict[int, tuple[int, Buffer]] = {}
-        """By identity: (group, own profile) of every one that was met."""
-        self._read: dict[int, set[str]] = {}
+        self._read: dict[tuple[str, int, str], bool] = {}
+        """By place, group and field of everything that was met."""
 
-    def of(self, settings: PortSettings, group: int, lossless: bool) -> Buffer:
+    def of(self, settings: PortSettings, origin: Origin, group: int, lossless: bool) -> Buffer:
         """The profile of a group of a port. `settings` is complete, so `buffer` is."""
         if settings.buffer is None:
             raise TypeError("a setting without a default was left out")
         own = (settings.buffer_pg or {}).get(group)
         if own is None:
             return settings.buffer
-        self._given[id(own)] = group, own
-        read = given(own) - _LOSSY if lossless else given(own) & _LOSSY
-        self._read.setdefault(id(own), set()).update(read)
+        for field in sorted(given(own)):
+            key = (origin.place("buffer_pg", group, field), group, field)
+            self._read[key] = self._read.get(key, False) or lossless is not (field in _LOSSY)
         return merge(settings.buffer, own)
 
-    def problems(self, path: str) -> list[Problem]:
+    def problems(self) -> list[Problem]:
         """Fields that no group reads, each once."""
-        found = {}
-        for key, (group, own) in self._given.items():
-            for field in sorted(given(own) - self._read[key]):
-                lossless = "lossy" if field in _LOSSY else "lossless"
-                found[group, field] = Problem(
-                    path,
-                    f"{field} of group {group} has no effect: no port with this profile has a {lossless} one",
-                    "remove it, or change switches.lossless there",
-                )
-        return list(found.values())
+        found = []
+        for (place, group, field), read in self._read.items():
+            lossless = "lossy" if field in _LOSSY else "lossless"
+            text = f"{field} of group {group} has no effect: no port with this profile has a {lossless} one"
+            if not read:
+                found.append(Problem(place, text, "remove it, or change switches.lossless there"))
+        return found
 
 
 class Shapers:
@@ -58,25 +54,28 @@ class Shapers:
 
     def __init__(self) -> None:
         self._acts: dict[tuple[str, int], bool] = {}
-        """By field and rate."""
+        """By place and rate."""
 
-    def of(self, field: str, given_: Shaper | Literal["off"] | None, rate_bps: int) -> ShaperParams | None:
+    def of(
+        self, given_: Shaper | Literal["off"] | None, rate_bps: int, origin: Origin, *field: str | int
+    ) -> ShaperParams | None:
         """The shaper of one port; None where it is not below the port's speed, where it has no effect."""
         if given_ is None or given_ == "off":
             return None
         acts = given_.rate < rate_bps
-        self._acts[field, given_.rate] = self._acts.get((field, given_.rate), False) or acts
+        key = (origin.place(*field, "rate"), given_.rate)
+        self._acts[key] = self._acts.get(key, False) or acts
         return ShaperParams(given_.rate, given_.burst) if acts else None
 
-    def problems(self, path: str) -> list[Problem]:
+    def problems(self) -> list[Problem]:
         """Shapers that hold no port back."""
         return [
             Problem(
-                f"{path}.{field}.rate",
+                place,
                 f"{exact_rate(rate)} has no effect: no port with this shaper is faster",
                 "lower the rate, or remove the shaper",
             )
-            for (field, rate), acts in self._acts.items()
+            for (place, rate), acts in self._acts.items()
             if not acts
         ]
 

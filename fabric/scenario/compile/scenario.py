@@ -310,7 +310,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     _stage("checking the settings", problems)
     longest = frame.data_header_bytes + frame.reth_bytes + frame.payload_bytes
     longest += frame.vxlan_bytes if scenario.vxlan is not None else 0
-    switches, ports, hosts = Lowering(fabric, settings, path, seed, problems, pfc=pfc, roce_frame_bytes=longest).run()
+    switches, ports, hosts = Lowering(fabric, settings, seed, problems, pfc=pfc, roce_frame_bytes=longest).run()
     unit = unit_bytes(scenario)
     if has_scale_up(fabric):
         ports = list(scale_up_ports(fabric, ports, frame, unit))
@@ -319,7 +319,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
     if short:
         problems.append(
             Problem(
-                f"{path}hosts.mtu",
+                settings.host_origins[fabric.ports[short[0]].node].place("mtu"),
                 f"{fabric.port_name(short[0])} takes frames of "
                 f"{ports[short[0]].mtu_bytes} B, and transport.mtu makes frames of {largest} B"
                 f"{such(len(short), 'port')}",
