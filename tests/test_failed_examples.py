@@ -28,6 +28,12 @@ def _check(heavy: Heavy, numbers: list[int]) -> None:
         raise ValueError(f"{heavy} of {numbers}") from error
 
 
+@given(number=st.integers())
+def test_a_property_is_made_to_forget_when_it_is_collected(number: int) -> None:
+    here = test_a_property_is_made_to_forget_when_it_is_collected.hypothesis  # type: ignore[attr-defined]
+    assert here.inner_test.__code__ is forgetting(here.inner_test).__code__, number
+
+
 def test_a_failing_property_keeps_the_last_failed_example_only() -> None:
     alive: list[int] = []
 
