@@ -120,3 +120,9 @@ def prometheus(folder: Path, config: str, *options: str) -> Iterator[str]:
 def query_range(url: str, expr: str, start_s: float, end_s: float, step_s: float) -> list[dict[str, Any]]:
     asked = urllib.parse.urlencode({"query": expr, "start": start_s, "end": end_s, "step": step_s})
     return list(get(f"{url}/api/v1/query_range?{asked}")["data"]["result"])
+
+
+def query(url: str, expr: str, at_s: float | None = None) -> list[dict[str, Any]]:
+    """Rows of an expression, now or at a moment."""
+    asked = {"query": expr} | ({} if at_s is None else {"time": f"{at_s:.3f}"})
+    return list(get(f"{url}/api/v1/query?{urllib.parse.urlencode(asked)}")["data"]["result"])
