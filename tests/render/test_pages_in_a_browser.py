@@ -75,7 +75,7 @@ def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
     assert "<head>" in page
     file = folder / "frame.html"
     file.write_text(
-        "<!doctype html><script>const errors = [];</script>"
+        "<!doctype html><script>window.errors = [];</script>"
         f'<iframe id="frame" width="{width}" height="800" style="border:0" '
         f'srcdoc="{escape(page.replace("<head>", f"<head>{REPORTS}", 1))}">'
         "</iframe><pre id=out></pre><script>frame.addEventListener('load', () => { let result;"
