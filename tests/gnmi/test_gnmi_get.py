@@ -18,6 +18,7 @@ from telemetry.export.server import ListenError
 from telemetry.export.tls import TlsFiles
 from telemetry.gnmi.server import GnmiServer
 from tests.gnmi.small_switches import OCTETS, UP, Switches, client, served, values
+from tests.telemetry.programs import PATIENCE_S
 from tests.telemetry.test_tls import make_pki
 
 
@@ -105,7 +106,7 @@ def test_there_is_one_notification_for_each_path(asked: gNMIclient) -> None:
 
 def raw(address: str, request: Any) -> Any:
     with grpc.insecure_channel(address) as channel:
-        return gnmi_pb2_grpc.gNMIStub(channel).Get(request, timeout=10)
+        return gnmi_pb2_grpc.gNMIStub(channel).Get(request, timeout=PATIENCE_S)
 
 
 def test_the_prefix_repeats_the_target_and_a_star_is_each_switch() -> None:
@@ -204,10 +205,10 @@ def test_an_encoding_that_is_not_served_is_unimplemented_and_set_too() -> None:
             (stub.Set, pb.SetRequest()),
         ):
             with pytest.raises(grpc.RpcError) as caught:
-                call(request, timeout=10)
+                call(request, timeout=PATIENCE_S)
             assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         with pytest.raises(grpc.RpcError) as caught:
-            stub.Get(pb.GetRequest(path=[pb.Path()], use_models=[pb.ModelData(name="none")]), timeout=10)
+            stub.Get(pb.GetRequest(path=[pb.Path()], use_models=[pb.ModelData(name="none")]), timeout=PATIENCE_S)
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 

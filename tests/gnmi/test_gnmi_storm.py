@@ -17,7 +17,7 @@ from fabric.cli.main import main
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.gnmi import openconfig, sonic
 from telemetry.gnmi.leaf import Leaf
-from tests.cli.test_serve import Served, scenario, serving
+from tests.cli.test_serve import PATIENCE_S, Served, scenario, serving
 from tests.gnmi.small_switches import client, updates, values
 from tests.telemetry.conftest import STORM
 
@@ -46,26 +46,30 @@ def flat(document: Any, path: str) -> dict[str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_a_subscriber_sees_the_storm_and_the_values_of_a_scrape(tmp_path: Path) -> None:
     storm = tmp_path / "storm.yml"
     storm.write_text(STORM, encoding="utf-8")
-    with serving(tmp_path, "--dilation", "1500", "--gnmi", "127.0.0.1:0", path=storm) as served:
+    options = ("--dilation", "5000", "--duration", "600s", "--gnmi", "127.0.0.1:0")
+    with serving(tmp_path, *options, path=storm) as served:
         assert served.gnmi is not None
+        served.client.post("pause")  # the storm waits for its subscriber
         with client(served.gnmi) as asked:
             entry = {"path": FRAMES, "mode": "sample", "sample_interval": 200_000_000}
             stream = asked.subscribe2(
                 {"subscription": [entry], "mode": "stream", "encoding": "json_ietf"}, "COUNTERS_DB/leaf1"
             )
             seen = [int(updates(stream.next())[FRAMES])]
-            while len(set(seen)) < 4 and len(seen) < 150:
-                seen.append(int(updates(stream.get_update(30))[FRAMES]))
+            served.client.post("resume")
+            while len(set(seen)) < 4 and len(seen) < 300:
+                seen.append(int(updates(stream.get_update(PATIENCE_S))[FRAMES]))
             assert seen == sorted(seen)
             assert len(set(seen)) == 4, seen
             stream.close()
             served.client.post("pause")
             _same_as_a_scrape(served, asked)
         served.process.send_signal(signal.SIGINT)
-        assert served.process.wait(30) == 0
+        assert served.process.wait(PATIENCE_S) == 0
     errors = (tmp_path / "err").read_text()
     assert f"gNMI at {served.gnmi}, without TLS" in errors
     assert "Traceback" not in errors

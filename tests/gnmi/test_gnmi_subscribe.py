@@ -21,6 +21,7 @@ from telemetry.gnmi.query import query
 from telemetry.gnmi.reading import Reader
 from telemetry.gnmi.subscription import Subscription
 from tests.gnmi.small_switches import OCTETS, UP, Switches, served, updates
+from tests.telemetry.programs import PATIENCE_S
 
 PERIOD_NS = 100_000_000
 
@@ -51,7 +52,7 @@ def changed(**fields: Any) -> Any:
 def said(address: str, *requests: Any) -> list[Any]:
     """All responses to these requests. Raises: grpc.RpcError."""
     with grpc.insecure_channel(address) as channel:
-        return list(gnmi_pb2_grpc.gNMIStub(channel).Subscribe(iter(requests), timeout=20))
+        return list(gnmi_pb2_grpc.gNMIStub(channel).Subscribe(iter(requests), timeout=PATIENCE_S))
 
 
 @contextmanager
@@ -61,10 +62,10 @@ def kept_open(address: str, *requests: Any) -> Iterator[Any]:
 
     def sent() -> Iterator[Any]:
         yield from requests
-        over.wait(20)
+        over.wait(PATIENCE_S)
 
     with grpc.insecure_channel(address) as channel:
-        yield gnmi_pb2_grpc.gNMIStub(channel).Subscribe(sent(), timeout=20)
+        yield gnmi_pb2_grpc.gNMIStub(channel).Subscribe(sent(), timeout=PATIENCE_S)
         over.set()
 
 
@@ -168,7 +169,7 @@ def test_a_change_is_sent_alone_and_soon() -> None:
         )
         assert len(updates(stream.next())) > 2
         switches.put("fabric_port_up", "leaf1", "Ethernet0", value=0)
-        assert updates(stream.get_update(10)) == {UP.removeprefix("/"): "DOWN"}
+        assert updates(stream.get_update(PATIENCE_S)) == {UP.removeprefix("/"): "DOWN"}
         stream.close()
 
 
@@ -181,7 +182,7 @@ def test_many_subscribers_share_readings() -> None:
         before, began_s = switches.reads, time.monotonic()
         for stream in streams:
             for _ in range(5):
-                stream.get_update(20)
+                stream.get_update(PATIENCE_S)
         assert switches.reads - before <= (time.monotonic() - began_s) / 0.05 + 2  # SPACING_S, not once per stream
         for stream in streams:
             stream.close()

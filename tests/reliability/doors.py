@@ -1,6 +1,7 @@
 """HTTP interface of `fabric serve` under load and under malformed requests, by raw sockets on the loopback address.
 
-Bounded: at most 500 connections at a time, each load lasts LOAD_S, and a server SERVER_S.
+Bounded: at most 500 connections at a time, and a server lasts SERVER_S. A load is judged by what is answered and by the
+order of answers; the server is patient.py, because how long an answer takes is the machine's.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import socket
 import subprocess
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.forked import fabric
+from tests.forked import Program
+from tests.reliability.patient import PATIENCE_S, PATIENT
 from tests.reliability.report import Row
 
 TOKEN: Final = "a-token-of-the-tests-0123456789"
@@ -46,14 +47,16 @@ run: {duration: 20ms, seed: 3, stop: duration}
 """Here a fault lets the routers converge again."""
 SERVER_S: Final = 900
 """A server ends by itself, also where what started it was killed."""
-LOAD_S: Final = 20.0
-SCRAPE_TIMEOUT_S: Final = 10.0
-"""Prometheus' default."""
 SLOW: Final = 64
+ROUNDS: Final = 20
+"""Scrapes and health checks beside slow clients."""
 SCRAPES: Final = 500
 INJECTORS: Final = 12
+INJECTED_ROUNDS: Final = 4
+"""Scrapes, health checks and looks at the status beside injectors; a change takes a second or so."""
+MOST_CHANGES: Final = 2
+"""The one in progress as a request arrives, and one that ends while the answer is written."""
 MUTANTS: Final = 5000
-_BEGIN_S: Final = 300.0
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,13 @@ class Served:
     process: subprocess.Popen[str]
     errors: Path
 
-    def ask(self, data: bytes, timeout_s: float = SCRAPE_TIMEOUT_S) -> bytes:
+    def ask(self, data: bytes, timeout_s: float = PATIENCE_S) -> bytes:
         """All that is answered to these bytes. Raises: OSError."""
         with socket.create_connection(self.address, timeout=timeout_s) as client:
             client.sendall(data)
             return _rest(client, timeout_s)
 
-    def status(self, data: bytes, timeout_s: float = SCRAPE_TIMEOUT_S) -> str:
+    def status(self, data: bytes, timeout_s: float = PATIENCE_S) -> str:
         """'200', or what came instead of an answer."""
         try:
             answer = self.ask(data, timeout_s)
@@ -87,9 +90,10 @@ def serving(work: Path, text: str = SCENARIO, more: Sequence[str | Path] = ()) -
     scenario.write_text(text, encoding="utf-8")
     errors = work / "stderr"
     with errors.open("w", encoding="utf-8") as file:
-        process = fabric(
+        process = Program(
+            PATIENT,
             "serve",
-            scenario,
+            str(scenario),
             "--loop",
             "--dilation",
             "2000",
@@ -99,7 +103,7 @@ def serving(work: Path, text: str = SCENARIO, more: Sequence[str | Path] = ()) -
             "--quiet",
             "--duration",
             f"{SERVER_S}s",
-            *more,
+            *map(str, more),
             stdout=subprocess.PIPE,
             stderr=file,
             text=True,
@@ -109,7 +113,7 @@ def serving(work: Path, text: str = SCENARIO, more: Sequence[str | Path] = ()) -
         assert process.stdout is not None
         host, _, port = json.loads(process.stdout.readline())["url"].removesuffix("/metrics").rpartition(":")
         served = Served((host.removeprefix("http://"), int(port)), process, errors)
-        end_s = time.monotonic() + _BEGIN_S
+        end_s = time.monotonic() + PATIENCE_S
         while served.status(get("/metrics")) != "200":
             assert time.monotonic() < end_s, "the run did not begin"
             time.sleep(0.1)
@@ -143,7 +147,9 @@ def rows(work: Path) -> list[Row]:
     """Every load against a separate server."""
     found = []
     for number, (text, before, load) in enumerate(_LOADS):
-        with serving(work / str(number), ROUTED if load is _injectors else SCENARIO) as served:
+        folder = work / str(number)
+        injected = load is _injectors
+        with serving(folder, ROUTED if injected else SCENARIO, ("--audit", folder / _AUDIT)) as served:
             cases, failures = load(served)
             if served.process.poll() is not None:
                 failures.append(f"the server ended with {served.process.returncode}")
@@ -163,49 +169,67 @@ def _slow(begin: bytes, go_on: bytes, *, read: bool = False) -> Callable[[Served
     """
 
     def load(served: Served) -> tuple[int, list[str]]:
-        over = threading.Event()
+        over, begun, cut_off = threading.Event(), Tally(), Tally()
 
         def crawl() -> None:
             while not over.is_set():
                 with suppress(OSError), socket.socket() as client:
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-                    client.settimeout(SCRAPE_TIMEOUT_S)
+                    client.settimeout(PATIENCE_S)
                     client.connect(served.address)
                     client.sendall(begin)
+                    begun.add()
                     while not over.wait(4.0):
                         if read:
                             client.recv(1)
                         else:
                             client.sendall(go_on)
+                cut_off.add()
                 over.wait(0.01)
 
         threads = [threading.Thread(target=crawl, daemon=True) for _ in range(SLOW)]
         for thread in threads:
             thread.start()
-        time.sleep(1.0)
+        cases, failures = 0, list[str]()
         try:
-            return _scraped(served, "/metrics", "/-/healthy")
+            for times in (1,) if read else (1, 2):
+                if not (cut_off.reaches((times - 1) * SLOW) and begun.reaches(times * SLOW)):
+                    failures.append(f"the slow clients did not come, or were not cut off: time {times}")
+                for _ in range(ROUNDS):
+                    for path in ("/metrics", "/-/healthy"):
+                        failures += _unanswered(served, path)
+                        cases += 1
+                    time.sleep(0.1)
         finally:
             over.set()
             for thread in threads:
                 thread.join()
+        return cases, failures
 
     return load
 
 
-def _scraped(served: Served, *paths: str) -> tuple[int, list[str]]:
-    """(scrapes of these paths in LOAD_S, those that were not answered)."""
-    cases, failures = 0, []
-    end_s = time.monotonic() + LOAD_S
-    while time.monotonic() < end_s:
-        for path in paths:
-            cases += 1
-            began_s = time.monotonic()
-            status = served.status(get(path))
-            if status != "200":
-                failures.append(f"{path} after {time.monotonic() - began_s:.1f} s: {status}")
-        time.sleep(0.2)
-    return cases, failures
+class Tally:
+    """Events that threads have counted together."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._changed = threading.Condition()
+
+    def add(self) -> None:
+        with self._changed:
+            self.count += 1
+            self._changed.notify_all()
+
+    def reaches(self, count: int) -> bool:
+        """Wait for so many; False where they do not come."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self.count >= count, PATIENCE_S)
+
+
+def _unanswered(served: Served, path: str) -> list[str]:
+    status = served.status(get(path))
+    return [] if status == "200" else [f"{path}: {status}"]
 
 
 # ===== many scrapes =====
@@ -221,7 +245,7 @@ def _at_once(served: Served) -> tuple[int, list[str]]:
             client.connect_ex(served.address)
             selector.register(client, selectors.EVENT_WRITE, number)
             answers[number] = bytearray()
-        open_, end_s = SCRAPES, time.monotonic() + 60
+        open_, end_s = SCRAPES, time.monotonic() + PATIENCE_S
         outcome: dict[int, str] = {}
         while open_ and time.monotonic() < end_s:
             for key, events in selector.select(1.0):
@@ -249,28 +273,39 @@ def _at_once(served: Served) -> tuple[int, list[str]]:
 
 
 def _injectors(served: Served) -> tuple[int, list[str]]:
-    """Scrapes beside INJECTORS clients that inject faults as fast as they are answered."""
-    over = threading.Event()
-    done: Counter[str] = Counter()
-    served.status(post("faults", {"kind": "link-down", "link": "leaf20--spine2", "until": "+100us"}), _BEGIN_S)
-    served.status(get("/metrics"), _BEGIN_S)  # what only faults use has been compiled now
+    """Requests beside INJECTORS clients that inject faults as fast as they are answered: each is answered after no more
+    than MOST_CHANGES of these, although more are always waiting.
+    """
+    over, injected = threading.Event(), Tally()
+    served.status(post("faults", {"kind": "link-down", "link": "leaf20--spine2", "until": "+100us"}))
+    served.status(get("/metrics"))  # what only faults use has been compiled now
+    log = served.errors.with_name(_AUDIT)
+
+    def carried_out() -> int:
+        return log.read_bytes().count(b'"result": "200 OK"')
 
     def inject(number: int) -> None:
         fault = {"kind": "link-down", "link": f"leaf{number + 1}--spine1", "until": "+100us"}
         while not over.is_set():
-            done[served.status(post("faults", fault))] += 1
+            if served.status(post("faults", fault)) == "200":
+                injected.add()
 
     threads = [threading.Thread(target=inject, args=(number,), daemon=True) for number in range(INJECTORS)]
     for thread in threads:
         thread.start()
+    cases, failures = 0, list[str]()
     try:
-        cases, failures = _scraped(served, "/metrics", "/-/healthy", "/api/v1/status")
+        if not injected.reaches(1):
+            failures.append("no fault was injected")
+        for _ in range(INJECTED_ROUNDS):
+            for path in ("/metrics", "/-/healthy", "/api/v1/status"):
+                before = carried_out()
+                failures += _unanswered(served, path)
+                waited = carried_out() - before
+                failures += [f"{path}: after {waited} changes"] if waited > MOST_CHANGES else []
+                cases += 1
     finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    if not done["200"]:
-        failures.append(f"no fault was injected: {dict(done)}")
+        over.set()  # threads that wait for an answer end with the server
     return cases, failures
 
 
@@ -283,10 +318,10 @@ def _malformed(served: Served) -> tuple[int, list[str]]:
     for number in range(MUTANTS):
         data = mutant(random.Random(number))
         try:
-            with socket.create_connection(served.address, timeout=SCRAPE_TIMEOUT_S) as client:
+            with socket.create_connection(served.address, timeout=PATIENCE_S) as client:
                 client.sendall(data)
                 client.shutdown(socket.SHUT_WR)
-                answer = _rest(client, SCRAPE_TIMEOUT_S)
+                answer = _rest(client, PATIENCE_S)
         except (ConnectionResetError, BrokenPipeError):
             continue
         except OSError as error:
@@ -398,7 +433,12 @@ def _rest(client: socket.socket, timeout_s: float) -> bytes:
 _HEAD: Final = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
 _BODY: Final = post("speed", {"dilation": 2000}).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
 
+_AUDIT: Final = "audit.jsonl"
 _ANSWERED: Final = "scrapes and health checks beside them are answered"
+_INJECTED: Final = (
+    f"{INJECTORS} clients inject faults as fast as they can into a fabric of 44 routers: scrapes, health checks and "
+    f"status are answered, each after {MOST_CHANGES} of their changes at most"
+)
 _LOADS: Final[Sequence[tuple[str, str, Callable[[Served], tuple[int, list[str]]]]]] = (
     (
         f"{SLOW} clients send a byte of a request's head every 4 s and come back when they are cut off: {_ANSWERED}",
@@ -416,11 +456,7 @@ _LOADS: Final[Sequence[tuple[str, str, Callable[[Served], tuple[int, list[str]]]
         _slow(get("/metrics"), b"", read=True),
     ),
     (f"{SCRAPES} scrapes at the same time are answered", "98 of 500: status 503", _at_once),
-    (
-        f"{INJECTORS} clients inject faults as fast as they can into a fabric of 44 routers: {_ANSWERED}, status, too",
-        "3 of 6: status 503 after 5 s",
-        _injectors,
-    ),
+    (_INJECTED, "3 of 6: status 503 after 5 s", _injectors),
     (
         "A mutated request (bytes, fields, lengths, JSON, cut anywhere) is answered by no 5xx, and without a traceback",
         "208 of 5,000: status 500 with a traceback, answers without a status line",

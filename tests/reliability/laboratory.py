@@ -185,12 +185,22 @@ def _removed(file: Path, name: str, case: str) -> Iterator[str]:
         yield f"{case}: a second down: exit {again.code}: {again.err.strip()[-160:]}"
 
 
-def _patiently(name: str, seconds: float = 2.0) -> list[str]:
+def _patiently(name: str, seconds: float = 60.0) -> list[str]:
     """What there is after at most this time: a shell that waited to become a daemon ends an instant later."""
     until_s = time.monotonic() + seconds
     while (found := leftovers(name)) and time.monotonic() < until_s:
         time.sleep(0.05)
     return found
+
+
+def _kill(name: str, which: Callable[[int, str], bool]) -> None:
+    """Kill the daemons that are such, and wait for their ends."""
+    chosen = {pid for pid, daemon in daemons(name).items() if which(pid, daemon)}
+    for pid in chosen:
+        os.kill(pid, signal.SIGKILL)
+    until_s = time.monotonic() + 60
+    while chosen & daemons(name).keys() and time.monotonic() < until_s:
+        time.sleep(0.01)
 
 
 def _clean(name: str) -> None:
@@ -313,15 +323,12 @@ def deaths(work: Path, wanted: Sequence[Sequence[str]]) -> tuple[int, list[str]]
     for which in wanted:
         file, name = scenario(work, "dead")
         call("lab", "up", file)
-        for pid, daemon in daemons(name).items():
-            if daemon in which:
-                os.kill(pid, signal.SIGKILL)
+        _kill(name, lambda _, daemon, which=which: daemon in which)
         for it in which:
             if it.startswith("namespace"):
                 subprocess.run(
                     ["ip", "netns", "delete", f"fabric+{name}+{it.split()[1]}"], check=False, capture_output=True
                 )
-        time.sleep(0.2)
         failures += [f"{', '.join(which)}: {fault}" for fault in _shown(file, name, which)]
         failures += _removed(file, name, ", ".join(which))
     return len(wanted), failures
@@ -409,8 +416,7 @@ def _recycled(name: str, *, same_start: bool) -> Iterator[str]:
     """The number of a daemon that died is another process's now."""
     lines = _lines(name)
     daemon = _first(lines, "daemon")
-    os.kill(daemon["pid"], signal.SIGKILL)
-    time.sleep(0.2)
+    _kill(name, lambda pid, _: pid == daemon["pid"])
     with _bystander() as pid:
         daemon["pid"] = pid
         if same_start:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.reliability.registry import FAMILIES
 from tests.reliability.report import Family, Row, Section, keep, kept, page, row_text
 
+TIMED: Final = {"doors", "laboratory"}
+"""Servers under load, whose deadlines are seconds; daemons of FRR."""
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.timed) if name in TIMED else name for name in FAMILIES]
+)
 def test_no_case_of_a_family_fails(name: str, tmp_path: Path) -> None:
     family = FAMILIES[name]
     rows = (family.part or family.rows)(tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def killed(work: Path, name: str = "killed", size: str = "1MB", seed: int = 3) -
     )
     index = out / "checkpoint" / "checkpoint.json"
     while process.poll() is None and not (index.is_file() and _parts(index) >= 3):
-        pass
+        time.sleep(0.002)
     process.kill()
     process.communicate()
     assert index.is_file(), "the run was too short to be killed"

@@ -22,6 +22,17 @@ CSS = (ROOT / "fabric" / "render" / "assets" / "page.css").read_text(encoding="u
 PHONE = 390
 AA = 4.5
 """WCAG 2.1, success criterion 1.4.3: contrast of text."""
+PATIENCE_S = 600
+"""An end to a browser that hangs, also on a busy machine."""
+TINY = """\
+name: s
+topology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
+workload: [{kind: incast, receiver: host1, senders: ['*'], size: 256KB}]
+telemetry: {interval: 10us}
+run: {duration: 1ms}
+"""
+REPORTS = "<script>addEventListener('error', event => parent.errors.push(event.message));</script>"
+"""Reports errors of a page's scripts to the page around it."""
 PROBE = """
 const doc = frame.contentDocument, view = frame.contentWindow;
 const scrolls = [...doc.querySelectorAll('*')].filter(e => e.scrollWidth > e.clientWidth + 1 &&
@@ -54,16 +65,22 @@ result = {map, page: doc.documentElement.scrollWidth, width: view.innerWidth,
 
 
 def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
-    """Findings of PROBE in a page of this width. It uses a frame, because a window cannot be narrower than 500."""
+    """Findings of PROBE in a page of this width, whose scripts must not fail.
+
+    It uses a frame, because a window cannot be narrower than 500.
+    """
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    assert "<head>" in page
     file = folder / "frame.html"
     file.write_text(
-        f'<!doctype html><iframe id="frame" width="{width}" height="800" style="border:0" srcdoc="{escape(page)}">'
+        "<!doctype html><script>window.errors = [];</script>"
+        f'<iframe id="frame" width="{width}" height="800" style="border:0" '
+        f'srcdoc="{escape(page.replace("<head>", f"<head>{REPORTS}", 1))}">'
         "</iframe><pre id=out></pre><script>frame.addEventListener('load', () => { let result;"
         + PROBE
-        + "out.textContent = JSON.stringify(result); });</script>",
+        + "out.textContent = JSON.stringify({...result, errors}); });</script>",
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -72,6 +89,7 @@ def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
+            "--disable-dev-shm-usage",
             "--no-first-run",
             "--disable-background-networking",
             "--disable-component-update",
@@ -85,12 +103,14 @@ def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
         ],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     found = re.search(r'<pre id="out">(\{.*?\})</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr[-1000:]
-    return dict(json.loads(unescape(found.group(1))))
+    result = dict(json.loads(unescape(found.group(1))))
+    assert result.pop("errors") == []
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +121,19 @@ def storm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "playbook.html"
 
 
+@pytest.mark.timed
+def test_the_report_of_a_run_opens_without_an_error_of_its_scripts(tmp_path: Path) -> None:
+    scenario, page = tmp_path / "s.yml", tmp_path / "report.html"
+    scenario.write_text(TINY, encoding="utf-8")
+    assert main(["run", str(scenario), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    assert main(["report", str(tmp_path / "run"), "--out", str(page)]) == 0
+    found = in_browser(page.read_text(encoding="utf-8"), PHONE, tmp_path)
+    assert found["map"]["seen"]
+    assert all(found["map"]["seen"])
+
+
 @pytest.mark.slow
+@pytest.mark.timed
 def test_the_demos_page_fits_a_phone_and_every_part_that_scrolls_is_reached_by_keyboard(
     storm: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +155,7 @@ def test_the_demos_page_fits_a_phone_and_every_part_that_scrolls_is_reached_by_k
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_the_page_of_a_verdict_fits_a_phone(tmp_path: Path) -> None:
     example = ROOT / "docs" / "howto" / "validate-example"
     page = tmp_path / "verdict.html"
@@ -248,6 +281,7 @@ def test_names_on_the_map_do_not_overlap(topology: str, hosts_named: bool, tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("new", ["new", "other-class"])
 def test_the_page_of_a_rollout_fits_a_phone(new: str, tmp_path: Path) -> None:
     example = ROOT / "docs" / "howto" / "rollout-example"
@@ -260,14 +294,10 @@ def test_the_page_of_a_rollout_fits_a_phone(new: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_two_runs_side_by_side_fit_a_phone_and_share_layer_and_moment(tmp_path: Path) -> None:
     scenario = tmp_path / "s.yml"
-    scenario.write_text(
-        "name: s\ntopology: {kind: leaf-spine, leaves: 2, spines: 2, hosts_per_leaf: 2, host_rate: 100G, "
-        "fabric_rate: 100G}\nworkload: [{kind: incast, receiver: host1, senders: ['*'], size: 256KB}]\n"
-        "telemetry: {interval: 10us}\nrun: {duration: 1ms}\n",
-        encoding="utf-8",
-    )
+    scenario.write_text(TINY, encoding="utf-8")
     before, after, page = tmp_path / "before", tmp_path / "after", tmp_path / "diff.html"
     assert main(["run", str(scenario), "--out", str(before), "--quiet"]) == 0
     assert main(["run", str(scenario), "--out", str(after), "--quiet", "--set", "run.seed=2"]) == 0

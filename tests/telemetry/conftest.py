@@ -22,11 +22,11 @@ from telemetry.catalogue.derive import RunInfo
 from telemetry.export.server import serve
 from telemetry.live.api import Api
 from telemetry.live.audit import AuditLog
-from telemetry.live.mailbox import Mailbox
 from telemetry.live.openapi import Schemas
 from telemetry.live.pacing import Pacer
 from telemetry.live.simulation import Program, Simulation
-from tests.telemetry.served import OBJECT, TOKENS, Served, Still, World
+from tests.telemetry.programs import PATIENCE_S, wait_for
+from tests.telemetry.served import OBJECT, TOKENS, PatientMailbox, Served, Still, World
 
 G: Final = 10**9
 STORM: Final = """\
@@ -117,7 +117,7 @@ def served(tiny: Fabric, still: Callable[..., Snapshot], tmp_path: Path) -> Iter
         Program(1000 * PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
         lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)),
         Pacer(1000),
-        Mailbox(),
+        PatientMailbox(),
     )
     world = World()
     api = Api(
@@ -132,8 +132,7 @@ def served(tiny: Fabric, still: Callable[..., Snapshot], tmp_path: Path) -> Iter
     with audit, serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         host, port = server.address
         thread.start()
-        while not simulation.started:
-            thread.join(0.01)
+        wait_for(lambda: simulation.started, "the run to begin")
         yield Served(host, port, simulation, world, thread, audit.path)
         simulation.stop()
-        thread.join(10)
+        thread.join(PATIENCE_S)

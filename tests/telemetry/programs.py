@@ -1,4 +1,7 @@
-"""Real programs on loopback: Prometheus, promtool, Alertmanager, amtool. A test skips where one is missing."""
+"""Real programs on loopback: Prometheus, promtool, Alertmanager, amtool. A test skips where one is missing.
+
+Time limits are those of a machine that is busy with other work: they end a test that would wait for ever.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,16 @@ import shutil
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 120.0
 
 
 def program(*names: str) -> str:
@@ -28,35 +30,53 @@ def program(*names: str) -> str:
     pytest.skip(f"{names[0]} is not installed (Debian: apt-get install prometheus prometheus-alertmanager)")
 
 
-def free_port() -> int:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        return int(door.getsockname()[1])
+@contextmanager
+def held_port() -> Iterator[int]:
+    """A port of 127.0.0.1 that no other program is given until the block ends.
+
+    A server that sets SO_REUSEADDR, as all of these do, can listen on it all the same: Linux refuses that only while
+    another socket listens.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield int(holder.getsockname()[1])
 
 
 def run_tool(*args: str, cwd: Path | None = None) -> str:
-    done = subprocess.run(args, capture_output=True, text=True, check=False, timeout=PATIENCE_S, cwd=cwd)
+    done = subprocess.run(args, capture_output=True, text=True, check=False, timeout=5 * PATIENCE_S, cwd=cwd)
     assert done.returncode == 0, f"{' '.join(args)}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
 
 def wait_for(what: Callable[[], Any], text: str, patience_s: float = PATIENCE_S) -> Any:  # noqa: ANN401  the result of `what`
     """What `what` returns once it is truthy."""
-    end = time.monotonic() + patience_s
-    while time.monotonic() < end:
-        try:
+    end_s, pause_s = time.monotonic() + patience_s, 0.001
+    while time.monotonic() < end_s:
+        with suppress(OSError):
             if found := what():
                 return found
-        except (OSError, urllib.error.URLError):
-            pass
-        time.sleep(0.1)
-    pytest.fail(f"waited {patience_s:g} s in vain for {text}")
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 0.2)
+    raise AssertionError(f"waited {patience_s:g} s in vain for {text}")
 
 
 def get(url: str) -> Any:  # noqa: ANN401  any JSON value
-    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310  our own server
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:  # noqa: S310  our own server
         body = answer.read()
     return json.loads(body) if answer.headers.get_content_type() == "application/json" else body.decode()
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Ask a program to end; it does not outlive this call."""
+    process.terminate()
+    try:
+        process.wait(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 @contextmanager
@@ -74,8 +94,7 @@ def running(args: list[str], ready: str, log: Path) -> Iterator[None]:
             wait_for(is_ready, f"{args[0]} to be ready")
             yield
         finally:
-            process.terminate()
-            process.wait(timeout=PATIENCE_S)
+            end(process)
 
 
 @contextmanager
@@ -83,20 +102,27 @@ def prometheus(folder: Path, config: str, *options: str) -> Iterator[str]:
     """A Prometheus with this configuration; yields its URL."""
     folder.mkdir(exist_ok=True)
     (folder / "prometheus.yml").write_text(config)
-    url = f"http://127.0.0.1:{free_port()}"
-    args = [
-        program("prometheus"),
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--web.listen-address={url.removeprefix('http://')}",
-        "--log.level=warn",
-        *options,
-    ]
-    if not any(option.startswith("--storage.tsdb.path") for option in options):
-        args.append(f"--storage.tsdb.path={folder / 'data'}")
-    with running(args, f"{url}/-/ready", folder / "prometheus.log"):
-        yield url
+    with held_port() as port:
+        url = f"http://127.0.0.1:{port}"
+        args = [
+            program("prometheus"),
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+            "--log.level=warn",
+            *options,
+        ]
+        if not any(option.startswith("--storage.tsdb.path") for option in options):
+            args.append(f"--storage.tsdb.path={folder / 'data'}")
+        with running(args, f"{url}/-/ready", folder / "prometheus.log"):
+            yield url
 
 
 def query_range(url: str, expr: str, start_s: float, end_s: float, step_s: float) -> list[dict[str, Any]]:
     asked = urllib.parse.urlencode({"query": expr, "start": start_s, "end": end_s, "step": step_s})
     return list(get(f"{url}/api/v1/query_range?{asked}")["data"]["result"])
+
+
+def query(url: str, expr: str, at_s: float | None = None) -> list[dict[str, Any]]:
+    """Rows of an expression, now or at a moment."""
+    asked = {"query": expr} | ({} if at_s is None else {"time": f"{at_s:.3f}"})
+    return list(get(f"{url}/api/v1/query?{urllib.parse.urlencode(asked)}")["data"]["result"])

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,24 @@ from fabric.dataplane.state.codes import Stop
 from fabric.dataplane.state.types import TRACE
 from fabric.errors import InputErrors, Problem
 from telemetry.live import token
+from telemetry.live.mailbox import Mailbox
 from telemetry.live.simulation import Simulation
+from tests.telemetry.programs import PATIENCE_S
 
 TOKEN: Final = "a-token-of-the-test-0123456789"
 VIEW: Final = "a-view-token-of-the-test-98765"
 TOKENS: Final = token.Tokens(TOKEN, VIEW)
 OBJECT: Final = {"type": "object", "additionalProperties": True}
+
+
+T = TypeVar("T")
+
+
+class PatientMailbox(Mailbox):
+    """Waits for the run as long as a busy machine may take."""
+
+    def ask(self, work: Callable[[], T], timeout_s: float = PATIENCE_S, *, change: bool = False) -> T:
+        return super().ask(work, timeout_s, change=change)
 
 
 class Still:
@@ -78,7 +90,7 @@ class Served:
         given = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"} | {
             name.replace("_", "-"): value for name, value in headers.items()
         }
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE_S)
         connection.request(method, path, body, {name: value for name, value in given.items() if value})
         answer = connection.getresponse()
         text = answer.read()

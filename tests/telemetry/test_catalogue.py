@@ -227,7 +227,7 @@ def test_promtool_finds_nothing_to_say(tiny: Fabric, still: Callable[..., Snapsh
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert (done.stdout + done.stderr).strip() == ""
     assert done.returncode == 0

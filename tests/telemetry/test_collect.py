@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -20,6 +19,7 @@ from telemetry.catalogue.columns import SnapshotMetrics
 from telemetry.catalogue.derive import RunInfo
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.export.collect import FabricCollector, ScrapeError, SnapshotRelay
+from tests.telemetry.programs import PATIENCE_S, wait_for
 
 Still = Callable[..., Snapshot]
 
@@ -240,14 +240,13 @@ def test_every_exported_name_is_in_the_catalogue(tiny: Fabric, still: Still, inf
 
 
 def test_a_waiting_scrape_gets_a_snapshot_taken_after_it_asked(tiny: Fabric, still: Still) -> None:
-    relay, answers = SnapshotRelay(timeout_s=30), []
+    relay, answers = SnapshotRelay(PATIENCE_S), []
     old, new = still(tiny, time_ps=1), still(tiny, time_ps=2)
     assert not relay.offer(lambda: old)
     scraper = threading.Thread(target=lambda: answers.append(relay()))
     scraper.start()
-    while not relay.offer(lambda: new):
-        time.sleep(0.001)
-    scraper.join(30)
+    wait_for(lambda: relay.offer(lambda: new), "a scrape that waits")
+    scraper.join(PATIENCE_S)
     assert answers == [new]
 
 

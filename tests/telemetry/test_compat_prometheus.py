@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +14,10 @@ from telemetry.catalogue.derive import RunInfo
 from telemetry.export.collect import FabricCollector
 from telemetry.export.compat.registry import LAYERS
 from telemetry.export.server import serve
-from tests.telemetry.programs import get, prometheus, wait_for
+from tests.telemetry.programs import get, prometheus, query, wait_for
 
 CONFIG = """\
-global: {{scrape_interval: 250ms}}
+global: {{scrape_interval: 2s}}
 scrape_configs:
 {jobs}"""
 JOB = "  - {{job_name: '{name}', honor_labels: true, static_configs: [{{targets: ['127.0.0.1:{port}']}}]}}\n"
@@ -30,6 +29,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.timed
 def test_prometheus_scrapes_every_layer(
     tiny: Fabric, still: Callable[..., Snapshot], info: RunInfo, tmp_path: Path
 ) -> None:
@@ -46,13 +46,15 @@ def test_prometheus_scrapes_every_layer(
             JOB.format(name=name, port=server.address[1]) for name, server in zip(LAYERS, servers, strict=True)
         )
         with prometheus(tmp_path / "prometheus", CONFIG.format(jobs=jobs)) as url:
-            for name, (query, expected) in QUERIES.items():
-                asked = f"{url}/api/v1/query?{urllib.parse.urlencode({'query': query})}"
-                found = wait_for(lambda asked=asked: get(asked)["data"]["result"], f"an answer of {name}")
+            for name, (expr, expected) in QUERIES.items():
+                found = wait_for(lambda expr=expr: query(url, expr), f"an answer of {name}")
                 assert [float(it["value"][1]) for it in found] == pytest.approx([expected])
                 assert found[0]["metric"]["job"] == name
-            targets = get(f"{url}/api/v1/targets")["data"]["activeTargets"]
-            assert {(it["health"], it["lastError"]) for it in targets} == {("up", "")}
+
+            def health() -> set[tuple[str, str]]:
+                return {(it["health"], it["lastError"]) for it in get(f"{url}/api/v1/targets")["data"]["activeTargets"]}
+
+            wait_for(lambda: health() == {("up", "")}, "scrapes without an error")
     finally:
         for server in servers:
             server.close()

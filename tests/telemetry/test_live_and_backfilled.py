@@ -3,7 +3,6 @@ Both say the same."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +11,10 @@ import pytest
 from fabric.cli.main import main
 from telemetry.catalogue.metrics import CATALOGUE, UNRECORDED
 from telemetry.catalogue.spec import Kind
-from tests.telemetry.programs import program, prometheus, run_tool, wait_for
-from tests.telemetry.test_serve_prometheus import query, scraped
+from tests.telemetry.programs import PATIENCE_S, program, prometheus, query, run_tool
+from tests.telemetry.test_serve_prometheus import ELAPSED, scrape_where, scraped
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timed]
 START: Final = "2026-01-31T12:00:00Z"
 START_S: Final = 1769860800
 SCALE: Final = 1000
@@ -40,12 +39,10 @@ def totals(rows: list[dict[str, Any]]) -> Totals:
 
 def test_final_counters_scraped_live_equal_those_backfilled(tmp_path: Path) -> None:
     out, everything = tmp_path / "out", '{__name__=~"fabric_.+"}'
-    with scraped(tmp_path, "3ms", "--out", str(out), "--dilation", str(SCALE)) as (url, _, process):
-        wait_for(lambda: query(url, f"fabric_sim_elapsed_seconds_total == {END_NS / 1e9}"), "the end of the run", 120)
-        time.sleep(0.6)  # one more scrape of the end
-        live = totals(query(url, everything))
+    with scraped(tmp_path, "3ms", "--out", str(out), "--dilation", str(SCALE)) as (url, process):
+        live = totals(query(url, everything, scrape_where(url, ELAPSED, f"== {END_NS / 1e9}")))
         process.terminate()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
     file, data = tmp_path / "run.om", tmp_path / "data"
     assert (
         main(["export", "openmetrics", str(out), "--out", str(file), "--start", START, "--time-scale", str(SCALE)]) == 0

@@ -19,12 +19,12 @@ from telemetry.export.server import serve
 from telemetry.live.api import MAX_BODY_BYTES, Api
 from telemetry.live.client import LiveClient, LiveError
 from telemetry.live.collector import LiveCollector
-from telemetry.live.mailbox import Mailbox
 from telemetry.live.openapi import Route, Schemas
 from telemetry.live.pacing import Pacer
 from telemetry.live.simulation import Program, Simulation
 from telemetry.live.view import ViewMaker
-from tests.telemetry.served import OBJECT, TOKEN, TOKENS, Served, Still, World
+from tests.telemetry.programs import PATIENCE_S, wait_for
+from tests.telemetry.served import OBJECT, TOKEN, TOKENS, PatientMailbox, Served, Still, World
 
 
 def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, still: Callable[..., Snapshot]) -> None:
@@ -33,7 +33,7 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
         Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
         lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)),
         Pacer(1000),
-        Mailbox(),
+        PatientMailbox(),
     )
     api = Api(simulation, World(), TOKENS, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
     collector = LiveCollector(RunInfo("1", "r", "s", "asic", 1))
@@ -44,7 +44,7 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
         host, port = server.address
 
         def ask(path: str) -> tuple[int, str | None, str]:
-            connection = http.client.HTTPConnection(host, port, timeout=2)
+            connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
             connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
             answer = connection.getresponse()
             text = answer.read().decode()
@@ -58,11 +58,10 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
             assert "the engine is being compiled" in text
         thread = threading.Thread(target=simulation.simulate, daemon=True)
         thread.start()
-        while not simulation.started:
-            thread.join(0.01)
+        wait_for(lambda: simulation.started, "the run to begin")
         assert [ask(path)[0] for path in ("/-/ready", "/metrics", "/api/v1/status")] == [200, 200, 200]
         simulation.stop()
-        thread.join(10)
+        thread.join(PATIENCE_S)
 
 
 def test_the_status_says_where_the_run_is(served: Served) -> None:
@@ -145,7 +144,7 @@ def test_problems_of_a_fault_come_back_with_their_remedies(served: Served) -> No
 
 def test_stop_ends_the_run(served: Served) -> None:
     assert served.post("stop")[0] == 200
-    served.thread.join(10)
+    served.thread.join(PATIENCE_S)
     assert not served.thread.is_alive()
 
 
@@ -171,13 +170,13 @@ def test_a_body_that_is_no_small_json_object_is_refused(
 
 
 def test_a_body_without_its_length_is_not_waited_for(served: Served) -> None:
-    with socket.create_connection((served.host, served.port), timeout=30) as door:
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
         door.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             "Transfer-Encoding: chunked\r\n\r\n".encode()
         )
         assert b" 411 " in door.recv(200)
-    with socket.create_connection((served.host, served.port), timeout=30) as door:
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
         door.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             "Content-Length: -5\r\n\r\n".encode()
@@ -187,7 +186,7 @@ def test_a_body_without_its_length_is_not_waited_for(served: Served) -> None:
 
 @pytest.mark.parametrize("length", ["9" * 5000, "0" * 5000, "9" * 13, str(1 << 62)])
 def test_a_length_of_very_many_digits_is_refused_without_being_read(served: Served, length: str) -> None:
-    with socket.create_connection((served.host, served.port), timeout=30) as door:
+    with socket.create_connection((served.host, served.port), timeout=PATIENCE_S) as door:
         door.sendall(
             f"POST /api/v1/speed HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
             f"Content-Length: {length}\r\n\r\n".encode()
@@ -197,7 +196,7 @@ def test_a_length_of_very_many_digits_is_refused_without_being_read(served: Serv
 
 @pytest.mark.parametrize("path", ["/api/v1/status", "/api/v1/openapi.json", "/-/healthy", "/-/ready"])
 def test_a_head_request_is_answered(served: Served, path: str) -> None:
-    connection = http.client.HTTPConnection(served.host, served.port, timeout=30)
+    connection = http.client.HTTPConnection(served.host, served.port, timeout=PATIENCE_S)
     connection.request("HEAD", path, headers={"Authorization": f"Bearer {TOKEN}"})
     answer = connection.getresponse()
     assert (answer.status, answer.read()) == (200, b"")
@@ -235,14 +234,13 @@ def test_a_run_that_has_ended_cannot_be_changed(tiny: Fabric, still: Callable[..
         Program(PS_PER_MS, PS_PER_MS, stop_when_done=False, loop=False),
         lambda: Still(lambda time_ps: still(tiny, time_ps=time_ps)),
         Pacer(0.001),
-        Mailbox(),
+        PatientMailbox(),
     )
     api = Api(simulation, World(), TOKENS, {}, Schemas(OBJECT, OBJECT, {}))
     threading.Thread(target=simulation.simulate, daemon=True).start()
     with serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         client = LiveClient("http://{}:{}".format(*server.address), TOKEN)
-        while client.get("status")["state"] != "finished":
-            pass
+        wait_for(lambda: client.get("status")["state"] == "finished", "the end of the run")
         with pytest.raises(LiveError, match="the run has ended") as caught:
             client.post("faults", {"kind": "x"})
         assert "--loop" in caught.value.hint

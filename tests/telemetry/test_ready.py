@@ -19,21 +19,22 @@ import yaml
 
 from fabric.dataplane.state.compiled.jit import is_compiled
 from tests.conftest import ROOT
-from tests.telemetry.programs import PATIENCE_S, wait_for
+from tests.telemetry.programs import end, wait_for
 from tests.telemetry.test_compose import PROMETHEUS, SERVICES
 
-pytestmark = pytest.mark.slow
 SCRAPE_TIMEOUT_S: Final = float(PROMETHEUS["global"]["scrape_timeout"].removesuffix("s"))
 COMPILING_S: Final = 600.0
+SERVER_S: Final = 3600
+"""A service ends by itself, also where its test was killed."""
 
 
 def words(service: str) -> list[str]:
-    """A service's command with the variables' defaults, on any free port."""
+    """A service's command with the variables' defaults, on any free port, for a limited time."""
     found = [
         os.path.expandvars(word.replace("${SCENARIO:-", "").replace("}", "")) for word in SERVICES[service]["command"]
     ]
     found[found.index("--listen") + 1] = "127.0.0.1:0"
-    return found
+    return [*found, "--json", "--quiet", "--duration", f"{SERVER_S}s"]
 
 
 @contextmanager
@@ -41,7 +42,7 @@ def container(service: str, folder: Path) -> Iterator[str]:
     """URL of what the image's entry point runs; the cache is the volume that both have."""
     environ = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / service)}
     process = subprocess.Popen(
-        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", *words(service), "--json", "--quiet"],
+        [sys.executable, "-c", "from fabric.cli.main import entry; entry()", *words(service)],
         stdout=subprocess.PIPE,
         text=True,
         env=environ,
@@ -51,10 +52,7 @@ def container(service: str, folder: Path) -> Iterator[str]:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline())["url"].removesuffix("/metrics")
     finally:
-        process.terminate()
-        process.wait(timeout=PATIENCE_S)
-        assert process.stdout is not None
-        process.stdout.close()
+        end(process)
 
 
 def asked(url: str) -> tuple[int, str]:
@@ -98,6 +96,8 @@ def started(
             return seen, took_s, float(slipped.split()[1]), first, kernels(folder)
 
 
+@pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.skipif(not is_compiled(), reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 def test_ready_means_that_a_scrape_is_answered(
     started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
@@ -107,6 +107,8 @@ def test_ready_means_that_a_scrape_is_answered(
     assert set(seen) <= {(503, 503), (503, 200), (200, 200)}, "ready, and no metrics"
 
 
+@pytest.mark.slow
+@pytest.mark.timed
 def test_compiling_is_not_told_as_a_pace_that_is_not_held(
     started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
 ) -> None:
@@ -114,6 +116,8 @@ def test_compiling_is_not_told_as_a_pace_that_is_not_held(
     assert slipped_s < took_s / 2
 
 
+@pytest.mark.slow
+@pytest.mark.timed
 def test_the_second_service_compiles_nothing(
     started: tuple[list[tuple[int, int]], float, float, dict[str, int], dict[str, int]],
 ) -> None:

@@ -11,25 +11,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import pytest
 
 from telemetry.grafana.dashboards import BOARDS
 from telemetry.grafana.model import Need
 from tests.conftest import ROOT
-from tests.telemetry.programs import PATIENCE_S, free_port, get, program, query_range, wait_for
+from tests.telemetry.programs import end, get, held_port, program, query, query_range, wait_for
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timed]
 SERVERS: Final = ("fabric serve", "prometheus ", "alertmanager ", "python deploy/pager.py")
 PORTS: Final = ("9464", "9465", "9090", "9093", "9095")
 """Of the run, of the other run, of Prometheus, of Alertmanager, of the pager."""
 BEGINS_S: Final = 600.0
 """A first run compiles the engine."""
+SERVER_S: Final = 3600
+"""A served run ends by itself, also where its test was killed."""
 STORM: Final = frozenset({Need.SPINES, Need.PFC, Need.ENDED, Need.ECN, Need.WAITING, Need.SEARCH, Need.SEEN})
 """What scenarios/alerts/storm.yml, served live, has of what panels need."""
 
@@ -69,8 +70,10 @@ class Bench:
             (self.folder / what).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / what).write_text(text)
         elif text.startswith(SERVERS):
-            if text.startswith("fabric serve") and "--listen" not in text:
-                text += f" --listen 127.0.0.1:{self.ports['9464']}"
+            if text.startswith("fabric serve"):
+                text += f" --duration {SERVER_S}s"
+                if "--listen" not in text:
+                    text += f" --listen 127.0.0.1:{self.ports['9464']}"
             with (self.folder / f"{len(self.servers)}.log").open("wb") as log:
                 self.servers.append(
                     subprocess.Popen(
@@ -124,36 +127,35 @@ class Bench:
 
         self.wait(health, f"{count} targets that are up")
 
-    def notified(self) -> list[str]:
-        """Lines of the pager."""
+    def notified(self, receiver: str = "pager") -> list[str]:
+        """Lines of the pager about alerts that began, whole ones only."""
         return [
             line
             for path in sorted(self.folder.glob("*.log"))
-            for line in path.read_text().splitlines()
-            if re.match(r"(pager|tickets) +(firing|resolved)", line)
+            for line in path.read_text().splitlines(keepends=True)
+            if re.match(rf"{receiver} +firing .*\n", line)
         ]
 
 
 @contextmanager
 def bench(folder: Path) -> Iterator[Bench]:
-    """Ends what was started when the block ends."""
+    """Ends what was started when the block ends; no other program is given its ports until then."""
     (folder / "bin").mkdir()
     (folder / "bin/alertmanager").symlink_to(program("prometheus-alertmanager", "alertmanager"))
     program("prometheus"), program("curl")
-    found = Bench(folder, {port: free_port() for port in PORTS}, [])
-    for name in ("scenarios", "docs"):
-        (folder / name).symlink_to(ROOT / name)
-    for name in ("deploy", "telemetry/prometheus", "telemetry/alertmanager"):
-        shutil.copytree(ROOT / name, folder / name)
-    for name in ("deploy/prometheus.yml", "deploy/pager.py", "telemetry/alertmanager/alertmanager.yml"):
-        (folder / name).write_text(found.moved((folder / name).read_text()))
-    try:
-        yield found
-    finally:
-        for server in found.servers:
-            server.terminate()
-        for server in found.servers:
-            server.wait(timeout=PATIENCE_S)
+    with ExitStack() as stack:
+        found = Bench(folder, {port: stack.enter_context(held_port()) for port in PORTS}, [])
+        for name in ("scenarios", "docs"):
+            (folder / name).symlink_to(ROOT / name)
+        for name in ("deploy", "telemetry/prometheus", "telemetry/alertmanager"):
+            shutil.copytree(ROOT / name, folder / name)
+        for name in ("deploy/prometheus.yml", "deploy/pager.py", "telemetry/alertmanager/alertmanager.yml"):
+            (folder / name).write_text(found.moved((folder / name).read_text()))
+        try:
+            yield found
+        finally:
+            for server in found.servers:
+                end(server)
 
 
 def test_the_dashboards_without_docker_are_filled(tmp_path: Path) -> None:
@@ -173,12 +175,11 @@ def test_the_dashboards_without_docker_are_filled(tmp_path: Path) -> None:
                 if (set(panel.needs) <= STORM) != bool(shown(at, query.of.expr, began_s))
             ]
 
-        at.wait(lambda: not empty(), "every panel to be filled", 300.0)
+        at.wait(lambda: not empty(), "every panel to be filled")
         assert empty() == []
-        at.wait(at.notified, "the page", 300.0)
-        pages = [line for line in at.notified() if line.startswith("pager")]
-        assert len(pages) == 1
-        assert "FabricPfcStorm: host1 kept leaf1:Ethernet0" in pages[0]
+        at.wait(at.notified, "the page")
+        (page,) = at.notified()
+        assert "FabricPfcStorm: host1 kept leaf1:Ethernet0" in page
 
 
 def shown(at: Bench, expr: str, began_s: float) -> list[dict[str, Any]]:
@@ -211,9 +212,9 @@ def test_the_storm_of_the_page_about_alerts_pages_once(tmp_path: Path) -> None:
 
         at.wait(lambda: {"FabricPfcPauseRatioHigh", "FabricVictimFlows"} <= muted(), "the symptoms to be muted")
         at.wait(at.notified, "the page")
-        (line,) = at.notified()
-        assert line.startswith("pager")
-        assert "FabricPfcStorm: host1 kept leaf1:Ethernet0" in line
+        (page,) = at.notified()
+        assert "FabricPfcStorm: host1 kept leaf1:Ethernet0" in page
+        assert at.notified("tickets") == []
         assert get(at.url("9090", "/user/FabricPfcStorm.md")).startswith("# FabricPfcStorm")
 
 
@@ -228,13 +229,8 @@ def test_the_commands_of_the_page_about_live_runs_do_what_it_says(tmp_path: Path
             at.do(*step)
         at.all_up(1)
         share = re.findall(r"^```\n(rate\(.*?)^```$", text, re.DOTALL | re.MULTILINE)[0]
-        asked = at.url("9090", f"/api/v1/query?{urlencode({'query': share})}")
-
-        def shares() -> list[float]:
-            return [float(it["value"][1]) for it in get(asked)["data"]["result"]]
-
-        at.wait(lambda: max(shares(), default=0) > 0.1, "a paused port")
-        assert max(shares()) <= 1.05
+        paused = at.wait(lambda: query(at.url("9090"), f"({share}) > 0.1"), "a paused port")
+        assert max(float(it["value"][1]) for it in paused) <= 1.05
         session = "\n".join(command for _, command in steps("live.md", "The API"))
         output = at.bash(at.moved(session))
         assert output.count('"state"') >= 2

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import gzip
+import select
 import socket
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -24,7 +24,8 @@ from fabric.topology.model import Fabric
 from telemetry.catalogue.derive import RunInfo
 from telemetry.export import http_server
 from telemetry.export.collect import FabricCollector, ScrapeError
-from telemetry.export.server import Access, Beside, parse_listen, serve
+from telemetry.export.server import Access, Beside, MetricsServer, parse_listen, serve
+from tests.telemetry.programs import PATIENCE_S, wait_for
 
 Still = Callable[..., Snapshot]
 
@@ -39,7 +40,7 @@ def registry(tiny: Fabric, still: Still, info: RunInfo) -> CollectorRegistry:
 def get(url: str, **headers: str) -> tuple[int, str, str]:
     request = urllib.request.Request(url, headers=headers)  # noqa: S310  an address of our own
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
             return answer.status, answer.headers["Content-Type"], answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -70,7 +71,7 @@ def test_a_client_may_ask_for_some_metrics_only(registry: CollectorRegistry) -> 
 def test_a_client_that_takes_gzip_gets_it(registry: CollectorRegistry) -> None:
     with serve("127.0.0.1:0", registry) as server:
         request = urllib.request.Request(server.url, headers={"Accept-Encoding": "gzip"})  # noqa: S310  as above
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
             text = gzip.decompress(answer.read()).decode()
     assert "\nfabric_sim_time_seconds 7e-06\n" in text
 
@@ -79,7 +80,7 @@ def test_metrics_are_only_read(registry: CollectorRegistry) -> None:
     with serve("127.0.0.1:0", registry) as server:
         request = urllib.request.Request(server.url, method="POST", data=b"")  # noqa: S310  as above
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(request, timeout=30)  # noqa: S310
+            urllib.request.urlopen(request, timeout=PATIENCE_S)  # noqa: S310
     assert (caught.value.code, caught.value.headers["Allow"]) == (405, "GET, HEAD")
     caught.value.close()
 
@@ -90,9 +91,13 @@ def test_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) 
     assert {status for status, _, _ in answers} == {200}
 
 
+def connected(address: tuple[str, int]) -> socket.socket:
+    return socket.create_connection(address, timeout=PATIENCE_S)
+
+
 def asked(address: tuple[str, int], head: bytes) -> bytes:
     """Everything that is answered to these bytes."""
-    with socket.create_connection(address, timeout=30) as client:
+    with connected(address) as client:
         client.sendall(head)
         client.shutdown(socket.SHUT_WR)
         found = b""
@@ -103,7 +108,7 @@ def asked(address: tuple[str, int], head: bytes) -> bytes:
 
 def test_clients_that_wait_give_way_to_new_ones_the_oldest_first(registry: CollectorRegistry) -> None:
     with serve("127.0.0.1:0", registry, limit=4) as server, ExitStack() as silent:
-        clients = [silent.enter_context(socket.create_connection(server.address, timeout=30)) for _ in range(4)]
+        clients = [silent.enter_context(connected(server.address)) for _ in range(4)]
         for client in clients:
             client.sendall(b"GET /metrics HT")
         assert [get(server.url)[0] for _ in range(3)] == [200] * 3
@@ -117,7 +122,7 @@ def test_a_client_that_does_not_send_its_request_in_time_is_told(
     registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(http_server, "HEAD_S", 0.05)
-    with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as silent:
+    with serve("127.0.0.1:0", registry) as server, connected(server.address) as silent:
         assert silent.recv(100).startswith(b"HTTP/1.1 408 ")
     assert capfd.readouterr().err == ""
 
@@ -125,11 +130,12 @@ def test_a_client_that_does_not_send_its_request_in_time_is_told(
 def test_a_client_that_does_not_read_is_let_go(registry: CollectorRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "SEND_S", 0.05)
     large = Beside(lambda path: path == "/large", lambda _, start: (start("200 OK", []), [bytes(64 << 20)])[1])
-    with serve("127.0.0.1:0", registry, large) as server, socket.create_connection(server.address) as lazy:
+    with serve("127.0.0.1:0", registry, large) as server, connected(server.address) as lazy:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        lazy.settimeout(30)
         lazy.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        time.sleep(0.2)
+        reset = select.poll()
+        reset.register(lazy, 0)  # errors alone
+        assert reset.poll(PATIENCE_S * 1000), "the server waits for ever"
         got = 0
         with suppress(ConnectionResetError):
             while data := lazy.recv(1 << 20):
@@ -148,10 +154,16 @@ class Counting:
 
     def collect(self) -> list[Metric]:
         self.count += 1
-        self.go.wait(30)
+        self.go.wait(PATIENCE_S)
         family = Metric("looks", "", "gauge")
         family.add_sample("looks", {}, self.count)
         return [family]
+
+
+def held(server: MetricsServer) -> int:
+    """How many connections have asked and wait for the server: the others wait for their client."""
+    http = server._server
+    return len(http._open) - len(http._waiting)
 
 
 def test_scrapes_of_one_moment_share_one_look_that_began_after_they_were_asked_for() -> None:
@@ -159,13 +171,12 @@ def test_scrapes_of_one_moment_share_one_look_that_began_after_they_were_asked_f
     registry.register(counting)
     with serve("127.0.0.1:0", registry) as server, ThreadPoolExecutor(41) as pool:
         first = pool.submit(get, server.url)
-        while not counting.count:
-            time.sleep(0.01)
+        wait_for(lambda: counting.count, "the first look")
         rest = [
             pool.submit(get, server.url, **({"Accept": "application/openmetrics-text"} if number % 2 else {}))
             for number in range(40)
         ]
-        time.sleep(0.5)  # all of them wait
+        wait_for(lambda: held(server) == 41, "all scrapes to be asked for")
         counting.go.set()
         assert "\nlooks 1.0\n" in first.result()[2]
         assert Counter("\nlooks 2.0\n" in it.result()[2] for it in rest) == {True: 40}
@@ -174,7 +185,7 @@ def test_scrapes_of_one_moment_share_one_look_that_began_after_they_were_asked_f
 
 def test_five_hundred_scrapes_at_the_same_time_are_all_answered(registry: CollectorRegistry) -> None:
     with serve("127.0.0.1:0", registry) as server, ExitStack() as stack:
-        clients = [stack.enter_context(socket.create_connection(server.address, timeout=60)) for _ in range(500)]
+        clients = [stack.enter_context(connected(server.address)) for _ in range(500)]
         for client in clients:
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         heads = Counter(client.recv(15) for client in clients)
@@ -186,10 +197,9 @@ def test_a_server_that_is_closed_leaves_no_scrape_waiting(
 ) -> None:
     counting, registry = Counting(), CollectorRegistry()
     registry.register(counting)
-    with serve("127.0.0.1:0", registry) as server, socket.create_connection(server.address, timeout=30) as client:
+    with serve("127.0.0.1:0", registry) as server, connected(server.address) as client:
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        while not counting.count:
-            time.sleep(0.01)
+        wait_for(lambda: counting.count, "the first look")
         server.close()
         with pytest.raises(ConnectionResetError):
             client.recv(1)
@@ -206,12 +216,10 @@ def test_health_is_answered_while_all_connections_wait_for_a_scrape() -> None:
         lambda path: path == "/-/healthy", lambda _, start: (start("200 OK", []), [b"ok"])[1], frozenset({"/-/healthy"})
     )
     with serve("127.0.0.1:0", registry, health, limit=8) as server, ExitStack() as stack:
-        waiting = [stack.enter_context(socket.create_connection(server.address, timeout=30)) for _ in range(8)]
+        waiting = [stack.enter_context(connected(server.address)) for _ in range(8)]
         for client in waiting:
             client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        while not counting.count:
-            time.sleep(0.01)
-        time.sleep(0.2)
+        wait_for(lambda: held(server) == 8, "all connections to be in use")
         assert get(server.url.replace("metrics", "-/healthy"))[0] == 200
         assert get(server.url)[0] == 503
         counting.go.set()

@@ -94,7 +94,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
 
 def get(url: str, context: ssl.SSLContext) -> int:
-    with urllib.request.urlopen(url, timeout=30, context=context) as answer:  # noqa: S310  our own server
+    with urllib.request.urlopen(url, timeout=120, context=context) as answer:  # noqa: S310  our own server
         return int(answer.status)
 
 
@@ -113,7 +113,7 @@ def test_a_large_answer_goes_over_tls_whole(pki: Pki) -> None:
     with serve("127.0.0.1:0", CollectorRegistry(), large, Access(tls=pki.server)) as server:
         for _ in range(3):
             with urllib.request.urlopen(  # noqa: S310
-                server.url.replace("metrics", "large"), timeout=30, context=pki.client()
+                server.url.replace("metrics", "large"), timeout=120, context=pki.client()
             ) as answer:
                 assert len(answer.read()) == 8 << 20
 
@@ -136,16 +136,16 @@ def test_only_clients_with_a_certificate_of_the_authority_get_in(pki: Pki) -> No
 
 
 def test_clients_that_do_not_finish_the_handshake_block_nobody(pki: Pki, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "HEAD_S", 0.2)
+    monkeypatch.setattr(http_server, "HEAD_S", 2.0)  # for a handshake that is finished, too
     with serve("127.0.0.1:0", CollectorRegistry(), access=Access(tls=pki.server), limit=4) as server:
-        silent = [socket.create_connection(server.address, timeout=30) for _ in range(8)]
+        silent = [socket.create_connection(server.address, timeout=120) for _ in range(8)]
         silent[-1].sendall(b"\x16\x03\x01")
         assert get(server.url, pki.client()) == 200
         for client in silent:
             with suppress(ConnectionResetError):
                 assert client.recv(1) == b""
             client.close()
-        with socket.create_connection(server.address, timeout=30) as plain:
+        with socket.create_connection(server.address, timeout=120) as plain:
             plain.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b"200" not in plain.recv(100)
         assert get(server.url, pki.client()) == 200
