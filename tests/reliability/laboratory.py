@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import random
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tests.lab.leftovers import new_name
 from tests.reliability.command import Answer, call, ended, start
 from tests.reliability.report import Row
 
@@ -43,7 +43,6 @@ BEFORE: Final = (
     "there were no records (fe3fa65): what had a name with the laboratory's prefix was removed, even of other programs",
     "0 of 6 (fe3fa65)",
 )
-_numbers = itertools.count(1)
 
 
 def missing() -> str:
@@ -127,7 +126,7 @@ def rows(work: Path) -> list[Row]:
 
 def scenario(work: Path, name: str) -> tuple[Path, str]:
     """(file, name) of a scenario that no other test has."""
-    whole = f"t{os.getpid()}n{next(_numbers)}{name}"
+    whole = new_name(name)
     path = work / f"{whole}.yml"
     path.write_text(_SCENARIO.replace("NAME", whole), encoding="utf-8")
     return path, whole
@@ -276,10 +275,10 @@ def pairs(work: Path, wanted: Sequence[tuple[str, str]]) -> tuple[int, list[str]
     """Both are built; the first is ended, then the second."""
     failures = []
     for one, other in wanted:
-        number = next(_numbers)
+        begin = new_name()
         files, whole = [], []
         for suffix in (one, other):
-            whole.append(f"t{os.getpid()}n{number}{suffix}")
+            whole.append(begin + suffix)
             files.append(work / f"{whole[-1]}.yml")
             files[-1].write_text(_SCENARIO.replace("NAME", whole[-1]), encoding="utf-8")
         case = f"{one} and {other}"
