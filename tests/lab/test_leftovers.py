@@ -18,7 +18,7 @@ from fabric.lab.record import Kind, Record
 from tests.lab import leftovers
 from tests.lab.leftovers import RUN_NETNS, TMPFS, is_abandoned, new_name, sweep
 from tests.lab.owned import owned
-from tests.lab.routers import needs_frr
+from tests.lab.routers import real
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for namespaces and mounts")
 
@@ -102,9 +102,7 @@ def test_terminals_of_an_ended_process_are_closed(gone: str) -> None:
         subprocess.run(["tmux", "-L", mine, "kill-server"], check=True)
 
 
-@needs_frr
-@pytest.mark.slow
-@pytest.mark.timed
+@real
 def test_real_daemons_of_an_ended_process_are_killed_and_ours_run_on(gone: str) -> None:
     theirs = Record.create(gone, "test", Kind.TEST)
     spaces = Namespaces(theirs)

@@ -184,12 +184,19 @@ def _removed(file: Path, name: str, case: str) -> Iterator[str]:
         yield f"{case}: a second down: exit {again.code}: {again.err.strip()[-160:]}"
 
 
-def _patiently(name: str, seconds: float = 2.0) -> list[str]:
-    """What there is after at most this time: a shell that waited to become a daemon ends an instant later."""
+def _patiently(name: str, seconds: float = 60.0) -> list[str]:
+    """What there is after at most this time: a shell that waited to become a daemon ends a little later."""
     until_s = time.monotonic() + seconds
     while (found := leftovers(name)) and time.monotonic() < until_s:
         time.sleep(0.05)
     return found
+
+
+def _until_ended(name: str, pids: Sequence[int]) -> None:
+    """Until none of these daemons runs."""
+    until_s = time.monotonic() + 60
+    while set(pids) & set(daemons(name)) and time.monotonic() < until_s:
+        time.sleep(0.01)
 
 
 def _clean(name: str) -> None:
@@ -312,15 +319,15 @@ def deaths(work: Path, wanted: Sequence[Sequence[str]]) -> tuple[int, list[str]]
     for which in wanted:
         file, name = scenario(work, "dead")
         call("lab", "up", file)
-        for pid, daemon in daemons(name).items():
-            if daemon in which:
-                os.kill(pid, signal.SIGKILL)
+        killed = [pid for pid, daemon in daemons(name).items() if daemon in which]
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
         for it in which:
             if it.startswith("namespace"):
                 subprocess.run(
                     ["ip", "netns", "delete", f"fabric+{name}+{it.split()[1]}"], check=False, capture_output=True
                 )
-        time.sleep(0.2)
+        _until_ended(name, killed)
         failures += [f"{', '.join(which)}: {fault}" for fault in _shown(file, name, which)]
         failures += _removed(file, name, ", ".join(which))
     return len(wanted), failures
@@ -409,7 +416,7 @@ def _recycled(name: str, *, same_start: bool) -> Iterator[str]:
     lines = _lines(name)
     daemon = _first(lines, "daemon")
     os.kill(daemon["pid"], signal.SIGKILL)
-    time.sleep(0.2)
+    _until_ended(name, [daemon["pid"]])
     with _bystander() as pid:
         daemon["pid"] = pid
         if same_start:
