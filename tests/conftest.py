@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.failed_examples import forgetting
+from tests.lab import leftovers
 from tests.recordings import VENDOR_FILES
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -24,6 +25,12 @@ settings.register_profile("search", deadline=None, max_examples=1000, suppress_h
 # Commands of tests have the defaults, whatever is configured on the machine.
 os.environ["FABRIC_CONFIG"] = ""
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """What a killed run of tests left on this machine is removed once, before any test."""
+    if not hasattr(session.config, "workerinput"):
+        leftovers.sweep()
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,15 @@
 
 A start of `fabric run` is two seconds of imports, and some families of tests start hundreds. Here one process per
 test process has imported them; it forks for each program. A forked program is a process like any other: process id,
-signals, standard streams, exit status, and the interpreter's exit. With variables in its environment that imports may
+signals, standard streams, exit status, and the interpreter's exit. It does not outlive the test process (on Linux), so
+that a test that is killed leaves no server behind. With variables in its environment that imports may
 read, or with options of Popen other than streams, it is started the ordinary way.
 """
 
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 import gc
 import importlib
@@ -35,6 +37,8 @@ UNCOMPILED: Final = {"NUMBA_DISABLE_JIT": "1"}
 STREAMS: Final = {"stdin", "stdout", "stderr", "text"}
 """Options of Popen that a forked program takes."""
 Environment = Mapping[str, str | None]
+_PR_SET_PDEATHSIG: Final = 1
+"""linux/prctl.h"""
 _IMPORTED: Final = ("fabric.cli.run", "fabric.cli.serve", "fabric.cli.lab", "fabric.runs.simulate")
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _FORK: Final = "import sys; from tests.forked import fork_for_each; fork_for_each(int(sys.argv[1]), sys.argv[2:])"
@@ -161,6 +165,7 @@ def fork_for_each(control_fd: int, imported: Sequence[str]) -> None:
     for name in imported:
         importlib.import_module(name)
     sys.path[0] = str(_ROOT)
+    me, libc = os.getpid(), ctypes.CDLL(None) if sys.platform == "linux" else None
     gc.freeze()  # otherwise a command's last collection copies every page of what was imported
     control = socket.socket(fileno=control_fd)
     running: dict[int, socket.socket] = {}
@@ -191,6 +196,10 @@ def fork_for_each(control_fd: int, imported: Sequence[str]) -> None:
             running[pid] = answer
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             continue
+        if libc is not None:
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != me:  # it has ended since the fork
+                os._exit(1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         for inner in (control, answer, *running.values()):

@@ -9,14 +9,16 @@ its place until the record has the id (record.py), and exits if it is not releas
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,8 +50,11 @@ _TAIL_BYTES: Final = 16_384
 _START_S: Final = 15.0
 _END_S: Final = 5.0
 _POLL_S: Final = 0.02
-_HEARD_S: Final = 0.1
-"""Wait for zebra's messages to bgpd: a separate thread of zebra writes them."""
+_CONNECTION_OF_BGPD: Final = re.compile(r"^Client: (?:bgp|vnc)\s*$", re.MULTILINE)
+"""In `show zebra client`; the second one is that of bgpd's rfapi, where it is built in."""
+_SENT: Final = r"MESSAGE: ZEBRA_INTERFACE_(?:UP|DOWN) {} "
+_RECEIVED: Final = r"Rx Intf (?:up|down) VRF \d+ IF {}$"
+"""A message about an interface in the debug logs: zebra/redistribute.c, bgpd/bgp_zebra.c."""
 
 
 class Daemons:
@@ -159,17 +164,35 @@ class Daemons:
         """Run commands of `configure terminal`."""
         self.shell("configure terminal", *lines)
 
-    def until_up(self, interface: str) -> None:
-        """Wait until zebra reports an interface up and bgpd has received that. Raises: FabricError on timeout."""
+    @contextlib.contextmanager
+    def coming_up(self, interface: str) -> Iterator[None]:
+        """A block that brings an interface up; it ends when zebra has it as up, and bgpd has read every message of
+        zebra about it. Raises: FabricError on timeout.
 
-        def is_up() -> bool:
-            return bool(self.show(f"show interface {interface} json")[0][interface]["operationalStatus"] == "up")
+        No command of bgpd shows what it knows of an interface, so both debug logs are compared: a line of zebra for
+        each message, and a line of bgpd for each of its connections to zebra that received it.
+        """
+        logs = {daemon: self.folder / f"{daemon}.log" for daemon in ("zebra", "bgpd")}
+        connections = len(_CONNECTION_OF_BGPD.findall(self.shell("show zebra client")))
+        self.shell("debug zebra events", "debug bgp zebra")
+        begins = {daemon: path.stat().st_size for daemon, path in logs.items()}
 
-        _wait(is_up, f"{self.namespace.name}: {interface} does not come up")
-        time.sleep(_HEARD_S)
-        self.show(
-            "show bgp summary json"
-        )  # bgpd reads zebra's messages before it answers, in the same turn of its loop
+        def count(daemon: str, text: str) -> int:
+            with logs[daemon].open("rb") as file:
+                file.seek(begins[daemon])
+                lines = file.read().decode(errors="replace").splitlines()
+            return len([line for line in lines if re.search(text.format(re.escape(interface)), line)])
+
+        def is_known() -> bool:
+            [found] = self.show(f"show interface {interface} json")
+            sent = count("zebra", _SENT)
+            return found[interface]["operationalStatus"] == "up" and 0 < connections * sent <= count("bgpd", _RECEIVED)
+
+        try:
+            yield
+            _wait(is_known, f"{self.namespace.name}: {interface} does not come up")
+        finally:
+            self.shell("no debug zebra events", "no debug bgp zebra")
 
     def end(self, daemons: Sequence[str] = _ALL, number: int = signal.SIGTERM) -> None:
         """End the daemons as listed in the record, and wait for their end; with SIGKILL after 5 s."""

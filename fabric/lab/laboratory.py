@@ -11,6 +11,7 @@ The end of the context removes everything: daemons, namespaces, files. After `ke
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import socket
@@ -364,9 +365,8 @@ class Laboratory:
         """
         key = f"net/ipv6/conf/{interface}/addr_gen_mode"
         space.sysctl(key, _NO_ADDRESS)
-        space.up(interface)
-        if node not in self.stopped:
-            self.daemons[node].until_up(interface)
+        with contextlib.nullcontext() if node in self.stopped else self.daemons[node].coming_up(interface):
+            space.up(interface)
         space.sysctl(key, _EUI64)
 
     def _seen(self, event: e.HostSeen) -> None:

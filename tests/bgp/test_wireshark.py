@@ -17,6 +17,7 @@ from fabric.controlplane.evpn.evpn_attributes import ENCAPSULATION_VXLAN, mobili
 from fabric.controlplane.evpn.evpn_nlri import EVPN, Payload, mac_ip_key, multicast_key
 from fabric.controlplane.evpn.rd import auto_rd
 from tests.bgp.wiring import S, Wiring, leaf_spine, originate_loopbacks
+from tests.waiting import LIMIT_S
 
 TSHARK = shutil.which("tshark")
 pytestmark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -94,7 +95,7 @@ def write(wiring: Wiring, path: Path) -> int:
 def tshark(path: Path, *arguments: str) -> list[str]:
     assert TSHARK is not None
     command = [TSHARK, "-r", str(path), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=LIMIT_S)
     return done.stdout.splitlines()
 
 

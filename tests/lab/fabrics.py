@@ -40,6 +40,14 @@ def two_by_two(config: ControlConfig, *, overlay: bool = True, leaves: int = 2, 
     return plan_of(fabric, addressing(fabric), config, tenants)
 
 
+def smallest(config: ControlConfig) -> ControlPlan:
+    """Two leaves with a host each, in one VNI, and one spine."""
+    shape = {"leaves": 2, "spines": 1, "hosts_per_leaf": 1, "host_rate": "100G", "fabric_rate": "100G"}
+    fabric = build_topology(LeafSpineSpec.model_validate({"kind": "leaf-spine", **shape}), Path())
+    tenants = [Tenant("red", 10100, tuple(host.id for host in fabric.hosts))]
+    return plan_of(fabric, addressing(fabric), config, tenants)
+
+
 def moves(plan: ControlPlan, endpoint: int, leaf: str, port: str, *, arps: tuple[int, ...]) -> list[e.ControlEvent]:
     """Frames of an endpoint arrive at a port of a leaf: gratuitous ARPs at these seconds."""
     it = plan.endpoints[endpoint]

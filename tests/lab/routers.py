@@ -23,9 +23,12 @@ from fabric.lab.netns import Namespace, laboratory_problems
 from fabric.lab.sockets import Ports, SpeakerSockets
 from fabric.lab.speaker_setup import session_config
 from tests.lab.owned import owned
+from tests.waiting import LIMIT_S
 
 MISSING = laboratory_problems(PROGRAMS)
 needs_frr = pytest.mark.skipif(bool(MISSING), reason="; ".join(f"{it.path} {it.text}" for it in MISSING))
+REAL = [needs_frr, pytest.mark.slow, pytest.mark.timed]
+"""Marks of a test of real daemons, which take their own time."""
 
 OURS, THEIRS = "192.0.2.1", "192.0.2.0"
 OUR_ASN, THEIR_ASN = 65009, 65101
@@ -46,6 +49,7 @@ router bgp {THEIR_ASN}
  bgp router-id {THEIR_VTEP}
  no bgp default ipv4-unicast
  neighbor {OURS} remote-as {OUR_ASN}
+ neighbor {OURS} timers 30 90
  neighbor {OURS} timers connect 1
  address-family ipv4 unicast
   network {THEIR_VTEP}/32
@@ -57,6 +61,13 @@ router bgp {THEIR_ASN}
  exit-address-family
 exit
 """
+
+
+def real(test: Callable[..., None]) -> Callable[..., None]:
+    """A test with the marks REAL."""
+    for mark in REAL:
+        test = mark(test)
+    return test
 
 
 @dataclass
@@ -74,12 +85,12 @@ class Beside:
     def established(self) -> bool:
         return self.speaker.peers[THEIRS].established is not None
 
-    def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
+    def until(self, done: Callable[[], bool]) -> None:
         """Serves the sockets until `done`, which is checked at every event and every 50 ms."""
-        sockets, until_ns = self.sockets, self.sockets.now_ns + int(seconds * S)
+        sockets, until_ns = self.sockets, self.sockets.now_ns + int(LIMIT_S * S)
         while not done():
             if sockets.now_ns >= until_ns:
-                raise AssertionError(f"not within {seconds} s")
+                raise AssertionError(f"not within {LIMIT_S} s")
             sockets.run_until(lambda: False, sockets.now_ns + S // 20)
 
     def route(self, command: str) -> Any:  # noqa: ANN401  whatever FRR prints
@@ -137,7 +148,7 @@ class Beside:
 
 
 @contextmanager
-def beside(*, passive: bool = False, hold_time_s: int = 9) -> Iterator[Beside]:
+def beside(*, passive: bool = False, hold_time_s: int = 90) -> Iterator[Beside]:
     """FRR with one VNI and us as neighbour; our speaker started."""
     with owned() as (record, spaces):
         us, there = spaces.add("us"), spaces.add("real")

@@ -18,6 +18,7 @@ from fabric.controlplane.network.plan import RoutedHosts, Tenant
 from fabric.topology.addressing import addressing
 from fabric.topology.registry import build_topology
 from fabric.topology.spec import LeafSpineSpec
+from tests.waiting import LIMIT_S
 
 S = 1_000_000_000
 pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -58,7 +59,7 @@ def fields(path: Path, wanted: str, *names: str) -> list[list[str]]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LIMIT_S,
     ).stdout
     return [line.split("\t") for line in text.splitlines()]
 

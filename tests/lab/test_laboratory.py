@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,18 +31,17 @@ from fabric.topology.addressing import addressing
 from fabric.topology.registry import build_topology
 from fabric.topology.spec import Clos3Spec
 from tests.lab.fabrics import S, moves, two_by_two
-from tests.lab.routers import needs_frr
-
-slow_lab = [needs_frr, pytest.mark.slow]
-NAME = f"test-{os.getpid()}"
+from tests.lab.leftovers import new_name
+from tests.lab.routers import REAL, real
+from tests.waiting import LIMIT_S, until
 
 
 def simulate(plan: ControlPlan, config: ControlConfig, groups: Sequence[Sequence[e.ControlEvent]]) -> list[Stage]:
-    with Laboratory(plan, config, NAME) as lab:
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
-        stages = list(compare(lab, plan, config, groups))
-    assert not (RUN / NAME).exists()
-    assert not list(RUN_NETNS.glob(f"fabric+{NAME}+*"))
+        stages = list(compare(lab, plan, config, groups, settle_s=LIMIT_S))
+    assert not (RUN / lab.name).exists()
+    assert not list(RUN_NETNS.glob(f"fabric+{lab.name}+*"))
     return stages
 
 
@@ -51,8 +49,7 @@ def differences_text(stages: Sequence[Stage]) -> str:
     return "\n".join(f"{stage.what}: {row}" for stage in stages for row in stage.differences)
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown() -> None:
     config = ControlConfig()
     plan = two_by_two(config)
@@ -78,10 +75,10 @@ def test_real_frr_and_the_model_agree_after_failure_repair_move_and_shutdown() -
 @pytest.mark.parametrize(
     "config",
     [
-        pytest.param(ControlConfig(spine_asn=SpineAsn.DISTINCT), marks=slow_lab, id="distinct spine ASNs"),
-        pytest.param(ControlConfig(unnumbered=True), marks=slow_lab, id="unnumbered"),
-        pytest.param(ControlConfig(design=Design.IBGP_RR, unnumbered=True), marks=slow_lab, id="iBGP, unnumbered"),
-        pytest.param(ControlConfig(design=Design.IBGP_RR), marks=slow_lab, id="iBGP with route reflectors"),
+        pytest.param(ControlConfig(spine_asn=SpineAsn.DISTINCT), marks=REAL, id="distinct spine ASNs"),
+        pytest.param(ControlConfig(unnumbered=True), marks=REAL, id="unnumbered"),
+        pytest.param(ControlConfig(design=Design.IBGP_RR, unnumbered=True), marks=REAL, id="iBGP, unnumbered"),
+        pytest.param(ControlConfig(design=Design.IBGP_RR), marks=REAL, id="iBGP with route reflectors"),
     ],
 )
 def test_real_frr_and_the_model_agree_in_other_designs(config: ControlConfig) -> None:
@@ -89,15 +86,14 @@ def test_real_frr_and_the_model_agree_in_other_designs(config: ControlConfig) ->
     assert differences_text(stages) == ""
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_and_the_model_agree_without_an_overlay() -> None:
     config = ControlConfig()
     stages = simulate(two_by_two(config, overlay=False, leaves=3), config, [[e.CableDown(0, 0)]])
     assert differences_text(stages) == ""
 
 
-@pytest.mark.parametrize("design", [pytest.param(design, marks=slow_lab, id=str(design)) for design in Design])
+@pytest.mark.parametrize("design", [pytest.param(design, marks=REAL, id=str(design)) for design in Design])
 def test_real_frr_and_the_model_agree_about_drained_routers_own_copies(design: Design) -> None:
     config = ControlConfig(design=design)
     plan = two_by_two(config)
@@ -109,7 +105,7 @@ def test_real_frr_and_the_model_agree_about_drained_routers_own_copies(design: D
     assert differences_text(stages) == ""
 
 
-@pytest.mark.parametrize("design", [pytest.param(design, marks=slow_lab, id=str(design)) for design in Design])
+@pytest.mark.parametrize("design", [pytest.param(design, marks=REAL, id=str(design)) for design in Design])
 def test_real_frr_and_the_model_agree_when_daemons_die_and_start(design: Design) -> None:
     config = ControlConfig(design=design)
     plan = two_by_two(config)
@@ -122,20 +118,20 @@ def test_real_frr_and_the_model_agree_when_daemons_die_and_start(design: Design)
     assert stages[1].rows < stages[2].rows  # a stopped switch is not queried
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_and_the_model_agree_when_bfd_finds_a_silent_cable() -> None:
-    config = ControlConfig(bfd=Bfd())
+    config = ControlConfig(bfd=Bfd(multiplier=10))  # with 3, daemons that get no processor for 1 s lose their sessions
     plan = two_by_two(config)
     ends = [plan.routers[plan.interfaces[row].router].name for row in (plan.cables[0].a, plan.cables[0].b)]
     stages, why = list[Stage](), set[str]()
-    with Laboratory(plan, config, NAME) as lab:
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
         for stage in compare(
             lab,
             plan,
             config,
             [[e.CableSilent(0, 0)], [e.CableSilenceEnded(0, 0)], [e.CableDown(0, 0)], [e.CableUp(0, 0)]],
+            settle_s=LIMIT_S,
         ):
             stages.append(stage)
             if len(stages) == 2:
@@ -146,8 +142,7 @@ def test_real_frr_and_the_model_agree_when_bfd_finds_a_silent_cable() -> None:
     assert stages[1].rows < stages[0].rows
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 @pytest.mark.parametrize("node", ["spine1", "leaf1"])
 def test_real_frr_and_the_model_agree_when_a_switch_crashes_and_boots(node: str) -> None:
     config = ControlConfig()
@@ -183,8 +178,7 @@ POLICIES = (
 )
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_and_the_model_agree_about_policies_and_their_changes() -> None:
     config = ControlConfig(policies=POLICIES)
     plan = two_by_two(config)
@@ -208,8 +202,7 @@ def test_real_frr_and_the_model_agree_about_policies_and_their_changes() -> None
     assert stages[6].rows < stages[5].rows == stages[7].rows
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_and_the_model_agree_when_a_port_to_a_host_goes_and_comes() -> None:
     config = ControlConfig()
     plan = two_by_two(config)
@@ -219,8 +212,7 @@ def test_real_frr_and_the_model_agree_when_a_port_to_a_host_goes_and_comes() -> 
     assert stages[1].rows < stages[0].rows
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_ties_of_three_tiers_are_no_difference_and_one_nodes_other_policy_is() -> None:
     """decisions/0032: without it, a lost cable after a drain differed in rows that only the arrival order decided."""
     fabric = build_topology(
@@ -242,7 +234,7 @@ def test_ties_of_three_tiers_are_no_difference_and_one_nodes_other_policy_is() -
     plan = plan_of(fabric, addressing(fabric), config, [Tenant("all", 10_100, tuple(it.id for it in fabric.hosts))])
     spine, leaf = plan.by_name["p1-spine1"].row, plan.by_name["p1-leaf1"]
     cable = plan.interfaces[leaf.interfaces[1]].cable
-    with Laboratory(plan, config, NAME) as lab:
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
         stages = list(
             compare(
@@ -255,6 +247,7 @@ def test_ties_of_three_tiers_are_no_difference_and_one_nodes_other_policy_is() -
                     [e.CableDown(0, cable)],
                     [e.CableUp(0, cable)],
                 ],
+                settle_s=LIMIT_S,
             )
         )
         assert differences_text(stages) == ""
@@ -262,38 +255,46 @@ def test_ties_of_three_tiers_are_no_difference_and_one_nodes_other_policy_is() -
         lab.apply(
             e.SetPolicy(0, leaf.row, plan.by_name["p1-spine2"].row, "import", Policy((Rule(set=Set(local_pref=200)),)))
         )
-        [stage] = compare(lab, plan, config, [], settle_s=4)
-    assert {"bgp_ipv4", "rib", "kernel_fib"} <= {row.table for row in stage.differences if row.node == leaf.name}
+
+        def differs() -> bool:
+            [stage] = compare(lab, plan, config, [], settle_s=4)  # time to take it for a tie
+            return {row.table for row in stage.differences if row.node == leaf.name} >= {
+                "bgp_ipv4",
+                "rib",
+                "kernel_fib",
+            }
+
+        until(differs, "the leaf's tables differ")
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_an_interface_that_comes_up_has_no_address_before_its_daemons_know(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise FRR sometimes loses a session over it permanently."""
     config = ControlConfig(unnumbered=True)
     plan = two_by_two(config, overlay=False)
     port = plan.interfaces[plan.cables[0].a]
-    until_up, before = Daemons.until_up, list[list[str]]()
+    coming_up, before = Daemons.coming_up, list[list[str]]()
 
     def addresses(of: Namespace) -> list[str]:
         found = json.loads(of.run("ip", "-j", "-6", "address", "show", port.name))
         return [it["local"] for link in found for it in link.get("addr_info", ())]
 
-    def watched(self: Daemons, interface: str) -> None:
-        until_up(self, interface)
+    @contextmanager
+    def watched(self: Daemons, interface: str) -> Iterator[None]:
+        with coming_up(self, interface):
+            yield
         before.append(addresses(self.namespace))
 
-    monkeypatch.setattr(Daemons, "until_up", watched)
-    with Laboratory(plan, config, NAME) as lab:
+    monkeypatch.setattr(Daemons, "coming_up", watched)
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
-        stages = list(compare(lab, plan, config, [[e.CableDown(0, 0)], [e.CableUp(0, 0)]]))
+        stages = list(compare(lab, plan, config, [[e.CableDown(0, 0)], [e.CableUp(0, 0)]], settle_s=LIMIT_S))
         assert before == [[]]
         assert addresses(lab[plan.routers[port.router].name]) == [link_local(port)]
     assert differences_text(stages) == ""
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_remembers_a_sequence_number_as_the_model_does() -> None:
     config = ControlConfig()
     plan = two_by_two(config, leaves=3)
@@ -317,50 +318,64 @@ def test_real_frr_remembers_a_sequence_number_as_the_model_does() -> None:
     assert differences_text(stages) == ""
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_real_frr_keeps_an_internal_session_over_a_dark_cable_as_the_model_does() -> None:
-    config = ControlConfig(design=Design.IBGP_RR)
+    config = ControlConfig(design=Design.IBGP_RR, keepalive_ns=200 * S, hold_ns=600 * S)  # longer than the test
     plan = two_by_two(config)
     network = Network(plan, config)
     network.converge()
     network.schedule([e.CableDown(0, 0)])
     network.advance(2 * S)
-    with Laboratory(plan, config, NAME) as lab:
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
-        assert list(compare(lab, plan, config, [])) != []
+        [start] = compare(lab, plan, config, [], settle_s=LIMIT_S)
+        assert start.differences == ()
+
+        def sessions() -> set[tuple[str, int, int]]:
+            """State and history of every session of leaf1."""
+            [neighbours] = lab.daemons["leaf1"].show("show bgp neighbors json")
+            return {
+                (it["bgpState"], it["connectionsEstablished"], it["connectionsDropped"]) for it in neighbours.values()
+            }
+
+        before = sessions()
+        assert {state for state, *_ in before} == {"Established"}
         lab.apply(e.CableDown(0, 0))
-        time.sleep(2)  # well within the hold time
-        assert [str(row) for row in differences(observe(lab), model(network))] == []
-        states = lab.daemons["leaf1"].show("show bgp summary json")[0]["ipv4Unicast"]["peers"]
-    assert {peer["state"] for peer in states.values()} == {"Established"}
+        until(lambda: not list(differences(observe(lab), model(network))), "no table differs from the model's")
+        assert sessions() == before
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_what_only_one_side_did_is_found() -> None:
     """The comparison can fail: a cable that only the real fabric lost shows in both next hop tables."""
     config = ControlConfig()
     plan = two_by_two(config)
     network = Network(plan, config)
     network.converge()
-    with Laboratory(plan, config, NAME) as lab:
+    with Laboratory(plan, config, new_name()) as lab:
         lab.up()
-        assert list(compare(lab, plan, config, [])) != []
+        [start] = compare(lab, plan, config, [], settle_s=LIMIT_S)
+        assert start.differences == ()
         lab.apply(e.CableDown(0, 0))
-        [stage] = compare(lab, plan, config, [], settle_s=2)
-    assert {"bgp_ipv4", "rib", "kernel_fib"} <= {row.table for row in stage.differences}
+
+        def is_found() -> bool:
+            found = list(differences(observe(lab), model(network)))
+            return {"bgp_ipv4", "rib", "kernel_fib"} <= {row.table for row in found} and {
+                row.node for row in found
+            } >= {"leaf1", "spine1"}
+
+        until(is_found, "the lost cable shows in both next hop tables of both ends")
+        [stage] = compare(lab, plan, config, [], settle_s=0)
     assert {row.node for row in stage.differences} >= {"leaf1", "spine1"}
 
 
-@needs_frr
-@pytest.mark.slow
+@real
 def test_a_laboratory_outlives_its_command_and_ends_with_another(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from fabric.cli.main import main
 
-    name = f"kept-{os.getpid()}"
+    name = new_name()
     scenario = tmp_path / "small.yml"
     scenario.write_text(
         f"name: {name}\ntopology: {{kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 1, "

@@ -28,8 +28,9 @@ from fabric.lab.record import BusyError, DamagedError, Kind, Record
 from fabric.lab.state import Condition
 from tests.forked import fabric
 from tests.lab.owned import owned
-from tests.lab.routers import needs_frr
+from tests.lab.routers import needs_frr, real
 from tests.reliability import laboratory
+from tests.waiting import until
 
 NAMES = st.text(string.ascii_letters + string.digits + "._-", min_size=1, max_size=12).filter(
     lambda text: text[0] in string.ascii_letters + string.digits
@@ -261,41 +262,41 @@ def test_a_laboratory_that_was_never_there_is_nothing_to_end_and_cannot_be_shown
     assert main(["lab", "show", "--name", "never-there"]) == 2
 
 
-@needs_frr
+@real
 def test_a_killed_up_leaves_nothing_that_down_does_not_find(tmp_path: Path) -> None:
     assert laboratory.kills(tmp_path, 2)[1] == []
 
 
-@needs_frr
+@real
 def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
     assert laboratory.interrupts(tmp_path, 1)[1] == []
 
 
-@needs_frr
+@real
 def test_a_laboratory_keeps_everything_when_one_whose_name_it_begins_with_ends(tmp_path: Path) -> None:
     assert laboratory.pairs(tmp_path, laboratory.PAIRS[:1])[1] == []
 
 
-@needs_frr
+@real
 def test_dead_daemons_are_shown_as_dead(tmp_path: Path) -> None:
     assert laboratory.deaths(tmp_path, [laboratory.DEATHS[1], laboratory.DEATHS[4]])[1] == []
 
 
-@needs_frr
+@real
 def test_what_belongs_to_others_by_now_is_left_alone(tmp_path: Path) -> None:
     few = dict(itertools.islice(laboratory.EDITS.items(), 3))
     assert laboratory.edits(tmp_path, few)[1] == []
 
 
-@needs_frr
+@real
 def test_lab_list_names_a_comparison_that_was_killed_and_down_of_its_scenario_ends_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, name = laboratory.scenario(tmp_path, "compare")
     process = fabric("lab", "compare", file, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     whole = names.of_comparison(name, process.pid)
-    while not laboratory._complete(whole) and process.poll() is None:
-        pass
+    until(lambda: laboratory._complete(whole) or process.poll() is not None, "the laboratory is complete")
+    process.send_signal(signal.SIGSTOP)  # the comparison does not end meanwhile
     assert main(["lab", "down", "--name", whole]) == 2  # it is in use
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -307,7 +308,7 @@ def test_lab_list_names_a_comparison_that_was_killed_and_down_of_its_scenario_en
     assert laboratory.leftovers(whole) == []
 
 
-@needs_frr
+@real
 @pytest.mark.parametrize("line", [" nonsense here", " neighbor 192.0.2.7 activate"])
 def test_a_line_that_frr_refuses_is_an_error_and_not_left_out(line: str) -> None:
     with owned() as (made_, spaces):

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import signal
-
-import pytest
+from typing import Any
 
 from fabric.capture.journal import read, replay
 from fabric.controlplane.bgp.actions import SessionDown
 from fabric.controlplane.bgp.afi import IPV4_UNICAST, prefix_key
 from fabric.controlplane.evpn.evpn_nlri import EVPN, mac_ip_key, route_text
 from fabric.controlplane.evpn.rd import auto_rd
-from tests.lab.routers import (
-    L3_VNI,
-    OUR_ASN,
-    OUR_VTEP,
-    OURS,
-    ROUTED_MAC,
-    THEIR_VTEP,
-    THEIRS,
-    VNI,
-    Beside,
-    beside,
-    needs_frr,
-)
+from tests.lab.routers import L3_VNI, OUR_ASN, OUR_VTEP, OURS, REAL, ROUTED_MAC, THEIR_VTEP, THEIRS, VNI, Beside, beside
+from tests.waiting import until
 
-pytestmark = [needs_frr, pytest.mark.slow]
+pytestmark = REAL
 
 
 def replays(peer: Beside) -> None:
@@ -125,8 +113,13 @@ def test_our_cease_arrives_before_the_connection_ends() -> None:
     with beside() as peer:
         peer.until(lambda: peer.established)
         peer.sockets.stop()
-        neighbor = peer.route(f"show bgp neighbors {OURS}")[OURS]
-        assert neighbor["bgpState"] != "Established"
+
+        def ended() -> dict[str, Any] | None:
+            neighbor: dict[str, Any] = peer.route(f"show bgp neighbors {OURS}")[OURS]
+            return neighbor if neighbor["bgpState"] != "Established" else None
+
+        neighbor = until(ended, "bgpd ends the session")
+        assert neighbor is not None
         assert neighbor["lastNotificationReason"] == "Cease/Administrative Shutdown"
         replays(peer)
 
@@ -139,7 +132,7 @@ def test_frrs_notification_ends_our_session_and_it_comes_back() -> None:
         [down] = [it for it in peer.seen if isinstance(it, SessionDown)]
         # Both ends announced the N bit, so FRR wraps its reset (RFC 8538 section 4).
         assert down.reason == "NOTIFICATION received: Cease/Hard Reset"
-        peer.until(lambda: peer.established, 30)
+        peer.until(lambda: peer.established)
         replays(peer)
 
 
@@ -148,11 +141,9 @@ def test_a_silent_router_is_given_up_when_the_hold_time_has_passed() -> None:
         peer.until(lambda: peer.established)
         peer.frr.signal("bgpd", signal.SIGSTOP)
         try:
-            began_ns = peer.sockets.now_ns
             peer.until(lambda: not peer.established)
             assert peer.speaker.peers[THEIRS].last_reset is not None
             assert peer.speaker.peers[THEIRS].last_reset.reason == "Hold Timer Expired"
-            assert (peer.sockets.now_ns - began_ns) / 1e9 > 1  # not by a closed connection
         finally:
             peer.frr.signal("bgpd", signal.SIGCONT)
         replays(peer)
@@ -161,6 +152,6 @@ def test_a_silent_router_is_given_up_when_the_hold_time_has_passed() -> None:
 def test_frr_may_open_the_connection_too() -> None:
     with beside(passive=True) as peer:
         peer.originate_all()
-        peer.until(lambda: peer.established, 30)
+        peer.until(lambda: peer.established)
         peer.until(lambda: len(peer.evpn_paths()) == 5)
         replays(peer)

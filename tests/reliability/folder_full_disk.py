@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from fabric.scenario.estimate import machine as machines
+from tests.lab.leftovers import TMPFS, new_name
 from tests.reliability import worlds
 from tests.reliability.command import RESULTS, call
 from tests.reliability.report import Row
@@ -176,7 +177,8 @@ def _others(work: Path, commands: list[tuple[str | Path, ...]]) -> list[str]:
 @contextlib.contextmanager
 def _mounted(path: Path, size_kib: int) -> Iterator[Path]:
     path.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "fabric-reliability", str(path)], check=True)
+    source = f"{TMPFS}+{new_name()}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", source, str(path)], check=True)
     try:
         yield path
     finally:

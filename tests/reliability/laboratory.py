@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import random
@@ -16,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tests.lab.leftovers import new_name
 from tests.reliability.command import Answer, call, ended, start
 from tests.reliability.report import Row
 
@@ -43,7 +43,6 @@ BEFORE: Final = (
     "there were no records (fe3fa65): what had a name with the laboratory's prefix was removed, even of other programs",
     "0 of 6 (fe3fa65)",
 )
-_numbers = itertools.count(1)
 
 
 def missing() -> str:
@@ -127,7 +126,7 @@ def rows(work: Path) -> list[Row]:
 
 def scenario(work: Path, name: str) -> tuple[Path, str]:
     """(file, name) of a scenario that no other test has."""
-    whole = f"t{os.getpid()}n{next(_numbers)}{name}"
+    whole = new_name(name)
     path = work / f"{whole}.yml"
     path.write_text(_SCENARIO.replace("NAME", whole), encoding="utf-8")
     return path, whole
@@ -186,20 +185,17 @@ def _removed(file: Path, name: str, case: str) -> Iterator[str]:
 
 
 def _patiently(name: str, seconds: float = 60.0) -> list[str]:
-    """What there is after at most this time: a shell that waited to become a daemon ends an instant later."""
+    """What there is after at most this time: a shell that waited to become a daemon ends a little later."""
     until_s = time.monotonic() + seconds
     while (found := leftovers(name)) and time.monotonic() < until_s:
         time.sleep(0.05)
     return found
 
 
-def _kill(name: str, which: Callable[[int, str], bool]) -> None:
-    """Kill the daemons that are such, and wait for their ends."""
-    chosen = {pid for pid, daemon in daemons(name).items() if which(pid, daemon)}
-    for pid in chosen:
-        os.kill(pid, signal.SIGKILL)
+def _until_ended(name: str, pids: Sequence[int]) -> None:
+    """Until none of these daemons runs."""
     until_s = time.monotonic() + 60
-    while chosen & daemons(name).keys() and time.monotonic() < until_s:
+    while set(pids) & set(daemons(name)) and time.monotonic() < until_s:
         time.sleep(0.01)
 
 
@@ -286,10 +282,10 @@ def pairs(work: Path, wanted: Sequence[tuple[str, str]]) -> tuple[int, list[str]
     """Both are built; the first is ended, then the second."""
     failures = []
     for one, other in wanted:
-        number = next(_numbers)
+        begin = new_name()
         files, whole = [], []
         for suffix in (one, other):
-            whole.append(f"t{os.getpid()}n{number}{suffix}")
+            whole.append(begin + suffix)
             files.append(work / f"{whole[-1]}.yml")
             files[-1].write_text(_SCENARIO.replace("NAME", whole[-1]), encoding="utf-8")
         case = f"{one} and {other}"
@@ -323,12 +319,15 @@ def deaths(work: Path, wanted: Sequence[Sequence[str]]) -> tuple[int, list[str]]
     for which in wanted:
         file, name = scenario(work, "dead")
         call("lab", "up", file)
-        _kill(name, lambda _, daemon, which=which: daemon in which)
+        killed = [pid for pid, daemon in daemons(name).items() if daemon in which]
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
         for it in which:
             if it.startswith("namespace"):
                 subprocess.run(
                     ["ip", "netns", "delete", f"fabric+{name}+{it.split()[1]}"], check=False, capture_output=True
                 )
+        _until_ended(name, killed)
         failures += [f"{', '.join(which)}: {fault}" for fault in _shown(file, name, which)]
         failures += _removed(file, name, ", ".join(which))
     return len(wanted), failures
@@ -416,7 +415,8 @@ def _recycled(name: str, *, same_start: bool) -> Iterator[str]:
     """The number of a daemon that died is another process's now."""
     lines = _lines(name)
     daemon = _first(lines, "daemon")
-    _kill(name, lambda pid, _: pid == daemon["pid"])
+    os.kill(daemon["pid"], signal.SIGKILL)
+    _until_ended(name, [daemon["pid"]])
     with _bystander() as pid:
         daemon["pid"] = pid
         if same_start:
