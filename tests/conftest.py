@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 from typing import Final
@@ -43,6 +44,22 @@ def repo_root() -> Path:
 def vendor_files() -> Path:
     """Configurations and tables that vendors publish; only for tests marked `vendor_files`."""
     return VENDOR_FILES
+
+
+@pytest.fixture(scope="session")
+def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built once for all processes of a test run. Nothing is fetched."""
+    from tests.wheels import build_wheel
+
+    home = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        home = home.parent
+    with (home / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list((home / "wheel").glob("*.whl")):
+            build_wheel(ROOT, home / "wheel")
+    (found,) = (home / "wheel").glob("fabric_emulator-*.whl")
+    return found
 
 
 def pytest_pycollect_makeitem(name: str, obj: object) -> None:

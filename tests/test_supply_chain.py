@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -106,25 +107,17 @@ def test_every_pip_command_takes_hashes_or_no_index() -> None:
 
 
 @pytest.mark.slow
-def test_a_file_with_another_hash_is_not_installed(tmp_path: Path) -> None:
-    lock = tmp_path / "lock.txt"
+def test_a_file_with_another_hash_is_not_installed(built_wheel: Path, tmp_path: Path) -> None:
+    """An entry of a lock, with the hash of a file that is here instead of one that would have to be fetched."""
     [block] = re.findall(r"(?m)^shtab==[^ ]+ \\\n(?:\s+--hash\S+(?: \\)?\n)+", lock_path("runtime").read_text())
-    for text, code in ((block, 0), (re.sub("(?<=sha256:)[0-9a-f]{8}", "00000000", block), 1)):
+    name, version = built_wheel.name.split("-")[:2]
+    ours = re.sub("(?m)^shtab==[^ ]+", f"{name}=={version}", block)
+    digest, lock = hashlib.sha256(built_wheel.read_bytes()).hexdigest(), tmp_path / "lock.txt"
+    for text, code in ((re.sub("(?<=sha256:)[0-9a-f]{64}", digest, ours), 0), (ours, 1)):
         lock.write_text(text)
+        words = ["--no-index", "--find-links", str(built_wheel.parent), "--target", str(tmp_path / "out")]
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--require-hashes",
-                "--no-cache-dir",
-                "--target",
-                str(tmp_path / "out"),
-                "-r",
-                str(lock),
-            ],
+            [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--require-hashes", *words, "-r", str(lock)],
             capture_output=True,
             text=True,
             check=False,

@@ -1,6 +1,6 @@
 """The built wheel in an empty environment and an empty folder: the first commands of the documentation work.
 
-It is installed as deploy/Dockerfile does it: what it needs by the hashes of lock/runtime.txt, then the wheel.
+Nothing is fetched: the environment has the packages of lock/runtime.txt, as links to those of this one, and the wheel.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.wheels import build_wheel, link_locked
+
 ROOT = Path(__file__).resolve().parent.parent
-ALONE = ("--no-deps", "--no-index", "--no-build-isolation")
-"""Nothing is fetched: hatchling is installed, by lock/dev.txt."""
 ENDINGS = {"fabric diff runs/incast runs/incast-no-cc": 1}
 """Commands of first-run.md that end with another exit code than 0: these two runs differ."""
 
@@ -31,24 +33,18 @@ def commands(page: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(built_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that holds the wheel and what it needs, and nothing of this checkout."""
-    home = tmp_path_factory.mktemp("wheel")
-    build = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", *ALONE, "-w", str(home), str(ROOT)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert build.returncode == 0, build.stderr
-    venv.create(home / "venv", with_pip=True)
-    (wheel,) = home.glob("fabric_emulator-*.whl")
-    pip = [str(home / "venv/bin/python"), "-m", "pip"]
-    locked = ["--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", str(ROOT / "lock/runtime.txt")]
-    for words in (["install", "-q", *locked], ["install", "-q", "--no-deps", "--no-index", str(wheel)], ["check"]):
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home)
+    python = home / "bin/python"
+    (site_packages,) = home.glob("lib/python*/site-packages")
+    link_locked(site_packages)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    for words in (["install", "-q", "--no-deps", "--no-index", str(built_wheel)], ["check"]):
         done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    return home / "venv/bin"
+    return python.parent
 
 
 def spoken(installed: Path, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -111,10 +107,7 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
 
 
 @pytest.mark.slow
-def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path) -> None:
-    import tarfile
-    import zipfile
-
+def test_a_source_distribution_builds_a_wheel_with_the_same_files(built_wheel: Path, tmp_path: Path) -> None:
     made = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)],
         cwd=ROOT,
@@ -124,18 +117,9 @@ def test_a_source_distribution_builds_a_wheel_with_the_same_files(tmp_path: Path
     )
     assert made.returncode == 0, made.stderr
     (archive,) = tmp_path.glob("*.tar.gz")
-    held = []
-    for number, source in enumerate((archive, ROOT)):
-        out = tmp_path / str(number)
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "-q", *ALONE, "-w", str(out), str(source)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        (wheel,) = out.glob("*.whl")
-        held.append(sorted(zipfile.ZipFile(wheel).namelist()))
+    build_wheel(archive, tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = [sorted(zipfile.ZipFile(it).namelist()) for it in (wheel, built_wheel)]
     assert held[0] == held[1]
     with tarfile.open(archive) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}

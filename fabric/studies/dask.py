@@ -73,7 +73,13 @@ class DaskWorkers:
         if address == LOCAL or address.startswith(f"{LOCAL}:"):
             count = int(address.partition(":")[2] or self._count)
             self.cluster = distributed.LocalCluster(
-                n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                # Its HTTP server starts without a dashboard, too, and without an address at port 8787 of all clusters.
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=50,
             )
             address = self.cluster.scheduler_address
         try:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,7 +23,9 @@ from fabric.cli.main import main
 from fabric.runs.rundir import RunDir
 from telemetry.live.client import LiveClient, LiveError
 from tests.forked import Environment, completed, fabric
+from tests.lab.leftovers import new_name
 from tests.telemetry.test_tls import make_pki
+from tests.waiting import until
 
 SCENARIO = """\
 name: served
@@ -35,7 +36,7 @@ workload:
 telemetry: {interval: 50us}
 run: {duration: 2ms, seed: 3, stop: duration}
 """
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 Capture = pytest.CaptureFixture[str]
 
 
@@ -69,16 +70,14 @@ class Served:
             text: str = answer.read().decode()
             return text
 
+    def status(self) -> dict[str, Any]:
+        """Empty while the engine is being compiled."""
+        with suppress(LiveError):
+            return dict(self.client.get("status"))
+        return {}
+
     def wait_until(self, state: str) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            try:
-                if self.client.get("status")["state"] == state:
-                    return
-            except LiveError:  # the engine is being compiled
-                pass
-            time.sleep(0.05)
-        pytest.fail(f"never {state}")
+        until(lambda: self.status().get("state") == state, f"the run is {state}", PATIENCE_S)
 
 
 @contextmanager
@@ -118,6 +117,11 @@ def serving(
         process.wait(timeout=PATIENCE_S)
         assert process.stdout is not None
         process.stdout.close()
+
+
+def real(test: Callable[..., None]) -> Callable[..., None]:
+    """A test of a process that keeps its pace, and refuses what it cannot answer within seconds."""
+    return pytest.mark.slow(pytest.mark.timed(test))
 
 
 def called(*words: str | Path, env: Environment) -> subprocess.CompletedProcess[str]:
@@ -247,7 +251,7 @@ def test_an_audit_log_that_cannot_be_written_is_refused(tmp_path: Path, capsys: 
 # ===== a process =====
 
 
-@pytest.mark.slow
+@real
 def test_tokens_are_in_files_and_nowhere_on_the_terminal(tmp_path: Path) -> None:
     with serving(tmp_path, "--loop") as served:
         tokens = [path.read_text().strip() for path in (served.token_file, served.view_token_file)]
@@ -263,11 +267,11 @@ def test_tokens_are_in_files_and_nowhere_on_the_terminal(tmp_path: Path) -> None
     assert served.audit_file is None
 
 
-@pytest.mark.slow
+@real
 def test_the_audit_log_of_a_run_begins_ends_and_outlives_the_next(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for _ in range(2):
-        with serving(tmp_path, "--dilation", "5000", "--out", str(out), "--force") as served:
+        with serving(tmp_path, "--dilation", "50000", "--out", str(out), "--force") as served:
             served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
             served.process.send_signal(signal.SIGTERM)
             assert served.process.wait(timeout=PATIENCE_S) == 0
@@ -280,7 +284,7 @@ def test_the_audit_log_of_a_run_begins_ends_and_outlives_the_next(tmp_path: Path
     assert found[4]["sim_time_ns"] == change["at_ns"]
 
 
-@pytest.mark.slow
+@real
 def test_a_run_is_served_and_watched_over_tls(tmp_path: Path) -> None:
     pki = make_pki(tmp_path)
     certificate, key = pki.pair("server")
@@ -315,7 +319,7 @@ def test_a_run_is_served_and_watched_over_tls(tmp_path: Path) -> None:
     assert json.loads(served.audit_file.read_text().splitlines()[1])["certificate"] == "operator"
 
 
-@pytest.mark.slow
+@real
 def test_a_served_pass_leaves_the_results_of_a_run(tmp_path: Path) -> None:
     live, plain = tmp_path / "live", tmp_path / "plain"
     with serving(tmp_path, "--dilation", "0.001", "--out", str(live)) as served:
@@ -333,16 +337,17 @@ def test_a_served_pass_leaves_the_results_of_a_run(tmp_path: Path) -> None:
     assert not served.token_file.exists()
 
 
-@pytest.mark.slow
+@real
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     out = tmp_path / "out"
-    with serving(tmp_path, "--dilation", "5000", "--out", str(out)) as served:
+    with serving(tmp_path, "--dilation", "50000", "--out", str(out)) as served:  # a pass of 100 s
         served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
-        served.client.post("config", {"kind": "ecn-off", "ports": "leaf1"})
-        time.sleep(1)
+        last = served.client.post("config", {"kind": "ecn-off", "ports": "leaf1"})
+        later_s = last["at_seconds"] + 50e-6
+        until(lambda: served.status().get("sim_time_seconds", 0) > later_s, "50 us after the changes", PATIENCE_S)
         served.process.send_signal(number)
         assert served.process.wait(timeout=PATIENCE_S) == 0
     run = RunDir.open(out)
@@ -354,14 +359,16 @@ def test_a_run_that_is_stopped_leaves_usable_results_and_what_was_done_to_it(
     assert main(["run", str(scenario(tmp_path)), "--out", str(out), "--resume", "--quiet"]) == 2
 
 
-@pytest.mark.slow
+@real
 def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
-    with serving(tmp_path, "--dilation", "5000", "--loop", "--log", str(tmp_path / "log")) as served:
+    with serving(tmp_path, "--dilation", "200000", "--loop", "--log", str(tmp_path / "log")) as served:
 
         def top(*options: str) -> subprocess.CompletedProcess[str]:
             return called("top", served.base, *options, env=served.environ)
 
+        # It lasts for 200 s of wall clock, half a pass.
         served.client.post("faults", {"kind": "pause-storm", "hosts": ["host1"], "duration": "1ms"})
+        until(lambda: served.client.get("view")["incidents"], "the storm is noticed", PATIENCE_S)
         once = top("--once", "--interval", "500ms")
         assert once.returncode == 0, once.stderr
         assert "broken NIC host1:eth0" in once.stdout
@@ -378,28 +385,30 @@ def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
     assert {"pass begins", "fault injected", "pass ends"} <= {line["message"] for line in lines}
 
 
-@pytest.mark.slow
+@real
 def test_a_duration_ends_the_run_by_itself(tmp_path: Path) -> None:
-    with serving(tmp_path, "--loop", "--duration", "3s") as served:
-        assert served.process.wait(timeout=PATIENCE_S) == 0
+    audit = tmp_path / "audit"
+    words = ("serve", scenario(tmp_path), "--listen", "127.0.0.1:0", "--loop", "--duration", "3s", "--audit", audit)
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": ""}
+    ended = called(*words, env=environ)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(audit.read_text().splitlines()[-1])["by"] == "--duration"
 
 
-@pytest.mark.slow
+@real
 def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
     tmux = shutil.which("tmux") or pytest.skip("tmux is not installed (Debian: apt-get install tmux)")
     with serving(tmp_path, "--dilation", "2000", "--loop") as served:
-        name = f"fabric-{os.getpid()}"
+        name = new_name()
 
         def call(*args: str) -> str:
             return subprocess.run(
                 [tmux, "-L", name, *args], capture_output=True, text=True, check=True, timeout=PATIENCE_S
             ).stdout
 
-        def until(text: str, *, shown: bool = True) -> None:
-            end = time.monotonic() + PATIENCE_S
-            while (text in (screen := call("capture-pane", "-p"))) is not shown:
-                assert time.monotonic() < end, screen
-                time.sleep(0.2)
+        def wait_for(text: str, *, shown: bool = True) -> None:
+            what = f"{text!r} is {'shown' if shown else 'gone'}"
+            until(lambda: (text in call("capture-pane", "-p")) is shown, what, PATIENCE_S)
 
         code = "from fabric.cli.main import entry; entry()"
         call(
@@ -413,18 +422,18 @@ def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
             f"XDG_STATE_HOME={served.environ['XDG_STATE_HOME']}",
             "-e",
             "XDG_RUNTIME_DIR=",
-            f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 60",
+            f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 600",
         )
         try:
-            until("served  playing")
+            wait_for("served  playing")
             call("send-keys", "Space")
-            until("served  paused")
+            wait_for("served  paused")
             call("send-keys", "f")
-            until("Inject a fault")
+            wait_for("Inject a fault")
             call("send-keys", "Escape")
-            until("Inject a fault", shown=False)  # a key that follows at once would make it Alt
+            wait_for("Inject a fault", shown=False)  # a key that follows at once would make it Alt
             call("send-keys", "q")
-            until("ended")
+            wait_for("ended")
             assert served.client.get("status")["state"] == "paused"  # the run goes on without its watcher
         finally:
             call("kill-server")

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from fabric import shipped
 from fabric.cli.main import main
 from fabric.studies.dataset import JOURNAL, RUNS, StudyResults
 from fabric.studies.plan import examine, examine_corners, load_study, read_study
+from tests.waiting import LIMIT_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = """
@@ -122,7 +122,7 @@ def test_ctrl_c_and_a_killed_worker_lose_no_finished_run(study: Path) -> None:
         os.kill(int(workers[0]), signal.SIGKILL)
         _wait_for(Path(folder("parts")) / JOURNAL, 10)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert "--resume" in err
     kept = StudyResults(Path(folder("parts"))).runs().num_rows
@@ -136,11 +136,7 @@ def test_ctrl_c_and_a_killed_worker_lose_no_finished_run(study: Path) -> None:
 
 
 def _wait_for(journal: Path, lines: int) -> None:
-    for _ in range(1200):
-        if journal.is_file() and journal.read_bytes().count(b"\n") >= lines:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{journal} has fewer than {lines} lines")
+    until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") >= lines, f"{journal} has {lines} lines")
 
 
 @pytest.mark.parametrize("verb", ["sweep", "tune"])

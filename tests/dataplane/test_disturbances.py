@@ -31,6 +31,7 @@ from fabric.dataplane.state.types import State
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from fabric.verify import conservation
+from tests.waiting import until
 
 END_PS: Final = 3000 * US if is_compiled() else 60 * US
 QUICK: Final = 12 if is_compiled() else 3
@@ -214,6 +215,16 @@ def disturbed(it: Scene, seed: int, threads: int, folder: Path) -> Result:
 def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Workers are never dismissed and always waited for, and epochs are short; counts the shared windows."""
     counts: Counter[str] = Counter()
+    invite = workers._Worker.invite
+
+    def invite_and_wait(worker: Any, state: State, generation: int) -> None:  # noqa: ANN401  it has no public name
+        """Until its thread is inside the kernel; one that has left again meanwhile is called again."""
+
+        def is_present() -> bool:
+            invite(worker, state, generation)  # nothing is done where it is invited already
+            return worker.is_present(state)
+
+        until(is_present, "the worker has come")
 
     def judge(team: WorkerPool, state: State) -> None:
         row = state.threads[0]
@@ -223,6 +234,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(workers, "_EPOCH", 75)
     monkeypatch.setattr(workers, "_JOIN_SPINS", 1 << 24)
+    monkeypatch.setattr(workers._Worker, "invite", invite_and_wait)
     monkeypatch.setattr(workers, "idle_processors", lambda: 8)
     monkeypatch.setattr(WorkerPool, "_check_payoff", judge)
     return counts

@@ -99,17 +99,22 @@ def test_a_window_is_worth_its_barrier() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.skipif(not is_compiled(), reason="plain Python has no speed to guard")
 def test_a_packet_hop_costs_no_more_than_a_few_dozen_steps_of_a_bare_loop() -> None:
-    """15 to 20 steps a hop were measured on a shared machine; three times that is a regression, not noise."""
+    """15 to 20 steps a hop were measured on a shared machine; three times that is a regression, not noise.
+
+    Both are measured in turns, and the best of each counts: what disturbs one then disturbs the other, too.
+    """
     from bench.machine import yardstick_steps_per_s
 
     simulated("permutation")  # loads the kernels
-    hops_per_s = []
-    for _ in range(3):
+    hops_per_s, steps_per_s = [], []
+    for _ in range(5):
+        steps_per_s.append(yardstick_steps_per_s(1))
         engine = emulator("all-to-all")
         engine.advance(1)
         began = time.process_time()
         engine.advance(10**11)
         hops_per_s.append(engine.packet_hops / (time.process_time() - began))
-    assert yardstick_steps_per_s() / max(hops_per_s) < 60
+    assert max(steps_per_s) / max(hops_per_s) < 60

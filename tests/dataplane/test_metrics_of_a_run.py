@@ -22,6 +22,7 @@ from telemetry.catalogue.derive import RunInfo
 from telemetry.export.collect import FabricCollector, SnapshotRelay
 from telemetry.export.exposition import render
 from telemetry.export.server import serve
+from tests.waiting import LIMIT_S
 
 INFO = RunInfo("0", "run", "world", "asic", 1)
 
@@ -53,19 +54,19 @@ def test_promtool_accepts_a_real_run() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=LIMIT_S,
     )
     assert (done.stdout + done.stderr).strip() == ""
     assert done.returncode == 0
 
 
 def test_a_scrape_in_mid_run_is_answered_by_the_simulating_thread() -> None:
-    simulating, relay, answers = emulator(World(watchdog=True)), SnapshotRelay(timeout_s=30), []
+    simulating, relay, answers = emulator(World(watchdog=True)), SnapshotRelay(timeout_s=LIMIT_S), []
     registry = CollectorRegistry()
     registry.register(FabricCollector(relay, INFO))
 
     def scrape(url: str) -> None:
-        with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310  an address of our own
+        with urllib.request.urlopen(url, timeout=LIMIT_S) as answer:  # noqa: S310  an address of our own
             answers.append(answer.read().decode())
 
     with serve("127.0.0.1:0", registry) as server:
@@ -76,7 +77,7 @@ def test_a_scrape_in_mid_run_is_answered_by_the_simulating_thread() -> None:
             # The time of the scrape is not known: half of the run is left for the checks after it.
             moment = min(moment + US, END_PS // 2)
             assert simulating.advance(moment) is Stop.BOUND
-        scraper.join(30)
+        scraper.join(LIMIT_S)
         relay.close(simulate(simulating).snapshot())
         scrape(server.url)
     times = [

@@ -181,17 +181,18 @@ def test_pairs_on_hosts_of_more_than_one_word_are_served_in_turn() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.skipif(not is_compiled(), reason="compares the speed of compiled kernels")
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("pairs", [1, 32, 512])
 def test_a_packet_hop_costs_at_most_twice_that_of_model_asic(order: Order, pairs: int) -> None:
-    def seconds_per_hop(model: str) -> float:
-        made, best = compiled(pairs, f"{16_384_000 // pairs}B", model=model), float("inf")
-        for _ in range(3):
+    """Both are measured in turns, and the best of each counts: what disturbs one then disturbs the other, too."""
+    models = {model: compiled(pairs, f"{16_384_000 // pairs}B", model=model) for model in ("asic", "hpcc-ns3")}
+    seconds: dict[str, list[float]] = {model: [] for model in models}
+    for _ in range(6):
+        for model, made in models.items():
             began = time.process_time()
             hops = simulated(made, order).packet_hops
-            best = min(best, (time.process_time() - began) / hops)
-        return best
-
-    seconds_per_hop("asic")  # loads the kernels
-    assert seconds_per_hop("hpcc-ns3") < 2 * seconds_per_hop("asic")
+            seconds[model].append((time.process_time() - began) / hops)
+    # The first of each loads the kernels.
+    assert min(seconds["hpcc-ns3"][1:]) < 2 * min(seconds["asic"][1:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 import weakref
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import LinkSpec, NodeSpec, Role
 from fabric.verify import conservation
+from tests.waiting import LIMIT_S, until
 
 MOMENT_PS = 100 * US
 TRAFFIC = World(
@@ -68,7 +68,7 @@ def test_rows_of_the_store_are_given_out_once_however_refills_overlap(monkeypatc
         if value < 0 and name.isdigit():
             arrived, go_on = held[int(name)]
             arrived.set()
-            go_on.wait(10)
+            assert go_on.wait(LIMIT_S)
         return int(add(array, index, value))
 
     def begin(device: int) -> threading.Thread:
@@ -78,14 +78,14 @@ def test_rows_of_the_store_are_given_out_once_however_refills_overlap(monkeypatc
 
         thread = threading.Thread(target=whole, name=str(device))
         thread.start()
-        held[device][0].wait(10)
+        assert held[device][0].wait(LIMIT_S)
         return thread
 
     if add is not None:
         monkeypatch.setattr(pool, "fetch_add", slow)
     for device, thread in [(device, begin(device)) for device in held]:
         held[device][1].set()
-        thread.join(10)
+        thread.join(LIMIT_S)
         refill(state, 1 + device % 39)
     rows: list[int] = []
     for device in (0, 1, 2):
@@ -110,7 +110,7 @@ def test_two_first_calls_with_a_state_use_one_directory(monkeypatch: pytest.Monk
         used.append((threading.current_thread().name, weakref.ref(made)))
         if threading.current_thread() is threading.main_thread():
             worker.start()
-            time.sleep(0.2)
+            until(lambda: "directory" in fresh.__dict__, "the worker has a directory")
         return made
 
     worker = threading.Thread(target=call, args=(fresh, 0, 0, 10**6), name="worker")

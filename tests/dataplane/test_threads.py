@@ -21,6 +21,7 @@ from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.dataplane.state.layout import CACHE_LINE
 from fabric.dataplane.state.types import State
 from fabric.errors import FabricError
+from tests.waiting import LIMIT_S
 
 REALLY_IDLE = workers.idle_processors
 
@@ -410,7 +411,7 @@ def test_workers_end_with_their_emulator() -> None:
     del engine
     gc.collect()
     for worker in workers:
-        worker.join(timeout=10)
+        worker.join(LIMIT_S)
         assert not worker.is_alive()
 
 

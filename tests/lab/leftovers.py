@@ -1,6 +1,6 @@
 """Names that say which test process they belong to, and the removal of what a killed one has left on the machine.
 
-A name begins with `test-PID-TICKS-`: process id and start time of its owner, which are unique within a boot. The sweep
+A name begins with `test-PID-TICKS-RANDOM`; its owner's process id and start time are unique within a boot. The sweep
 removes what carries the name of a process that is gone, and nothing else: two test runs on one machine do not meet.
 It asks nothing of the product, whose own removal is among what the tests try.
 """
@@ -26,7 +26,7 @@ TMPFS: Final = "fabric-reliability"
 _PROC: Final = Path("/proc")
 _DAEMONS: Final = "/usr/lib/frr/"
 _SCRATCH: Final = Path("/var/tmp/frr")  # noqa: S108  where FRR's daemons leave their last log lines
-_OWNED: Final = re.compile(r"test-(\d+)-(\d+)-[^/+]*")
+_OWNED: Final = re.compile(r"test-(\d+)-(\d+)-[0-9a-f]{6}[^/+]*")
 _START: Final = 22 - 3
 """Field `starttime` of /proc/PID/stat, counted behind the name in parentheses (proc(5))."""
 

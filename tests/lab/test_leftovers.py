@@ -35,10 +35,10 @@ def test_a_name_is_abandoned_when_its_process_has_ended_and_not_before(gone: str
     assert is_abandoned(gone)
     assert is_abandoned(f"{gone}@77")  # of a comparison
     _, pid, ticks, _ = new_name().split("-")
-    assert is_abandoned(f"test-{pid}-{int(ticks) + 1}-abc")  # the number is another process's by now
+    assert is_abandoned(f"test-{pid}-{int(ticks) + 1}-c0ffee")  # the number is another process's by now
 
 
-@pytest.mark.parametrize("name", ["incast", "test", "test-1", "test-1-x", "test-a-b-c", "my-test-1-2-x"])
+@pytest.mark.parametrize("name", ["incast", "test", "test-1", "test-1-2-mine", "test-a-b-c0ffee", "my-test-1-2-c0ffee"])
 def test_what_is_not_named_after_a_process_is_no_tests(name: str) -> None:
     assert not is_abandoned(name)
 

@@ -10,6 +10,7 @@ import pytest
 from fabric.cli.terminal import bar
 from fabric.cli.terminal.proof_progress import ProofProgress
 from fabric.validate.proofs import Proof
+from tests.waiting import until
 
 PROOF = Proof("H1", "leaf1", "Ethernet0", "proven", "lost")
 
@@ -23,13 +24,11 @@ def quick_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_proof_that_takes_long_does_not_stop_the_lines() -> None:
     out = io.StringIO()
     with ProofProgress(out, 2, quiet=False) as show:
-        time.sleep(0.1)
+        until(lambda: out.getvalue().count("0 of 2 findings simulated\n") >= 2, "it is said again")
         show.update([PROOF])
-        time.sleep(0.1)
-    lines = out.getvalue().splitlines()
-    assert lines[0].startswith("2 findings to simulate")
-    assert "0 of 2 findings simulated" in lines
-    assert any(line.startswith("1 of 2 findings simulated (1 proven, 0 refuted, 0 not proven), ") for line in lines)
+        done = "1 of 2 findings simulated (1 proven, 0 refuted, 0 not proven), "
+        until(lambda: out.getvalue().count(done) >= 2, "what is done is said again")
+    assert out.getvalue().startswith("2 findings to simulate")
 
 
 @pytest.mark.usefixtures("quick_lines")

@@ -9,6 +9,7 @@ import pytest
 
 from fabric.cli.terminal import bar
 from fabric.cli.terminal.search_progress import SearchProgress
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -21,12 +22,10 @@ def test_a_step_that_takes_long_does_not_stop_the_lines() -> None:
     out = io.StringIO()
     with SearchProgress(out, quiet=False) as show:
         show.update(0, 4, "incast at leaf1 Ethernet0")
-        time.sleep(0.2)
+        until(lambda: out.getvalue().count("search: incast at leaf1 Ethernet0 (0%)\n") >= 2, "it is said again")
         show.update(1, 4, "step at leaf1 Ethernet0")
-        time.sleep(0.2)
-    lines = out.getvalue().splitlines()
-    assert lines.count("search: incast at leaf1 Ethernet0 (0%)") >= 2
-    assert any(line.startswith("search: step at leaf1 Ethernet0 (25%, ") and "left" in line for line in lines)
+        until(lambda: out.getvalue().count("search: step at leaf1 Ethernet0 (25%, ") >= 2, "the next step is said")
+    assert all(" left)" in line for line in out.getvalue().splitlines() if "(25%, " in line)
 
 
 @pytest.mark.usefixtures("quick_lines")
@@ -49,5 +48,5 @@ class Broken(io.StringIO):
 def test_an_output_that_cannot_be_written_does_not_end_the_search() -> None:
     with SearchProgress(Broken(), quiet=False) as show:
         show.update(0, 4, "incast at leaf1 Ethernet0")
-        time.sleep(0.05)
+        until(lambda: show._bar.quiet, "the failed line is noticed")
         show.update(1, 4, "step at leaf1 Ethernet0")

@@ -45,7 +45,7 @@ telemetry: {interval: 50us}
 run: {duration: 20ms, seed: 3, stop: duration}
 """
 """Here a fault lets the routers converge again."""
-SERVER_S: Final = 900
+SERVER_S: Final = 3600
 """A server ends by itself, also where what started it was killed."""
 SLOW: Final = 64
 ROUNDS: Final = 20

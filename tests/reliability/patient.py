@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-PATIENCE_S: Final = 300.0
+PATIENCE_S: Final = 600.0
 PATIENT: Final = "from tests.reliability.patient import entry; entry()"
 """The program."""
 
@@ -21,6 +21,6 @@ def entry() -> None:
     from telemetry.live.mailbox import Mailbox
 
     server.ANSWER_S = server.CHANGE_S = PATIENCE_S  # type: ignore[misc]
-    simulation.READY_S = PATIENCE_S  # type: ignore[misc]
+    simulation.READY_S = simulation.DEAD_S = PATIENCE_S  # type: ignore[misc]
     Mailbox.ask.__defaults__ = (PATIENCE_S,)
     of_fabric()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fabric.cli.terminal.progress import ProgressLine, standing_text
 from fabric.runs.pace import Look, Pace
 from fabric.runs.session import Progress
 from fabric.units import format_bit_rate, format_duration_s, format_per_s
+from tests.waiting import until
 
 PS = 10**12
 TICK_S = 0.25
@@ -197,31 +199,31 @@ def test_a_wait_without_the_compiler_is_not_put_down_to_it() -> None:
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_compiler_is_named_while_it_is_at_work(quiet: bool) -> None:
-    out = io.StringIO()
+    out, shown = io.StringIO(), "compiling the engine; this happens once per version\n"
     numba = pytest.importorskip("numba")
     from fabric.dataplane.state.compiled.jit import is_compiled
 
     if not is_compiled():
         pytest.skip("nothing is compiled with NUMBA_DISABLE_JIT=1")
+
+    def placeholder() -> int:
+        return 0
+
+    def compiled_slowly() -> Callable[[], int]:
+        """What the compiler is to put in place of it: it asks, and waits for the answer."""
+        if not quiet:
+            until(out.getvalue, "the compiler is named")
+        return placeholder
+
+    def asking() -> int:
+        return placeholder()
+
+    numba.extending.overload(placeholder)(compiled_slowly)
     with ProgressLine(out, quiet=quiet):
-        numba.njit(_long_to_compile)(3)
-        numba.njit(_also_long)(3)
-    shown = "compiling the engine; this happens once per version\n"
+        numba.njit(asking)()
+        numba.njit(_quick_to_compile)(3)
     assert out.getvalue() == ("" if quiet else shown)
 
 
-def _long_to_compile(n: int) -> int:
-    total = 0
-    for row in range(n):
-        for column in range(n):
-            for layer in range(n):
-                total += row * column - layer if row > column else row ^ layer
-    return total
-
-
-def _also_long(n: int) -> float:
-    total = 0.0
-    for row in range(n):
-        for column in range(n):
-            total += row / (column + 1.0) if row % 2 else column * 0.5
-    return total
+def _quick_to_compile(number: int) -> int:
+    return number + 1

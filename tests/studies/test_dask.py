@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-import time
+import warnings
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -24,23 +25,57 @@ from fabric.studies import dask as dask_module
 from fabric.studies.dask import DaskWorkers
 from fabric.studies.dataset import JOURNAL, StudyResults
 from fabric.studies.jobs import Job
+from tests.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.slow
 
 _CLUSTER = """
-import sys, time
+import sys
 from distributed import LocalCluster
 if __name__ == "__main__":
-    found = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
+    found = LocalCluster(
+        n_workers=int(sys.argv[1]), threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False}, silence_logs=50,
+    )
     print(found.scheduler_address, *(it.pid for it in found.workers.values()), flush=True)
-    time.sleep(300)
+    sys.stdin.read()  # until this process is killed, or the test's
 """
+
+
+_PATIENT = f"""
+from fabric.studies import dask
+dask.CONNECT_S, dask.LOST_S = {LIMIT_S}, 60.0
+from fabric.cli.main import entry
+entry()
+"""
+"""`fabric`, where a scheduler that is slow to answer does not count as lost."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def patient() -> Iterator[None]:
+    """On a slow machine a worker takes more than the usual 15 s to start, and 10 s to take the place of another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dask_module, "CONNECT_S", LIMIT_S)
+        patch.setattr(dask_module, "LOST_S", LIMIT_S)
+        yield
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[DaskWorkers]:
     with DaskWorkers("local:2") as found:
         yield found
+
+
+def test_a_cluster_on_this_machine_needs_no_port_that_another_may_have() -> None:
+    with socket.socket() as other:
+        with suppress(OSError):  # then another has it already
+            other.bind(("127.0.0.1", 8787))
+            other.listen()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with DaskWorkers("local:1") as workers:
+                assert workers.slots == 1
+    assert [str(it.message) for it in said if "8787" in str(it.message)] == []
 
 
 def test_the_jobs_of_a_killed_worker_are_done_by_others(cluster: DaskWorkers) -> None:
@@ -75,65 +110,59 @@ def test_a_scheduler_that_is_killed_ends_the_study_and_names_resume(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_module, "LOST_S", 2.0)
-    script = tmp_path / "cluster.py"
-    script.write_text(_CLUSTER, encoding="utf-8")
-    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
-    with subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths}
-    ) as scheduler:
-        try:
-            assert scheduler.stdout is not None
-            address = scheduler.stdout.readline().split()[0]
-            jobs = deque(Job(f"s{it}", it) for it in range(200))
-            with DaskWorkers(address) as workers, pytest.raises(FabricError, match="lost") as caught:
-                killing(workers, jobs, scheduler)
-            assert "--resume" in caught.value.hint
-            assert len(jobs) > 0
-        finally:
-            scheduler.kill()
+    with scheduler_with_workers(tmp_path, 1) as (scheduler, address, _):
+        jobs = deque(Job(f"s{it}", it) for it in range(200))
+        with DaskWorkers(address) as workers, pytest.raises(FabricError, match="lost") as caught:
+            killing(workers, jobs, scheduler)
+        assert "--resume" in caught.value.hint
+        assert len(jobs) > 0
 
 
 @contextmanager
-def scheduler_with_a_worker(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
-    """(process of the scheduler, its address, process of its worker)."""
+def scheduler_with_workers(folder: Path, count: int) -> Iterator[tuple[subprocess.Popen[str], str, list[int]]]:
+    """(process of the scheduler, its address, processes of its workers)."""
     script = folder / "cluster.py"
     script.write_text(_CLUSTER, encoding="utf-8")
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as scheduler:
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    with subprocess.Popen(
+        [sys.executable, script, str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+    ) as scheduler:
         try:
             assert scheduler.stdout is not None
-            address, worker = scheduler.stdout.readline().split()
-            yield scheduler, address, int(worker)
+            address, *workers = scheduler.stdout.readline().split()
+            yield scheduler, address, [int(it) for it in workers]
         finally:
             scheduler.kill()
 
 
 def wait_for(journal: Path, lines: int) -> None:
     """Until a study has kept so many runs."""
-    for _ in range(2400):
-        if journal.is_file() and journal.read_bytes().count(b"\n") >= lines:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{journal} has fewer than {lines} lines")
+    until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") >= lines, f"{journal} has {lines} lines")
 
 
+@pytest.mark.timed
 def test_a_sweep_survives_a_killed_worker_and_is_resumed_after_a_killed_scheduler(tmp_path: Path) -> None:
     file, out = written(tmp_path, repetitions={"seeds": 60}), tmp_path / "dask"
-    command = [sys.executable, "-m", "fabric", "sweep", str(file), "--out", str(out), "--quiet", "--yes"]
+    command = [sys.executable, "-c", _PATIENT, "sweep", str(file), "--out", str(out), "--quiet", "--yes"]
     with (
-        scheduler_with_a_worker(tmp_path) as (scheduler, address, worker),
+        scheduler_with_workers(tmp_path, 2) as (scheduler, address, pids),
         subprocess.Popen([*command, "--dask", address], stderr=subprocess.PIPE, text=True) as sweep,
     ):
         wait_for(out / JOURNAL, 5)
-        os.kill(worker, signal.SIGKILL)  # its jobs are done by the worker that takes its place
+        os.kill(pids[0], signal.SIGKILL)  # its jobs are done by the other, or by the one that takes its place
         wait_for(out / JOURNAL, 20)
         scheduler.kill()
-        _, said = sweep.communicate(timeout=120)
+        _, said = sweep.communicate(timeout=LIMIT_S)
     assert sweep.returncode == 2
     assert "lost" in said
     assert "--resume" in said
     assert "Traceback" not in said
     assert 20 <= StudyResults(out).runs().num_rows < 240
-    with scheduler_with_a_worker(tmp_path) as (_, address, _):
+    with scheduler_with_workers(tmp_path, 1) as (_, address, _):
         subprocess.run([*command, "--dask", address, "--resume"], check=True, capture_output=True)
     assert main(["sweep", str(file), "--out", str(tmp_path / "here"), "--quiet", "--workers", "1", "--yes"]) == 0
     assert StudyResults(out).digest() == StudyResults(tmp_path / "here").digest()
@@ -144,7 +173,7 @@ def test_a_what_if_study_on_dask_finds_what_local_processes_find(tmp_path: Path)
     file = tmp_path / "small.yml"
     file.write_text(yaml.safe_dump(SCENARIO), encoding="utf-8")
     words = ["whatif", str(file), "--kinds", "spine,leaf", "--quiet"]
-    with scheduler_with_a_worker(tmp_path) as (_, address, _):
+    with scheduler_with_workers(tmp_path, 1) as (_, address, _):
         assert main([*words, "--out", str(tmp_path / "dask"), "--dask", address]) == 0
     assert main([*words, "--out", str(tmp_path / "here"), "--workers", "1"]) == 0
     there, here = (json.loads((tmp_path / it / "whatif.json").read_text(encoding="utf-8")) for it in ("dask", "here"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from worker_jobs import die, die_once, double, refuse, slow_double
 
 from fabric.studies.jobs import ATTEMPTS, Job
 from fabric.studies.local import LocalProcesses
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,4 @@ def test_workers_end_with_the_study_also_in_the_middle_of_a_job() -> None:
         pid = int(first.worker.split()[1])
         jobs = workers.results(slow_double, deque(Job(str(it), it) for it in range(50)))
         next(jobs)
-    for _ in range(100):
-        if not Path(f"/proc/{pid}").exists():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"process {pid} still runs")
+    until(lambda: not Path(f"/proc/{pid}").exists(), f"process {pid} has ended")
