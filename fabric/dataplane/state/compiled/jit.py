@@ -13,7 +13,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import itertools
 import os
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numba
 import numpy as np
 from numba.core import config
+from numba.core.bytecode import FunctionIdentity
 from numba.core.event import Listener, install_listener
 
 from fabric.dataplane.state.compiled.parts import as_part
@@ -101,6 +104,10 @@ def is_compiled() -> bool:
 
 
 config.CACHE_DIR = str(cache_folder())
+# Numba tells functions of one name and signature, such as the links of a hook's chain, by a number that it counts from
+# 1 in each process, and kernels of the disk cache keep the numbers of the process that compiled them. Where two are the
+# same, the linker takes one function for the other. Numbers that begin at a random place are not the same.
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))  # noqa: SLF001
 
 
 _OPTIONS: Final = {"error_model": "numpy", "fastmath": False, "_nrt": False}
