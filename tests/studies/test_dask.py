@@ -27,7 +27,7 @@ from fabric.studies.dataset import JOURNAL, StudyResults
 from fabric.studies.jobs import Job
 from tests.waiting import LIMIT_S, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timed]  # Dask and we give up what does not answer in time
 
 _CLUSTER = """
 import sys
@@ -144,9 +144,8 @@ def wait_for(journal: Path, lines: int) -> None:
     until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") >= lines, f"{journal} has {lines} lines")
 
 
-@pytest.mark.timed
 def test_a_sweep_survives_a_killed_worker_and_is_resumed_after_a_killed_scheduler(tmp_path: Path) -> None:
-    file, out = written(tmp_path, repetitions={"seeds": 60}), tmp_path / "dask"
+    file, out = written(tmp_path, repetitions={"seeds": 24}), tmp_path / "dask"
     command = [sys.executable, "-c", _PATIENT, "sweep", str(file), "--out", str(out), "--quiet", "--yes"]
     with (
         scheduler_with_workers(tmp_path, 2) as (scheduler, address, pids),
@@ -161,7 +160,7 @@ def test_a_sweep_survives_a_killed_worker_and_is_resumed_after_a_killed_schedule
     assert "lost" in said
     assert "--resume" in said
     assert "Traceback" not in said
-    assert 20 <= StudyResults(out).runs().num_rows < 240
+    assert 20 <= StudyResults(out).runs().num_rows < 96
     with scheduler_with_workers(tmp_path, 1) as (_, address, _):
         subprocess.run([*command, "--dask", address, "--resume"], check=True, capture_output=True)
     assert main(["sweep", str(file), "--out", str(tmp_path / "here"), "--quiet", "--workers", "1", "--yes"]) == 0
