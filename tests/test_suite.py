@@ -72,15 +72,17 @@ def failed(name: str) -> Outcome:
 
 
 def test_a_run_names_last_what_failed_and_tells_races_from_unstable_tests(tmp_path: Path, repo_root: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
-    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (project / "test_it.py").write_text(TESTS, encoding="utf-8")
     code = (
         "import sys; from pathlib import Path; from tools import suite; suite.ROOT, suite.FREE_WITHIN_S = Path(), 0; "
-        "sys.exit(suite.main(['fast', '--out', 'out', '--workers', '1', '--none-skipped']))"
+        "sys.exit(suite.main(['fast', '--out', '../out', '--workers', '1', '--none-skipped']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=tmp_path,
+        cwd=project,
         env={**os.environ, "PYTHONPATH": str(repo_root)},
         capture_output=True,
         text=True,

@@ -219,13 +219,23 @@ def test_nothing_is_written_where_a_registry_does_not_answer(tmp_path: Path, mon
 # -- licences ----------------------------------------------------------------------------------------------------------
 
 
-def test_every_licence_is_known_and_allowed() -> None:
-    assert licences.problems(licences.packages()) == []
+@pytest.fixture(scope="module")
+def packages() -> list[licences.Package]:
+    """Every locked package; reading all of our sources for what they import takes seconds."""
+    return licences.packages()
+
+
+def test_every_licence_is_known_and_allowed(packages: list[licences.Package]) -> None:
+    assert licences.problems(packages) == []
 
 
 def test_importlib_metadata_does_not_change_the_page() -> None:
     """importlib_metadata, once imported, answers for importlib.metadata, and raises where a field is absent."""
-    command = [sys.executable, "-c", "import importlib_metadata; from tools import licences; licences.page()"]
+    program = (
+        "import importlib_metadata; from tools import licences; "
+        "licences._imported = lambda paths: set(); licences.page()"  # what our sources import takes seconds to read
+    )
+    command = [sys.executable, "-c", program]
     made = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert made.stderr == ""
 
@@ -249,8 +259,8 @@ def test_a_licence_is_judged_by_its_process(expression: str, process: str, expec
     assert [expected in line for line in found] == ([True] if expected else [])
 
 
-def test_scapy_is_alone_in_the_process_that_writes_captures() -> None:
-    processes = {it.name: it.process for it in licences.packages()}
+def test_scapy_is_alone_in_the_process_that_writes_captures(packages: list[licences.Package]) -> None:
+    processes = {it.name: it.process for it in packages}
     assert [name for name, process in processes.items() if process == "capture writer"] == ["scapy"]
     assert {processes[name] for name in ("pyarrow", "prometheus-client", "numba", "llvmlite")} == {"emulator"}
     assert processes["ruff"] == "development"

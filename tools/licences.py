@@ -190,7 +190,8 @@ def _imported(paths: Iterable[Path]) -> set[str]:
                 modules |= {it.name.partition(".")[0] for it in node.names}
             elif isinstance(node, ast.ImportFrom):
                 modules.add((node.module or "").partition(".")[0])
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "require":  # fabric/studies/extras.py
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "require":
+                # fabric/studies/extras.py
                 modules |= {str(it.value).partition(".")[0] for it in node.args if isinstance(it, ast.Constant)}
     known = importlib.metadata.packages_distributions()
     return {canonicalize_name(name) for module in modules - set(_TOPS) for name in known.get(module, ())}

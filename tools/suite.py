@@ -84,8 +84,7 @@ class Pytest:
             "tools.schedule",
             "-p",
             "tools.outcomes",
-            "--outcomes",
-            str(outcomes),
+            f"--outcomes={outcomes}",  # one word: pytest looks for its configuration above every path among the words
             f"--junitxml={self._out / name}.xml",
         )
         command = (sys.executable, "-m", "pytest", "-q", *self._hangs, *files, *words, *(self._given if given else ()))

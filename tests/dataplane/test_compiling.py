@@ -12,6 +12,7 @@ import pytest
 
 from fabric.dataplane.state.compiled.compiling import CompileClock
 from fabric.dataplane.state.compiled.jit import is_compiled
+from tests import kernels
 
 compiled_only = pytest.mark.skipif(not is_compiled(), reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 
@@ -57,6 +58,27 @@ def test_a_kernel_from_the_disk_cache_is_not_compiled(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert seen == ["True", "False"]
+
+
+_NUMBERED = """
+from fabric.dataplane.state.compiled import jit
+from numba.core.bytecode import FunctionIdentity
+print(FunctionIdentity.from_function(jit.cache_folder).unique_id)
+"""
+
+
+def test_functions_of_two_processes_have_different_numbers() -> None:
+    """The disk cache has kernels of other processes; functions of one name and number would take each other's place."""
+    numbers = {
+        subprocess.run([sys.executable, "-c", _NUMBERED], check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    }
+    assert len(numbers) == 2
+
+
+def test_every_entry_of_plain_arguments_is_compiled_before_the_tests() -> None:
+    names = {name.rpartition(".")[2] for name, _ in kernels.compilations()}
+    assert names >= {"simulate", "run_sequential", "assist", "change_line", "begin"} if is_compiled() else not names
 
 
 _CALLED = """

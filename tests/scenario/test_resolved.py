@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from fabric.cli.main import main
 from fabric.errors import InputErrors
-from fabric.scenario.compile.scenario import place
+from fabric.scenario.compile.scenario import PlacedScenario, place
 from fabric.scenario.load import build_scenario, load_scenario
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
 from fabric.scenario.presets.models import DEFAULT_REROUTE_DELAY, MODELS
@@ -344,8 +344,12 @@ def same(a: Any, b: Any) -> bool:  # noqa: ANN401  whatever parameters hold
 
 
 def alike(one: Scenario, other: Scenario) -> bool:
-    """Whether both give the same run: the same parameters, fabric and edits."""
-    ours, theirs = place(one), place(other)
+    """Whether both give the same run."""
+    return placed_alike(one, place(one), other, place(other))
+
+
+def placed_alike(one: Scenario, ours: PlacedScenario, other: Scenario, theirs: PlacedScenario) -> bool:
+    """Whether both have the same parameters, fabric and edits."""
     written = {one.run.reroute_delay, other.run.reroute_delay}  # compile_scenario() fills it in
     return (
         same(ours.params, theirs.params)
@@ -358,19 +362,23 @@ def alike(one: Scenario, other: Scenario) -> bool:
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_shipped_scenario_with_every_default_written_out_is_the_same_scenario(file: Path) -> None:
     scenario = load_scenario(file)
-    whole = resolved(scenario, place(scenario).fabric)
+    ours = place(scenario)
+    whole = resolved(scenario, ours.fabric)
     again = build_scenario(parse_yaml(yaml.safe_dump(whole), file), file)
-    assert resolved(again, place(again).fabric) == whole
-    assert alike(scenario, again)
+    theirs = place(again)
+    assert resolved(again, theirs.fabric) == whole
+    assert placed_alike(scenario, ours, again, theirs)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_scenario_with_every_default_written_out_is_the_same_scenario(name: str) -> None:
     scenario = scenario_of(BASE | VARIANTS[name])
-    whole = resolved(scenario, place(scenario).fabric)
+    ours = place(scenario)
+    whole = resolved(scenario, ours.fabric)
     again = scenario_of(json.loads(json.dumps(whole)))
-    assert resolved(again, place(again).fabric) == whole
-    assert alike(scenario, again)
+    theirs = place(again)
+    assert resolved(again, theirs.fabric) == whole
+    assert placed_alike(scenario, ours, again, theirs)
 
 
 @pytest.mark.parametrize(

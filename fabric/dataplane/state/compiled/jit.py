@@ -183,7 +183,10 @@ def on_arrays(function: F) -> F:
 
 
 def entry(function: F) -> F:
-    """Compile a function called from Python with State as its first argument: GIL released, cached on disk."""
+    """Compile a function called from Python with State as its first argument: GIL released, cached on disk.
+
+    Where its other arguments are integers, `compile_ahead()` compiles it without a call.
+    """
     if not is_compiled():
         return function
     from fabric.dataplane.state.compiled.directory import as_state, directory
@@ -207,4 +210,6 @@ def entry(function: F) -> F:
             kept["address"] = kept.setdefault("directory", directory(state)).ctypes.data
         return compiled(kept["address"], *arguments)
 
+    if all(str(function.__annotations__[name]) == "int" for name in names):
+        call.compile_ahead = functools.partial(compiled.compile, (numba.int64,) * (1 + len(names)))  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
