@@ -16,6 +16,7 @@
 #   make licences  docs/licences.md, from the locks and the packages' own metadata
 #   make image-digests       pin the images of docker-compose.yml and deploy/Dockerfile by digest
 #   make test-version-range  the engine's tests and the golden runs with the lowest and the highest Numba
+#   make test-newest         make test with the oldest and with today's newest packages that are allowed; before a release
 #   make check-stack         docker-compose.yml with real servers: every query of every dashboard; needs a docker engine
 #   make clean     remove .venv and caches; runs/ is kept
 
@@ -32,7 +33,7 @@ RUNS := .venv/.runs
 PIP := --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-slow test-all playbooks bench goldens mutants static check docs site lock licences image-digests test-version-range check-stack clean
+.PHONY: demo test test-slow test-all playbooks bench goldens mutants static check docs site lock licences image-digests test-version-range test-newest check-stack clean
 
 demo: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 	rm -rf runs/demo
@@ -87,6 +88,9 @@ check-stack: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 
 test-version-range: $(READY)
 	$(BIN)/python -m tools.version_range
+
+test-newest: $(READY)
+	$(BIN)/python -m tools.version_range --whole --end lowest --end newest
 
 clean:
 	rm -rf .venv .venv-range .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutation build dist

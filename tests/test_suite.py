@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from itertools import groupby
 from pathlib import Path
-from typing import Final
+from types import SimpleNamespace
+from typing import Any, Final
 
 import pytest
 
-from tools import suite
+from tests.waiting import LIMIT_S, until
+from tools import shuffle, suite
 from tools.suite import Outcome, Part, report
 
 PYPROJECT: Final = '[tool.pytest.ini_options]\nmarkers = ["slow", "timed"]\n'
@@ -106,6 +110,55 @@ def test_a_run_names_last_what_failed_and_tells_races_from_unstable_tests(tmp_pa
         "== timed: 0 passed, 1 failed, 0 skipped",
     ]
     assert {path.name for path in (tmp_path / "out").glob("*.xml")} == {"parallel.xml", "timed.xml", "again.xml"}
+
+
+LASTING: Final = """\
+import time
+from pathlib import Path
+
+
+def test_lasts():
+    Path("begun").touch()
+    try:
+        time.sleep(600)
+    finally:
+        Path("tidied").touch()
+"""
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_run_that_is_ended_lets_its_tests_take_away_what_they_made(
+    workers: int, tmp_path: Path, repo_root: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(PYPROJECT, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(LASTING, encoding="utf-8")
+    code = (
+        "import sys; from pathlib import Path; from tools import suite; suite.ROOT = Path(); "
+        f"sys.exit(suite.main(['fast', '--out', 'out', '--workers', '{workers}']))"
+    )
+    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(repo_root)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as process:
+        until((tmp_path / "begun").exists, "the test has begun")
+        process.terminate()
+        assert process.wait(timeout=LIMIT_S) == 128 + signal.SIGTERM
+    assert (tmp_path / "tidied").exists()
+
+
+def test_shuffled_tests_of_a_file_stay_together_in_the_order_of_the_seed() -> None:
+    plain = [SimpleNamespace(path=file, name=number) for file in "abcd" for number in range(5)]
+
+    def shuffled(seed: int | None) -> list[tuple[str, int]]:
+        items: list[Any] = list(plain)
+        config: Any = SimpleNamespace(getoption=lambda _: seed)
+        shuffle.pytest_collection_modifyitems(config, items)
+        return [(item.path, item.name) for item in items]
+
+    as_collected, one, other = shuffled(None), shuffled(1), shuffled(2)
+    assert as_collected == [(item.path, item.name) for item in plain]
+    assert shuffled(1) == one
+    assert sorted(one) == sorted(other) == as_collected
+    assert len({tuple(order) for order in (as_collected, one, other)}) == 3
+    assert len([file for file, _ in groupby(one, key=lambda item: item[0])]) == 4
 
 
 def test_a_run_without_tests_is_wrong_usage(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -53,6 +53,22 @@ def test_a_step_that_names_no_failure_is_shown_with_its_last_lines(
     ]
 
 
+def test_the_whole_suite_is_run_without_what_judges_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], repo_root: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\necho "ran $@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr(version_range, "_newest", lambda: python)
+    code, out = main(monkeypatch, capfd, "--end", "newest", "--whole")
+    assert code == 0
+    [ran] = [line.split()[1:] for line in out.splitlines() if line.startswith("ran ")]
+    assert ran[:3] == ["-m", "tools.suite", "fast"]
+    left_out = [word.removeprefix("--ignore=") for word in ran[3:]]
+    assert left_out
+    assert all((repo_root / path).is_file() for path in left_out)
+
+
 def test_an_environment_that_cannot_be_made_is_a_failure_with_the_reason_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

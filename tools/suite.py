@@ -9,6 +9,8 @@ A timed test that fails has one second look, when the processor is free: passed 
 more than three unstable tests fail. Any other test that fails is run once more as well, to say whether it is a race;
 it has failed all the same. docs/testing.md says what belongs where.
 
+Other words are pytest's, and `--shuffle SEED`: the tests in an order drawn by this seed (tools/shuffle.py).
+
 Written to --out (tests/.results): outcomes and junit files of each part. Exit status: 0 passed, 1 failed, 2 wrong
 usage.
 """
@@ -19,6 +21,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -84,15 +87,27 @@ class Pytest:
             "tools.schedule",
             "-p",
             "tools.outcomes",
+            "-p",
+            "tools.shuffle",
             f"--outcomes={outcomes}",  # one word: pytest looks for its configuration above every path among the words
             f"--junitxml={self._out / name}.xml",
         )
         command = (sys.executable, "-m", "pytest", "-q", *self._hangs, *files, *words, *(self._given if given else ()))
         began, cpu = time.monotonic(), _cpu_times()
-        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        status = _ended(command)
         return Part(
             name, tuple(_read(outcomes)), status in {0, NO_TESTS}, time.monotonic() - began, _load(cpu, _cpu_times())
         )
+
+
+def _ended(command: Sequence[str]) -> int:
+    """Run it to its end; where this process is ended, it is interrupted, so that tests take away what they made."""
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        try:
+            return process.wait()
+        except SystemExit:  # of SIGTERM; Ctrl-C of a terminal reaches both
+            process.send_signal(signal.SIGINT)
+            raise
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -108,6 +123,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "tests/.results", help="folder; what is in it is removed")
     parser.add_argument("--none-skipped", action="store_true", help="a skipped test fails")
     args, given = parser.parse_known_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     pytest = Pytest(args.out, args.which, given)
     slow = SELECTION[args.which]
     parts = [

@@ -4,10 +4,12 @@ The kernels use Numba's internals, so pyproject.toml bounds Numba from both side
 
     lowest     every direct requirement at its lower bound, by lock/lowest.txt, in an environment below .venv-range/
     highest    the environment of lock/dev.txt, whose Numba is of the highest series that is allowed
+    newest     today's newest release of everything that is allowed, whatever is locked; only where it is asked for
 
-Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures. The exit
-status is 1 where an end fails, and the last lines name what failed. Lower bounds are tried with Python 3.11 or 3.12:
-newer versions of Python have no wheels of packages that old, and pip chooses newer ones there by itself.
+Each end imports every module, checks tests/goldens, and runs the tests of the engine and of captures; with --whole it
+runs all of `make test` instead. The exit status is 1 where an end fails, and the last lines name what failed. Lower
+bounds are tried with Python 3.11 or 3.12: newer versions of Python have no wheels of packages that old, and pip
+chooses newer ones there by itself.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from tools.requirements import ROOT, entries, lock_path, project
 HOME: Final = ROOT / ".venv-range"
 OLD_PYTHONS: Final = ((3, 11), (3, 12))
 TESTS: Final = ("tests/dataplane", "tests/lab/test_capture_process.py", "tests/evpn/test_frames.py")
+OF_THE_LOCK: Final = ("tests/test_supply_chain.py", "tests/test_pages.py")
 _LAST: Final = 20
 """Lines of a failed step that are printed again where none names a failure."""
 _IMPORT_ALL: Final = """
@@ -64,28 +67,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.version_range", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--end", choices=("lowest", "highest"), action="append", help="this end only (default: both)")
-    parser.add_argument("--quick", action="store_true", help="imports and golden runs only")
+    parser.add_argument(
+        "--end", choices=("lowest", "highest", "newest"), action="append", help="this end only (default: the first two)"
+    )
+    steps = parser.add_mutually_exclusive_group()
+    steps.add_argument("--quick", action="store_true", help="imports and golden runs only")
+    steps.add_argument(
+        "--whole", action="store_true", help="all of `make test`, but what judges the locked environment"
+    )
     words = parser.parse_args()
     failed: dict[str, Sequence[str]] = {}
     for end in words.end or ("lowest", "highest"):
         if end == "highest" and (problem := not_highest()):
             failed["highest: lock"] = [problem]
         try:
-            python = _lowest() if end == "lowest" else Path(sys.executable)
+            python = _python_of(end)
         except StepError as error:
-            failed["lowest: environment"] = error.lines
+            failed[f"{end}: environment"] = error.lines
             continue
-        # A separate cache for the lowest end: kernels of both ends are compiled once.
-        environment = {**os.environ, **({"XDG_CACHE_HOME": str(HOME / "cache")} if end == "lowest" else {})}
-        steps = {
-            "imports": ("-c", _IMPORT_ALL),
-            "goldens": ("-m", "tests.goldens", "--check"),
-            "tests": ("-m", "pytest", "-q", "-m", "not slow and not timed", *TESTS),
-        }
-        if words.quick:
-            del steps["tests"]
-        for name, arguments in steps.items():
+        # A separate cache for each end: kernels of all ends are compiled once.
+        environment = {**os.environ, **({"XDG_CACHE_HOME": str(HOME / "cache" / end)} if end != "highest" else {})}
+        for name, arguments in _steps(quick=words.quick, whole=words.whole).items():
             began = time.monotonic()
             code, lines = _shown([python, *arguments], environment)
             print(
@@ -97,6 +99,21 @@ def main() -> int:
                 failed[f"{end}: {name}"] = lines
     print(summary(failed) if failed else "both ends passed" if not words.end else "passed")
     return int(bool(failed))
+
+
+def _steps(*, quick: bool, whole: bool) -> dict[str, Sequence[str]]:
+    """Name -> arguments of Python."""
+    if whole:
+        # What compares this environment with the lock, or a page with what locked packages make, does not apply.
+        return {"make test": ("-m", "tools.suite", "fast", *(f"--ignore={path}" for path in OF_THE_LOCK))}
+    steps: dict[str, Sequence[str]] = {
+        "imports": ("-c", _IMPORT_ALL),
+        "goldens": ("-m", "tests.goldens", "--check"),
+        "tests": ("-m", "pytest", "-q", "-m", "not slow and not timed", *TESTS),
+    }
+    if quick:
+        del steps["tests"]
+    return steps
 
 
 def summary(failed: Mapping[str, Sequence[str]]) -> str:
@@ -163,6 +180,34 @@ def _lowest() -> Path:
         _needed([*install, "--no-deps", "--no-index", "--no-build-isolation", "--editable", ROOT])
         _needed([python, "-m", "pip", "check", "--disable-pip-version-check"])
         stamp.write_bytes(lock)
+    _print_versions("lowest", python)
+    return python
+
+
+def _newest() -> Path:
+    """The interpreter of an environment with the newest releases that are allowed, renewed at every call.
+
+    Raises: StepError.
+    """
+    python = HOME / "newest/bin/python"
+    if not python.is_file():
+        _needed([sys.executable, "-m", "venv", HOME / "newest"])
+    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
+    _needed([*install, "--upgrade-strategy", "eager", "--editable", f"{ROOT}[dev]"])
+    _needed([python, "-m", "pip", "check", "--disable-pip-version-check"])
+    _print_versions("newest", python)
+    return python
+
+
+def _python_of(end: str) -> Path:
+    """The interpreter of an end's environment. Raises: StepError."""
+    if end == "highest":
+        return Path(sys.executable)
+    return _lowest() if end == "lowest" else _newest()
+
+
+def _print_versions(end: str, python: Path) -> None:
+    """Names and versions of the direct requirements of this environment."""
     there = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check"],
         check=True,
@@ -170,8 +215,7 @@ def _lowest() -> Path:
         text=True,
     ).stdout.split()
     direct = {canonicalize_name(Requirement(line).name) for line in project()["project"]["dependencies"]}
-    print("lowest:", *sorted(it for it in there if canonicalize_name(it.partition("==")[0]) in direct), flush=True)
-    return python
+    print(f"{end}:", *sorted(it for it in there if canonicalize_name(it.partition("==")[0]) in direct), flush=True)
 
 
 def _old_python() -> str:
