@@ -7,6 +7,7 @@ from typing import Final
 from fabric.validate.checks import (
     admission,
     advertised,
+    alphas,
     attachment,
     bgp_ends,
     buffers,
@@ -40,7 +41,7 @@ from fabric.validate.checks.base import Check
 
 _FILES: Final = (
     ("R", "References, ranges, syntax", references.CHECKS),
-    ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS)),
+    ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS, *alphas.CHECKS)),
     ("H", "Headroom and cables", headroom.CHECKS),
     (
         "M",

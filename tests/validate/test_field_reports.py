@@ -1,0 +1,117 @@
+"""Mistakes that people reported in public, as small configurations: each has the verdict that the report asks for.
+
+01 sonic-buildimage #23354, 03 sonic-buildimage #4545, 06 how-tos for RoCE on Nexus 9000, 08 blogs about EOS, 10 how-tos
+with NVUE commands that do not exist, 26 Guo et al., SIGCOMM 2016, section 6.2.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from fabric.configs.load import load_network
+from fabric.validate.checks.base import Severity
+from fabric.validate.output.text import render
+from fabric.validate.runner import Verdict, validate
+
+FIELD: Final = Path(__file__).parents[1] / "data" / "field"
+NXOS: Final = "06-nxos-policies-not-attached"
+EOS: Final = "08-eos-howto-lines-no-switch-takes"
+NVUE: Final = "10-nvue-howto-unknown-commands"
+
+
+@cache
+def judged(path: str) -> Verdict:
+    return validate(load_network([FIELD / path]))
+
+
+def found(path: str, severity: Severity) -> set[str]:
+    return {it.check.id for it in judged(path).findings if it.severity is severity}
+
+
+def texts(path: str, check: str) -> str:
+    return "; ".join(f"{it.object}: {it.text}" for it in judged(path).findings if it.check.id == check)
+
+
+@pytest.mark.parametrize("case", ["ok", "g", "h"])
+def test_a_lossless_class_of_nxos_that_is_sound_has_no_error(case: str) -> None:
+    assert found(f"{NXOS}/{case}", Severity.ERROR) == set()
+    assert not found(f"{NXOS}/{case}", Severity.WARN) & {"M1", "M14", "R10"}
+
+
+@pytest.mark.parametrize(
+    ("case", "errors"),
+    [("a", {"R9", "M3"}), ("b", {"R1"}), ("b2", {"R9"}), ("b3", {"R1"}), ("b4", {"R1"}), ("d", {"R9"}), ("e", {"E3"})],
+)
+def test_a_policy_of_nxos_that_the_switch_refuses_or_has_not_applied_is_an_error(case: str, errors: set[str]) -> None:
+    assert found(f"{NXOS}/{case}", Severity.ERROR) >= errors
+
+
+@pytest.mark.parametrize("case", ["b", "b2", "b4", "d"])
+def test_a_pause_in_a_class_that_does_not_exist_makes_nothing_lossless(case: str) -> None:
+    assert "M14" in found(f"{NXOS}/{case}", Severity.WARN)
+
+
+def test_an_unapplied_classification_of_nxos_is_named() -> None:
+    assert "'CLASSIFY' is not applied here, nor in 'system qos'" in texts(f"{NXOS}/a", "M3")
+
+
+def test_match_all_with_a_tag_beside_a_dscp_classifies_no_routed_packet() -> None:
+    assert "match-all" in texts(f"{NXOS}/c", "R9")
+    assert "M1" in {it.check.id for it in judged(f"{NXOS}/c").findings}
+
+
+def test_match_all_with_an_access_list_that_is_not_there_leaves_the_class_open() -> None:
+    assert "'ROCE-V2' is not in the file" in texts(f"{NXOS}/c2", "R1")
+    assert "'match access-group name ROCE-V2'" in texts(f"{NXOS}/c2", "M1")
+
+
+@pytest.mark.parametrize("case", ["a", "b", "c", "d"])
+def test_a_marking_profile_without_enables_is_never_silent(case: str) -> None:
+    path = f"03-ecnconfig-no-enable/{case}"
+    assert "E4" in found(path, Severity.INFO) or "R5" in found(path, Severity.ERROR)
+    assert "E3" not in {it.check.id for it in judged(path).findings}
+
+
+def test_a_marking_profile_without_ecn_and_enables_neither_marks_nor_drops() -> None:
+    assert "drops nothing" in texts("03-ecnconfig-no-enable/e", "E4")
+    assert "E3" not in found("03-ecnconfig-no-enable/e", Severity.ERROR)
+
+
+def test_a_smaller_alpha_of_one_tor_is_named_with_both_values() -> None:
+    text = texts("26-alpha-of-a-new-tor/new", "B17")
+    assert "-6 (alpha 1/64)" in text
+    assert "-4 (alpha 1/16) on tor1" in text
+    cause = next(it for it in judged("26-alpha-of-a-new-tor/new").causes if it.check.id == "B17")
+    assert set(cause.devices) == {"tor2"}
+    assert "E11" in cause.counts  # lowering Kmin is not the remedy
+
+
+def test_equal_alphas_of_two_tors_are_no_finding() -> None:
+    assert not texts("26-alpha-of-a-new-tor/same", "B17")
+
+
+@pytest.mark.parametrize("case", ["a", "b", "c", "d", "e", "f"])
+def test_a_running_config_of_eos_is_read_as_eos_whatever_policies_it_has(case: str) -> None:
+    (device,) = load_network([FIELD / EOS / case]).devices.values()
+    assert device.language == "eos"
+
+
+@pytest.mark.parametrize(("case", "warnings"), [("a", {"E4", "W2"}), ("b", {"M14"}), ("d", {"E4"}), ("e", {"E4"})])
+def test_a_setting_of_eos_that_no_line_makes_is_missed(case: str, warnings: set[str]) -> None:
+    assert found(f"{EOS}/{case}", Severity.WARN) >= warnings
+
+
+@pytest.mark.parametrize(
+    ("case", "lines"),
+    [
+        ("a", ["class tx-queue 3", "tx-queue 6", "priority-flow-control watchdog action errdisable"]),
+        ("b", ["priority-flow-control mode on", "dcbx pfc 3", "qos list pfc 3"]),
+    ],
+)
+def test_lines_that_eos_does_not_have_are_shown(case: str, lines: list[str]) -> None:
+    shown = render(judged(f"{EOS}/{case}"))
+    assert [it for it in lines if f"not understood: '{it}" not in shown] == []
