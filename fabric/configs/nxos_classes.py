@@ -8,7 +8,7 @@ QoS" (system jumbomtu).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from fabric.configs.class_conditions import Conditions, read_conditions
@@ -54,7 +54,7 @@ class ClassMap:
     never: tuple[int, ...] = ()
     """DSCPs that a line names, and that match-all leaves out: another line does not match the same packets."""
     line: Line | None = None
-    conditions: Conditions = Conditions()
+    conditions: Conditions = field(default_factory=Conditions)
 
     def check(self, reader: TextReader, name: str, root: Where) -> None:
         """A defect (R9) where match-all leaves out what a line names. `root`: the entry that is missing for it."""

@@ -115,3 +115,43 @@ def test_a_setting_of_eos_that_no_line_makes_is_missed(case: str, warnings: set[
 def test_lines_that_eos_does_not_have_are_shown(case: str, lines: list[str]) -> None:
     shown = render(judged(f"{EOS}/{case}"))
     assert [it for it in lines if f"not understood: '{it}" not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("case", "part"),
+    [
+        ("1", "interface.swp1.qos.pfc.priority.3"),
+        ("2", "qos.congestion-control.profile.RDMA-ECN"),
+        ("3", "min-treshold (did you mean 'min-threshold'?)"),
+        ("5", "qos.pfc.default-global.switch-priority.3.xof-threshold"),
+        ("6", "qos.pfc.default-global.txx"),
+        ("7", "profle (did you mean 'profile'?)"),
+        ("10", "switch-prio (did you mean 'switch-priority'?)"),
+        ("11", "traffic-clas (did you mean 'traffic-class'?)"),
+        ("13", "cable-lengths (did you mean 'cable-length'?)"),
+        ("14", "interface.swp1.link.mtuu"),
+        ("15", "polling-intervall (did you mean 'polling-interval'?)"),
+        ("16", "egress-lossless-buffer.shared-byte"),
+    ],
+)
+def test_a_leaf_that_nvue_does_not_have_is_not_understood(case: str, part: str) -> None:
+    lines = [it for it in render(judged(f"{NVUE}/s/{case}.txt")).splitlines() if it.startswith("not understood: ")]
+    assert [it for it in lines if part in it]
+
+
+@pytest.mark.parametrize(("case", "check"), [("4", "R5"), ("8", "R1"), ("9", "R1"), ("12", "R5"), ("17", "M15")])
+def test_a_value_that_nvue_refuses_or_that_hurts_is_an_error(case: str, check: str) -> None:
+    assert check in found(f"{NVUE}/s/{case}.txt", Severity.ERROR)
+
+
+def test_commands_of_nvue_that_do_not_exist_leave_the_macro_and_are_shown() -> None:
+    assert not {it.check.id for it in judged(f"{NVUE}/a").findings} & {"M1", "E4", "M14"}
+    shown = render(judged(f"{NVUE}/a"))
+    assert "qos.traffic-class with 3.pfc.mode, 3.congestion-control.mode, 3.congestion-control.min-threshold" in shown
+
+
+def test_commands_of_nvue_that_do_not_exist_switch_no_pfc_on() -> None:
+    assert "M14" in found(f"{NVUE}/b", Severity.WARN)
+    shown = render(judged(f"{NVUE}/b"))
+    assert "not understood: interface.swp1.qos.pfc.priority.3.tx.enable.on.rx.enable" in shown
+    assert "not understood: qos.congestion-control.profile.RDMA-ECN" in shown

@@ -64,11 +64,12 @@ def B17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
                 continue
             told.add(where)
             at = f" at {speed // 1000}G" if speed else ""
+            others = f" and {len(same) - 1} more" if len(same) > 1 else ""
             yield Found(
                 it.device.name,
                 f"BUFFER_PROFILE|{it.profile.name}",
-                f"dynamic_th {_shown(it)}{at}, {_shown(usual)} on {usual.device.name}"
-                f"{f' and {len(same) - 1} more' if len(same) > 1 else ''}, of the same role{f' {role}' if role else ''}",
+                f"dynamic_th {_shown(it)}{at}, {_shown(usual)} on {usual.device.name}{others}, "
+                f"of the same role{f' {role}' if role else ''}",
                 (
                     shows(it.device, it.profile.where, "dynamic_th", it.profile.dynamic_th),
                     shows(usual.device, usual.profile.where, "dynamic_th", usual.profile.dynamic_th),
