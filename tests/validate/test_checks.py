@@ -34,6 +34,7 @@ def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
         "R8",
         "R10",
         "R11",
+        "R12",
         "D1",
         "L10",
         "L11",

@@ -12,8 +12,9 @@ from typing import Final
 
 import pytest
 
-from fabric.configs.load import load_network
+from fabric.configs.load import load_network, parse_device
 from fabric.validate.checks.base import Severity
+from fabric.validate.judge import Request, judge
 from fabric.validate.output.text import render
 from fabric.validate.runner import Verdict, validate
 
@@ -155,3 +156,56 @@ def test_commands_of_nvue_that_do_not_exist_switch_no_pfc_on() -> None:
     shown = render(judged(f"{NVUE}/b"))
     assert "not understood: interface.swp1.qos.pfc.priority.3.tx.enable.on.rx.enable" in shown
     assert "not understood: qos.congestion-control.profile.RDMA-ECN" in shown
+
+
+def test_a_port_without_admin_status_is_named_and_gets_no_lossless_group() -> None:
+    path = "01-breakout-no-admin-status/leaf1.json"
+    named = {it.object: it for it in judged(path).findings if it.check.id == "L12"}
+    assert set(named) == {"Ethernet1", "Ethernet2", "Ethernet3"}
+    assert "gets no lossless group until it is up" in named["Ethernet1"].text
+    assert named["Ethernet1"].evidence[0].value == "not stated: down"
+
+
+def test_a_port_without_the_lossless_groups_of_like_ports_is_an_error() -> None:
+    named = {it.object for it in judged("01-breakout-no-admin-status/b").findings if it.check.id == "M4"}
+    assert named == {f"Ethernet{port}|{priority}" for port in (1, 2, 3) for priority in (3, 4)}
+
+
+def test_a_queue_policy_of_eos_is_read() -> None:
+    (device,) = load_network([FIELD / EOS / "c"]).devices.values()
+    assert device.ports["Ethernet1/1"].queues[3].wred is not None
+    assert "E4" not in {it.check.id for it in judged(f"{EOS}/c").findings}
+
+
+SWITCHED = """hostname leaf1
+qos map dscp 26 to traffic-class 3
+interface Ethernet1/1
+   switchport mode access
+   {trust}
+   priority-flow-control on
+   priority-flow-control priority 3 no-drop
+"""
+
+
+@pytest.mark.parametrize(("trust", "tc"), [("qos trust dscp", 3), ("mtu 9214", 1), ("qos trust cos", 1)])
+def test_a_switched_port_of_eos_trusts_the_dscp_only_where_it_says_so(trust: str, tc: int) -> None:
+    device = parse_device(SWITCHED.format(trust=trust), "leaf1.cfg")
+    found = device.map_of(device.ports["Ethernet1/1"], "dscp_to_tc")
+    assert found is not None
+    assert found.entries[26] == tc
+
+
+def test_rules_that_could_not_be_judged_are_counted_in_the_summary_and_fail_with_strict() -> None:
+    folder = FIELD.parent / "sonic" / "fabric_ok"
+    network = load_network([*sorted(folder.glob("leaf*.json")), *sorted(folder.glob("spine*.json"))])
+    network.links = []
+    verdict = validate(network, only={"R12"})
+    assert "1 rule could not be judged" in render(verdict).splitlines()[-1]
+    assert "could not be judged: " in render(verdict)
+    network.strict = True
+    assert validate(network, only={"R12"}).reaches(Severity.ERROR)
+
+
+def test_a_baseline_that_is_not_there_makes_every_finding_new(tmp_path: Path) -> None:
+    request = Request([FIELD / NXOS / "e"], baseline=tmp_path / "none")
+    assert "E3" in {it.check.id for it in judge(request).findings}

@@ -24,6 +24,7 @@ from fabric.validate.checks import (
     loopbacks,
     marking,
     membership,
+    open_rules,
     overlay,
     peers,
     prefixes,
@@ -40,7 +41,7 @@ from fabric.validate.checks import (
 from fabric.validate.checks.base import Check
 
 _FILES: Final = (
-    ("R", "References, ranges, syntax", references.CHECKS),
+    ("R", "References, ranges, syntax", (*references.CHECKS, *open_rules.CHECKS)),
     ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS, *alphas.CHECKS)),
     ("H", "Headroom and cables", headroom.CHECKS),
     (
