@@ -35,6 +35,12 @@ def add_run_time_buffers(device: Device, table: HeadroomTable | None) -> None:
 
 
 def _traditional(device: Device, table: HeadroomTable | None) -> None:
+    # A file of a running switch has the groups that were made; of like ports, one without them did not get them.
+    written = {
+        (port.speed_mbps, port.cable_m)
+        for port in device.ports.values()
+        if port.lossless and all(p in port.groups and port.groups[p].profile for p in port.lossless)
+    }
     for port in device.ports.values():
         missing = sorted(p for p in port.lossless if p not in port.groups or port.groups[p].profile is None)
         # A cable of 0 m tells the switch to leave a port's buffers unchanged (buffermgr.cpp line 159).
@@ -44,6 +50,8 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
             port.headroom_unknown = True
             continue
         name = f"pg_lossless_{port.speed_mbps}_{port.cable_m}m_profile"
+        if table is None and (port.speed_mbps, port.cable_m) in written:
+            continue
         if name not in device.profiles:
             if table is None:
                 port.headroom_unknown = True

@@ -69,6 +69,10 @@ class Capabilities:
     """'on' or 'off' where a port states no autonegotiation; '': the transceiver decides."""
     advertised_loopback: str = ""
     """The loopback whose address the templates of BGP advertise where no line says what is; '': there are none."""
+    classified_by_policies: bool = False
+    """Only policies classify: without one a packet is in the default class."""
+    marking_enabled_by_colour: bool = False
+    """A marking profile has a switch for each colour, without which some platforms do not mark (qosorch.cpp)."""
     default_headroom_m: int | None = None
     """Longest cable that the switch's default headroom covers, metres; None where no default is published."""
 
@@ -96,6 +100,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         hash_seed_from_role=True,
         model_field_names=True,
         tables=True,
+        marking_enabled_by_colour=True,
         own_asn_is_a_value=True,
         autoneg="off",
         advertised_loopback="Loopback0",
@@ -120,6 +125,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     ),
     "nxos": Capabilities(
         "Cisco NX-OS",
+        classified_by_policies=True,
         bundle="port-channel",
         blocks_of_lines=True,
         interfaces_state_up=True,

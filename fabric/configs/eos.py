@@ -60,11 +60,19 @@ def parse_eos(text: str, file: str) -> Device:
     default = _watchdog_default(reader)
     off = reader.root.has(r"priority-flow-control all off")
     profiles = {match[1]: line for line, match in reader.root.find(r"qos profile (\S+)")}
+    queue_policies = {match[1]: line for line, match in reader.root.find(r"policy-map type tx-queue (\S+)")}
     begun: set[str] = set()
     stated_mtu: set[str] = set()
     for line, match in reader.root.find(r"interface (Ethernet[\d/,-]+)"):
         ports = reader.ports(line, match[1])
         blocks = [line]
+        for child, word in line.find(r"service-policy type tx-queue output (\S+)"):
+            if word[1] in queue_policies:
+                blocks.insert(0, queue_policies[word[1]])
+            else:
+                reader.defect(
+                    child, "service-policy", f"policy '{word[1][:40]}' is not in the file", "R1", ports[0].where
+                )
         for child, word in line.find(r"service-profile (\S+)"):
             if word[1] in profiles:
                 blocks.insert(0, profiles[word[1]])
@@ -83,6 +91,8 @@ def parse_eos(text: str, file: str) -> Device:
             begun.add(port.name)
             for block in blocks:
                 _qos(reader, block, port, default)
+            if policy is None and _trusts_tags(blocks):
+                _by_tag(reader, line, port)
             _withdrawn(line, port)
             if off:
                 port.lossless = frozenset()
@@ -173,9 +183,8 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
         port.qos_where = where
         port.lossless |= {int(match[1]) for _, match in block.find(r"priority-flow-control priority (\d) no-drop")}
     list(block.find(r"qos trust dscp"))  # the maps above hold for ports that trust the DSCP
-    if block.has(r"qos trust cos"):  # a packet without an 802.1Q tag has CoS 0, which is traffic class 1 by default
-        reader.map_("dscp_to_tc", "trust cos", where, dict.fromkeys(range(64), _UNTAGGED_CLASS))
-        port.maps["dscp_to_tc"] = "trust cos"
+    if block.has(r"qos trust cos"):
+        _by_tag(reader, block, port)
     timers = [
         match
         for _, match in block.find(
@@ -188,7 +197,7 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
         if timers:
             own = Watchdog(where, own.action, _ms(reader, block, timers[-1][1]), _ms(reader, block, timers[-1][3]))
         port.watchdog, port.watched = own, port.lossless
-    for line, match in block.find(r"(?:uc-)?tx-queue (\d)"):
+    for line, match in block.find(r"(?:class )?(?:uc-)?tx-queue (\d)"):
         queue = int(match[1])
         here = reader.note(line, *where, match[0])
         name = f"{' '.join(where)} queue {queue}"
@@ -218,6 +227,24 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
                 reader.device.wreds[name] = Wred(name, at, "ecn_all", {"green": Curve(low, high, pmax)})
                 bound.wred, bound.where = name, at
         line.accept(r"random-detect ecn count")
+
+
+def _by_tag(reader: TextReader, block: Line, port: Port) -> None:
+    """A packet without an 802.1Q tag has CoS 0, which is traffic class 1 by default."""
+    where = reader.note(block, *block.text.split(" ", 1))
+    reader.map_("dscp_to_tc", "trust cos", where, dict.fromkeys(range(64), _UNTAGGED_CLASS))
+    port.maps["dscp_to_tc"] = "trust cos"
+
+
+def _trusts_tags(blocks: list[Line]) -> bool:
+    """Whether a port that says it is switched does not say what it trusts: then it is the CoS.
+
+    A member of a LAG takes that from it. Source: EOS User Manual, "Quality of Service", trust mode: switched interfaces
+    trust CoS and routed ones DSCP where they have no `qos trust`.
+    """
+    texts = [line.text for block in blocks for line in block.children]
+    switched = any(text.startswith("switchport") for text in texts) and "no switchport" not in texts
+    return switched and not any(text.startswith(("qos trust ", "channel-group ", "service-policy ")) for text in texts)
 
 
 def _withdrawn(interface: Line, port: Port) -> None:

@@ -413,6 +413,7 @@ def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles,
         for queue, limit in shaper.queues.items():
             port.queues[queue] = replace(port.queues.get(queue, Binding(limit.where)), limit=limit)
     dog = reader.at(*path, "qos").get("pfc-watchdog", False)
+    reader.only((*path, "qos", "pfc-watchdog"), ("state",))
     if dog is not False and reader.at(*path, "qos", "pfc-watchdog").get("state", "enable") in ("enable", "enabled"):
         port.watchdog, port.watched = watchdog, port.lossless
     port.global_pause = (

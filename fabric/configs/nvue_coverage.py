@@ -1,12 +1,14 @@
 """Which leaves of NVUE's tree the reader uses; every other leaf of the file is listed as not judged.
 
 A pattern is a path with '*' for one word and `swp` for the name of a switch port. It covers the leaf at its end and
-everything below it. A test changes the value of every pattern's leaf and sees the model change, so that a pattern
-claims nothing that is not read.
+everything below it; of QoS, where that end may have keys and nothing below them, one word more. A leaf of QoS that is
+in neither list of this file is not understood: it is misspelt, or of a version that this reader does not know. A test
+changes the value of every pattern's leaf and sees the model change, so that a pattern claims nothing that is not read.
 """
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any, Final
 
 from fabric.configs.model import Leaf, Unread
@@ -192,15 +194,62 @@ def _trie() -> dict[str, Any]:
 _ROOT: Final = _trie()
 
 
+_OWN_READER: Final = ("qos", "advance-buffer-config")
+"""Its reader lists what it does not know."""
+_KEYS: Final = 1
+"""Words below the end of a pattern of QoS."""
+
+
+def is_qos(path: tuple[str, ...]) -> bool:
+    """Whether a path is of QoS: of the switch, or of an interface."""
+    return path[0] == "qos" or (path[0] == "interface" and path[2:3] == ("qos",))
+
+
 def covered(path: tuple[str, ...]) -> bool:
     """Whether a leaf is read: a pattern ends at it or above it."""
+    deepest = _KEYS if is_qos(path) and path[:2] != _OWN_READER else len(path)
 
     def match(tree: dict[str, Any], rest: tuple[str, ...]) -> bool:
         if not rest:
             return False
-        return any(word in tree and (tree[word] is None or match(tree[word], rest[1:])) for word in (rest[0], "*"))
+        return any(
+            word in tree and (len(rest) <= 1 + deepest if tree[word] is None else match(tree[word], rest[1:]))
+            for word in (rest[0], "*")
+        )
 
     return match(_ROOT, _by_kind(path))
+
+
+_UNJUDGED_QOS: Final = frozenset(
+    (
+        "qos mapping * pcp * switch-priority",
+        "qos remark * switch-priority * pcp",
+        "qos egress-shaper * traffic-class * min-rate",
+        "interface * qos counters",
+    )
+)
+"""Leaves of QoS that NVUE has (Cumulus Linux user guide, "Quality of Service"), and that no check uses."""
+
+
+def _known_to_nvue(path: tuple[str, ...]) -> bool:
+    return any(
+        len(words) <= len(path) and all(a in {"*", b} for a, b in zip(words, path, strict=False))
+        for words in (it.split() for it in _UNJUDGED_QOS)
+    )
+
+
+def _meant(path: tuple[str, ...]) -> str:
+    """The word that may be meant by the first one that NVUE does not have at its place: " (did you mean ...?)"."""
+    trees: list[dict[str, Any]] = [_ROOT]
+    for word in _by_kind(path):
+        below = [tree[it] for tree in trees for it in (word, "*") if tree.get(it) is not None]
+        ends = any(it in tree for tree in trees for it in (word, "*"))
+        if not below:
+            known = sorted({it for tree in trees for it in tree} - {"*"})
+            close = [] if ends else get_close_matches(word, known, 1)
+            return f" (did you mean '{close[0]}'?)" if close else ""
+        trees = below
+    return ""
 
 
 def _known_mapping(path: tuple[str, ...]) -> bool:
@@ -237,6 +286,12 @@ def list_unjudged(reader: Reader) -> None:
         if not listed and not covered(path) and not (value == "" and _known_mapping(path)):
             found.setdefault(_general(path), []).append((path, value))
     for what, leaves in found.items():
-        place = reader.device.place((*reader.base, *leaves[0][0]))
+        first = leaves[0][0]
+        place = reader.device.place((*reader.base, *first))
+        if is_qos(first) and not _known_to_nvue(first):
+            more = f" and {len(leaves) - 1} like it" if len(leaves) > 1 else ""
+            text = f"{'.'.join(first)}{more}{_meant(first)}"
+            reader.device.unread.append(Unread(place, text, tuple(leaves), effect_of(what, leaves)))
+            continue
         effect = "" if what.startswith("system ") else effect_of(what, leaves)
         reader.device.unjudged.append(Unread(place, what, tuple(leaves), effect))

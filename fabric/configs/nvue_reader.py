@@ -14,6 +14,8 @@ from fabric.configs.spelling import is_number, odd_characters
 from fabric.configs.yamlfile import YamlText
 from fabric.errors import InputErrors, Problem, first_few
 
+_SHOWN: Final = 6
+"""Leaves of a part that is not understood, by name."""
 _MAX_LIST: Final = 1024
 _SIZE: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?) (B|KB|MB|GB)")
 _SCALES: Final = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30}
@@ -111,7 +113,12 @@ class Reader:
             here = here.get(word) if isinstance(here, dict) else None
         what, leaves = ".".join(path), tuple(leaves_of(here, path))
         self.unread_paths.add(path)
-        self.device.unread.append(Unread(self.device.place(self.where(*path)), what, leaves, effect_of(what, leaves)))
+        self.unread_paths.add(path)
+        effect = effect_of(what, leaves)
+        below = [".".join(it[len(path) :]) for it, _ in leaves if effect and len(it) > len(path)]
+        more = f" and {len(below) - _SHOWN} more" if len(below) > _SHOWN else ""
+        text = what + (f" with {', '.join(below[:_SHOWN])}{more}" if below else "")
+        self.device.unread.append(Unread(self.device.place(self.where(*path)), text, leaves, effect))
 
     def literal(self, tree: Any, path: tuple[str, ...] = ()) -> None:  # noqa: ANN401
         """A defect for every name and value that is not what it looks like; descriptions are words for people."""

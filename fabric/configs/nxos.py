@@ -33,8 +33,9 @@ from fabric.configs.nxos_classes import (
     check_schemes,
     read_classes,
 )
+from fabric.configs.nxos_network_qos import class_groups, pause_where, read_network_qos, refuse
 from fabric.configs.nxos_routing import read_routing
-from fabric.configs.textconfig import Line, TextReader, description_of, note_marks, numbers
+from fabric.configs.textconfig import Line, TextReader, description_of, note_marks
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _ECN: Final = (
@@ -46,13 +47,10 @@ _INPUT: Final = re.compile(r"(?:\d+p\d+q\d+t-)?(?:c-)?in-(?:\w+-)?q(\d)")
 _POOL: Final = "no-drop"
 _FEC: Final = {"rs-fec": "rs", "fc-fec": "fc", "off": "none", "auto": None}
 _QUEUE: Final = re.compile(r"(?:\d+p\d+q\d+t-)?(?:c-)?out-(?:\w+-)?q(\d)")
-_NETWORK: Final = re.compile(r"c-(?:\d+q-)?nq(\d)")
 _NO_STATS: Final = "(?: no-stats)?"
 """Counters of a policy; of no effect on traffic."""
 _RATES: Final = {"bps": 1e-6, "kbps": 1e-3, "mbps": 1.0, "gbps": 1e3}
 _SHAPE: Final = re.compile(r"shape (?:(\w+) )?min (\d+)(?: ([a-z]\w*))? max (\d+)(?: ([a-z]\w*))?", re.IGNORECASE)
-_CLASS_MTU: Final = 1500
-"""Of a class that states none (Nexus 9000 NX-OS QoS Configuration Guide, "Configuring Network QoS": mtu)."""
 _PORT_MTU: Final = 1500
 """Of a port that states none."""
 _POLL_MS: Final = 100
@@ -76,6 +74,7 @@ def parse_nxos(text: str, file: str) -> Device:
         line.accept(r"description .*")
         by_tag = False
         decided: set[int] = set()
+        uncertain: dict[int, str] = {}
         marks: dict[int, int] = {}
         classes: list[tuple[str, int | None, tuple[int, ...]]] = []
         for row, word in line.find(r"class (?:type qos )?(\S+)"):
@@ -87,6 +86,8 @@ def parse_nxos(text: str, file: str) -> Device:
                 matched.check(reader, word[1], where)
                 if word[1] == "class-default":
                     usual = sets[-1]
+            doubtful = {value: text for value in range(64) if (text := matched.conditions.uncertain(value))}
+            uncertain.update({value: text for value, text in doubtful.items() if value not in decided})
             fresh = set(range(64)) - decided if word[1] == "class-default" else set(matched.dscps) - decided
             for child, mark in row.find(r"set dscp (\S+)"):
                 note_marks(reader, child, where, marks, fresh, mark[1])
@@ -99,10 +100,11 @@ def parse_nxos(text: str, file: str) -> Device:
             tagged.add(match[1])
         reader.map_("dscp_to_tc", match[1], where, {value: dscp.get(value, usual) for value in range(64)})
         device.maps["dscp_to_tc"][match[1]].classes = tuple(classes)
+        device.maps["dscp_to_tc"][match[1]].uncertain = uncertain
         if marks:
             reader.map_("dscp_to_dscp", match[1], (*where, "set dscp"), marks)
-    numbered = _numbered(reader)
-    pausing = _network_qos(reader, numbered)
+    numbered = class_groups(reader, "queuing")
+    pausing = read_network_qos(reader)
     policies = [(match[1], line) for line, match in root.find(r"policy-map type queuing (?:\S+ )??(\S+)")]
     inputs = {name: _pauses(reader, line, name) for name, line in policies}
     queuing = {name: _queues(reader, line, name, numbered) for name, line in policies}
@@ -123,7 +125,7 @@ def parse_nxos(text: str, file: str) -> Device:
         for row, match in line.find(r"service-policy type network-qos (\S+)" + _NO_STATS):
             paused = pausing.get(match[1], {})
             lossless = frozenset(paused)
-            pfc_where = _pause_where(reader, match[1])
+            pfc_where = pause_where(reader, match[1])
             device.class_mtus, device.lossy_mtus = (
                 {name: mtu for name, mtu in its.items() if name.split(" ")[0] == match[1]}
                 for its in (device.class_mtus, device.lossy_mtus)
@@ -207,68 +209,16 @@ def _known(reader: TextReader, line: Line, name: str, known: object, root: Where
         reader.defect(line, "service-policy", f"policy '{name[:40]}' is not in the file", "R1", root)
 
 
-def _numbered(reader: TextReader) -> dict[str, int]:
-    """Class maps of network-qos and queuing policies that name their qos-group."""
-    found = {}
-    for line, match in reader.root.find(r"class-map type (?:network-qos|queuing) (?:match-any |match-all )?(\S+)"):
-        for _, word in line.find(r"match qos-group (\d)"):
-            found[match[1]] = int(word[1])
-    return found
-
-
-def _network_qos(reader: TextReader, numbered: dict[str, int]) -> dict[str, dict[int, int]]:
-    """Policy -> its lossless priorities, each with the qos-group that its pause stops."""
-    found = {}
-    for line, match in reader.root.find(r"policy-map type network-qos (\S+)"):
-        paused: dict[int, int] = {}
-        reader.note(line, "policy-map", match[1])
-        for row, name in line.find(r"class type network-qos (\S+)"):
-            of_name = _NETWORK.fullmatch(name[1])
-            pauses = list(row.find(r"pause (?:\S+ )?pfc-cos ([\d,]+)"))
-            for child, _ in row.find(r"pause (?:\S+ )?pfc-cos [\d,]+ receive"):  # pauses are obeyed and never sent
-                reader.note(child, "policy-map", match[1])
-            _class_mtu(reader, row, match[1], name[1], pauses=bool(pauses))
-            for child, word in pauses:
-                reader.note(child, "policy-map", match[1], name[1], "pause")
-                for priority in numbers(word[1], 7):
-                    paused[priority] = numbered.get(name[1], int(of_name[1]) if of_name else priority)
-            row.accept(r"mtu \d+")
-        found[match[1]] = paused
-    return found
-
-
-def _pause_where(reader: TextReader, policy: str) -> Where:
-    """The one line that pauses a class in a network-qos policy; the policy where there are several, or none."""
-    found: list[Where] = [
-        ("policy-map", policy, name[1], "pause")
-        for line, match in reader.root.find(r"policy-map type network-qos (\S+)")
-        if match[1] == policy
-        for row, name in line.find(r"class type network-qos (\S+)")
-        if row.has(r"pause (?:\S+ )?pfc-cos [\d,]+")
-    ]
-    return found[0] if len(found) == 1 else ("policy-map", policy)
-
-
-def _class_mtu(reader: TextReader, block: Line, policy: str, name: str, *, pauses: bool) -> None:
-    """The largest frame of a class; `pauses`: a lossless one."""
-    device = reader.device
-    (device.class_mtus if pauses else device.lossy_mtus)[f"{policy} {name}"] = _CLASS_MTU
-    reader.note(block, "policy-map", policy, name, "mtu")
-    for line, match in block.find(r"mtu (\d+)"):
-        mtu = reader.number(line, match[1], 576, 9216, "mtu")
-        if mtu is not None:
-            (device.class_mtus if pauses else device.lossy_mtus)[f"{policy} {name}"] = mtu
-            reader.note(line, "policy-map", policy, name, "mtu")
-
-
-def _queues(reader: TextReader, policy: Line, name: str, numbered: dict[str, int]) -> dict[int, Binding]:
+def _queues(reader: TextReader, policy: Line, name: str, numbered: dict[str, int | None]) -> dict[int, Binding]:
     found: dict[int, Binding] = {}
     for line, match in policy.find(r"class type queuing (\S+)"):
-        queue = 0 if match[1].endswith("q-default") else None
+        queue = 0 if match[1].endswith("q-default") or match[1] == "class-default" else None
         number = _QUEUE.fullmatch(match[1])
         queue = int(number[1]) if number else numbered.get(match[1], queue)
         if queue is None:
-            line.used = _INPUT.fullmatch(match[1]) is not None
+            if _INPUT.fullmatch(match[1]) is None and match[1] not in numbered:
+                refuse(reader, line, f"policy-map|{name}", f"there is no class map '{match[1][:40]}' of type queuing")
+            line.used = match[1] not in numbered
             continue
         where = reader.note(line, "policy-map", name, match[1])
         bound = found.setdefault(queue, Binding(where))
@@ -296,7 +246,11 @@ def _queues(reader: TextReader, policy: Line, name: str, numbered: dict[str, int
             )
             bound.wred, bound.where = f"{name} {match[1]}", at
             reader.device.wreds[bound.wred] = Wred(
-                bound.wred, at, "ecn_all" if word[7] else "ecn_none", {"green": curve}
+                bound.wred,
+                at,
+                "ecn_all" if word[7] else "ecn_none",
+                {"green": curve},
+                frozenset() if word[7] else frozenset(("green",)),
             )
     return found
 
@@ -321,7 +275,6 @@ def _pauses(reader: TextReader, policy: Line, name: str) -> dict[int, Binding]:
     for line, match in policy.find(r"class type queuing (\S+)"):
         number = _INPUT.fullmatch(match[1])
         if number is None:
-            line.used = False
             continue
         for row, word in line.find(_PAUSE):
             size, pause, resume = (reader.number(row, word[i], 0, 10**9, "pause") or 0 for i in (1, 2, 3))

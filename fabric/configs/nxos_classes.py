@@ -8,13 +8,13 @@ QoS" (system jumbomtu).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from fabric.configs.class_conditions import Conditions, read_conditions
 from fabric.configs.model import Where
 from fabric.configs.textconfig import Line, TextReader, numbers
 
-_MAX_DSCP: Final = 63
 _MAX_TAG: Final = 7
 _WHOLE: Final = 100
 """Percent."""
@@ -54,6 +54,7 @@ class ClassMap:
     never: tuple[int, ...] = ()
     """DSCPs that a line names, and that match-all leaves out: another line does not match the same packets."""
     line: Line | None = None
+    conditions: Conditions = field(default_factory=Conditions)
 
     def check(self, reader: TextReader, name: str, root: Where) -> None:
         """A defect (R9) where match-all leaves out what a line names. `root`: the entry that is missing for it."""
@@ -68,17 +69,15 @@ def read_classes(reader: TextReader) -> dict[str, ClassMap]:
     """Every class map of type qos. Without a word it is match-all, and all of its lines must match."""
     found = {}
     for line, match in reader.root.find(r"class-map type qos (match-any |match-all )?(\S+)"):
-        rows = [frozenset(numbers(word[1], _MAX_DSCP)) for _, word in line.find(r"match dscp ([\d, -]+)")]
+        conditions = read_conditions(reader, line, every=match[1] != "match-any ")
         tags = []
         for row, word in line.find(r"match cos ([\d, -]+)"):
             tags += numbers(word[1], _MAX_TAG)
             row.judged = False  # the sender's tag is in no file
         line.accept(r"description .*")
-        every = frozenset().union(*rows)
-        kept = every
-        if match[1] != "match-any " and rows:
-            kept = frozenset() if tags else rows[0].intersection(*rows[1:])
-        found[match[2]] = ClassMap(tuple(sorted(kept)), tuple(tags), tuple(sorted(every - kept)), line)
+        kept = frozenset() if conditions.every and tags else conditions.dscps
+        never = tuple(sorted(conditions.named - kept))
+        found[match[2]] = ClassMap(tuple(sorted(kept)), tuple(tags), never, line, conditions)
     return found
 
 

@@ -198,6 +198,10 @@ class Rows:
             if found in rule.choices:
                 return found
             bad = f"none of {', '.join(rule.choices)}"
+        elif rule.kind == "exact":
+            if text in rule.choices:
+                return text
+            bad = f"none of {', '.join(rule.choices)}, as they are written here"
         elif rule.kind == "priorities":
             if _PRIORITIES.fullmatch(text):
                 return text

@@ -28,6 +28,8 @@ class Rule:
 _BYTES: Final = Rule("int")
 _TEXT: Final = Rule("text")
 _FLAG: Final = Rule("flag", choices=("true", "false"))
+_EXACT_FLAG: Final = Rule("exact", choices=("true", "false"))
+"""Compared as written (sonic-swss qosorch.cpp, convertBool): 'True' is refused, and the whole profile with it."""
 _ON_OFF: Final = Rule("choice", choices=("on", "off"))
 _UP_DOWN: Final = Rule("choice", choices=("up", "down"))
 _PERCENT: Final = Rule("int", 0, 100)
@@ -122,7 +124,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "ecn": Rule("choice", choices=_ECN),
         **{f"{c}_{end}_threshold": _BYTES for c in COLOURS for end in ("min", "max")},
         **{f"{c}_drop_probability": _PERCENT for c in COLOURS},
-        **{f"wred_{c}_enable": _FLAG for c in COLOURS},
+        **{f"wred_{c}_enable": _EXACT_FLAG for c in COLOURS},
     },
     "QUEUE": {"scheduler": Rule("ref", table="SCHEDULER"), "wred_profile": Rule("ref", table="WRED_PROFILE")},
     "SCHEDULER": {

@@ -46,6 +46,14 @@ def read_filters(reader: TextReader) -> None:
                 device.filters[match[1]] = _filter(reader, lists[match[1]], match[1])
 
 
+def access_list(reader: TextReader, name: str) -> Filter | None:
+    """A list by its name, for a use that is not at an interface; None where the file does not have it."""
+    for line in reader.root.children:
+        if re.fullmatch(rf"ip access-list (?:standard )?{re.escape(name)}", line.text):
+            return _filter(reader, line, name)
+    return None
+
+
 def _filter(reader: TextReader, block: Line, name: str) -> Filter:
     """A list. A line that is not understood is listed; whether it matches is not known."""
     block.used = True

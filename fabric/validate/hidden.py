@@ -33,7 +33,7 @@ from fabric.validate.checks.base import Finding, Root, Severity
 _CONSTRUCT: Final = 2
 """Words of the path of the smallest construct that two findings share: a row of a table, a block with its name."""
 _DIGIT: Final = re.compile(r"[0-9]")
-_NOT_WANTED: Final = frozenset(("R2", "R4", "R8", "R10"))
+_NOT_WANTED: Final = frozenset(("R2", "R4", "R8", "R10", "R12"))
 """Checks whose findings say that a statement should not be there, or not twice."""
 _NAMES: Final = re.compile(r"[^\s|↔→,]+")
 

@@ -131,7 +131,13 @@ def network_of(request: Request, tables: HeadroomTables, contents: Mapping[str, 
 
 def baseline_of(request: Request, tables: HeadroomTables) -> Network | None:
     """The network of the baseline; None without one. Raises: InputErrors."""
-    return None if request.baseline is None else _network(request, [request.baseline], tables, {}, fibs=False)
+    path = request.baseline
+    if path is None:
+        return None
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):  # a first merge request has none
+        log.warning("--baseline %s is not there, or empty: every finding is new", path)
+        return None
+    return _network(request, [path], tables, {}, fibs=False)
 
 
 def _network(

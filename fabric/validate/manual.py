@@ -34,6 +34,7 @@ REASONS: Final[dict[str, str]] = {
     "R9": "the value that was meant is not in the file",
     "R10": "the part was not understood, or no check uses it",
     "R11": "the missing file has to be given",
+    "R12": "what is missing is not in the files",
     **dict.fromkeys(("B1", "B2", "B4", "B5", "B7", "B8", "B9", "B10", "B11", "B12", "B14"), _SIZES),
     **dict.fromkeys(("B3", "B6", "H3", "H8", "H9"), _SIZES),
     "H1": "nothing to change: the headroom covers the need already, or the switch computes it",
@@ -84,7 +85,7 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
         for id_ in ("B13", "B15", "L6", "M4", "M7", "E10", "E12", "T3", "T6", "W1", "W7", "W8", "W10")
         for it in _OTHER
     },
-    **{(id_, it): _NOT_STATED for id_ in ("W11", "M16", "B16") for it in _OTHER},
+    **{(id_, it): _NOT_STATED for id_ in ("W11", "M16", "B16", "B17") for it in _OTHER},
     **{("D6", it): _NOT_STATED for it in ("nvue", "eos")},
     ("P23", "sonic"): _NOT_STATED,
     **{("I10", it): _NOT_STATED for it in _OTHER},
@@ -110,7 +111,7 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
 
 
 _CHOICES: Final = frozenset((_DESIGN, _SEE))
-_NOTHING: Final = frozenset(("R2", "R10", "R11", "E2b", "W9", "T4", "T5", "N3", "N6", "H6", "H7", "H10", "L7"))
+_NOTHING: Final = frozenset(("R2", "R10", "R11", "R12", "E2b", "W9", "T4", "T5", "N3", "N6", "H6", "H7", "H10", "L7"))
 """Checks whose findings no value of another switch repairs."""
 NOT_OF_PEERS: Final = frozenset(
     (

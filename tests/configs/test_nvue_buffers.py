@@ -121,8 +121,8 @@ def test_carving_that_nvue_refuses_is_a_defect(more: dict[str, str], word: str) 
 def test_what_no_check_can_use_is_listed() -> None:
     device = read(pools=POOLS + ", gold: {memory-percent: 1}", advanced=ADVANCED + ", colour: {a: 1}")
     assert [item.what for item in device.unread] == [
-        "qos.traffic-pool.gold",
-        "qos.advance-buffer-config.default-global.colour",
+        "qos.traffic-pool.gold with memory-percent",
+        "qos.advance-buffer-config.default-global.colour with a",
     ]
 
 

@@ -107,12 +107,7 @@ def test_every_cable_without_a_rate_is_named(tmp_path: Path) -> None:
         ("a.yml", "!!python/object/apply:os.system ['true']", "determine a constructor"),
         ("a.yml", "- 1", "no mapping of nodes"),
         ("a.yml", "topology: {nodes: {h: {}}}", "has no kind"),
-        (
-            "a.yml",
-            "topology: {nodes: {h: {kind: linux}}, links: [{endpoints: ['h:eth1', 'host:eth1']}]}",
-            "leaves the lab",
-        ),
-        ("a.yml", "topology: {nodes: {h: {kind: linux}}, links: [{type: dummy}]}", "does not join two interfaces"),
+        ("a.yml", "topology: {nodes: {h: {kind: linux}}, links: [{type: veth}]}", "does not join two interfaces"),
         ("a.json", "{", "correct the JSON"),
         ("a.json", "[]", "no list of nodes"),
         ("a.json", '{"nodes": []}', "list of edges"),

@@ -445,7 +445,8 @@ def test_a_stated_length_may_be_the_planned_one_and_not_less(planned: int, findi
 @pytest.mark.parametrize(("metres", "findings"), [(100, 0), (101, 1)])
 def test_the_default_headroom_of_nxos_is_for_a_hundred_metres(metres: int, findings: int, tmp_path: Path) -> None:
     (tmp_path / "n1.cfg").write_text(
-        "system qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n  class type network-qos c\n"
+        "system qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n"
+        "  class type network-qos c-8q-nq3\n"
         "    pause pfc-cos 3\ninterface Ethernet1/1\n  speed 100000\n  no shutdown\n",
         encoding="utf-8",
     )

@@ -53,7 +53,7 @@ VARIANTS = [
     ("nxos", "strict data", "    bandwidth remaining percent 50\n    random", "    priority level 1\n    random", "M9"),
     ("nxos", "nothing classifies", "  service-policy type qos input QOS_CLASSIFICATION", "", "M3 N1"),
     ("nvue", "nothing", "", "", ""),
-    ("nvue", "no marking", "ecn: enable", "ecn: disable", "E3"),
+    ("nvue", "no marking", "ecn: enable", "ecn: disable", "E4"),
     ("nvue", "thresholds swapped", "min-threshold: 150000", "min-threshold: 15000000", "E1"),
     ("nvue", "a probability of nothing", "probability: 100", "probability: 0", "E6"),
     ("nvue", "RoCE in a lossy class", "'26': {switch-priority: 3}", "'26': {switch-priority: 0}", "M1 N1"),

@@ -12,6 +12,7 @@ Source: containerlab.dev, "Topology definition" and "Nodes".
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ HOST_IMAGE: Final = "alpine:3.20"
 _ROUTER_IMAGES: Final = ("frr", "sonic", "vyos", "bird", "gobgp", "openbgpd", "cumulus")
 _HOST_KINDS: Final = frozenset({"keysight_ixia-c-one", "k8s-kind", "ext-container"})
 _OUTSIDE: Final = frozenset({"host", "mgmt-net", "macvlan", "vxlan", "vxlan-stitch", "dummy"})
+log = logging.getLogger(__name__)
 
 
 def to_containerlab(fabric: Fabric) -> str:
@@ -72,24 +74,38 @@ def from_containerlab(path: Path) -> tuple[str, list[NodeRecord], list[EdgeRecor
         for name, settings in topology["nodes"].items()
     ]
     rows = topology.get("links")
-    edges = [_edge(row, index, str(path), problems) for index, row in enumerate(rows if isinstance(rows, list) else [])]
+    left_out: list[str] = []
+    edges = [
+        _edge(row, index, str(path), problems, left_out)
+        for index, row in enumerate(rows if isinstance(rows, list) else [])
+    ]
     if problems:
         raise InputErrors("containerlab file", problems)
+    if left_out:
+        log.warning(
+            "links that leave the laboratory are no cables of the fabric, and are left out",
+            extra={"file": str(path), "links": ", ".join(left_out)},
+        )
     return str(document.get("name") or ""), nodes, [edge for edge in edges if edge is not None]
 
 
 def _node(name: str, settings: object, topology: Mapping[str, Any], where: str, problems: list[Problem]) -> NodeRecord:
-    """Settings of a node over those of its kind over the defaults, as containerlab inherits them."""
+    """Settings of a node over those of its group over those of its kind over the defaults, as containerlab has them."""
     own = settings if isinstance(settings, dict) else {}
     if settings is not None and not isinstance(settings, dict):
         problems.append(Problem(where, f"is {settings!r}", "write a mapping with kind and image"))
     defaults = _mapping(topology, "defaults")
-    kind = str(own.get("kind") or defaults.get("kind") or "")
-    merged = {**defaults, **_mapping(_mapping(topology, "kinds"), kind), **own}
-    labels = {**_mapping(defaults, "labels"), **_mapping(own, "labels")}
-    group = str(merged.get("group") or "")
+    group = str(own.get("group") or defaults.get("group") or "")
+    of_group = _mapping(_mapping(topology, "groups"), group)
+    kind = str(own.get("kind") or of_group.get("kind") or defaults.get("kind") or "")
+    of_kind = _mapping(_mapping(topology, "kinds"), kind)
+    layers = (defaults, of_kind, of_group, own)
+    merged = {key: value for layer in layers for key, value in layer.items()}
+    labels = {key: value for layer in layers for key, value in _mapping(layer, "labels").items()}
+    group = group or str(of_kind.get("group") or "")
     if not kind:
-        problems.append(Problem(where, "has no kind", "add kind: linux, or a default kind under topology.defaults"))
+        hint = "add kind: linux, or a kind for its group under topology.groups, or one under topology.defaults"
+        problems.append(Problem(where, "has no kind", hint))
     role = labels.get("fabric-role")
     if role is None:
         image = str(merged.get("image") or "").rsplit("/", 1)[-1]
@@ -99,9 +115,15 @@ def _node(name: str, settings: object, topology: Mapping[str, Any], where: str, 
     return NodeRecord(name, {**attributes, "network": str(labels.get("fabric-network") or "")})
 
 
-def _edge(row: object, index: int, path: str, problems: list[Problem]) -> EdgeRecord | None:
-    """One link in the brief format (endpoints: ['a:eth1', 'b:eth1']) or the extended one (node, interface)."""
+def _edge(row: object, index: int, path: str, problems: list[Problem], left_out: list[str]) -> EdgeRecord | None:
+    """One link in the brief format (endpoints: ['a:eth1', 'b:eth1']) or the extended one (node, interface).
+
+    None for one that leaves the laboratory, whose type or far end says so (containerlab.dev, "Links"), or a problem.
+    """
     where = f"topology.links[{index}]"
+    if isinstance(row, dict) and row.get("type") in _OUTSIDE:
+        left_out.append(f"{where} ({row['type']})")
+        return None
     ends = []
     raw = row.get("endpoints") if isinstance(row, dict) else None
     for end in raw if isinstance(raw, list) else []:
@@ -121,13 +143,7 @@ def _edge(row: object, index: int, path: str, problems: list[Problem]) -> EdgeRe
         return None
     for name, _ in ends:
         if name in _OUTSIDE:
-            problems.append(
-                Problem(
-                    f"{path}: {where}",
-                    f"the link leaves the lab through {name!r}",
-                    "remove it; a fabric has only cables between its own nodes",
-                )
-            )
+            left_out.append(f"{where} ({name})")
             return None
     (a, a_port), (b, b_port) = ends
     return EdgeRecord(where, a, b, {"a_port": a_port, "b_port": b_port, **_mapping(row, "vars")})

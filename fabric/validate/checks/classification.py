@@ -49,8 +49,17 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for dscp in facts.roce_dscps:
         for line in facts.lossless:
             tc, priority = facts.lossless_class(line, dscp)
-            if priority is None and line.device.map_of(line.port, "dscp_to_tc") is not None:
+            map_ = line.device.map_of(line.port, "dscp_to_tc")
+            if map_ is not None and dscp in map_.uncertain:
+                yield _uncertain(line, dscp, map_.uncertain[dscp])
+            elif priority is None and map_ is not None:
                 yield _lossy(facts, line, dscp, tc)
+
+
+def _uncertain(line: Line, dscp: int, condition: str) -> Found:
+    """A condition of a class map that was not read decides."""
+    text = f"whether DSCP {dscp} is in a lossless class is open: '{condition}' was not understood, or not for all of it"
+    return Found(line.device.name, line.port.name, text, map_evidence(line, "dscp_to_tc", dscp), W)
 
 
 def lacks_pfc(facts: Facts, line: Line, dscp: int, tc: int | None) -> bool:
@@ -105,7 +114,9 @@ def _assumed(facts: Facts, dscp: int) -> Iterator[Found]:
     lossy = [
         line
         for line in facts.lossless
-        if facts.lossless_class(line, dscp)[1] is None and line.device.map_of(line.port, "dscp_to_tc") is not None
+        if facts.lossless_class(line, dscp)[1] is None
+        and (map_ := line.device.map_of(line.port, "dscp_to_tc")) is not None
+        and dscp not in map_.uncertain
     ]
     if not lossy:
         return
@@ -196,7 +207,7 @@ def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     yield Found(
                         line.device.name,
                         line.port.name,
-                        _UNCLASSIFIED.get((line.device.language, kind), f"PFC without a {kind} map"),
+                        _without(line, kind),
                         (shows(line.device, line.port.qos_where, "", ""),),
                         W if idle else E,
                     )
@@ -215,8 +226,13 @@ def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 )
 
 
-_UNCLASSIFIED: Final = {("nxos", "dscp_to_tc"): "PFC, and no 'service-policy type qos input' that classifies by DSCP"}
-"""What a missing map is called where the language has no maps."""
+def _without(line: Line, kind: str) -> str:
+    """What a missing map is called where the language has no maps, and the policies that could classify."""
+    if kind != "dscp_to_tc" or not line.device.capabilities.classified_by_policies:
+        return f"PFC without a {kind} map"
+    idle = sorted(line.device.maps.get(kind, {}))
+    more = f": '{idle[0]}' is not applied here, nor in 'system qos'" if idle else ""
+    return f"PFC, and no 'service-policy type qos input' that classifies by DSCP{more}"
 
 
 def _filled(facts: Facts, line: Line, kind: str, key: int) -> Fix | None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-from fabric.configs.model import Binding, Curve, Wred
+from fabric.configs.model import Binding, BufferProfile, Curve, Wred
 from fabric.configs.network import NEEDS_MARKS
 from fabric.units import listed
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, shows
 from fabric.validate.checks.buffers import egress_cap
 from fabric.validate.checks.entries import pause_roots
 from fabric.validate.facts import Facts, Line
@@ -47,6 +47,11 @@ def curve_evidence(line: Line, wred: Wred, curve: Curve) -> tuple[Evidence, ...]
         shows(line.device, wred.where, "green_min_threshold", curve.min_bytes, f"{label} Kmin" if label else ""),
         shows(line.device, wred.where, "green_max_threshold", curve.max_bytes, f"{label} Kmax" if label else ""),
     )
+
+
+def _alpha_evidence(line: Line, profile: BufferProfile) -> tuple[Evidence, ...]:
+    """The threshold that T(1) follows from."""
+    return () if profile.dynamic_th is None else (shows(line.device, profile.where, "dynamic_th", profile.dynamic_th),)
 
 
 def _usual_curve(facts: Facts, line: Line, wred: Wred, below_bytes: float) -> Fix | None:
@@ -186,7 +191,7 @@ def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "E3",
     E,
     "the lossless queue's profile drops instead of marking",
-    condition="ecn marks green traffic",
+    condition="a profile that drops green traffic marks it",
     consequence="WRED drops lossless packets; ecn_none is the default",
     remedy="set ecn to ecn_all",
     source="sonic-wred-profile.yang (default ecn_none)",
@@ -196,7 +201,7 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for line in facts.lossless:
         for _, queue, bound in facts.lossless_queues(line):
             wred = facts.wred(line.device, bound)
-            if wred is not None and not wred.marks:
+            if wred is not None and not wred.marks and "green" in wred.drops:
                 yield Found(
                     line.device.name,
                     f"{line.port.name}|{queue}",
@@ -210,7 +215,8 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "E4",
     W,
     "a lossless queue that never marks",
-    condition="every lossless queue has a profile with ECN, and that both thresholds",
+    condition="every lossless queue has a profile that marks green traffic, and that both thresholds (info: where "
+    "SONiC's wred_green_enable is not true, the platform decides whether a profile with ecn_all marks)",
     consequence="on this hop there is only PFC; with DCQCN or DCTCP the senders hear nothing of its congestion (error)",
     remedy="bind a WRED profile with ecn_all, green_min_threshold and green_max_threshold",
     source="Zhu et al., SIGCOMM 2015, section 3",
@@ -226,6 +232,12 @@ def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 text, where = f"queue {queue} has no marking profile", bound.where if bound else line.port.where
             elif wred is not None and wred.marks and wred.curve is None and not wred.size_unknown:
                 text, where = f"'{wred.name}' lacks a threshold of green traffic", wred.where
+            elif wred is not None and not wred.marks and "green" not in wred.drops:
+                yield _idle(line, queue, wred, severity)
+                continue
+            elif wred is not None and line.device.capabilities.marking_enabled_by_colour and "green" not in wred.drops:
+                yield _up_to_the_platform(line, queue, wred)
+                continue
             else:
                 continue
             roce = {facts.lossless_class(line, dscp)[1] for dscp in facts.network.roce_dscps}
@@ -238,6 +250,30 @@ def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 fix=_marked(facts, line, queue),
                 rests_on=pause_roots(facts, line, priority),
             )
+
+
+def _idle(line: Line, queue: int, wred: Wred, severity: Severity) -> Found:
+    """A profile without any effect."""
+    return Found(
+        line.device.name,
+        f"{line.port.name}|{queue}",
+        f"'{wred.name}' has {wred.ecn} and drops nothing: it has no effect",
+        (shows(line.device, wred.where, "ecn", wred.ecn),),
+        severity,
+        fix=set_field(line.device, wred.where, "ecn", "ecn_all"),
+    )
+
+
+def _up_to_the_platform(line: Line, queue: int, wred: Wred) -> Found:
+    """SAI_WRED_ATTR_GREEN_ENABLE stays false: for saiwred.h ECN_MARK_MODE is enough, for some platforms not."""
+    return Found(
+        line.device.name,
+        f"{line.port.name}|{queue}",
+        f"'{wred.name}' has {wred.ecn} and no wred_green_enable = true: the platform decides whether it marks",
+        (shows(line.device, wred.where, "wred_green_enable", "not true"),),
+        I,
+        fix=set_field(line.device, wred.where, "wred_green_enable", "true"),
+    )
 
 
 @check(
@@ -448,7 +484,7 @@ def E9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "lossless packets that cannot be marked are dropped",
     condition="no host without ECN sends into a queue whose profile drops green",
     consequence="WRED drops what is not ECN-capable, although PFC protects the class",
-    remedy="enable ECN on the hosts, or set wred_green_enable to false",
+    remedy="enable ECN on the hosts; or set wred_green_enable to false, on a platform that marks without it (E4)",
     source="RFC 3168 section 5",
 )
 def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -472,7 +508,7 @@ def E10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "no time to react between marking and pause",
     condition="time to fill from Kmin to T(1), two senders into one port > 10 us round trip + 4 us CNP interval",
     consequence="congestion control cannot act before PFC",
-    remedy="lower Kmin",
+    remedy="lower Kmin, or raise alpha where it is smaller than on like switches (B15, B17)",
     source="Zhu et al., SIGCOMM 2015, section 4",
 )
 def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -487,7 +523,7 @@ def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 f"{line.port.name}|{queue}",
                 f"{room} B from Kmin to T(1), {speed * _LOOP_NS // 8000} B arrive within {_LOOP_NS // 1000} us",
-                curve_evidence(line, wred, curve),
+                (*curve_evidence(line, wred, curve), *_alpha_evidence(line, least[1])),
                 fix=_usual_curve(facts, line, wred, least[0] - speed * _LOOP_NS // 8000),
             )
 

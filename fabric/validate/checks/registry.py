@@ -7,6 +7,7 @@ from typing import Final
 from fabric.validate.checks import (
     admission,
     advertised,
+    alphas,
     attachment,
     bgp_ends,
     buffers,
@@ -23,6 +24,7 @@ from fabric.validate.checks import (
     loopbacks,
     marking,
     membership,
+    open_rules,
     overlay,
     peers,
     prefixes,
@@ -39,8 +41,8 @@ from fabric.validate.checks import (
 from fabric.validate.checks.base import Check
 
 _FILES: Final = (
-    ("R", "References, ranges, syntax", references.CHECKS),
-    ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS)),
+    ("R", "References, ranges, syntax", (*references.CHECKS, *open_rules.CHECKS)),
+    ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS, *alphas.CHECKS)),
     ("H", "Headroom and cables", headroom.CHECKS),
     (
         "M",

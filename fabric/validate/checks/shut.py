@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Session
-from fabric.validate.checks.base import Check, Found, W, check, shows
+from fabric.validate.checks.base import Check, Evidence, Found, W, check, shows
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import set_port
 
@@ -84,10 +84,25 @@ def _shut_at_hosts(facts: Facts) -> Iterator[Found]:
         yield Found(
             line.device.name,
             line.port.name,
-            f"down, and a link leads from it to {far[0]}",
-            (shows(line.device, line.port.where, "admin_status", "down"),),
+            f"down, and a link leads from it to {far[0]}{_without_groups(line)}",
+            (_down(line),),
             fix=set_port(line.device, line.port, "admin_status", "up"),
         )
+
+
+def _down(line: Line) -> Evidence:
+    """The field that shuts a port, or that it is absent where that shuts it, too."""
+    own = line.port.where[-1]
+    place = line.device.place(line.port.where, "admin_status")
+    absent = line.device.capabilities.down_by_default and place.line == line.device.place(line.port.where).line
+    value = "not stated: down" if absent else "down"
+    return shows(line.device, line.port.where, "admin_status", value, f"PORT|{own}|admin_status" if absent else "")
+
+
+def _without_groups(line: Line) -> str:
+    """SONiC makes lossless groups of a port when it is up (buffermgr.cpp)."""
+    makes = line.device.capabilities.headroom_from_table and line.port.lossless - line.port.groups.keys()
+    return "; it gets no lossless group until it is up" if makes else ""
 
 
 CHECKS: Final[tuple[Check, ...]] = (L12,)

@@ -92,6 +92,11 @@ def many(count: int, word: str, plural: str = "") -> str:
     return f"{count} {word if count == 1 else plural or word + 's'}"
 
 
+def not_judged(verdict: Verdict) -> int:
+    """Findings of R12: rules that the files do not say enough for."""
+    return sum(it.check.id == "R12" for it in verdict.findings)
+
+
 def summary(verdict: Verdict) -> str:
     """One line: what was read, the causes, and the findings."""
     parts = [
@@ -101,6 +106,7 @@ def summary(verdict: Verdict) -> str:
     causes = sum(it.severity > Severity.INFO for it in verdict.causes)
     if causes:
         parts[0] = f"{many(causes, 'cause')} of {parts[0]}"
+    parts += [f"{many(rules, 'rule')} could not be judged"] if (rules := not_judged(verdict)) else []
     more = [f"{len(verdict.suppressed)} suppressed"] if verdict.suppressed else []
     if verdict.known or verdict.fixed or verdict.hidden or verdict.gone:
         parts_of = [f"{verdict.known} known from the baseline", f"{len(verdict.fixed)} fixed"]
@@ -121,6 +127,8 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
         lines += ["changes:", *(f"  {line}" for line in verdict.changes), ""]
     for cause in verdict.causes:
         if cause.severity is Severity.INFO and not everything:
+            if cause.check.id == "R12":
+                lines += [f"could not be judged: {where(cause)[0]}: {cause.first.text}", ""]
             continue
         first, (devices, shown) = cause.first, where(cause)
         lines.append(f"{cause.severity.word:5} {first.check.id:4} {devices}  {shown}")
