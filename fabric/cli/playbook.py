@@ -152,7 +152,7 @@ def _run(args: argparse.Namespace) -> int:
     document = Document(
         result.playbook.title,
         f"run {result.directory}",
-        Status.GOOD if result.met else Status.BAD,
+        result.status,
         result.verdict,
         (),
         (Section("playbook", "Steps", (runner.steps_table(result),)),),
