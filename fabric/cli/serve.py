@@ -152,6 +152,8 @@ def run(args: argparse.Namespace) -> int:
     from fabric.runs import simulate  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
 
+    if args.out is None:
+        scenario = with_pauses(scenario)
     check = admission(scenario, yes=args.yes, out=args.out, paced=True)
     compiled, plan = simulate.prepare(scenario, sets=args.sets, admit=check)
     with ExitStack() as stack:
@@ -176,6 +178,19 @@ def run(args: argparse.Namespace) -> int:
         page.print_summary(found.manifest, found.summary, sys.stderr, args.out)
         print(f"results in {visible(str(args.out))}", file=sys.stderr)
     return 0
+
+
+def with_pauses(scenario: Scenario) -> Scenario:
+    """The scenario, recording pauses also where it names other events, because `fabric top` shows the pause trees.
+
+    A run directory has what its scenario asks for, so this is for runs without one.
+    """
+    events = scenario.telemetry.events
+    if "pause" in events:
+        return scenario
+    return scenario.model_copy(
+        update={"telemetry": scenario.telemetry.model_copy(update={"events": (*events, "pause")})}
+    )
 
 
 def _checked(args: argparse.Namespace) -> float | None:
