@@ -96,6 +96,19 @@ class Result:
     directory: Path
     page: Path
     verdict: str
+    """One sentence for the page and the console. It names what the run's own summary calls a problem."""
+    problems: tuple[str, ...] = ()
+    """Sentences of the run's summary at the level of a problem."""
+
+    @property
+    def status(self) -> Status:
+        """Colour and sign of the verdict.
+
+        Where all checks are met and the run shows a problem, a green sign above a red one would be two verdicts.
+        """
+        if not self.met:
+            return Status.BAD
+        return Status.WARNING if self.problems else Status.GOOD
 
     @property
     def met(self) -> bool:
@@ -189,8 +202,9 @@ def run(prepared: Prepared, options: simulate.Options, hooks: Hooks | None = Non
     wanted = prepared.playbook.alerts
     alerts = None if wanted is None else check_alerts(wanted, watching.store)
     file = options.out / PAGE
-    verdict = _verdict(prepared.playbook, steps, alerts, outcome)
-    result = Result(prepared.playbook, outcome, steps, alerts, options.out, file, verdict)
+    problems = tuple(it["text"] for it in evidence.run.summary["verdict"] if it["level"] == "problem")
+    verdict = _verdict(prepared.playbook, steps, alerts, outcome, problems)
+    result = Result(prepared.playbook, outcome, steps, alerts, options.out, file, verdict, problems)
     if page:
         write_text(file, to_html(_document(result, evidence, prepared)))
     return result
@@ -251,7 +265,13 @@ def check_step(step: Step, evidence: RunEvidence, duration_ps: int) -> StepResul
     )
 
 
-def _verdict(playbook: Playbook, steps: Sequence[StepResult], alerts: AlertResult | None, outcome: Outcome) -> str:
+def _verdict(
+    playbook: Playbook,
+    steps: Sequence[StepResult],
+    alerts: AlertResult | None,
+    outcome: Outcome,
+    problems: Sequence[str] = (),
+) -> str:
     if outcome.status == "interrupted":
         return "The run was interrupted; the steps below cover only its beginning."
     failed = [result for result in steps if result.met is False]
@@ -266,7 +286,12 @@ def _verdict(playbook: Playbook, steps: Sequence[StepResult], alerts: AlertResul
         return f"{playbook.title}: every step was met, but the scenario's own expectations were not."
     acted = any(result.step.step == "act" for result in steps)
     done = "reproduced, mitigated and verified" if acted else "reproduced"
-    return f"{playbook.title}: {done}; all {checked} checks were met."
+    checks_met = "its check was met" if checked == 1 else f"all {checked} checks were met"
+    met = f"{playbook.title}: {done}; {checks_met}."
+    if not problems:
+        return met
+    many = f"{len(problems)} problems" if len(problems) > 1 else "a problem"
+    return f"{met} The run shows {many}: {'; '.join(problems)}."
 
 
 def steps_table(result: Result) -> Table:
@@ -306,9 +331,4 @@ def _document(result: Result, evidence: RunEvidence, prepared: Prepared) -> Docu
     steps = Section("playbook", "Playbook", (steps_table(result),))
     document = compose(evidence, result.playbook.title, (steps,), focus_of(evidence))
     last = [Section("runbook", "Runbook", (Markdown(prepared.runbook),))] if prepared.runbook else []
-    return replace(
-        document,
-        status=Status.GOOD if result.met else Status.BAD,
-        verdict=result.verdict,
-        sections=(*document.sections, *last),
-    )
+    return replace(document, status=result.status, verdict=result.verdict, sections=(*document.sections, *last))

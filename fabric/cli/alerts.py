@@ -9,9 +9,10 @@ import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from fabric import shipped
+from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.output import add_out, write_file
 from fabric.cli.terminal import streams
@@ -26,9 +27,9 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
     from telemetry.alerting.incidents import Incident
     from telemetry.anomaly.scan import Anomaly
 
-DEFAULT_DILATION = 15_000.0
 DEFAULT_CORPUS = shipped.folder("scenarios") / "alerts" / "corpus.yml"
 RULES_FILE = "rules.yml"
+PROMETHEUS_FILE = "prometheus.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
@@ -48,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     listing = actions.add_parser("list", help="the alerts and their meaning")
     ruling = actions.add_parser("rules", help="rules for Prometheus and a configuration for Alertmanager")
-    add_out(ruling, "DIR", f"write {RULES_FILE}, {ALERTMANAGER_FILE} and runbooks there; without it rules are printed")
+    add_out(
+        ruling,
+        "DIR",
+        f"write {RULES_FILE}, {ALERTMANAGER_FILE}, {PROMETHEUS_FILE} and runbooks there; without it rules are printed",
+    )
     ruling.add_argument(
         "--runbooks",
         metavar="URL",
@@ -56,7 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "this machine with --web.user-assets=DIR/runbooks)",
     )
     ruling.add_argument("--dashboards", metavar="URL", help="where Grafana serves dashboards by uid")
-    ruling.add_argument("--pager", metavar="URL", help="webhook for critical alerts; needs --out")
+    ruling.add_argument(
+        "--pager",
+        metavar="URL",
+        help="webhook for critical alerts, and for warnings, too, unless --tickets names another; needs --out",
+    )
     ruling.add_argument("--tickets", metavar="URL", help="webhook for warnings; needs --out")
     for action in (showing, ruling):
         action.add_argument(
@@ -65,7 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=float,
             default=DEFAULT_DILATION,
             help="seconds of wall clock per simulated second, as given to `fabric serve`; windows, "
-            "`for` and scrapes scale with it (default 15000: 1 ms is seen as 15 s)",
+            f"`for` and scrapes scale with it (default {DEFAULT_DILATION:g}, as in `fabric serve`: 1 ms is seen "
+            "as 15 s)",
         )
     corpus = actions.add_parser(
         "corpus", help="simulate the labelled scenarios of the alert corpus; precision and recall of every alert"
@@ -286,20 +296,33 @@ def _rules(args: argparse.Namespace) -> int:
     if problems:
         raise InputErrors("options", problems)
     from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
-    from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, rules_yaml  # noqa: PLC0415
+    from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
 
     rules = rules_yaml(args.dilation, args.runbooks or RUNBOOKS, args.dashboards or DASHBOARDS)
     if args.out is None:
         print(json.dumps({RULES_FILE: rules}, indent=2) if args.json else rules, end="\n" if args.json else "")
         return 0
     args.out.mkdir(parents=True, exist_ok=True)
-    config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, args.tickets or TICKETS_URL)
-    for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config)):
+    tickets = args.tickets or (_tickets_beside(args.pager) if args.pager else TICKETS_URL)
+    config = alertmanager_yaml(args.dilation, args.pager or PAGER_URL, tickets)
+    scrapes = prometheus_yaml(args.dilation)
+    for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
     shutil.copytree(shipped.folder("runbooks"), args.out / RUNBOOKS_FOLDER, dirs_exist_ok=True)
-    paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, RUNBOOKS_FOLDER)]
+    paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, PROMETHEUS_FILE, RUNBOOKS_FOLDER)]
     print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
     return 0
+
+
+def _tickets_beside(pager: str) -> str:
+    """Where warnings go if only --pager is given: to the same receiver, never to one that nobody started.
+
+    A receiver that tells both apart by the path, as deploy/pager.py does, has /tickets beside /pager.
+    """
+    parts = urlsplit(pager)
+    if not parts.path.endswith("/pager"):
+        return pager
+    return urlunsplit(parts._replace(path=parts.path.removesuffix("pager") + "tickets"))
 
 
 def _is_webhook(text: str) -> bool:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
 from fabric.cli.report import EXPORTERS
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
     from telemetry.export.clock import WallClock
     from telemetry.export.openmetrics import Recording, Written
 
-DEFAULT_TIME_SCALE = 15_000.0
 MS_PER_S = 1000
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "--time-scale",
             metavar="RATIO",
             type=float,
-            default=DEFAULT_TIME_SCALE,
+            default=DEFAULT_DILATION,
             help="seconds of wall clock per simulated second (default 15000: 1 ms takes 15 s, for "
             "which the committed rules are written)",
         )

@@ -25,6 +25,7 @@ import logging
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast
 
 from fabric import __version__
@@ -164,7 +165,16 @@ class Root(Parser):
         formatter.add_arguments([action for action in self._actions if action.option_strings])
         formatter.end_section()
         formatter.add_text("`fabric VERB --help` or `fabric help VERB` explains one of them. Begin with `fabric demo`.")
+        formatter.add_text(_documentation())
         return formatter.format_help()
+
+
+def _documentation() -> str:
+    """Where the pages are: in a checkout their folder, else in the source and as manual pages."""
+    pages = Path(__file__).resolve().parents[2] / "docs" / "index.md"
+    if pages.is_file():
+        return f"Documentation: {pages}; `make site` builds it as a site with search."
+    return "Documentation: docs/index.md of the source; manual pages: `man fabric` and `man fabric-VERB`."
 
 
 def available(among: Collection[str] | None = None) -> tuple[Verb, ...]:

@@ -129,7 +129,7 @@ def _docs(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from fabric.render.document import Document, Section, Status  # noqa: PLC0415
+    from fabric.render.document import Document, Section  # noqa: PLC0415
     from fabric.render.json import to_json  # noqa: PLC0415
     from fabric.render.text import console_for, print_document  # noqa: PLC0415
     from fabric.runs.session import Hooks  # noqa: PLC0415
@@ -152,7 +152,7 @@ def _run(args: argparse.Namespace) -> int:
     document = Document(
         result.playbook.title,
         f"run {result.directory}",
-        Status.GOOD if result.met else Status.BAD,
+        result.status,
         result.verdict,
         (),
         (Section("playbook", "Steps", (runner.steps_table(result),)),),

@@ -16,11 +16,12 @@ from fabric.cli.options.output import add_out, write_out
 from fabric.cli.options.sets import add_sets
 from fabric.dataplane.state.schedule import totals
 from fabric.errors import InputErrors
+from fabric.scenario.behind import preset_comments
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
 from fabric.scenario.resolved import resolved
-from fabric.scenario.schema.scenario import json_schema
+from fabric.scenario.schema.scenario import Scenario, json_schema
 from fabric.topology.quantities import exact_time
 from fabric.units import count
 from fabric.visible import visible
@@ -88,13 +89,13 @@ def _list(*, as_json: bool) -> None:
 def _show(args: argparse.Namespace) -> None:
     scenario = load_scenario(args.files[0], args.sets)
     if args.resolved:
-        whole = resolved(scenario, place(scenario).fabric)
-        print(
-            json.dumps(whole, indent=2)
-            if args.json
-            else yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120),
-            end="\n" if args.json else "",
-        )
+        fabric = place(scenario).fabric
+        whole = resolved(scenario, fabric)
+        if args.json:
+            print(json.dumps(whole, indent=2))
+            return
+        print(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120), end="")
+        print(preset_comments(Scenario.model_validate(whole), fabric), end="")
         return
     card = compile_scenario(scenario).card
     print(json.dumps(card, indent=2) if args.json else _card_text(card))

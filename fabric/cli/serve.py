@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.gnmi import add_gnmi, gnmi_problems, gnmi_reader, open_gnmi
 from fabric.cli.options.http import access_of, add_http, http_problems
@@ -42,7 +43,6 @@ if TYPE_CHECKING:  # loaded when there is something to serve
     from telemetry.live.token import Role, Tokens
     from telemetry.live.world import LiveWorld
 
-DEFAULT_DILATION = 1000.0
 DEFAULT_LISTEN = "127.0.0.1:9464"
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 
@@ -69,7 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RATIO",
         type=float,
         default=DEFAULT_DILATION,
-        help="seconds of wall clock per simulated second (default 1000: 1 ms takes 1 s)",
+        help=f"seconds of wall clock per simulated second (default {DEFAULT_DILATION:g}, as in `fabric alerts rules`: "
+        "1 ms takes 15 s)",
     )
     parser.add_argument(
         "--loop", action="store_true", help="repeat the scenario; counters continue, so that rate() sees no reset"
@@ -151,6 +152,8 @@ def run(args: argparse.Namespace) -> int:
     from fabric.runs import simulate  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
 
+    if args.out is None:
+        scenario = with_pauses(scenario)
     check = admission(scenario, yes=args.yes, out=args.out, paced=True)
     compiled, plan = simulate.prepare(scenario, sets=args.sets, admit=check)
     with ExitStack() as stack:
@@ -175,6 +178,19 @@ def run(args: argparse.Namespace) -> int:
         page.print_summary(found.manifest, found.summary, sys.stderr, args.out)
         print(f"results in {visible(str(args.out))}", file=sys.stderr)
     return 0
+
+
+def with_pauses(scenario: Scenario) -> Scenario:
+    """The scenario, recording pauses also where it names other events, because `fabric top` shows the pause trees.
+
+    A run directory has what its scenario asks for, so this is for runs without one.
+    """
+    events = scenario.telemetry.events
+    if "pause" in events:
+        return scenario
+    return scenario.model_copy(
+        update={"telemetry": scenario.telemetry.model_copy(update={"events": (*events, "pause")})}
+    )
 
 
 def _checked(args: argparse.Namespace) -> float | None:
@@ -347,6 +363,8 @@ def _announce(
         f"take {one_pass_s:g} s{', repeated' if args.loop else ''}",
         file=sys.stderr,
     )
+    if args.dilation != DEFAULT_DILATION:
+        print(f"alert rules for it: fabric alerts rules --out DIR --dilation {args.dilation:g}", file=sys.stderr)
     if gnmi is not None:
         first = compiled.fabric.switches[0].name
         tls = "" if args.tls_cert else ", without TLS"

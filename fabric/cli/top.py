@@ -118,11 +118,13 @@ def _checked(args: argparse.Namespace) -> float:
 
 def _print(view: Mapping[str, Any]) -> None:
     from fabric.render.fitting import fit, note  # noqa: PLC0415
+    from fabric.render.folding import folded  # noqa: PLC0415
     from fabric.render.text import console_for  # noqa: PLC0415
     from telemetry.live import shown  # noqa: PLC0415
 
     console = console_for(sys.stdout)
-    print(shown.status_text(view["status"]))
+    status = shown.status_text(view["status"])
+    sys.stdout.write(folded(status, console.width, prose=True) if sys.stdout.isatty() else f"{status}\n")
     print(f"shares are of the last {shown.time_text(view['window_seconds'])} of simulated time")
     for rows, columns, by in (
         (view["ports"], shown.PORTS, shown.PORTS_BY),
@@ -135,7 +137,9 @@ def _print(view: Mapping[str, Any]) -> None:
         if left_out:
             console.print(note(left_out, "widen the terminal, or --json"))
     for incident in view["incidents"]:
-        print(f"\n{shown.incident_text(incident)}")
+        head = shown.incident_text(incident)
+        print()
+        sys.stdout.write(folded(head, console.width, prose=True) if sys.stdout.isatty() else f"{head}\n")
         for line in shown.tree_lines(incident):
             print(f"  {line}")
 

@@ -107,11 +107,19 @@ def _spell(steps: Sequence[str | int]) -> list[str]:
     ]
 
 
+_STARTS_FROM_A_PRESET: Final = ("transport", "dcqcn")
+
+
 def _put(
     tree: dict[str, Any], steps: Sequence[str | int], value: object, place: str, problems: list[Problem],
     what: str = "scenario", sections: Collection[str] = _SECTIONS,
 ) -> None:  # fmt: skip
     here: Any = tree
+    if tuple(steps[:-1]) == _STARTS_FROM_A_PRESET:  # a name there is a preset, which one value changes alone
+        section = tree.get(_STARTS_FROM_A_PRESET[0])
+        named = section.get(_STARTS_FROM_A_PRESET[1]) if isinstance(section, dict) else None
+        if isinstance(section, dict) and isinstance(named, str) and value is not None:
+            section[_STARTS_FROM_A_PRESET[1]] = {"preset": named}
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         at = "".join(_spell(steps[:number])) or f"the {what}"
@@ -120,7 +128,10 @@ def _put(
                 problems.append(Problem(place, f"{at} is a list of {len(here)}", f"write {at}[0], ..."))
                 return
         elif not isinstance(here, dict) or isinstance(step, int):
-            problems.append(Problem(place, f"{at} has no parts", "write the whole value"))
+            hint = "write the whole value"
+            if list(steps[:number]) == ["switches", "ecn"] and isinstance(here, str):
+                hint += ": kmin, kmax and pmax; `fabric scenario show FILE --resolved` prints those of the preset"
+            problems.append(Problem(place, f"{at} has no parts", hint))
             return
         if last:
             if value is None and isinstance(here, dict):

@@ -106,8 +106,15 @@ def _if_idle(of: Expr) -> Expr:
 
 
 def _host_pauses(limit: float) -> Expr:
-    """Ports towards hosts that are paused for more than `limit` of the time, but not permanently."""
-    return _at_port(Binary(Symbol.AT_MOST, above(_PAUSED, limit), Number(STOPPED_RATIO)), rules.TO_HOST, "peer_device")
+    """Ports towards hosts that are paused for more than `limit` of the time, also permanently: an upper bound would let
+    this alert and FabricPfcStorm be pending by turns, each reset by the other, and neither would fire.
+    """
+    return _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device")
+
+
+def _watchdog(counter: str) -> Expr:
+    """Growth of a counter of the PFC watchdog within five minutes, by queue, with the priority that the queue has."""
+    return Relabel(increase(select(counter), 5 * _MINUTE), "priority", "queue")
 
 
 _PAUSED: Final = recorded(rules.PAUSED)
@@ -115,7 +122,8 @@ _HOSTS: Final = select("fabric_device_info", {"role": "host"})
 _MINUTE: Final = MINUTE_S
 _STOPPED: Final = above(Over(Function.MAX, select(rules.PAUSED), 5 * _MINUTE), STOPPED_RATIO)
 """Ports that were stopped permanently at some time in the last five minutes. When a storm begins or ends, its share of
-the last minute passes through every value between 0 and 1; that is not a slow receiver."""
+the last minute passes through every value between 0 and 1; that is not a slow receiver. One such minute is enough for
+FabricPfcStorm, so a port is never left to neither."""
 _IDLE: Final = Binary(
     Symbol.EQUAL, Over(Function.MAX, select("fabric_rnic_receive_buffer_peak_bytes"), 5 * _MINUTE), Number(0)
 )
@@ -152,7 +160,9 @@ def _speed_share() -> Expr:
 ALERTS: Final = (
     Alert(
         "FabricPfcStorm",
-        lambda limit: _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device"),
+        lambda limit: _at_port(
+            above(Over(Function.MAX, select(rules.PAUSED), _MINUTE), limit), rules.TO_HOST, "peer_device"
+        ),
         STOPPED_RATIO,
         30,
         Severity.CRITICAL,
@@ -164,6 +174,21 @@ ALERTS: Final = (
         "A receiver that takes 5 % of its line rate still drains its queue; a slower one stops the fabric as a broken "
         "NIC does.",
         "percent",
+    ),
+    Alert(
+        "FabricPfcwdDrop",
+        lambda limit: _at_port(
+            above(_watchdog("fabric_pfcwd_dropped_packets_total"), limit), "fabric_port_info", "peer_device"
+        ),
+        0,
+        0,
+        Severity.CRITICAL,
+        "The PFC watchdog contained a storm and dropped packets of a lossless priority.",
+        "The watchdog of {device}:{port} dropped {value:count} packets of priority {priority} within {last:300}, "
+        "because {peer_device} at the other end pauses without end.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "Lossless means none. A storm that the watchdog contains is too short for FabricPfcStorm, and costs packets.",
     ),
     Alert(
         "FabricPfcDeadlock",
@@ -209,7 +234,7 @@ ALERTS: Final = (
         "FabricSlowReceiver",
         lambda limit: without(_unless_idle(_host_pauses(limit)), _STOPPED, *PORT_PRIORITY),
         0.1,
-        60,
+        90,
         Severity.WARNING,
         "A host takes less than its line rate and pauses its switch.",
         "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}.",
@@ -222,7 +247,7 @@ ALERTS: Final = (
         "FabricBrokenNic",
         lambda limit: _if_idle(_host_pauses(limit)),
         0.1,
-        60,
+        90,
         Severity.WARNING,
         "A host pauses its switch although its receive buffer is empty.",
         "{peer_device} has paused {device}:{port} priority {priority} for {value:percent} of the last {last:60}, and "
@@ -245,6 +270,21 @@ ALERTS: Final = (
         "Bursts that ECN then slows down pause a port for less, and for less than two minutes.",
         "percent",
         settle_s=DRAIN_S,
+    ),
+    Alert(
+        "FabricPfcwdStorm",
+        lambda limit: _at_port(
+            above(_watchdog("fabric_pfcwd_storms_detected_total"), limit), "fabric_port_info", "peer_device"
+        ),
+        0,
+        2 * _MINUTE,
+        Severity.WARNING,
+        "The PFC watchdog detected a storm.",
+        "Storms of priority {priority} that the watchdog of {device}:{port} detected within {last:300}: {value:count}; "
+        "{peer_device} is at the other end.",
+        "fabric-pfc-storm",
+        "peer_device",
+        "One detected storm is one device that pauses without end. An alert about its cost fires first: two minutes.",
     ),
     Alert(
         "FabricPfcwdFlapping",

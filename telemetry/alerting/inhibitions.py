@@ -27,11 +27,14 @@ _PAUSED: Final = ("FabricPfcPauseRatioHigh", "FabricVictimFlows")
 _LEAN_ON_PFC: Final = ("FabricEcnNeverMarks", "FabricPfcBeforeEcn", "FabricEcmpImbalance")
 
 INHIBITIONS: Final = (
+    Inhibition("FabricPfcwdDrop", ("FabricPfcStorm", "FabricPfcwdStorm", *_HOST), ("fabric", "root_device")),
+    Inhibition("FabricPfcwdDrop", _PAUSED, ("fabric", "priority")),
+    Inhibition("FabricPfcwdDrop", (*_LEAN_ON_PFC, "FabricRnicOutOfSequence"), ("fabric",)),
     Inhibition("FabricPfcStorm", _PAUSED, ("fabric", "priority")),
     Inhibition("FabricPfcStorm", (*_LEAN_ON_PFC, "FabricPfcDeadlock", "FabricRnicOutOfSequence"), ("fabric",)),
-    Inhibition("FabricPfcStorm", _HOST, ("fabric", "root_device")),
+    Inhibition("FabricPfcStorm", (*_HOST, "FabricPfcwdStorm"), ("fabric", "root_device")),
     Inhibition("FabricPfcDeadlock", (*_PAUSED, *_LEAN_ON_PFC), ("fabric",)),
-    Inhibition("FabricPfcwdFlapping", _HOST, ("fabric", "root_device")),
+    Inhibition("FabricPfcwdFlapping", (*_HOST, "FabricPfcwdStorm"), ("fabric", "root_device")),
     Inhibition("FabricPfcwdFlapping", ("FabricRnicOutOfSequence",), ("fabric",)),
     Inhibition("FabricSlowReceiver", _PAUSED, ("fabric", "priority")),
     Inhibition("FabricSlowReceiver", _LEAN_ON_PFC, ("fabric",)),

@@ -307,7 +307,9 @@ class Top(App[None]):
         box.focus()
 
     def action_unfilter(self) -> None:
-        """Show all rows again."""
+        """Show all rows again; close the keys and every other message."""
+        self.clear_notifications()
+        self.action_hide_help_panel()
         box = self.query_one("#filter", Input)
         box.value = ""
         self._close_filter()
@@ -335,7 +337,7 @@ class Top(App[None]):
 
     def action_keys(self) -> None:
         """Show the keys."""
-        self.notify(_KEYS, title="keys", timeout=15)
+        self.notify(_KEYS, title="keys (Escape closes)", timeout=60)
 
     def action_fault(self) -> None:
         """Choose a fault and fill in its form."""

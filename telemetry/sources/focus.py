@@ -63,10 +63,11 @@ def focus_on(evidence: Evidence, roots: list[Root]) -> Focus:
     facts = (
         Fact("kind", "Kind", first.kind.value),
         Fact("place", "Where", first.place),
+        Fact("act", "First act", meaning.act),
+        Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
+        Fact("hurt", "Who was hurt", _words(hurt, first)),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
-        Fact("hurt", "Who was hurt", _words(hurt, first)),
-        Fact("act", "First act", meaning.act),
     )
     evident = f" Evidence: {first.evidence[0]}." if first.evidence else ""
     more = f" {count(len(roots) - 1, 'more root')} in `fabric explain roots`." if len(roots) > 1 else ""
@@ -78,6 +79,18 @@ def focus_on(evidence: Evidence, roots: list[Root]) -> Focus:
         answer, layer, first.began_ns, first.ended_ns,
         (first.device, *(it for it in first.members if first.kind is Kind.DEADLOCK)), first.port, victims,
     )  # fmt: skip
+
+
+def cost_of(summary: Mapping[str, Any]) -> str:
+    """Packets lost and messages not delivered in the whole run, in words: with several roots they share it."""
+    metrics = summary["metrics"]
+    total, done = int(metrics.get("messages.total") or 0), int(metrics.get("messages.done") or 0)
+    failed, lost = int(metrics.get("messages.failed") or 0), int(metrics.get("drops.total") or 0)
+    parts = [f"{count(lost, 'packet')} lost"] if lost else []
+    parts += [f"{failed:,} of {count(total, 'message')} failed"] if failed else []
+    left = total - done - failed
+    parts += [f"{left:,} of {count(total, 'message')} not done"] if left > 0 else []
+    return ", ".join(parts) or "time only: no packet was lost, every message was done"
 
 
 def hurt_by(evidence: Evidence, root: Root) -> dict[str, tuple[str, ...]]:

@@ -91,9 +91,17 @@ def serving(
         "FABRIC_TOKEN": None,
         "FABRIC_VIEW_TOKEN": None,
     }
-    words = ("serve", path if path is not None else scenario(folder), "--listen", "127.0.0.1:0", "--json", *options)
+    words = (
+        "serve",
+        path if path is not None else scenario(folder),
+        "--listen",
+        "127.0.0.1:0",
+        "--json",
+        "--dilation",
+        "1000",
+    )
     with (folder / "err").open("w") as errors:
-        process = fabric(*words, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
+        process = fabric(*words, *options, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -388,7 +396,19 @@ def test_a_live_run_is_watched_from_the_command_line(tmp_path: Path) -> None:
 @real
 def test_a_duration_ends_the_run_by_itself(tmp_path: Path) -> None:
     audit = tmp_path / "audit"
-    words = ("serve", scenario(tmp_path), "--listen", "127.0.0.1:0", "--loop", "--duration", "3s", "--audit", audit)
+    words = (
+        "serve",
+        scenario(tmp_path),
+        "--listen",
+        "127.0.0.1:0",
+        "--dilation",
+        "1000",
+        "--loop",
+        "--duration",
+        "3s",
+        "--audit",
+        audit,
+    )
     environ = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": ""}
     ended = called(*words, env=environ)
     assert ended.returncode == 0, ended.stderr

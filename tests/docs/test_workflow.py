@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,32 @@ def test_the_workflow_validates_proves_and_plans_the_rollout() -> None:
     assert all(not parser.parse_known_args(words)[1] for words in _commands())
     assert any("--prove" in words for words in _commands())
     assert "rollout" in [words[0] for words in _commands()]
+
+
+def _installation() -> dict[str, Any]:
+    (step,) = [it for it in _steps() if "pip install" in it.get("run", "")]
+    return step
+
+
+def test_the_workflow_installs_from_a_repository_that_is_set_and_never_from_an_index() -> None:
+    """The name is on no index before a release: whoever registers it there would run code in everybody's workflow."""
+    step = _installation()
+    assert step["env"] == {"FABRIC_EMULATOR": "${{ vars.FABRIC_EMULATOR }}"}
+    pip = 'pip() { printf "%s|" "$@"; }\n'
+    told = subprocess.run(
+        ["bash", "-ec", pip + step["run"]],
+        env={"FABRIC_EMULATOR": "git+https://git.example/net/emulator.git@0123abc"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "install|git+https://git.example/net/emulator.git@0123abc|"
+    unset = subprocess.run(
+        ["bash", "-ec", pip + step["run"]], env={"FABRIC_EMULATOR": ""}, capture_output=True, text=True, check=False
+    )
+    assert unset.returncode != 0
+    assert "set the variable FABRIC_EMULATOR" in unset.stderr
+    assert unset.stdout == ""
 
 
 def test_the_workflow_says_of_each_action_that_its_tag_is_to_be_pinned() -> None:

@@ -154,7 +154,18 @@ def _commands(whole: Path, scenario: Path) -> list[tuple[str | Path, ...]]:
             "--journal",
             "FILE.jsonl",
         ),
-        ("serve", scenario, "--listen", "127.0.0.1:0", "--duration", "60s", "--log", "FILE.jsonl"),
+        (
+            "serve",
+            scenario,
+            "--listen",
+            "127.0.0.1:0",
+            "--dilation",
+            "1000",
+            "--duration",
+            "60s",
+            "--log",
+            "FILE.jsonl",
+        ),
     ]
 
 

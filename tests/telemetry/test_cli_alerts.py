@@ -90,6 +90,27 @@ def test_rules_are_printed_or_written_with_what_pages(tmp_path: Path, output: py
     assert storm["annotations"]["dashboard_url"].startswith("https://grafana.example/d/")
     config = yaml.safe_load((tmp_path / "new" / "alertmanager.yml").read_text())
     assert config["receivers"][0]["webhook_configs"][0]["url"] == "http://pager.example/"
+    scrapes = yaml.safe_load((tmp_path / "new" / "prometheus.yml").read_text())
+    assert scrapes["global"]["scrape_interval"] == rules["interval"]
+
+
+@pytest.mark.parametrize(
+    ("options", "tickets"),
+    [
+        (["--pager", "http://oncall.example:9095/pager"], "http://oncall.example:9095/tickets"),
+        (["--pager", "http://oncall.example/hook?team=net"], "http://oncall.example/hook?team=net"),
+        (["--pager", "http://a/pager", "--tickets", "http://b/desk"], "http://b/desk"),
+        ([], "http://127.0.0.1:9095/tickets"),
+    ],
+)
+def test_tickets_go_where_pages_go_unless_they_are_told_otherwise(
+    options: list[str], tickets: str, tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["alerts", "rules", "--out", str(tmp_path / "new"), *options]) == 0
+    assert "prometheus.yml" in output.readouterr().out
+    config = yaml.safe_load((tmp_path / "new" / "alertmanager.yml").read_text())
+    urls = {it["name"]: it["webhook_configs"][0]["url"] for it in config["receivers"]}
+    assert urls["tickets"] == tickets
 
 
 def test_the_list_names_every_alert(output: pytest.CaptureFixture[str]) -> None:

@@ -183,7 +183,7 @@ METRIC: Final = select("fabric_port_up")
         (above(increase(METRIC, 300), 1), 300),
         (BY_NAME["FabricLinkDegraded"].expr, 0),  # its hour says what is normal
         (BY_NAME["FabricEvpnRouteLoss"].expr, 0),
-        (BY_NAME["FabricSlowReceiver"].expr, 60),  # <= 95 % cuts off the highest shares
+        (BY_NAME["FabricSlowReceiver"].expr, 60),
     ],
 )
 def test_an_expression_remembers_what_its_windows_hold(expr: Any, seconds: int) -> None:  # noqa: ANN401

@@ -13,6 +13,7 @@ import yaml
 from fabric.cli.main import VERBS, _parse
 from fabric.scenario.load import load_scenario
 from telemetry.alerting.alerts import ALERTS, Alert, Severity, fields, filled, go_template
+from telemetry.alerting.fit import NAMES
 from telemetry.alerting.inhibitions import INHIBITIONS
 from telemetry.alerting.promql.labels import TARGET, labels_of
 from telemetry.alerting.promql.model import Aggregate, Select, Symbol, metrics, walk
@@ -32,7 +33,7 @@ def by_name(alert: Alert) -> str:
 def test_promtool_accepts_the_rules_of_any_dilation(dilation: float, tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(rules_yaml(dilation))
     output = run_tool(program("promtool"), "check", "rules", str(tmp_path / "rules.yml"))
-    assert f"SUCCESS: {len(RECORDINGS) + len(ALERTS)} rules found" in output
+    assert f"SUCCESS: {len(RECORDINGS) + len(ALERTS) + len(NAMES)} rules found" in output
 
 
 def test_a_dilation_scales_every_window_and_every_for() -> None:
@@ -42,7 +43,7 @@ def test_a_dilation_scales_every_window_and_every_for() -> None:
     short = {"1m": "4s", "5m": "20s", "10m": "40s", "1h": "4m"}
     assert windows[1] == [short[window] for window in windows[0]]
     holds = [[rule.get("for") for rule in group["rules"]] for group in (nominal, fast)]
-    assert holds[1] == [{**short, "30s": "2s", "2m": "8s"}.get(hold, hold) for hold in holds[0]]
+    assert holds[1] == [{**short, "30s": "2s", "1m30s": "6s", "2m": "8s"}.get(hold, hold) for hold in holds[0]]
 
 
 @pytest.mark.parametrize("rule", RECORDINGS, ids=lambda rule: rule.name)
@@ -135,13 +136,15 @@ def test_promtool_can_read_every_query_of_a_runbook(repo_root: Path, tmp_path: P
 
 def test_a_page_links_to_its_runbook_where_a_browser_finds_it(repo_root: Path) -> None:
     committed = (repo_root / FOLDER / "rules.yml").read_text(encoding="utf-8")
-    assert re.findall(r"runbook_url: (\S+)", committed) == [f"{RUNBOOKS}/{alert.name}.md" for alert in ALERTS]
+    assert re.findall(r"runbook_url: (\S+)", committed) == [
+        f"{RUNBOOKS}/{name}.md" for name in (*(alert.name for alert in ALERTS), *NAMES)
+    ]
     assert RUNBOOKS.startswith("http")
 
 
 def test_no_runbook_is_without_an_alert(repo_root: Path) -> None:
     pages = {page.stem for page in (repo_root / "docs" / "runbooks").glob("*.md")}
-    assert pages == {alert.name for alert in ALERTS}
+    assert pages == {alert.name for alert in ALERTS} | {*NAMES}
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=by_name)

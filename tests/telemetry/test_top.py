@@ -196,6 +196,23 @@ def test_ports_stand_in_order_of_their_share_of_pause() -> None:
     on_screen(test)
 
 
+@pytest.mark.parametrize("opens", ["question_mark", "palette"])
+def test_escape_closes_the_help(opens: str) -> None:
+    async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
+        if opens == "palette":
+            app.action_show_help_panel()
+        else:
+            await pilot.press(opens)
+        await pilot.pause()
+        assert len(app._notifications) or app.screen.query("HelpPanel")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not len(app._notifications)
+        assert not app.screen.query("HelpPanel")
+
+    on_screen(test)
+
+
 def test_t_shows_trees_on_one_line_each() -> None:
     async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
         await pilot.press("t")

@@ -146,7 +146,7 @@ def scaled(preset: DcqcnPreset, rate_bps: int) -> DcqcnParams:
     return DcqcnParams(**values)
 
 
-_FIELDS: Final = {  # schema field -> engine field
+FIELDS: Final = {  # schema field -> engine field
     "gain": "gain_ratio",
     "initial_alpha": "initial_alpha_ratio",
     "alpha_timer": "alpha_timer_ps",
@@ -178,7 +178,7 @@ def dcqcn_params(spec: TransportSpec, slowest_bps: int, preset: str | None = Non
     chosen = spec.dcqcn if isinstance(spec.dcqcn, Dcqcn) else None
     base = scaled(DCQCN_PRESETS[preset or preset_name(spec)], slowest_bps)
     values: dict[str, Any] = {column: getattr(base, column) for column in base.__slots__}
-    for field, column in _FIELDS.items():
+    for field, column in FIELDS.items():
         value = getattr(chosen, field, None)
         if value is not None:
             values[column] = 0 if value == "off" else value
