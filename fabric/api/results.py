@@ -34,6 +34,7 @@ from fabric.render.text import console_for, print_document
 from fabric.render.views import VIEWS
 from fabric.runs.files import write_text
 from fabric.runs.folder import ENDED
+from fabric.runs.left_out import left_out
 from fabric.runs.rundir import RunDir
 from fabric.topology.select import nearest
 
@@ -314,9 +315,13 @@ class Result:
         """For notebooks: verdict and expectations."""
         if self.status not in {*ENDED, "interrupted"}:
             return f"<div><strong>{escape(self.name)}</strong> {escape(self.status)}</div>"
+
+        def shown(it: Expectation) -> str:
+            return measured(it.metric, it.actual, left_out(it.metric, self.summary["metrics"]))
+
         lines = "".join(f"<li style='list-style:none'>{escape(str(it))}</li>" for it in self.verdict)
         rows = "".join(
-            f"<tr><td>{escape(it.text)}</td><td style='text-align:right'>{escape(measured(it.metric, it.actual))}</td>"
+            f"<tr><td>{escape(it.text)}</td><td style='text-align:right'>{escape(shown(it))}</td>"
             f"<td>{'met' if it.met else '<strong>NOT MET</strong>'}</td></tr>"
             for it in self.expectations
         )

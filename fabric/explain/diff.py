@@ -14,6 +14,7 @@ from rich.text import Text
 
 from fabric.render import run_page as page
 from fabric.render.tables import cell, make_console
+from fabric.runs.left_out import left_out
 from fabric.runs.messages import distribution
 from fabric.runs.rundir import RunDir
 from fabric.scenario.schema.expectations import METRICS, UNITS, summary_key
@@ -31,7 +32,8 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
 
     Returns: `same` (equal digests), `manifest` {field: [a, b]}, `scenario` {path: [a, b]} (of the resolved scenarios,
     so a default that only one of them spells out is no difference), `metrics` rows {metric, unit, a, b, change (b / a -
-    1, None where a is 0 or has no value)} and `messages` (see below; None without a common id).
+    1, None where a is 0 or has no value), a_left_out, b_left_out (see fabric/runs/left_out.py)} and `messages` (see
+    below; None without a common id).
     Raises: RunDirError where a file of either run is damaged: equal digests say nothing of such files.
     """
     for run in (a, b):
@@ -47,12 +49,25 @@ def compare(a: RunDir, b: RunDir) -> dict[str, Any]:
         },
         "scenario": scenario,
         "metrics": [
-            {"metric": name, "unit": UNITS[METRICS[name][0]], "a": before, "b": after, "change": _change(before, after)}
+            {
+                "metric": name,
+                "unit": UNITS[METRICS[name][0]],
+                "a": before,
+                "b": after,
+                "change": _change(before, after),
+                "a_left_out": left_out(name, a.summary["metrics"]),
+                "b_left_out": left_out(name, b.summary["metrics"]),
+            }
             for name, (before, after) in _pairs(a.summary["metrics"], b.summary["metrics"]).items()
             if before != after
         ],
         "messages": _messages(a, b),
     }
+
+
+def side_text(row: Mapping[str, Any], side: str) -> str:
+    """The value of one side ('a' or 'b') of a row of compare()'s metrics, and what it leaves out."""
+    return page.measured(row["metric"], row[side], row[f"{side}_left_out"])
 
 
 def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) -> None:
@@ -76,9 +91,7 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
         grid = _grid("Metrics", ("metric", *names, "change"))
         for row in found["metrics"]:
             change = change_text(row["change"])
-            grid.add_row(
-                row["metric"], page.measured(row["metric"], row["a"]), page.measured(row["metric"], row["b"]), change
-            )
+            grid.add_row(row["metric"], side_text(row, "a"), side_text(row, "b"), change)
         console.print(grid)
     if found["messages"] is not None:
         _print_messages(found["messages"], names, console.print)

@@ -10,11 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from fabric.explain import layers
-from fabric.explain.diff import change_text, short_text
+from fabric.explain.diff import change_text, short_text, side_text
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import KEY, Focus, opening, pane, step
 from fabric.render.document import Answer, Column, Document, LayeredMap, Pane, Prose, Section, Status, Table, Unit, show
-from fabric.render.run_page import measured
 from fabric.units import PS_PER_NS
 
 _HEADLINE: Final = ("slowdown.p99", "fct.p99", "goodput.total", "drops.total", "pfc.pauses", "messages.done")
@@ -108,8 +107,7 @@ def _verdict(found: Mapping[str, Any]) -> str:
     first = [name for name in _HEADLINE if name in rows]
     others = sorted((name for name in rows if name not in first), key=lambda name: -_size(rows[name]["change"]))
     named = [
-        f"{name} {measured(name, rows[name]['a'])} -> {measured(name, rows[name]['b'])}"
-        for name in [*first, *others][:_NAMED]
+        f"{name} {side_text(rows[name], 'a')} -> {side_text(rows[name], 'b')}" for name in [*first, *others][:_NAMED]
     ]
     more = f"; {len(rows) - _NAMED} more metrics differ" if len(rows) > _NAMED else ""
     return "; ".join(named) + more + "."
@@ -125,8 +123,7 @@ def _metrics(found: Mapping[str, Any], names: tuple[str, str]) -> tuple[Prose | 
         return (Prose("No metric differs."),)
     columns = (Column("metric", "Metric"), Column("a", names[0]), Column("b", names[1]), Column("change", "Change"))
     rows = tuple(
-        (it["metric"], measured(it["metric"], it["a"]), measured(it["metric"], it["b"]), change_text(it["change"]))
-        for it in found["metrics"]
+        (it["metric"], side_text(it, "a"), side_text(it, "b"), change_text(it["change"])) for it in found["metrics"]
     )
     return (Table("metrics", "Metrics that differ", columns, rows),)
 

@@ -35,6 +35,7 @@ from fabric.render.document import (
 )
 from fabric.render.run_page import measured
 from fabric.runs.convergence import CLOCKS
+from fabric.runs.left_out import left_out
 from fabric.runs.messages import SIZE_CLASSES
 from fabric.units import PS_PER_NS, PS_PER_S, count, format_rate_bps, format_time_ps
 from fabric.visible import command
@@ -127,6 +128,10 @@ def _facts(evidence: Evidence) -> Facts:
         value = metrics[f"{name}_ns"]
         return None if value is None else int(value)
 
+    def title(words: str, name: str) -> str:
+        left = left_out(name, metrics)
+        return f"{words} ({left})" if left else words
+
     done, total = metrics["messages.done"], metrics["messages.total"]
     starved, lost = metrics["drops.lossless"], metrics["drops.lossless_any"]
     if not run.summary["drops"]["lossless_classes"]:
@@ -140,9 +145,9 @@ def _facts(evidence: Evidence) -> Facts:
                 Unit.COUNT,
                 Status.GOOD if done == total else Status.WARNING,
             ),
-            Fact("goodput_bps", "goodput", metrics["goodput.total_bps"], Unit.BPS),
-            Fact("fct_p99_ns", "completion time, p99", time_ns("fct.p99"), Unit.NS),
-            Fact("slowdown_p99", "slowdown, p99", metrics["slowdown.p99"], Unit.TIMES),
+            Fact("goodput_bps", title("goodput", "goodput.total"), metrics["goodput.total_bps"], Unit.BPS),
+            Fact("fct_p99_ns", title("completion time, p99", "fct.p99"), time_ns("fct.p99"), Unit.NS),
+            Fact("slowdown_p99", title("slowdown, p99", "slowdown.p99"), metrics["slowdown.p99"], Unit.TIMES),
             Fact(
                 "lossless_lost",
                 "lossless-class packets lost",
@@ -172,7 +177,10 @@ def _expectations(expectations: Sequence[Any]) -> tuple[Block, ...]:
     if not expectations:
         return ()
     columns = (Column("met", "Met"), Column("expectation", "Expected"), Column("actual", "Actual"))
-    rows = tuple((bool(it["met"]), str(it["expectation"]), measured(it["metric"], it["actual"])) for it in expectations)
+    rows = tuple(
+        (bool(it["met"]), str(it["expectation"]), measured(it["metric"], it["actual"], it.get("left_out", "")))
+        for it in expectations
+    )
     return (
         Table(
             "expectations",

@@ -55,8 +55,7 @@ def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
         if spec.gap is not None:
             if spec.gap > spec.at:
                 context.problems.append(Problem(f"{path}.gap", "begins before the run", "make it shorter than at"))
-            old = endpoint.attachments[0][0]
-            control.append(e.HostGone(max(spec.at - spec.gap, 0) // PS_PER_NS, endpoint.mac, endpoint.vni, old))
+            control.append(e.HostGone(max(spec.at - spec.gap, 0) // PS_PER_NS, endpoint.mac, endpoint.vni, None))
         leads = data_port >= 0
         control += [
             e.HostSeen(
@@ -73,7 +72,7 @@ def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
         ]
     return Injected(
         [],
-        {"hosts": [spec.host], "to": spec.to},
+        {"hosts": [spec.host], "to": spec.to, **({} if leads else {"cable": "none"})},
         spec.at,
         None,
         [
@@ -89,8 +88,8 @@ def mac_move(spec: MacMoveSpec, path: str, context: FaultContext) -> Injected:
 
 
 def moves_to_nowhere(specs: Sequence[FaultSpec], context: FaultContext) -> list[Problem]:
-    """Problems of moves of a host to the leaf where it already is; it starts at its own leaf, and returns there after a
-    host-leave.
+    """Problems of moves of a host to the leaf where it already is; it starts at its own leaf, and returns after a
+    host-leave to where it was.
 
     Hosts with several cables are not checked: their bond decides the leaf that learns them.
     """
@@ -98,22 +97,25 @@ def moves_to_nowhere(specs: Sequence[FaultSpec], context: FaultContext) -> list[
     if plan is None:
         return []
     home = {it.name: plan.routers[it.attachments[0][0]].name for it in plan.endpoints if len(it.attachments) == 1}
-    seen: list[tuple[int, str, str, str]] = []  # (time, host, leaf, place of the move; '' for a return)
+    # (time, host, leaf, place of the move); leaf "": the host leaves, None: it is back
+    seen: list[tuple[int, str, str | None, str]] = []
     for number, spec in enumerate(specs):
         if spec.kind == "mac-move" and spec.gap is None:
             seen.append((spec.at, spec.host, spec.to, f"{context.path}faults[{number}].to"))
         elif spec.kind == "mac-move":  # also to the same leaf: its routes are withdrawn and announced
             seen.append((spec.at, spec.host, spec.to, ""))
-        elif spec.kind == "host-leave" and spec.until is not None:
-            seen += [
-                (spec.until, host.name, home[host.name], "")
-                for host in match_hosts(fabric, spec.hosts, "", [])
-                if host.name in home
-            ]
+        elif spec.kind == "host-leave":
+            hosts = [host.name for host in match_hosts(fabric, spec.hosts, "", []) if host.name in home]
+            seen += [(spec.at, host, "", "") for host in hosts]
+            if spec.until is not None:
+                seen += [(spec.until, host, None, "") for host in hosts]
     found = []
-    at = dict(home)
+    at, away = dict(home), set[str]()
     for _, host, leaf, path in sorted(seen, key=itemgetter(0)):
-        if path and at.get(host) == leaf:
+        if leaf == "":
+            away.add(host)
+            continue
+        if path and at.get(host) == leaf and host not in away:
             found.append(
                 Problem(
                     path,
@@ -121,12 +123,14 @@ def moves_to_nowhere(specs: Sequence[FaultSpec], context: FaultContext) -> list[
                     "name another leaf, or give gap: the host is lost first",
                 )
             )
-        at[host] = leaf
+        away.discard(host)
+        if leaf is not None:
+            at[host] = leaf
     return found
 
 
 def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injected:
-    """Type-2 routes are withdrawn at `at` and announced again at `until`."""
+    """Type-2 routes are withdrawn at `at`, and announced again at `until`, by the leaf where the host was last."""
     control: list[e.ControlEvent] = []
     hosts = match_hosts(context.fabric, spec.hosts, f"{path}.hosts", context.problems)
     by_node = {endpoint.node: endpoint for endpoint in context.plan.endpoints} if context.plan else {}
@@ -136,7 +140,7 @@ def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injecte
             _on_routed_port(host.name, f"{path}.hosts", context)
             continue
         router, port, data_port = endpoint.attachments[0]
-        control.append(e.HostGone(spec.at // PS_PER_NS, endpoint.mac, endpoint.vni, router))
+        control.append(e.HostGone(spec.at // PS_PER_NS, endpoint.mac, endpoint.vni, None))
         if spec.until is not None:
             control.append(
                 e.HostSeen(
@@ -148,6 +152,7 @@ def host_leave(spec: HostLeaveSpec, path: str, context: FaultContext) -> Injecte
                     port,
                     arp=True,
                     data_port=data_port,
+                    back=True,
                 )
             )
     return Injected(

@@ -17,6 +17,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, Self
 
 from fabric.capture.overlay import arp_frame
@@ -374,6 +375,9 @@ class Laboratory:
 
         MACs of churn, which are not hosts of the plan, send from one station behind their port.
         """
+        if event.back:
+            router, port = self._active.get((event.vni, event.mac), (event.router, event.port))
+            event = replace(event, router=router, port=port)
         if (event.router, event.port) not in self._attached:
             known = self._host_of(event.mac, event.vni)
             host = known if known is not None else names.station(self.plan.routers[event.router].name, event.port)
@@ -385,14 +389,18 @@ class Laboratory:
             self.announce(event.mac, event.ip, event.router, event.port)
 
     def _gone(self, event: e.HostGone) -> None:
-        leaf, host = self[self.plan.routers[event.router].name], self._host_of(event.mac, event.vni)
+        at = self._active.get((event.vni, event.mac))
+        router = event.router if event.router is not None else at[0] if at else None
+        if router is None:
+            return
+        leaf, host = self[self.plan.routers[router].name], self._host_of(event.mac, event.vni)
         if host is None:  # the port has other MACs too
             for row, port in self._attached:
-                if row == event.router:
+                if row == router:
                     leaf.run("bridge", "fdb", "del", event.mac, "dev", port, "master", check=False)
             return
         for (row, port), there in list(self._attached.items()):
-            if row == event.router and there.startswith(f"{host}:"):
+            if row == router and there.startswith(f"{host}:"):
                 leaf.delete(port)
                 del self._attached[row, port]
 

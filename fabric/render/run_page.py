@@ -15,6 +15,7 @@ from fabric.render.fitting import fit, note
 from fabric.render.tables import cell, make_console
 from fabric.runs.convergence import CLOCKS
 from fabric.runs.job_summary import job_rows
+from fabric.runs.left_out import left_out
 from fabric.scenario.schema.expectations import METRICS
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.visible import command, visible
@@ -139,8 +140,10 @@ _ENDS: Final = {"duration": "run.duration was over"}
 """Reasons of the end in words."""
 
 
-def measured(metric: str, value: float | None) -> str:
-    """A metric's value, as summary.json has it, with its unit, for people."""
+def measured(metric: str, value: float | None, left_out: str = "") -> str:
+    """A metric's value, as summary.json has it, with its unit, for people; and the messages that it leaves out."""
+    if left_out:
+        return f"{measured(metric, value)} ({left_out})"
     if value is None:
         return "no value"
     kind = METRICS[metric][0]
@@ -187,7 +190,7 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
         _more(console, left, command("fabric", "show", directory, view))
     console.print(
         Text(
-            f"goodput {measured('goodput.total', metrics['goodput.total_bps'])}, "
+            f"goodput {measured('goodput.total', metrics['goodput.total_bps'], left_out('goodput.total', metrics))}, "
             f"{metrics['transport.retransmits']:,} packets sent again, {metrics['cnp.sent']:,} CNPs",
             style="dim",
         )
@@ -231,7 +234,8 @@ def _expectations(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     grid.add_column("", no_wrap=True)
     for row in rows:
         verdict = Text("met", style="green") if row["met"] else Text("NOT MET", style="bold red")
-        grid.add_row(visible(row["expectation"]), measured(row["metric"], row["actual"]), verdict)
+        value = measured(row["metric"], row["actual"], row.get("left_out", ""))
+        grid.add_row(visible(row["expectation"]), value, verdict)
     _print(console, grid)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fabric.collectives.transfers import TRANSFER_COLUMNS
 from fabric.collectives.transfers import Transfers as Schedule
-from fabric.dataplane.state.codes import N_CLASSES, DropReason
+from fabric.dataplane.state.codes import N_CLASSES, DropReason, QpState
 from fabric.dataplane.state.types import NO_QP
 from fabric.runs import datagrams, messages, transfer_outcomes
 from fabric.runs.convergence import routing_metrics
@@ -67,25 +67,26 @@ def lossless_losses(now: Snapshot) -> dict[DropReason, int]:
 
 def jain(now: Snapshot) -> float | None:
     """Jain's fairness index of the sending hosts' goodput: bytes over the time from a host's first posting to its last
-    completion. Of completed messages, and of transfers all of whose messages are completed.
+    completion or failure. Of completed messages, of failed ones, which count as no bytes, and of transfers all of whose
+    messages are completed.
     Source: Jain, Chiu, Hawe, DEC-TR-301, 1984.
     """
-    done = messages.states(now) == messages.DONE
-    rows, whole = now.messages[done], now.transfers[_whole(now)]
-    if not rows.size and not whole.size:
+    state = messages.states(now)
+    done, failed = state == messages.DONE, state == messages.FAILED
+    ended, whole = done | failed, now.transfers[_whole(now)]
+    if not done.any() and not whole.size:
         return None
+    rows = now.messages[ended]
     src = np.concatenate([now.qps["src"][rows["qp"]], whole["src"]]).astype(np.int64)
-    size = np.concatenate([rows["size_bytes"], _size_bytes(whole)])
-    start, end = (
-        np.concatenate([rows[mine], whole[theirs]])
-        for mine, theirs in (("start_ps", "first_ps"), ("end_ps", "completed_ps"))
-    )
+    size = np.concatenate([np.where(done[ended], rows["size_bytes"], 0), _size_bytes(whole)])
+    start = np.concatenate([rows["start_ps"], whole["first_ps"]])
+    end = np.concatenate([np.where(done, now.messages["end_ps"], failures_ps(now))[ended], whole["completed_ps"]])
     count = len(now.hosts)
     sent = np.bincount(src, weights=size, minlength=count)
     first, last = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
     np.minimum.at(first, src, start)
     np.maximum.at(last, src, end)
-    active = sent > 0
+    active = np.bincount(src, minlength=count) > 0
     rate = sent[active] / np.maximum(last[active] - first[active], 1)
     return float(rate.sum() ** 2 / (rate.size * (rate**2).sum()))
 
@@ -203,10 +204,23 @@ def measure(
 
 
 def span_ps(now: Snapshot) -> int:
-    """The run's time: to the last completion where all messages and transfers are done, else to the end."""
+    """The run's time: to the last completion or failure where all messages and transfers ended, else to its end."""
     if not now.finished:
         return now.time_ps
-    return int(max(now.messages["end_ps"].max(initial=0), now.transfers["completed_ps"].max(initial=0)))
+    ends = (now.messages["end_ps"], now.transfers["completed_ps"], failures_ps(now), _given_up_ps(now))
+    return int(max(it.max(initial=0) for it in ends))
+
+
+def failures_ps(now: Snapshot) -> NDArray[np.int64]:
+    """When each message failed: when its queue pair gave up, or when it was posted to one that had; -1: it has not."""
+    rows = now.messages
+    at = np.maximum(_given_up_ps(now)[rows["qp"]], rows["start_ps"]) if len(rows) else np.empty(0, np.int64)
+    return np.where(rows["failed"] != 0, at, -1)
+
+
+def _given_up_ps(now: Snapshot) -> NDArray[np.int64]:
+    """When each queue pair reached its retry limit (host/sender.py keeps it in available_ps); -1: it has not."""
+    return np.where(now.qps["state"] == QpState.FAILED, now.qps["available_ps"], -1)
 
 
 def paused_hosts(now: Snapshot) -> NDArray[np.int64]:

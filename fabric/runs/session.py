@@ -176,6 +176,8 @@ class _Position:
     samples: int = 0
     goodput_bytes: int = 0
     progress_ps: int = 0
+    """Last time at which payload is known to have arrived, or no message was under way."""
+    delivered_ps: int = 0
     """Last time at which payload is known to have arrived."""
     wall_s: float = 0.0
     resumed: int = 0
@@ -320,14 +322,19 @@ class Session:
         waiting = bool((state <= messages.OUTSTANDING).any()) or transfers.is_waiting(now.transfers)
         outstanding = bool((state == messages.OUTSTANDING).any()) or transfers.is_outstanding(now)
         goodput = int(now.hosts["goodput_bytes"].sum())
-        if goodput != self._at.goodput_bytes or not outstanding:
-            self._at.goodput_bytes, self._at.progress_ps = goodput, now.time_ps
+        if goodput != self._at.goodput_bytes:
+            self._at.goodput_bytes, self._at.delivered_ps = goodput, now.time_ps
+            self._at.progress_ps = now.time_ps
         if stop is Stop.IDLE:
+            if not outstanding:  # what waits now waits for messages that have failed
+                self._at.progress_ps = self._at.delivered_ps
             return (
                 self._stalled()
                 if waiting
                 else Ending("all messages done" if self._plan.stop_when_done else "nothing left to do")
             )
+        if not outstanding:
+            self._at.progress_ps = now.time_ps
         silent = not state.size and not len(now.transfers)
         asking = silent and not now.finished  # a run of ARP alone lasts until the last request
         if not (waiting or asking or now.datagrams_left) and self._plan.stop_when_done:

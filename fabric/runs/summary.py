@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import N_CLASSES, DropReason
 from fabric.runs import measures, messages, transfer_outcomes, verdict
+from fabric.runs.left_out import left_out
 from fabric.runs.serving_times import ServingTimes, serving_metrics
 from fabric.runs.transfer_outcomes import Completed
 from fabric.scenario.schema.expectations import UNITS, Expectation, summary_key, to_summary
@@ -78,7 +79,10 @@ def summarise(
             "stalled_since_ns": None if ending.stalled_since_ps is None else ending.stalled_since_ps // PS_PER_NS,
         },
         "metrics": {summary_key(name): to_summary(name, value) for name, value in metrics.items()},
-        "expectations": [judge(expectation, metrics[expectation.metric]) for expectation in expectations],
+        "expectations": [
+            judge(expectation, metrics[expectation.metric], left_out(expectation.metric, metrics))
+            for expectation in expectations
+        ],
         "messages": {
             "by_state": dict(zip(messages.STATES, measures.message_states(now).tolist(), strict=True)),
             "of_transfers": int(transfer_outcomes.states(now).sum()),
@@ -113,8 +117,9 @@ def _reason(ending: Ending, now: Snapshot) -> str:
     return outcome(now.messages, now.transfers)
 
 
-def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:
-    """One row of the expectations table; a metric without a value meets no expectation.
+def judge(expectation: Expectation, actual: measures.Number, left_out: str = "") -> dict[str, Any]:
+    """One row of the expectations table; a metric without a value meets no expectation. `left_out`: which messages
+    the metric does not speak of (left_out.py).
 
     Compared in base units, so to the picosecond; written in the units of summary.json.
     """
@@ -126,6 +131,7 @@ def judge(expectation: Expectation, actual: measures.Number) -> dict[str, Any]:
         "value": to_summary(expectation.metric, expectation.value),
         "actual": to_summary(expectation.metric, actual),
         "met": actual is not None and expectation.holds(actual),
+        "left_out": left_out,
     }
 
 

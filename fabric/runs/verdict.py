@@ -79,6 +79,7 @@ def sentences(
         *_pausing_hosts(now),
         *(it for it in routing if it[0] == "warning"),
         *_reordering(now, metrics),
+        *_without_cable(truth, summary["stop"]["time_ns"]),
         *_drops(metrics, summary, truth),
         *_links(now),
         *_unmarked(metrics),
@@ -349,6 +350,15 @@ def _links(now: Snapshot) -> Iterator[Sentence]:
     ]
     if down:
         yield "warning", f"{_count(len(down), 'link')} down at the end: {_some(down, 3)}"
+
+
+def _without_cable(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:
+    """Hosts that moved to a leaf to which no cable of theirs leads."""
+    for it in truth:
+        if it["objects"].get("cable") == "none" and it["start_ns"] < end_ns:
+            host, leaf = it["objects"]["hosts"][0], it["objects"]["to"]
+            at = format_time_ps(it["start_ns"] * PS_PER_NS)
+            yield "warning", f"{host} was heard at {leaf} at {at} and has no cable to it: frames for it are lost there"
 
 
 def _never_reached(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -17,6 +17,9 @@ from fabric.studies.design import Point
 from fabric.studies.levels import Levels
 from fabric.studies.plan import StudyPlan
 from fabric.studies.statistics import Interval, difference, interval, main_effects, pareto
+
+_UNDONE: Final = ("messages.failed", "messages.unfinished")
+"""Messages that completion times leave out."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class CellFigures:
     """Of completion times, a list for each run."""
     values: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """Measure -> seed (repetition, where seeds are independent) -> value."""
+    incomplete: int = 0
+    """Runs in which messages failed or were not done: completion times and slowdowns are those of the others."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,7 @@ def _by_seed(
 
 def _rows(table: pa.Table, wanted: Iterable[str]) -> list[dict[str, Any]]:
     columns = ["point", "workload", "repetition", "seed", "failure", "feasible", "fct_percentiles_ns"]
+    columns += [it for it in _UNDONE if it not in wanted]
     columns += [summary_key(name) for name in wanted]
     rows: list[dict[str, Any]] = table.select(columns).to_pylist() if table.num_rows else []
     return rows
@@ -180,6 +186,7 @@ def _figures(
         differences,
         [row["fct_percentiles_ns"] for row in rows if row["fct_percentiles_ns"]],
         every,
+        sum(any(row[name] for name in _UNDONE) for row in rows),
     )
 
 
@@ -232,6 +239,7 @@ def cell_json(cell: CellFigures) -> dict[str, Any]:
         "runs": cell.runs,
         "failed": cell.failed,
         "feasible": cell.feasible,
+        "incomplete": cell.incomplete,
         "measures": {
             summary_key(name): {"unit": UNITS[METRICS[name][0]], **it.as_json()} for name, it in cell.measures.items()
         },

@@ -123,9 +123,23 @@ def _reasons(found: Analysis, left_out: Mapping[int, str], *, complete: bool) ->
         rules = ", ".join(map(str, found.plan.study.constraints))
         names = listed(list(dict.fromkeys(it.point.label for it in broken)), 3, "; ")
         yield Prose(f"{len(broken)} of {len(found.cells)} do not meet {rules}: {names}", Status.NEUTRAL)
+    yield from _incomplete(found)
     yield from _alike(found)
     if found.front:
         yield Prose(f"{count(len(found.front), 'point')} on the Pareto front")
+
+
+def _incomplete(found: Analysis) -> Iterator[Prose]:
+    """Points in which messages failed or were not done, where a measure leaves these out."""
+    cells = [it for it in found.cells if it.incomplete]
+    if cells and any(it.startswith(("fct.", "slowdown.")) for it in shown_measures(found.plan)):
+        runs = sum(it.incomplete for it in cells)
+        names = listed(list(dict.fromkeys(it.point.label for it in cells)), 3, "; ")
+        yield Prose(
+            f"messages failed or were not done in {runs} of {count(found.runs, 'run')}, and completion times and "
+            f"slowdowns leave them out: {names}",
+            Status.WARNING,
+        )
 
 
 def _alike(found: Analysis) -> Iterator[Prose]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fabric.dataplane.engine.counters import Snapshot
-from fabric.dataplane.state.codes import DropReason
+from fabric.dataplane.state.codes import DropReason, QpState
+from fabric.render.run_page import print_summary
 from fabric.runs import measures, messages, summary
+from fabric.runs.left_out import left_out
 from fabric.runs.summary import Ending, judge
 from fabric.scenario.schema.expectations import METRICS, parse
 
@@ -93,3 +98,68 @@ def test_paused_hosts_are_counted_by_the_switch_that_paused_them(still: Callable
             "longest_ns": 0,
         }
     ]
+
+
+def given_up(now: Snapshot, row: int, at_ps: int) -> Snapshot:
+    """Message `row` failed, with its queue pair, at at_ps."""
+    now.messages["start_ps"][row], now.messages["failed"][row] = 0, 1
+    now.qps["state"][row], now.qps["available_ps"][row] = QpState.FAILED, at_ps
+    return now
+
+
+@pytest.mark.parametrize("failed", [1, 2])
+@pytest.mark.parametrize("at_ps", [400_000_000, 7_000_000_000])
+def test_goodput_is_over_the_time_to_the_last_failure(still: Callable[..., Snapshot], failed: int, at_ps: int) -> None:
+    now = replace(done(still(9_000_000_000), 1_000_000), finished=True)
+    for row in range(2 - failed, 2):
+        given_up(now, row, at_ps)
+    if failed == 2:
+        now.messages["end_ps"][0] = -1
+    now.hosts["goodput_bytes"][1] = 1_000
+    assert measures.span_ps(now) == at_ps
+    assert measures.measure(now, IDEAL, 0)["goodput.total"] == pytest.approx(8_000 * 1e12 / at_ps)
+
+
+def test_a_message_posted_to_a_queue_pair_that_gave_up_failed_when_it_was_posted(
+    still: Callable[..., Snapshot],
+) -> None:
+    now = replace(given_up(given_up(still(9_000), 0, 1_000), 1, 1_000), finished=True)
+    now.messages["start_ps"][1] = 5_000
+    assert measures.failures_ps(now).tolist() == [1_000, 5_000]
+    assert measures.span_ps(now) == 5_000
+
+
+def test_a_host_all_of_whose_messages_failed_makes_goodput_unfair(still: Callable[..., Snapshot]) -> None:
+    now = given_up(done(still(10_000_000), 1_000_000), 1, 9_000_000)
+    now.qps["src"] = [0, 1]
+    assert measures.jain(now) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "failed", "unfinished", "said"),
+    [
+        ("fct.p99", 2, 0, "2 of 3 messages failed"),
+        ("slowdown.mean", 2, 1, "2 of 3 messages failed, 1 not done"),
+        ("fct.max", 0, 1, "1 of 3 messages not done"),
+        ("goodput.jain", 2, 1, "2 of 3 messages failed"),
+        ("goodput.total", 0, 1, ""),
+        ("fct.p50", 0, 0, ""),
+        ("drops.total", 2, 0, ""),
+    ],
+)
+def test_a_figure_says_how_many_messages_it_leaves_out(metric: str, failed: int, unfinished: int, said: str) -> None:
+    counts = {"messages.total": 3, "messages.failed": failed, "messages.unfinished": unfinished}
+    assert left_out(metric, counts) == said
+
+
+def test_an_expectation_on_completion_times_says_how_many_messages_failed(still: Callable[..., Snapshot]) -> None:
+    now = given_up(done(still(5_000_000), 2_000_000), 1, 4_000_000)
+    rows = summary.summarise(
+        now, IDEAL, [parse("fct.p99 < 3us"), parse("drops.total == 0")], Ending("duration"), {}, {}
+    )["expectations"]
+    assert [it["left_out"] for it in rows] == ["1 of 2 messages failed", ""]
+    out = io.StringIO()
+    found = summary.summarise(now, IDEAL, [parse("fct.p99 < 3us")], Ending("duration"), {}, {})
+    print_summary({"name": "x", "status": "done", "seed": 1}, found, out, Path("run"))
+    assert "2us (1 of 2 messages failed)" in out.getvalue()
+    assert "goodput 0bit/s (1 of 2 messages failed)" in out.getvalue()

@@ -88,12 +88,15 @@ def _endpoint(plan: ControlPlan, mac: str, vni: int) -> str:
 
 @describe.register(e.HostSeen)
 def _(event: e.HostSeen, plan: ControlPlan) -> str:
+    if event.back:
+        return f"{_endpoint(plan, event.mac, event.vni)} back"
     return f"{_endpoint(plan, event.mac, event.vni)} seen at {plan.routers[event.router].name}:{event.port}"
 
 
 @describe.register(e.HostGone)
 def _(event: e.HostGone, plan: ControlPlan) -> str:
-    return f"{_endpoint(plan, event.mac, event.vni)} gone from {plan.routers[event.router].name}"
+    where = "" if event.router is None else f" from {plan.routers[event.router].name}"
+    return f"{_endpoint(plan, event.mac, event.vni)} gone{where}"
 
 
 @describe.register(e.HostPortDown)

@@ -117,8 +117,9 @@ def _(event: e.SetPolicy, network: Network) -> None:
 
 @handle.register(e.HostSeen)
 def _(event: e.HostSeen, network: Network) -> None:
+    heard = network.where_it_was(event) if event.back else event
     network.at(
-        network.now_ns + network.config.learn_delay_ns, network.hosts_seen, network.switches[event.router], [event]
+        network.now_ns + network.config.learn_delay_ns, network.hosts_seen, network.switches[heard.router], [heard]
     )
 
 
@@ -134,6 +135,4 @@ def _(event: e.HostPortUp, network: Network) -> None:
 
 @handle.register(e.HostGone)
 def _(event: e.HostGone, network: Network) -> None:
-    switch = network.switches[event.router]
-    if switch.powered:
-        network.perform(switch, switch.host_gone(event, network.now_ns))
+    network.host_gone(event)

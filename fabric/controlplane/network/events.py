@@ -134,6 +134,8 @@ class HostSeen(ControlEvent):
     arp: bool = True
     data_port: int = -1
     """Row of the port in the data plane; -1: no such port."""
+    back: bool = False
+    """It is heard again where it was last; router, port and data_port are its home, in case it was never heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ class HostGone(ControlEvent):
 
     mac: str
     vni: int
-    router: int
+    router: int | None
+    """None: the leaf where the endpoint is at that time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import gc
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -104,6 +105,10 @@ class Network:
         """Called for every delivery of BGP messages: (now_ns, transport, receiving side, bytes). For captures."""
         self._active: dict[tuple[int, str], tuple[int, int]] = {}
         """(VNI, MAC) -> (router, data-plane port) of the endpoint's last frame."""
+        self._last: dict[tuple[int, str], e.HostSeen] = {}
+        """(VNI, MAC) -> the last event of those that moved or left; the others are at home."""
+        self._away: set[tuple[int, str]] = set()
+        """(VNI, MAC) of endpoints that have left and were not heard since: they send nothing when a leaf boots."""
         self._boot_all()
 
     def _transport(self, cable: Cable) -> Transport:
@@ -508,6 +513,7 @@ class Network:
             if row == switch.row
             and (ports is None or data_port in ports)
             and (row, data_port) == self._active.get((endpoint.vni, endpoint.mac))
+            and (endpoint.vni, endpoint.mac) not in self._away
         ]
 
     def hosts_seen(self, switch: Switch, events: Sequence[e.HostSeen]) -> None:
@@ -517,7 +523,33 @@ class Network:
             return
         for event in received:
             self._active[event.vni, event.mac] = (switch.row, event.data_port)
+            self._last[event.vni, event.mac] = event
+            self._away.discard((event.vni, event.mac))
         self.perform(switch, switch.hosts_seen(received, self.now_ns))
+
+    def host_gone(self, event: e.HostGone) -> None:
+        """An endpoint leaves a leaf, by default the one where its last frame was."""
+        key = (event.vni, event.mac)
+        at = self._active.get(key)
+        row = event.router if event.router is not None else at[0] if at else None
+        if row is None:  # a silent host that was never heard
+            return
+        if at is None or at[0] == row:
+            self._away.add(key)
+        switch = self.switches[row]
+        if switch.powered:
+            self.perform(switch, switch.host_gone(replace(event, router=row), self.now_ns))
+
+    def where_it_was(self, event: e.HostSeen) -> e.HostSeen:
+        """An endpoint's first frame after it was away: at its last port, or at the next port of its bond that is up."""
+        last = self._last.get((event.vni, event.mac), event)
+        ends = [(last.router, last.port, last.data_port)]
+        ends += [
+            end for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac) for end in it.attachments
+        ]
+        usable = (it for it in ends if self.switches[it[0]].powered and (it[0], it[2]) not in self.down_ports)
+        router, port, data_port = next(usable, ends[0])
+        return replace(event, router=router, port=port, data_port=data_port, back=False)
 
     def set_host_carrier(self, router: int, port: int, *, up: bool) -> None:
         """A leaf's port to a host loses or gains carrier."""
@@ -541,7 +573,8 @@ class Network:
     def _fail_over(self, router: int, port: int) -> None:
         """Bonds that were active on this port send a gratuitous ARP on their next port with carrier."""
         for endpoint in self.plan.endpoints:
-            if (router, port) != self._active.get((endpoint.vni, endpoint.mac)):
+            key = (endpoint.vni, endpoint.mac)
+            if (router, port) != self._active.get(key) or key in self._away:
                 continue
             for row, name, other in endpoint.attachments:
                 if self.switches[row].powered and (row, other) not in self.down_ports:

@@ -1,0 +1,31 @@
+"""Messages without a completion time: which figures leave them out, and how this is said beside each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_OF_COMPLETED: Final = ("fct.", "slowdown.", "inference.ttft.", "inference.tpot.")
+"""Metrics of completed messages and requests alone."""
+_FAILED_TOO: Final = ("goodput.",)
+"""Metrics whose time includes failures, and in which failed messages have no or few bytes."""
+
+
+def left_out(metric: str, metrics: Mapping[str, Any]) -> str:
+    """'2 of 3 messages failed, 1 not done': what a reader of this metric must know; '' where nothing is left out.
+
+    metrics : of a run, with messages.total, messages.failed and messages.unfinished
+    """
+    names = {"failed": "messages.failed", "not done": "messages.unfinished"}
+    if metric.startswith(_FAILED_TOO):
+        del names["not done"]
+    elif not metric.startswith(_OF_COMPLETED):
+        return ""
+    counts = {word: int(metrics.get(name) or 0) for word, name in names.items()}
+    parts = [f"{count:,} {word}" for word, count in counts.items() if count]
+    if not parts:
+        return ""
+    total = int(metrics["messages.total"] or 0)
+    first, *others = parts
+    number, _, word = first.partition(" ")
+    return ", ".join([f"{number} of {total:,} messages {word}", *others])
