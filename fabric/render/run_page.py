@@ -16,6 +16,7 @@ from fabric.render.tables import cell, make_console
 from fabric.runs.convergence import CLOCKS
 from fabric.runs.job_summary import job_rows
 from fabric.runs.left_out import left_out
+from fabric.scenario.sampling import USUAL_INTERVAL_PS, default_interval_ps
 from fabric.scenario.schema.expectations import METRICS
 from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, format_time_ps
 from fabric.visible import command, visible
@@ -156,6 +157,13 @@ def measured(metric: str, value: float | None, left_out: str = "") -> str:
     return f"{value:.4g}" if kind == "ratio" else f"{value:,.0f}"
 
 
+def _sampled(manifest: Mapping[str, Any]) -> str:
+    """The sampling interval, where the run may be so long that the default is not the usual one."""
+    if default_interval_ps(manifest["duration_ps"]) == USUAL_INTERVAL_PS:
+        return ""
+    return f", sampled every {format_time_ps(manifest['sampling_ps'])} (telemetry.interval)"
+
+
 def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: TextIO, directory: Path) -> None:
     """Print a run on one page. `directory` is named where a table has more rows than are shown."""
     console = make_console(out)
@@ -191,7 +199,8 @@ def print_summary(manifest: Mapping[str, Any], summary: Mapping[str, Any], out: 
     console.print(
         Text(
             f"goodput {measured('goodput.total', metrics['goodput.total_bps'], left_out('goodput.total', metrics))}, "
-            f"{metrics['transport.retransmits']:,} packets sent again, {metrics['cnp.sent']:,} CNPs",
+            f"{metrics['transport.retransmits']:,} packets sent again, {metrics['cnp.sent']:,} CNPs"
+            + _sampled(manifest),
             style="dim",
         )
     )

@@ -90,6 +90,9 @@ class _NoRecorder:
     def sample(self, now: Snapshot) -> None:
         """A sample."""
 
+    def pass_over(self, now: Snapshot, times_ps: range) -> None:
+        """Samples at which nothing changes."""
+
     def take_events(self, rows: NDArray[np.void], complete_ps: int) -> None:
         """Trace rows."""
 

@@ -65,6 +65,11 @@ class Recorder:
         """Record every observable that changed since the last sample."""
         self._series.append(self._sampler.sample(now))
 
+    def pass_over(self, now: Snapshot, times_ps: range) -> None:
+        """Record samples at these times, up to which nothing changes since the last one, `now`."""
+        for rows in self._sampler.pass_over(now, times_ps):
+            self._series.append(rows)
+
     def take_events(self, rows: NDArray[np.void], complete_ps: int) -> None:
         """Take trace rows (TRACE); `complete_ps` is the time up to which every device has been simulated."""
         self._events.append(self._log.take(rows, complete_ps))

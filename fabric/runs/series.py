@@ -9,7 +9,7 @@ rows that changed. No Python loop runs over rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -38,6 +38,9 @@ ROW: Final = np.dtype(
 )
 """A coded row: observable = position in OBSERVABLES, device and port = ids, -1 = none; ratios as a float64's bits."""
 
+PORTION_ROWS: Final = 1 << 17
+"""Rows that pass_over makes at once."""
+
 BY_SCOPE: Final[Mapping[Scope, tuple[Observable, ...]]] = {
     scope: tuple(it for it in OBSERVABLES if it.scope is scope) for scope in Scope
 }
@@ -58,6 +61,7 @@ _TABLES: Final[Mapping[Scope, tuple[str, ...]]] = {
 """Tables that must be unchanged for the rows of a scope to be skipped; PORT and GROUP are few and always compared."""
 
 _BUSY: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == "busy_ns")
+_DOWN_LINE: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == "down_ns")
 _UTILISATION: Final = "tx_utilisation_ratio"
 _UTILISATION_LINE: Final = next(row for row, it in enumerate(BY_SCOPE[Scope.PORT]) if it.name == _UTILISATION)
 
@@ -122,6 +126,27 @@ class Sampler:
         self._last_ps = now.time_ps
         self._before = now
         return _joined(found)
+
+    def pass_over(self, now: Snapshot, times_ps: range) -> Iterator[NDArray[np.void]]:
+        """Rows (of ROW) of samples at these times, in portions of about PORTION_ROWS.
+
+        `now` is the last sample; until the last of these times nothing changes but how long links have been down.
+        """
+        ports = np.flatnonzero(now.ports["up"] == 0)
+        base_ps = now.ports["down_ps"][ports] - now.ports["down_since_ps"][ports]
+        device, port, class_, item = place(now, Scope.PORT, ports)
+        step = max(PORTION_ROWS // max(ports.size, 1), 1)
+        for begin in range(0, len(times_ps) if ports.size else 0, step):
+            part = times_ps[begin : begin + step]
+            moments = np.arange(part.start, part.stop, part.step, np.int64)[:, np.newaxis]
+            found = np.empty((len(part), ports.size), ROW)
+            found["time_ns"], found["value"] = moments // PS_PER_NS, (base_ps + moments) // PS_PER_NS
+            found["observable"] = POSITION["down_ns"]
+            found["device"], found["port"], found["class"], found["item"] = device, port, class_, item
+            self._last[Scope.PORT][_DOWN_LINE][ports] = found["value"][-1]
+            yield found.reshape(-1)
+        self._last_ps = times_ps[-1]
+        self._before = None  # its time is no longer that of the last sample
 
     def save(self) -> dict[str, NDArray[np.int64]]:
         """State for a checkpoint."""

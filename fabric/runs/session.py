@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -63,6 +63,13 @@ class Engine(Protocol):
     @property
     def packet_hops(self) -> int:
         """Packets received over all ports."""
+
+    @property
+    def activity(self) -> tuple[int, int]:
+        """Events and edits so far."""
+
+    def unchanged_until_ps(self) -> int:
+        """The time up to which a reader finds the counters of now, but for the time that links are down."""
 
     def advance(self, until_ps: int, *, budget: int | None = None) -> Stop:
         """Simulate events before until_ps."""
@@ -202,6 +209,11 @@ class _Budget:
             self.budget = max(1, min(int(self.budget * min(TICK_S / max(took, 1e-6), 4.0)), 1 << 40))
 
 
+def _is_outstanding(now: Snapshot) -> bool:
+    """Whether a message is in progress."""
+    return bool((messages.states(now) == messages.OUTSTANDING).any()) or transfers.is_outstanding(now)
+
+
 class Session:
     """One run in one directory.
 
@@ -248,6 +260,8 @@ class Session:
             self._at.resumed += 1
         self._stop_asked = threading.Event()
         self._latest: Snapshot | None = None
+        self._activity: tuple[int, int] | None = None
+        """Of the engine at the last sample."""
         self._started = time.monotonic() - self._at.wall_s
         self._pace: Pace | None = None
         self._compiler = CompileClock()
@@ -289,6 +303,8 @@ class Session:
                 ending = self._ending(stop, now)
             if ending is not None:
                 return ending, now
+            if stop is not Stop.BUDGET:
+                self._pass_over(now)
             if self._stop_asked.is_set():
                 self._save()
                 return Ending("interrupted"), self._last_look()
@@ -303,6 +319,29 @@ class Session:
         self._at.next_sample_ps += self._plan.sampling_ps
         self._see(now)
         return now
+
+    def _pass_over(self, now: Snapshot) -> None:
+        """Take the samples in which nothing changes in one step: no event and no edit since the one before `now`, and
+        none to come. A hook that wants every sample gets it.
+        """
+        plan, at, engine = self._plan, self._at, self._engine
+        activity, before, self._activity = engine.activity, self._activity, engine.activity
+        if activity != before or self._hooks.on_sample is not None:
+            return
+        until_ps = min(engine.unchanged_until_ps(), plan.duration_ps - 1)
+        outstanding = _is_outstanding(now)
+        if outstanding and plan.no_progress_ps is not None:
+            until_ps = min(until_ps, at.progress_ps + plan.no_progress_ps - 1)
+        times_ps = range(at.next_sample_ps, until_ps + 1, plan.sampling_ps)
+        if not times_ps:
+            return
+        engine.advance(times_ps[-1])
+        self._recorder.pass_over(now, times_ps)
+        at.samples += len(times_ps)
+        at.next_sample_ps = times_ps[-1] + plan.sampling_ps
+        if not outstanding:
+            at.progress_ps = times_ps[-1]
+        self._latest = replace(now, time_ps=times_ps[-1])
 
     def _see(self, now: Snapshot) -> None:
         self._latest = now
@@ -320,7 +359,7 @@ class Session:
         """Whether rule 2 ends the run at this sample."""
         state = messages.states(now)
         waiting = bool((state <= messages.OUTSTANDING).any()) or transfers.is_waiting(now.transfers)
-        outstanding = bool((state == messages.OUTSTANDING).any()) or transfers.is_outstanding(now)
+        outstanding = _is_outstanding(now)
         goodput = int(now.hosts["goodput_bytes"].sum())
         if goodput != self._at.goodput_bytes:
             self._at.goodput_bytes, self._at.delivered_ps = goodput, now.time_ps

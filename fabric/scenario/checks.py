@@ -378,13 +378,14 @@ def _times(scenario: Scenario) -> _Found:
                     f"the last flap ends at {exact_time(last)}, but {when}",
                     "flap less often, faster, or run longer",
                 )
-    if scenario.telemetry.interval < PS_PER_NS:
-        text = f"{exact_time(scenario.telemetry.interval)} is shorter than the resolution of time series, 1 ns"
+    interval_ps = scenario.telemetry.interval
+    if interval_ps is not None and interval_ps < PS_PER_NS:
+        text = f"{exact_time(interval_ps)} is shorter than the resolution of time series, 1 ns"
         yield "telemetry.interval", text, "give 1ns or more"
-    if scenario.telemetry.interval > end:
+    if interval_ps is not None and interval_ps > end:
         yield (
             "telemetry.interval",
-            f"{exact_time(scenario.telemetry.interval)} is longer than the run: {when}",
+            f"{exact_time(interval_ps)} is longer than the run: {when}",
             "sample more often or run longer",
         )
     if isinstance(scenario.run.no_progress, int) and scenario.run.no_progress >= end:

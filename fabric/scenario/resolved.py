@@ -55,6 +55,7 @@ def resolved(scenario: Scenario, fabric: Fabric) -> dict[str, Any]:
         defaults = _asic(scenario)
     for section, values in defaults.items():
         tree[section] = _filled(values, tree.get(section, {}))
+    tree["telemetry"].setdefault("interval", exact_time(scenario.sampling_ps))
     tree["topology"] = _filled(_topology(scenario), tree["topology"])
     for entry in tree["workload"]:
         entry.setdefault("name", entry["kind"])

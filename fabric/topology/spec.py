@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -17,7 +17,7 @@ from fabric.topology.model import Role
 from fabric.topology.quantities import LengthMm, RateBps, TimePs
 from fabric.topology.scale_up import PROFILES, ScaleUpSpec
 from fabric.topology.storage import StorageNetSpec
-from fabric.visible import hidden, spelled
+from fabric.visible import hidden, spelled, visible
 
 PS_PER_MM: Final = 5
 """5.0 ns/m: the speed of light in fibre (index 1.47 to 1.5), as switch vendors' headroom tables assume."""
@@ -87,10 +87,29 @@ def with_storage(shape: Shape, storage: StorageNetSpec | None, class_of: Callabl
     )
 
 
+MOST_UNKNOWN: Final = 200
+"""Unknown fields of one mapping that are named one by one."""
+
+
 class Strict(BaseModel):
     """Frozen, no unknown field, no coercion."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_unknown_fields(cls, data: Any) -> Any:  # noqa: ANN401  whatever a file holds
+        """One error for a file of another kind, which may hold a million other names."""
+        if isinstance(data, dict) and len(data) > MOST_UNKNOWN:
+            known = {info.alias or name for name, info in cls.model_fields.items()}
+            unknown = [name for name in data if name not in known]
+            if len(unknown) > MOST_UNKNOWN:
+                example = visible(str(unknown[0]).partition(";")[0][:60])
+                raise ValueError(
+                    f"has {len(unknown):,} unknown fields, such as '{example}'; "
+                    "remove them, or give a file of the kind that is read here"
+                )
+        return data
 
 
 class LinkOverride(Strict):

@@ -318,6 +318,33 @@ class Emulator:
         return counters.outcome(self.state.messages[1 : 1 + n_messages], self.state.transfers)
 
     @property
+    def activity(self) -> tuple[int, int]:
+        """(events, edits) so far; while it is the same and unchanged_until_ps() says so, readers see the same."""
+        return self.events, self._applied
+
+    def unchanged_until_ps(self) -> int:
+        """The time up to which a reader finds the counters of now, but for the time that links are down.
+
+        It is the next event or edit; now_ps while a pause lasts or a rate timer runs, which readers see without an
+        event, and where nothing is to come.
+        """
+        state = self.state
+        next_ps = min(self._simulated_ps(), self._next_edit_ps())
+        qps = state.qps
+        if (
+            next_ps >= INFINITY_PS
+            or state.ports["paused"].any()
+            or state.prios["xoff_sent"].any()
+            or state.config[0]["running_timers"] != 0
+            or (
+                control_of(state.config[0]["cc"]).look is not None
+                and ((qps["acked_psn"] < qps["posted_psn"]) & (qps["state"] != QpState.FAILED)).any()
+            )
+        ):
+            return self.now_ps
+        return max(next_ps, self.now_ps)
+
+    @property
     def packet_hops(self) -> int:
         """Packets that have crossed a link so far."""
         return counters.packet_hops(self.state)

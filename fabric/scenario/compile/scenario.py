@@ -259,7 +259,7 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         duration_ps=scenario.run.duration,
         stop_when_done=scenario.run.stop == "done",
         no_progress_ps=no_progress if isinstance(no_progress, int) else 0,
-        sampling_ps=scenario.telemetry.interval,
+        sampling_ps=scenario.sampling_ps,
         record=TraceBit(sum(TraceBit[event.upper()] for event in set(scenario.telemetry.events))),
         expectations=scenario.expectations,
         reroute_delay_ps=INFINITY_PS

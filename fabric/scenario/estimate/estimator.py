@@ -163,7 +163,7 @@ def _hops(traffic: Traffic) -> float:
 def _counts(traffic: Traffic) -> tuple[Figure, ...]:
     """Simulated time, samples, and rows of the results."""
     recorded, hops = traffic.scenario.telemetry, _hops(traffic)
-    samples = tuple(moment / recorded.interval + 2 for moment in traffic.end_ps)
+    samples = tuple(moment / traffic.scenario.sampling_ps + 2 for moment in traffic.end_ps)
     at_once, passed = traffic.in_progress(traffic.end_ps[1] / samples[1])
 
     def rows(count: float) -> float:

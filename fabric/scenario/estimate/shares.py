@@ -44,7 +44,7 @@ def of_shape(shape: Shape, amount: float, growth: float = 1.0) -> Share:
 
 def of_interval(traffic: Traffic, amount: float) -> Share:
     """An amount that grows with the number of samples."""
-    return Share("telemetry.interval", amount, traffic.scenario.telemetry.interval, -1.0, "time")
+    return Share("telemetry.interval", amount, traffic.scenario.sampling_ps, -1.0, "time")
 
 
 def of_entries(amounts: Iterable[tuple[Entry, float]]) -> tuple[Share, ...]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr
 
 from fabric.faults.spec import FaultSpec
+from fabric.scenario.sampling import default_interval_ps
 from fabric.scenario.schema.bgp import BgpSpec
 from fabric.scenario.schema.endpoints import HostsSpec, TransportSpec, VxlanSpec
 from fabric.scenario.schema.expectations import ExpectationField
@@ -29,7 +30,12 @@ EventName = Literal["pause", "drop", "mark", "rate", "transport"]
 class TelemetrySpec(Strict):
     """Sampling and recording."""
 
-    interval: TimePs = Field(100_000_000, gt=0, description="Sampling interval of counters and gauges, simulated time.")
+    interval: TimePs | None = Field(
+        None,
+        gt=0,
+        description="Sampling interval of counters and gauges, simulated time. Where absent 100us, or for a "
+        "run.duration above 2s the first multiple of it that gives at most 20,000 samples.",
+    )
     events: Annotated[tuple[EventName, ...], Field(strict=False)] = Field(
         ("pause", "drop", "mark", "rate", "transport"), description="Event categories that are recorded; [] for none."
     )
@@ -109,6 +115,11 @@ class Scenario(Strict):
     def file(self) -> Path:
         """The file of the scenario; files that it names are relative to its folder."""
         return self._file
+
+    @property
+    def sampling_ps(self) -> int:
+        """The sampling interval."""
+        return self.telemetry.interval or default_interval_ps(self.run.duration)
 
     def read_from(self, file: Path) -> Scenario:
         """The same scenario with its file."""
