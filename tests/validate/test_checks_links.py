@@ -207,7 +207,7 @@ def test_a_lossy_path_shows_the_entry_that_makes_it_so(judge: Judge) -> None:
 def test_pfc_that_is_negotiated_and_link_wide_pause_are_named(tmp_path: Path) -> None:
     (tmp_path / "n1.cfg").write_text(
         "system qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n"
-            "  class type network-qos c-8q-nq3\n"
+        "  class type network-qos c-8q-nq3\n"
         "    pause pfc-cos 3\ninterface Ethernet1/1\n  flowcontrol receive on\n",
         encoding="utf-8",
     )
