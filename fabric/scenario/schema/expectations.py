@@ -32,8 +32,14 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "messages.unfinished": ("count", "messages neither completed nor failed at the end"),
     **{f"fct.{which}": ("time", f"flow completion time, {which}") for which in _DISTRIBUTION},
     **{f"slowdown.{which}": ("ratio", f"completion time / ideal, {which}") for which in _DISTRIBUTION},
-    "goodput.total": ("rate", "payload that arrived, over the time to the last completion or failure; to the end where messages are left"),
-    "goodput.jain": ("ratio", "Jain fairness of the sending hosts' goodput, in which failed messages count as no bytes"),
+    "goodput.total": (
+        "rate",
+        "payload that arrived, over the time to the last completion or failure; to the end where messages are left",
+    ),
+    "goodput.jain": (
+        "ratio",
+        "Jain fairness of the sending hosts' goodput, in which failed messages count as no bytes",
+    ),
     "drops.total": ("count", "packets discarded anywhere"),
     "drops.lossless": ("count", "packets of lossless classes discarded for lack of buffer, which PFC should prevent"),
     "drops.lossless_any": ("count", "packets of lossless classes lost for any reason: buffer, watchdog, dead link..."),
