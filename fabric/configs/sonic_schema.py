@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Kind = Literal["int", "choice", "flag", "text", "free", "ref", "refs", "priorities", "list"]
+Kind = Literal["int", "choice", "flag", "exact", "text", "free", "ref", "refs", "priorities", "list"]
 """`free` is text for people, in which every character is right."""
 
 

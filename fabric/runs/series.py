@@ -138,7 +138,7 @@ class Sampler:
         step = max(PORTION_ROWS // max(ports.size, 1), 1)
         for begin in range(0, len(times_ps) if ports.size else 0, step):
             part = times_ps[begin : begin + step]
-            moments = np.arange(part.start, part.stop, part.step, np.int64)[:, np.newaxis]
+            moments = np.arange(part.start, part.stop, part.step, dtype=np.int64)[:, np.newaxis]
             found = np.empty((len(part), ports.size), ROW)
             found["time_ns"], found["value"] = moments // PS_PER_NS, (base_ps + moments) // PS_PER_NS
             found["observable"] = POSITION["down_ns"]
