@@ -42,14 +42,8 @@ _ROUTES: Final = "not lowered: the hash of these switches; which of equal paths 
 _LOAD: Final = "the switch refuses or ignores it when it loads the configuration: no packet shows that"
 
 NO_CLAIM: Final[Mapping[str, str]] = {
-<<<<<<< HEAD
-    **dict.fromkeys(
-        ("B3", "B9", "B14", "B15", "B17", "E5", "E7", "E9", "N4", "N6", "N7", "D4", "D7", "D8", "M7"), _POLICY
-    ),
-=======
     **dict.fromkeys(("B3", "B9", "B14", "B15", "B17", "E5", "E7", "E9", "N4", "N6", "N7"), _POLICY),
     **dict.fromkeys(("D4", "D7", "D8", "M7"), _POLICY),
->>>>>>> hc
     **dict.fromkeys(("W3", "W9"), _LOAD),
 }
 """Checks whose findings claim nothing that packets show: they get no proof."""
