@@ -15,7 +15,19 @@ from typing import Final
 from fabric.configs.eos_mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.eos_policy import bind_policy, read_policies
 from fabric.configs.eos_routing import read_routing
-from fabric.configs.model import Binding, Curve, Device, Limit, Port, Scheduler, Watchdog, Where, Wred, name_of_file
+from fabric.configs.model import (
+    TRUST_COS,
+    Binding,
+    Curve,
+    Device,
+    Limit,
+    Port,
+    Scheduler,
+    Watchdog,
+    Where,
+    Wred,
+    name_of_file,
+)
 from fabric.configs.textconfig import Line, TextReader, description_of, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -183,7 +195,7 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
         port.qos_where = where
         port.lossless |= {int(match[1]) for _, match in block.find(r"priority-flow-control priority (\d) no-drop")}
     list(block.find(r"qos trust dscp"))  # the maps above hold for ports that trust the DSCP
-    if block.has(r"qos trust cos"):
+    if block.has(r"qos trust cos") or block.has(r"no qos trust"):  # untrusted: the port's own CoS, 0 by default
         _by_tag(reader, block, port)
     timers = [
         match
@@ -232,8 +244,12 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
 def _by_tag(reader: TextReader, block: Line, port: Port) -> None:
     """A packet without an 802.1Q tag has CoS 0, which is traffic class 1 by default."""
     where = reader.note(block, *block.text.split(" ", 1))
-    reader.map_("dscp_to_tc", "trust cos", where, dict.fromkeys(range(64), _UNTAGGED_CLASS))
-    port.maps["dscp_to_tc"] = "trust cos"
+    name = f"{TRUST_COS} in {block.text}"
+    reader.map_("dscp_to_tc", name, where, dict.fromkeys(range(64), _UNTAGGED_CLASS))
+    port.maps["dscp_to_tc"] = name
+
+
+_SAYS_TRUST: Final = ("qos trust ", "no qos trust", "channel-group ", "service-policy ")
 
 
 def _trusts_tags(blocks: list[Line]) -> bool:
@@ -244,7 +260,7 @@ def _trusts_tags(blocks: list[Line]) -> bool:
     """
     texts = [line.text for block in blocks for line in block.children]
     switched = any(text.startswith("switchport") for text in texts) and "no switchport" not in texts
-    return switched and not any(text.startswith(("qos trust ", "channel-group ", "service-policy ")) for text in texts)
+    return switched and not any(text.startswith(_SAYS_TRUST) for text in texts)
 
 
 def _withdrawn(interface: Line, port: Port) -> None:

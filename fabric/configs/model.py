@@ -213,6 +213,10 @@ class Binding:
     """The rate that a shaper holds the queue to."""
 
 
+TRUST_COS: Final = "trust cos"
+"""EOS: how the name of a map begins that stands for a port which does not trust the DSCP."""
+
+
 @dataclass(slots=True)
 class QosMap:
     """A table from one number to another: DSCP to traffic class, traffic class to queue, ..."""

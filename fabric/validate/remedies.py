@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.configs.model import Curve, Device, Limit, Port, Where
+from fabric.configs.model import TRUST_COS, Curve, Device, Limit, Port, Where
 from fabric.validate.commands import (
     bind_marking,
     block_lines,
@@ -104,6 +104,8 @@ def set_map(device: Device, port: Port, kind: str, key: int, value: int) -> Fix:
     found = device.map_of(port, kind)
     if found is None:
         return Fix(device.name, kind, f"a map that has {key} -> {value}")
+    if found.name.startswith(TRUST_COS):  # no entry helps until the DSCP is trusted
+        return set_field(device, found.where, "qos trust", "dscp", f"{' '.join(found.where)}; qos trust dscp")
     command = {
         ("eos", "dscp_to_tc"): f"qos map dscp {key} to traffic-class {value}" if found.name == "default" else "",
         ("eos", "tc_to_queue"): f"qos map traffic-class {key} to tx-queue {value}",

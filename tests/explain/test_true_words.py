@@ -166,7 +166,7 @@ def test_a_table_that_stops_says_how_many_rows_are_left_and_where_they_are(still
     found = summarised(now)
     assert found["row_counts"]["buffers.queues"] == now.queues.size
     out = io.StringIO()
-    page.print_summary({"name": "n", "status": "done", "seed": 1}, found, out, Path("runs/n"))
+    page.print_summary({"name": "n", "status": "done", "seed": 1, "duration_ps": 10**9}, found, out, Path("runs/n"))
     assert f"{now.queues.size - 5} more: fabric show runs/n queues" in out.getvalue()
     assert "runs/n ecn" not in out.getvalue()  # three rows, all shown
 

@@ -111,7 +111,7 @@ def test_the_two_clocks_of_routing_are_explained_where_the_first_is_the_longer(
         "metrics": {"goodput.total_bps": 0, "transport.retransmits": 0, "cnp.sent": 0},
     }
     out = io.StringIO()
-    print_summary({"name": "n", "status": "done", "seed": 1}, summary, out, Path("runs/n"))
+    print_summary({"name": "n", "status": "done", "seed": 1, "duration_ps": 10**9}, summary, out, Path("runs/n"))
     assert ("Reaction: BGP's first" in out.getvalue()) == named
 
 

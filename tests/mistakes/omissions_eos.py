@@ -113,7 +113,7 @@ CASES: Final = (
         "10.1.0.1",
         _removed("      neighbor 10.1.0.1 activate\n", after="address-family ipv4\n"),
     ),
-    _case("the profile trusts nothing", "R10", "leaf1", "", replaced("qos trust dscp", "no qos trust")),
+    _case("the profile trusts nothing", "M1", "leaf1", "", replaced("qos trust dscp", "no qos trust")),
     _case(
         "the network's length is mistyped",
         "V7",

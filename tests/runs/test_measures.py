@@ -160,6 +160,6 @@ def test_an_expectation_on_completion_times_says_how_many_messages_failed(still:
     assert [it["left_out"] for it in rows] == ["1 of 2 messages failed", ""]
     out = io.StringIO()
     found = summary.summarise(now, IDEAL, [parse("fct.p99 < 3us")], Ending("duration"), {}, {})
-    print_summary({"name": "x", "status": "done", "seed": 1}, found, out, Path("run"))
+    print_summary({"name": "x", "status": "done", "seed": 1, "duration_ps": 10**9}, found, out, Path("run"))
     assert "2us (1 of 2 messages failed)" in out.getvalue()
     assert "goodput 0bit/s (1 of 2 messages failed)" in out.getvalue()

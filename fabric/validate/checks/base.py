@@ -10,7 +10,7 @@ consequences of such a root; `fabric.validate.causes` groups findings by them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -172,6 +172,12 @@ def check(
 def listed(priorities: Iterable[int]) -> str:
     """Priorities as configurations write them: '3,4', or 'none'."""
     return ",".join(map(str, sorted(priorities))) or "none"
+
+
+def first(values: Sequence[int], shown: int = 8) -> str:
+    """The first of the values, and how many more there are."""
+    more = f" and {len(values) - shown} more" if len(values) > shown else ""
+    return ", ".join(map(str, values[:shown])) + more
 
 
 def named(where: Where) -> str:

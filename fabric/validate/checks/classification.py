@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from fabric.configs.model import Binding, Scheduler
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, named, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, first, listed, named, shows
 from fabric.validate.checks.entries import entry, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_field, set_host_dscp, set_map, set_pfc
@@ -122,7 +122,7 @@ def _assumed(facts: Facts, dscp: int) -> Iterator[Found]:
         return
     switches = dict.fromkeys(line.device.name for line in lossy)
     lossless = [it for it in range(_N_DSCP) if facts.lossless_class(lossy[0], it)[1] is not None]
-    shown = f"; {lossy[0]} has lossless {_ranges(lossless)}" if lossless else ""
+    shown = f"; {lossy[0]} has lossless DSCP {first(lossless)}" if lossless else ""
     yield Found(
         lossy[0].device.name,
         "--roce-dscp",
@@ -133,10 +133,6 @@ def _assumed(facts: Facts, dscp: int) -> Iterator[Found]:
         root=("--roce-dscp", (str(dscp),)),
         fix=Fix("fabric validate", "--roce-dscp", str(lossless[0] if lossless else dscp)),
     )
-
-
-def _ranges(values: list[int]) -> str:
-    return "DSCP " + ", ".join(map(str, values[:8])) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
 
 
 @check(
