@@ -136,7 +136,8 @@ def test_a_run_that_is_ended_lets_its_tests_take_away_what_they_made(
         "import sys; from pathlib import Path; from tools import suite; suite.ROOT = Path(); "
         f"sys.exit(suite.main(['fast', '--out', 'out', '--workers', '{workers}']))"
     )
-    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(repo_root)}
+    in_background = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+    command, environment = [*in_background, sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(repo_root)}
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as process:
         until((tmp_path / "begun").exists, "the test has begun")
         process.terminate()

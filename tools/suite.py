@@ -123,6 +123,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "tests/.results", help="folder; what is in it is removed")
     parser.add_argument("--none-skipped", action="store_true", help="a skipped test fails")
     args, given = parser.parse_known_args(words)
+    # A shell that starts this in the background has it ignore interrupts, and pytest would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     pytest = Pytest(args.out, args.which, given)
     slow = SELECTION[args.which]
