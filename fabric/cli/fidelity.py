@@ -162,7 +162,7 @@ def _chosen(args: argparse.Namespace) -> dict[str, list[Row]]:
             for row in rows
             if not row.id.endswith(other)
             and not (args.fast and row.slow)
-            and (not args.patterns or any(fnmatchcase(row.id, it) for it in args.patterns))
+            and (not args.patterns or any(fnmatchcase(row.id, one) for it in args.patterns for one in (it, f"{it}/*")))
         ]
         for heading, rows in found.items()
     }

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
         _print_lines(found)
         return 0
     if args.table == "summary":
+        found.verify()  # it speaks for all tables
         if style == "json":
             print(json.dumps(found.summary, indent=2))
         else:

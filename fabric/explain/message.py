@@ -6,7 +6,8 @@ flow completion time:
 1. its own host's port was paused in its class;
 2. a switch port on its path was paused in its class (the one nearest to the sender is named);
 3. its reaction point allowed less than 95 % of line rate;
-4. none of these: it was sent, queued, or waited for a timer at line rate.
+4. its queue pair made no progress until the retransmission timer ran out;
+5. none of these: it was sent, or queued, at line rate.
 
 The path is by the routes at the end of the run. Retransmissions, timeouts and lost packets are counted separately:
 their cost is part of the instants above. Queue pairs are shared, so cuts, timeouts and losses are those of its queue
@@ -38,7 +39,7 @@ from fabric.render.document import (
     Unit,
     show,
 )
-from fabric.units import PS_PER_NS
+from fabric.units import PS_PER_NS, parse_time_ps
 
 FULL_RATE_RATIO: Final = 0.95
 """Below this share of line rate an instant counts as throttled."""
@@ -219,8 +220,23 @@ def _account(
     throttled = _throttled(evidence, message)
     left, taken = subtract(left, throttled)
     found.append(("rate below line rate", taken, evidence.notified_by if taken else ""))
-    found.append(("sending, queued, or waiting for a timer", sum(stop - start for start, stop in left), harm))
+    left, taken = subtract(left, _waits_for_timer(evidence, message))
+    found.append(("no progress until a timeout", taken, harm if taken else ""))
+    found.append(("sending, or queued", sum(stop - start for start, stop in left), ""))
     return found
+
+
+def _waits_for_timer(evidence: Evidence, message: dict[str, Any]) -> list[tuple[int, int]]:
+    """(from, to) in ns of the waits that ended with a timeout of its queue pair: each as long as the timer, which
+    every progress starts anew.
+    """
+    timer: str = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout") or "off"
+    if timer == "off":
+        return []
+    long_ns = parse_time_ps(timer) // PS_PER_NS
+    events = evidence.events(["timeout"])
+    ends = np.sort(events["time_ps"][events["qp"] == message["qp"]]) // PS_PER_NS
+    return [(max(int(end) - long_ns, 0), int(end)) for end in ends]
 
 
 def subtract(whole: list[tuple[int, int]], part: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:

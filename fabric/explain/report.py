@@ -134,7 +134,11 @@ def _facts(evidence: Evidence) -> Facts:
 
     done, total = metrics["messages.done"], metrics["messages.total"]
     starved, lost = metrics["drops.lossless"], metrics["drops.lossless_any"]
-    if not run.summary["drops"]["lossless_classes"]:
+    drops = run.summary["drops"]
+    safe = not drops.get("message_pkts_where_lossy") and set(drops.get("message_classes", ())) <= set(
+        drops["lossless_classes"]
+    )
+    if not drops["lossless_classes"]:
         starved = lost = None
     return Facts(
         (
@@ -153,7 +157,13 @@ def _facts(evidence: Evidence) -> Facts:
                 "lossless-class packets lost",
                 lost,
                 Unit.COUNT,
-                Status.BAD if starved else Status.WARNING if lost else Status.GOOD if lost == 0 else Status.NEUTRAL,
+                Status.BAD
+                if starved
+                else Status.WARNING
+                if lost
+                else Status.GOOD
+                if lost == 0 and safe
+                else Status.NEUTRAL,
             ),
             Fact(
                 "lossless_drops",

@@ -52,6 +52,13 @@ def lossless_rows(now: Snapshot) -> NDArray[np.bool_]:
     return np.asarray(by_node[node] | (now.flow_controlled & host[:, None]), np.bool_)
 
 
+def message_classes(now: Snapshot) -> list[int]:
+    """Classes in which messages, and those of transfers, are sent."""
+    transfers = now.transfers["qp"][now.transfers["qp"] != NO_QP]
+    pairs = np.unique(np.concatenate([now.messages["qp"], transfers]).astype(np.int64))
+    return [int(it) for it in np.unique(now.qps["tc"][pairs])]
+
+
 def buffer_drops(now: Snapshot) -> tuple[int, int]:
     """Packets discarded for lack of buffer: (of lossless classes, of other classes)."""
     lost = now.drops["pkts"][:, :, [int(reason) for reason in BUFFER_REASONS]].sum(axis=2)

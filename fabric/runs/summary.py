@@ -167,8 +167,11 @@ def _drops(now: Snapshot) -> dict[str, Any]:
             }
         )
     lossless = measures.lossless_rows(now)
+    used = measures.message_classes(now)
     return {
         "lossless_classes": np.flatnonzero(lossless.any(axis=0)).tolist(),
+        "message_classes": used,
+        "message_pkts_where_lossy": int((pkts.sum(axis=2) * ~lossless)[:, used].sum()),
         "by_reason": reasons,
         "lossless_by_reason": {
             reason.name.lower(): {"pkts": count} for reason, count in measures.lossless_losses(now).items()

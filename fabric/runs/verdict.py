@@ -187,8 +187,17 @@ def _lossless(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
             else (f"{_count(lost, 'packet')} of lossless classes lost, none of them for lack of buffer")
         )
         yield "warning", f"{first}: {', '.join(listed)}"
-    if not lost:
-        yield "good", "no packet of a lossless class was lost"
+    used, lossy = summary["drops"]["message_classes"], summary["drops"]["message_pkts_where_lossy"]
+    if lossy:
+        of = f"of class {used[0]}" if len(used) == 1 else f"of classes {' and '.join(map(str, used))}"
+        yield "warning", f"{_count(lossy, 'packet')} {of}, in which messages are sent, lost where this is not lossless"
+    elif not lost:
+        bare = [str(it) for it in used if it not in summary["drops"]["lossless_classes"]]
+        if bare:
+            name = f"class {bare[0]}, which is" if len(bare) == 1 else f"classes {' and '.join(bare)}, which are"
+            yield "note", f"no packet of a lossless class was lost, but messages are sent in {name} not lossless"
+        else:
+            yield "good", "no packet of a lossless class was lost"
 
 
 def _pausing_hosts(now: Snapshot) -> Iterator[Sentence]:
@@ -313,7 +322,13 @@ def _repeats(now: Snapshot, summary: Mapping[str, Any]) -> Iterator[Sentence]:
         share = f"{int(repeated[stuck].sum()):,} of {_count(int(sent[stuck].sum()), 'packet')}"
         text = f"{_count(int(stuck.sum()), 'queue pair')} not done sent mostly repeats to the end, {share}"
         stalled = summary["stop"]["stalled_since_ns"] is not None
-        yield ("problem", f"livelock: {text}") if stalled else ("warning", text)
+        lost = now.drops["pkts"].sum(axis=(0, 1))
+        if not stalled:
+            yield "warning", text
+        elif 2 * int(lost.sum()) >= int(repeated[stuck].sum()):  # nothing arrives that could be sent in vain
+            yield "problem", f"{text}, and they were dropped: {reason_text(DropReason(int(lost.argmax())))}"
+        else:
+            yield "problem", f"livelock: {text}"
 
 
 def _arp(metrics: Metrics) -> Iterator[Sentence]:

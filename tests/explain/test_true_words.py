@@ -44,6 +44,7 @@ def texts(found: dict[str, Any], level: str | None = None) -> list[str]:
 
 def with_lossless(now: Snapshot) -> Snapshot:
     now.pgs["lossless"][2:, LOSSLESS] = 1
+    now.qps["tc"] = LOSSLESS
     return now
 
 
@@ -83,6 +84,51 @@ def test_without_a_lossless_class_none_is_praised(still: Callable[..., Snapshot]
     assert found["drops"]["lossless_classes"] == []
     assert "no class is lossless: PFC is off everywhere" in texts(found, "note")
     assert not any("lossless class was lost" in text for text in texts(found))
+
+
+def test_messages_outside_lossless_classes_are_not_praised(still: Callable[..., Snapshot]) -> None:
+    now = with_lossless(still(1_000))
+    now.qps["tc"] = [LOSSLESS, 0]
+    found = summarised(now)
+    assert "no packet of a lossless class was lost, but messages are sent in class 0, which is not lossless" in texts(
+        found, "note"
+    )
+    assert not any("lossless" in text for text in texts(found, "good"))
+    now.drops["pkts"][3, 0, DropReason.EGRESS_THRESHOLD] = 8
+    assert "8 packets of classes 0 and 3, in which messages are sent, lost where this is not lossless" in texts(
+        summarised(now), "warning"
+    )
+
+
+def test_a_class_that_one_switch_lacks_is_not_praised(still: Callable[..., Snapshot]) -> None:
+    now = with_lossless(still(1_000))
+    now.pgs["lossless"][3, LOSSLESS] = now.pgs["lossless"][2, LOSSLESS] = 0
+    now.pgs["lossless"][0, LOSSLESS] = 1
+    now.drops["pkts"][3, LOSSLESS, DropReason.INGRESS_THRESHOLD] = 4
+    found = summarised(now)
+    assert "4 packets of class 3, in which messages are sent, lost where this is not lossless" in texts(found)
+    assert not any("lossless" in text for text in texts(found, "good"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "lost", "said"),
+    [
+        (DropReason.INJECTED, 4, "livelock: 1 queue pair"),
+        (DropReason.WATCHDOG, 900, "and they were dropped: watchdog"),
+        (DropReason.LINK_DOWN, 450, "and they were dropped: link down"),
+        (DropReason.LINK_DOWN, 449, "livelock: 1 queue pair"),
+    ],
+)
+def test_repeats_that_are_all_dropped_are_no_livelock(
+    still: Callable[..., Snapshot], reason: DropReason, lost: int, said: str
+) -> None:
+    now = with_lossless(still(1_000_000))
+    now.messages["start_ps"][0] = 0
+    now.qps["sent_pkts"][0], now.qps["retransmitted_pkts"][0], now.qps["available_ps"][0] = 1_000, 900, 1_000_000
+    now.drops["pkts"][3, LOSSLESS, reason] = lost
+    ending = Ending("no progress", stalled_since_ps=0)
+    found = texts(summary.summarise(now, IDEAL, [], ending, {}, {}), "problem")
+    assert [said in text for text in found if "mostly repeats" in text] == [True]
 
 
 def test_the_cause_stands_before_the_messages_it_held_up(still: Callable[..., Snapshot]) -> None:

@@ -252,6 +252,8 @@ def refuse(state: State, device: int, port: int, q: int, packet: np.uint32, reas
         row["wd_dropped_pkts"] += 1
     shared = state.pools[row["pool"]]
     use, limit = i64(row["depth_bytes"]), i64(row["limit_bytes"])
+    if limit < 0:  # a share of what is free
+        limit = buffer.scaled(i64(shared["size_bytes"]) - i64(shared["used_bytes"]), i64(row["shift"]))
     if state.config[0]["egress_detail"] != 0:
         use, limit = egress_pool.use_at(state, port * 8 + q, reason), egress_pool.limit_at(state, port * 8 + q, reason)
     discard(
