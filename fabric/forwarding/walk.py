@@ -38,32 +38,32 @@ class Tables:
     @cached_property
     def group_first(self) -> Ints:
         """(n_groups,) first row of `member`."""
-        return self.state.groups["first"].astype(np.int64)
+        return np.array(self.state.groups["first"], np.int64)
 
     @cached_property
     def group_count(self) -> Ints:
         """(n_groups,) rows of `member`."""
-        return self.state.groups["count"].astype(np.int64)
+        return np.array(self.state.groups["count"], np.int64)
 
     @cached_property
     def member(self) -> Ints:
         """(n_members,) egress port, in the order in which the hash counts."""
-        return self.state.members["port"].astype(np.int64)
+        return np.array(self.state.members["port"], np.int64)
 
     @cached_property
     def host_ip(self) -> Ints:
         """(n_hosts,)."""
-        return self.state.addresses["ip"].astype(np.int64)
+        return np.array(self.state.addresses["ip"], np.int64)
 
     @cached_property
     def switch_ip(self) -> Ints:
         """(n_switches,)."""
-        return self.state.switches["ip"].astype(np.int64)
+        return np.array(self.state.switches["ip"], np.int64)
 
     @cached_property
     def leaf(self) -> Ints:
         """(n_hosts,) row of the switch at the host's first port: its VTEP."""
-        return self.state.addresses["leaf"].astype(np.int64) - self.n_hosts
+        return np.array(self.state.addresses["leaf"], np.int64) - self.n_hosts
 
     def members(self, switch: int, host: int) -> tuple[int, ...]:
         """Egress ports of a switch (row) towards a host; () without a route."""

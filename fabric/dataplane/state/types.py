@@ -10,7 +10,7 @@ run as plain Python.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -489,93 +489,99 @@ Heap = NDArray[np.void]
 """A table of HEAP rows."""
 
 
+Table: TypeAlias = Any
+"""An array of records. Its columns have no static type of their own, so that nothing is lost by Any; as an array of
+np.void each expression with a column had mypy try all of NumPy's overloads, which took a third of its time.
+"""
+
+
 class _Tables(NamedTuple):
-    config: NDArray[np.void]  # CONFIG (1,)
-    devices: NDArray[np.void]  # DEVICE (n_nodes,)
+    config: Table  # CONFIG (1,)
+    devices: Table  # DEVICE (n_nodes,)
     next_ps: NDArray[np.int64]  # (n_slots,) earliest event of each device, by slot; INFINITY_PS where there is none
     tree: NDArray[np.int64]  # calendars: one winner tree of packed keys per device
-    ports: NDArray[np.void]  # PORT
-    queues: NDArray[np.void]  # QUEUE
-    pgs: NDArray[np.void]  # PG
-    prios: NDArray[np.void]  # PRIO
-    pools: NDArray[np.void]  # POOL
-    packets: NDArray[np.void]  # PACKET
-    drops: NDArray[np.void]  # DROP
-    switches: NDArray[np.void]  # SWITCH
-    hosts: NDArray[np.void]  # HOST
-    addresses: NDArray[np.void]  # ADDRESS, by host
-    qps: NDArray[np.void]  # QP
-    rqps: NDArray[np.void]  # RQP
-    messages: NDArray[np.void]  # MESSAGE
-    rmessages: NDArray[np.void]  # RMESSAGE
-    dependents: NDArray[np.void]  # DEPENDENT, grouped by earlier message
-    starts: NDArray[np.void]  # HEAP
-    waits: NDArray[np.void]  # HEAP
-    transfers: NDArray[np.void]  # TRANSFER
-    rtransfers: NDArray[np.void]  # RTRANSFER
-    needs: NDArray[np.void]  # NEED
+    ports: Table  # PORT
+    queues: Table  # QUEUE
+    pgs: Table  # PG
+    prios: Table  # PRIO
+    pools: Table  # POOL
+    packets: Table  # PACKET
+    drops: Table  # DROP
+    switches: Table  # SWITCH
+    hosts: Table  # HOST
+    addresses: Table  # ADDRESS, by host
+    qps: Table  # QP
+    rqps: Table  # RQP
+    messages: Table  # MESSAGE
+    rmessages: Table  # RMESSAGE
+    dependents: Table  # DEPENDENT, grouped by earlier message
+    starts: Table  # HEAP
+    waits: Table  # HEAP
+    transfers: Table  # TRANSFER
+    rtransfers: Table  # RTRANSFER
+    needs: Table  # NEED
     wakes: NDArray[np.uint32]  # (n_needs,) rows of State.needs, grouped by earlier transfer and event
-    agendas: NDArray[np.void]  # AGENDA
-    turns: NDArray[np.void]  # HEAP: postings and ends of computations to come, at most one a transfer
-    issued: NDArray[np.void]  # ISSUED
+    agendas: Table  # AGENDA
+    turns: Table  # HEAP: postings and ends of computations to come, at most one a transfer
+    issued: Table  # ISSUED
     ahead: NDArray[np.uint32]  # (rows of ISSUED,) next one of RTRANSFER.ahead             owner: destination host
-    nics: NDArray[np.void]  # NIC
-    pairs: NDArray[np.void]  # PAIR
+    nics: Table  # NIC
+    pairs: Table  # PAIR
     slots: NDArray[np.uint32]  # ns3_rdma: queue pairs of each host by slot; regions as those of waits
     slot_bits: NDArray[np.int64]  # ns3_rdma: bitmaps of each host by slot, two levels each (host/ns3_index)
-    checks: NDArray[np.void]  # HEAP: blocked queue pairs whose window may grow; regions as those of waits
-    ancestry: NDArray[np.void]  # ANCESTRY: a ring
+    checks: Table  # HEAP: blocked queue pairs whose window may grow; regions as those of waits
+    ancestry: Table  # ANCESTRY: a ring
     qp_list: NDArray[np.uint32]  # queue pairs of each host, contiguous per host
     fib: NDArray[np.uint32]  # (n_switches * n_hosts,) group + 1; 0: no route
-    groups: NDArray[np.void]  # GROUP
-    members: NDArray[np.void]  # MEMBER
+    groups: Table  # GROUP
+    members: Table  # MEMBER
     dscp_maps: NDArray[np.uint8]  # (n_maps * 64,) traffic class by row and DSCP
     tx_ps: NDArray[np.int64]  # (n_rates * TX_SIZES,) serialisation time by rate row and frame bytes
     cells: NDArray[np.uint16]  # (n_cell_sizes * TX_SIZES,) bytes of whole cells by row and frame bytes
-    random: NDArray[np.void]  # RANDOM
-    flowlets: NDArray[np.void]  # FLOWLET
-    losses: NDArray[np.void]  # LOSS
-    shares: NDArray[np.void]  # SHARE
-    shapers: NDArray[np.void]  # shaper_tables.SHAPER
-    storms: NDArray[np.void]  # STORM
-    segments: NDArray[np.void]  # SEGMENT
+    random: Table  # RANDOM
+    flowlets: Table  # FLOWLET
+    losses: Table  # LOSS
+    shares: Table  # SHARE
+    shapers: Table  # shaper_tables.SHAPER
+    storms: Table  # STORM
+    segments: Table  # SEGMENT
     vteps: NDArray[np.uint32]  # flood lists: NodeIds of leaves
     known: NDArray[np.uint8]  # (n_switches * n_hosts,) 1: the leaf knows the host's MAC and IP by EVPN
     # 2: it does not know the host's MAC, and floods packets for it
-    asks: NDArray[np.void]  # ASK
-    streams: NDArray[np.void]  # STREAM
-    rstreams: NDArray[np.void]  # RSTREAM
-    sources: NDArray[np.void]  # SOURCE
-    stream_turns: NDArray[np.void]  # HEAP: the next datagram of each stream that has one left
-    datagram_drops: NDArray[np.void]  # DROP, of datagrams alone; (1,) where there is no stream
+    asks: Table  # ASK
+    streams: Table  # STREAM
+    rstreams: Table  # RSTREAM
+    sources: Table  # SOURCE
+    stream_turns: Table  # HEAP: the next datagram of each stream that has one left
+    datagram_drops: Table  # DROP, of datagrams alone; (1,) where there is no stream
     domains: NDArray[np.uint32]  # (n_subnets,) by ADDRESS.vni: column of the L3 VNI's segment, or NO_TENANT
     tenant_fib: NDArray[np.uint32]  # (n_switches * n_hosts,) routed packets: NOWHERE, HERE, BY_HOST, or place in ways
     ways: NDArray[np.uint32]  # sets of equal VTEPs: their number, then the rows of their switches; from 2 on
     vtep_fib: NDArray[np.uint32]  # (n_switches * n_switches,) group + 1 towards a VTEP's address; 0: no route
     bitmap: NDArray[np.uint8]  # selective repeat: a byte per queue pair and packet of its window: sender, receiver;
     # out-of-order: of the sender, by slot (dataplane/host/scoreboard.py)
-    boards: NDArray[np.void]  # BOARD
-    placements: NDArray[np.void]  # PLACEMENT
-    dctcp: NDArray[np.void]  # DCTCP
-    dctcp_receivers: NDArray[np.void]  # DCTCP_RECEIVER
-    timely: NDArray[np.void]  # control_tables.TIMELY
-    hpcc: NDArray[np.void]  # control_tables.HPCC
-    hpcc_hops: NDArray[np.void]  # control_tables.HPCC_HOP
-    swift: NDArray[np.void]  # control_tables.SWIFT
-    departures: NDArray[np.void]  # control_tables.DEPARTURE
+    boards: Table  # BOARD
+    placements: Table  # PLACEMENT
+    dctcp: Table  # DCTCP
+    dctcp_receivers: Table  # DCTCP_RECEIVER
+    timely: Table  # control_tables.TIMELY
+    hpcc: Table  # control_tables.HPCC
+    hpcc_hops: Table  # control_tables.HPCC_HOP
+    swift: Table  # control_tables.SWIFT
+    departures: Table  # control_tables.DEPARTURE
     loads: NDArray[np.float64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 1: full
-    draws: NDArray[np.void]  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)
+    draws: Table  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)
     generator: NDArray[np.int64]  # HPCC-PINT, insertion order: rng.WORDS words of one generator; else (1,)
     telemetry: NDArray[np.int64]  # (TELEMETRY_WORDS * rows of packets,) or (1,): beside a data frame and its answer
     sent_ps: NDArray[np.int64]  # (n_slots,) out-of-order, sender: when a packet in flight was sent last
     placed: NDArray[np.uint32]  # (n_slots,) out-of-order, receiver: 2 * message + (1: its last packet); 0: not here
-    trace: NDArray[np.void]  # TRACE
-    wires: NDArray[np.void]  # WIRE
-    inbox: NDArray[np.void]  # SENT (2 * n_threads * inbox rows): by turn, by sending thread, by receiving task
+    trace: Table  # TRACE
+    wires: Table  # WIRE
+    inbox: Table  # SENT (2 * n_threads * inbox rows): by turn, by sending thread, by receiving task
     inbox_count: NDArray[np.int64]  # (2 * n_threads * n_tasks, to whole lines) window and number of rows
-    threads: NDArray[np.void]  # THREAD (n_threads,)
-    tasks: NDArray[np.void]  # TASK (n_tasks,)
-    lists: NDArray[np.void]  # LIST (n_sides * n_threads,)
+    threads: Table  # THREAD (n_threads,)
+    tasks: Table  # TASK (n_tasks,)
+    lists: Table  # LIST (n_sides * n_threads,)
     assigned: NDArray[np.uint32]  # (n_tasks,) tasks, grouped by side and owner
     roster: NDArray[np.uint32]  # (n_slots,) devices, grouped by task
     shared: NDArray[np.int64]  # (LINE * (N_SHARED + N_MAIL * n_threads),) codes.Shared, codes.Mail
