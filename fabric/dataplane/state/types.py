@@ -485,14 +485,9 @@ TRACE = table(  # (n_threads * capacity,)
 DEPENDENT = table(("message", U4), ("at_arrival", U1))
 
 
+Table: TypeAlias = Any  # records: columns have no static type, and np.void has mypy try all overloads of NumPy
 Heap = NDArray[np.void]
 """A table of HEAP rows."""
-
-
-Table: TypeAlias = Any
-"""An array of records. Its columns have no static type of their own, so that nothing is lost by Any; as an array of
-np.void each expression with a column had mypy try all of NumPy's overloads, which took a third of its time.
-"""
 
 
 class _Tables(NamedTuple):
