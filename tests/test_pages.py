@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,7 +14,15 @@ from tools.pages import MEASURED, PAGES, Page
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
+TRIALS: Final = {"docs/anomaly.md"}
+"""Made by trials that take 8 s."""
+
+
+def _case(page: Page) -> object:
+    return pytest.param(page, id=page.path, marks=[pytest.mark.slow] if page.path in TRIALS else [])
+
+
+@pytest.mark.parametrize("page", [_case(page) for page in PAGES])
 def test_a_page_is_what_its_source_makes(page: Page) -> None:
     assert [path for path, _ in pages.stale(page)] == [], "run: make docs"
 

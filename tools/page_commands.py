@@ -6,6 +6,7 @@ a row for it: another exit code, the test that runs it otherwise, or the reason 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -95,14 +96,15 @@ def spoken(line: str) -> str:
     return _COMMENT.sub("", line).strip()
 
 
-def table() -> list[How]:
+@functools.cache
+def table() -> tuple[How, ...]:
     """Rows of the table. Raises: ValueError for one that says nothing, or more than one thing."""
-    rows: list[dict[str, Any]] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    rows: list[dict[str, Any]] = yaml.load(TABLE.read_text(encoding="utf-8"), yaml.CSafeLoader)
     for row in rows:
         said = sum(name in row for name in _HOWS)
         if said > 1 or not (said or "exit" in row) or set(row) - {"page", "command", "exit", *_HOWS}:
             raise ValueError(f"{TABLE.name}: {row}: a row has page, command, and exit or one of {', '.join(_HOWS)}")
-    return [How(**row) for row in rows]
+    return tuple(How(**row) for row in rows)
 
 
 def how(command: Command, rows: Sequence[How]) -> How:

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 import worlds
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 from runs import END_PS, simulate
@@ -27,6 +27,7 @@ from tests.waiting import LIMIT_S
 INFO = RunInfo("0", "run", "world", "asic", 1)
 
 
+@settings(max_examples=20)
 @given(world=worlds.troubled(), budget=st.integers(1, 40))
 def test_no_counter_steps_back_and_no_series_vanishes(world: World, budget: int) -> None:
     simulating, metrics = emulator(world), SnapshotMetrics(INFO)

@@ -10,6 +10,7 @@ from fabric.scenario.presets.dcqcn import DEFAULT_DCQCN
 from fabric.verify.fidelity import closed_forms, v06_fixed_point, v07_stability
 from fabric.verify.fidelity.table import Row
 from fabric.verify.fidelity.theory_rows import rows
+from tests.fidelity.longest import LONGEST
 from tests.fidelity.mutants import MUTANTS, Mutant
 
 ROWS = [*closed_forms.rows(None), *rows(None)]
@@ -22,10 +23,10 @@ def _of(row: Row) -> list[Mutant]:
 def _is_slow(row: Row) -> bool:
     """Of the parameter sets' rows the default's are fast tests; the others, of the same kinds, add up to 15 s.
 
-    So is V16/quick a fast test with the right engine only: its 400 draws take 10 s.
+    So are the longest rows of theory.
     """
     other_set = row.id.startswith("V0/") and not row.id.endswith(f"/{DEFAULT_DCQCN}")
-    return row.slow or other_set or row.id == "V16/quick"
+    return row.slow or other_set or row.id in LONGEST
 
 
 def _pairs() -> list[object]:

@@ -9,16 +9,16 @@ import pytest
 from fabric.verify.fidelity.experiment import SCENARIOS, compiled
 from fabric.verify.fidelity.table import Row
 from fabric.verify.fidelity.theory_rows import rows
+from tests.fidelity.longest import LONGEST
 
 ROWS = rows(None)
 
 
-def _cases(*, slow: bool) -> list[object]:
-    mark = [pytest.mark.slow] if slow else []
-    return [pytest.param(row, id=row.id, marks=mark) for row in ROWS if row.slow == slow]
+def _case(row: Row) -> object:
+    return pytest.param(row, id=row.id, marks=[pytest.mark.slow] if row.slow or row.id in LONGEST else [])
 
 
-@pytest.mark.parametrize("row", [*_cases(slow=False), *_cases(slow=True)])
+@pytest.mark.parametrize("row", [_case(row) for row in ROWS])
 def test_row_agrees_with_its_reference_or_misses_as_it_is_known_to(row: Row) -> None:
     findings = row.run()
     assert findings

@@ -25,7 +25,7 @@ PORTION = 40
 
 
 @pytest.mark.parametrize("kind", ["valid", "mutant"])
-@pytest.mark.parametrize("first", range(0, 80, PORTION))
+@pytest.mark.parametrize("first", [0, pytest.param(PORTION, marks=pytest.mark.slow)])
 def test_scenarios_are_explained_or_run(kind: str, first: int, tmp_path: Path) -> None:
     tally = campaign(kind, range(first, first + PORTION), tmp_path)
     print(tally)  # noqa: T201  what `pytest -rP` shows

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pydantic import TypeAdapter
@@ -37,6 +39,16 @@ class ShutAll(Act):
 NEW_PROBE = """
 from playbooks.probes.base import Probe
 SENDERS = Probe("count", "hosts that sent a message", lambda evidence, window: len(set(evidence.messages["src"])))
+"""
+COMMANDS = """
+import contextlib, io, json, sys
+from fabric.cli.main import main
+ended = []
+for words in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+        status = main(words)
+    ended.append((status, out.getvalue()))
+json.dump(ended, sys.stdout)
 """
 PLAYBOOK = """
 title: Small
@@ -108,17 +120,23 @@ def test_a_verb_is_one_file_and_one_registration(tmp_path: Path) -> None:
     (folder / "playbook.yml").write_text(PLAYBOOK, encoding="utf-8")
     (folder / "scenario.yml").write_text(SCENARIO, encoding="utf-8")
 
-    page = _fabric(tmp_path, "playbook", "docs", "--out", "-").stdout
-    assert "### do: shut-all\n\nTake every cable out of service." in page
-    assert "| `senders` | count |  | hosts that sent a message |" in page
-    schema = _fabric(tmp_path, "playbook", "schema").stdout
-    assert '"shut-all"' in schema
-    assert '"senders"' in schema
-    ran = _fabric(tmp_path, "playbook", "run", "own", "--out", "run", "--quiet")
-    assert "senders == 3: 3" in ran.stdout
-    (folder / "playbook.yml").write_text(PLAYBOOK.replace("senders ==", "sender =="), encoding="utf-8")
-    refused = _fabric(tmp_path, "playbook", "run", "own", "--out", "run2", exit_code=2)
-    assert "did you mean 'senders'?" in refused.stderr
+    shutil.copytree(folder, tmp_path / "misspelt")
+    (tmp_path / "misspelt/playbook.yml").write_text(PLAYBOOK.replace("senders ==", "sender =="), encoding="utf-8")
+
+    page, schema, ran, refused = _fabric(
+        tmp_path,
+        ["playbook", "docs", "--out", "-"],
+        ["playbook", "schema"],
+        ["playbook", "run", "own", "--out", "run", "--quiet"],
+        ["playbook", "run", "misspelt", "--out", "run2"],
+    )
+    assert [it.exit for it in (page, schema, ran, refused)] == [0, 0, 0, 2], refused.out
+    assert "### do: shut-all\n\nTake every cable out of service." in page.out
+    assert "| `senders` | count |  | hosts that sent a message |" in page.out
+    assert '"shut-all"' in schema.out
+    assert '"senders"' in schema.out
+    assert "senders == 3: 3" in ran.out
+    assert "did you mean 'senders'?" in refused.out
 
 
 def _register(registry: Path, import_line: str, name: str, entry: str) -> None:
@@ -129,15 +147,23 @@ def _register(registry: Path, import_line: str, name: str, entry: str) -> None:
     registry.write_text(text, encoding="utf-8")
 
 
-def _fabric(folder: Path, *words: str, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
-    """`fabric` with the package of this folder before the installed one."""
+class Said(NamedTuple):
+    """How a command ended, and what it wrote to both streams."""
+
+    exit: int
+    out: str
+
+
+def _fabric(folder: Path, *commands: list[str]) -> list[Said]:
+    """Commands in one process, with the package of this folder before the installed one."""
     done = subprocess.run(
-        [sys.executable, "-m", "fabric", *words],
+        [sys.executable, "-c", COMMANDS],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+        input=json.dumps(commands),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == exit_code, done.stderr
-    return done
+    assert done.returncode == 0, done.stderr
+    return [Said(*it) for it in json.loads(done.stdout)]

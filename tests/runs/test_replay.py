@@ -34,7 +34,15 @@ def both(scenario: Path, out: Path) -> tuple[list[Snapshot], RunDir, Plan]:
     return taken, RunDir.open(out), plan
 
 
-@pytest.mark.parametrize("name", ["incast", "link-failure", "pause-storm", "slow-receiver", "all-to-all"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "incast",
+        "link-failure",
+        "slow-receiver",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("pause-storm", "all-to-all")),  # 11 and 4 s
+    ],
+)
 def test_replayed_metrics_are_those_of_the_run(name: str, tmp_path: Path) -> None:
     taken, run, plan = both(SCENARIOS / f"{name}.yml", tmp_path / "run")
     wanted = [metric for metric in BY_NAME if BY_NAME[metric].source not in UNRECORDED]

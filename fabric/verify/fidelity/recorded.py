@@ -112,7 +112,7 @@ def case_rows(file: Path) -> Sequence[Row]:
                 "R",
                 _SOURCE,
                 partial(_close, recorded),
-                slow=hops > _SLOW_HOPS,
+                slow=hops * TIES > _SLOW_HOPS,
             ),
         ]
     return [
