@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, QpState
+from fabric.dataplane.state.types import Table
 from fabric.runs import endstate
 from fabric.runs.observables import OBSERVABLES, Drops, Field, Observable, Ratio, Scope, down_ns, paused
 from fabric.runs.rundir import RunDir
@@ -87,7 +88,7 @@ def _moments(run: RunDir, changed_ns: Ints, last: Snapshot) -> Ints:
     return np.union1d(grid, changed_ns[changed_ns <= end_ps // PS_PER_NS])
 
 
-def _forget(tables: dict[str, NDArray[Any]]) -> None:
+def _forget(tables: dict[str, Table]) -> None:
     """Set all observables to 0, the value before their first row."""
     for it in _RESTORED:
         if isinstance(it.read, Drops):
@@ -98,12 +99,12 @@ def _forget(tables: dict[str, NDArray[Any]]) -> None:
         tables["ports"][name] = 0
 
 
-def _restore_down(ports: NDArray[Any], time_ps: int) -> None:
+def _restore_down(ports: Table, time_ps: int) -> None:
     """down_ps includes the present outage, so an outage in progress starts now."""
     ports["down_since_ps"] = np.where(ports["up"] == 0, time_ps, 0)
 
 
-def _restore_messages(tables: dict[str, NDArray[Any]], last: Snapshot, time_ps: int) -> None:
+def _restore_messages(tables: dict[str, Table], last: Snapshot, time_ps: int) -> None:
     """The messages at a sample, and their queue pairs: busy while one of their messages is."""
     ends, starts = last.messages["end_ps"], last.messages["start_ps"]
     messages, qps = tables["messages"], tables["qps"]
@@ -118,7 +119,7 @@ def _restore_messages(tables: dict[str, NDArray[Any]], last: Snapshot, time_ps: 
     qps["state"][failed] = int(QpState.FAILED)
 
 
-def _restore_transfers(tables: dict[str, NDArray[Any]], last: Snapshot, time_ps: int) -> None:
+def _restore_transfers(tables: dict[str, Table], last: Snapshot, time_ps: int) -> None:
     """The transfers at a sample: begun, and done or failed; how many of their messages were done is not recorded."""
     if not len(last.transfers):
         return
@@ -148,7 +149,7 @@ class _Coded:
         )
         self._rows = _rows(table, [_BY_NAME[name] for name in self._names], self._of, last)
 
-    def apply(self, span: slice, tables: dict[str, NDArray[Any]]) -> None:
+    def apply(self, span: slice, tables: dict[str, Table]) -> None:
         """Apply the rows of some samples to their tables."""
         of = self._of[span]
         order = np.argsort(of, kind="stable")
@@ -159,7 +160,7 @@ class _Coded:
             _put(_BY_NAME[self._names[code]], rows[here], values[here], tables)
 
 
-def _put(observable: Observable, rows: Ints, values: NDArray[np.float64], tables: dict[str, NDArray[Any]]) -> None:
+def _put(observable: Observable, rows: Ints, values: NDArray[np.float64], tables: dict[str, Table]) -> None:
     read = observable.read
     if isinstance(read, Field):
         tables[read.table].reshape(-1)[read.field][rows] = values.astype(np.int64) * read.divisor

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fabric.dataplane.port.flowcontrol import counters as flow
 from fabric.dataplane.state.codes import N_CLASSES, N_DROP_REASONS
-from fabric.dataplane.state.types import NO_QP, State
+from fabric.dataplane.state.types import NO_QP, State, Table
 from fabric.topology.model import Fabric
 
 
@@ -27,32 +26,32 @@ class Snapshot:
     finished: bool
     events: int
     packet_hops: int
-    devices: NDArray[Any]
-    ports: NDArray[Any]
-    queues: NDArray[Any]
-    pgs: NDArray[Any]
-    prios: NDArray[Any]
-    pools: NDArray[Any]
-    switches: NDArray[Any]
-    hosts: NDArray[Any]
-    qps: NDArray[Any]
-    rqps: NDArray[Any]
-    messages: NDArray[Any]
+    devices: Table
+    ports: Table
+    queues: Table
+    pgs: Table
+    prios: Table
+    pools: Table
+    switches: Table
+    hosts: Table
+    qps: Table
+    rqps: Table
+    messages: Table
     """Of the single messages of the run, as rmessages."""
-    rmessages: NDArray[Any]
-    drops: NDArray[Any]
-    groups: NDArray[Any]
-    members: NDArray[Any]
-    segments: NDArray[Any]
+    rmessages: Table
+    drops: Table
+    groups: Table
+    members: Table
+    segments: Table
     """(n_switches, n_vnis); no columns without an overlay."""
-    asks: NDArray[Any]
-    streams: NDArray[Any]
+    asks: Table
+    streams: Table
     """(n_streams,) sending sides of datagrams."""
-    rstreams: NDArray[Any]
-    datagram_drops: NDArray[Any]
+    rstreams: Table
+    datagram_drops: Table
     """As `drops`, of datagrams alone; (0, 8, N_DROP_REASONS) where there is no stream."""
-    transfers: NDArray[Any]
-    rtransfers: NDArray[Any]
+    transfers: Table
+    rtransfers: Table
 
     @property
     def datagrams_left(self) -> bool:
@@ -85,7 +84,7 @@ class Snapshot:
         return flow.frames_sent(self.prios)
 
 
-def _frozen(table: NDArray[Any]) -> NDArray[Any]:
+def _frozen(table: Table) -> Table:
     copy = table.copy()
     copy.flags.writeable = False
     return copy
@@ -113,7 +112,7 @@ def datagrams_left(now: Snapshot | State) -> bool:
     return bool((now.streams["left"] > 0).any()) or int(now.streams["sent_pkts"].sum()) > gone
 
 
-def outcome(messages: NDArray[Any], transfers: NDArray[Any]) -> str:
+def outcome(messages: Table, transfers: Table) -> str:
     """The outcome of a finished run's messages in words; failed messages are not done, and an ARP-only run has none.
 
     messages, transfers : rows of a Snapshot, every message done or failed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fabric.dataplane.state.codes import Issue
 from fabric.dataplane.state.params import Transfers
 from fabric.dataplane.state.schedule import cycle_of, unfinished
-from fabric.dataplane.state.types import State, rows
+from fabric.dataplane.state.types import State, Table, rows
 from fabric.errors import FabricError
 
 ISSUED_MESSAGE: Final = np.dtype(
@@ -31,17 +31,17 @@ ISSUED_MESSAGE: Final = np.dtype(
 _MOST_NAMED: Final = 8
 
 
-def finished(state: State) -> NDArray[Any]:
+def finished(state: State) -> Table:
     """Rows of messages that have ended and were not read before."""
     return _read(state, np.flatnonzero(state.issued["state"] == Issue.DONE))
 
 
-def under_way(state: State) -> NDArray[Any]:
+def under_way(state: State) -> Table:
     """Rows of messages that were posted and have not ended."""
     return _read(state, np.flatnonzero(state.issued["state"] == Issue.LIVE))
 
 
-def _read(state: State, places: NDArray[np.int64]) -> NDArray[Any]:
+def _read(state: State, places: NDArray[np.int64]) -> Table:
     numbers = places + int(state.config[0]["n_messages"])
     found = np.empty(len(places), ISSUED_MESSAGE)
     for name in ("transfer", "index", "ready_ps"):
@@ -53,7 +53,7 @@ def _read(state: State, places: NDArray[np.int64]) -> NDArray[Any]:
     return found
 
 
-def in_order(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def in_order(parts: Sequence[Table]) -> Table:
     """One table in order of (end, or posting of what has not ended; transfer; index)."""
     table = np.concatenate([np.empty(0, ISSUED_MESSAGE), *parts])
     moment = np.where(table["end_ps"] < 0, table["start_ps"], table["end_ps"])

@@ -6,10 +6,10 @@ from contextlib import suppress
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 
 from fabric.dataplane.state import types as t
 from fabric.dataplane.state.codes import LINE, N_CLASSES, Shared
+from fabric.dataplane.state.types import Table
 from fabric.topology.model import Fabric, Node
 
 CAPACITY_PER_PORT = 512
@@ -28,7 +28,7 @@ def rows_of_one_event(node: Node, n_vteps: int) -> int:
     return 2 * node.n_ports + 8 + (n_vteps and node.n_ports + n_vteps)
 
 
-def packet_capacity(devices: NDArray[np.void]) -> int:
+def packet_capacity(devices: Table) -> int:
     """Rows of the packet table to begin with: address space; only used pages become memory."""
     return 1 + int((CAPACITY_PER_PORT * devices["n_ports"].astype(np.int64) + 2 * devices["reserve"]).sum())
 

@@ -6,47 +6,46 @@ of PFC: xoff frames stop a class, xon frames let it go on (for a kind with credi
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import N_CLASSES
+from fabric.dataplane.state.types import Table
 
 Mask = NDArray[np.bool_]
 
 
-def by_class(bitmaps: NDArray[Any]) -> Mask:
+def by_class(bitmaps: Table) -> Mask:
     """(n,) bitmaps of classes -> (n, 8)."""
     return np.asarray(bitmaps[:, np.newaxis] >> np.arange(N_CLASSES) & 1, np.bool_)
 
 
-def paused(ports: NDArray[Any]) -> Mask:
+def paused(ports: Table) -> Mask:
     """(n_ports, 8) classes that a port may not send now."""
     return by_class(ports["paused"])
 
 
-def controlled(ports: NDArray[Any]) -> Mask:
+def controlled(ports: Table) -> Mask:
     """(n_ports, 8) classes under flow control."""
     return by_class(ports["pfc_classes"])
 
 
-def pausing(prios: NDArray[Any]) -> Mask:
+def pausing(prios: Table) -> Mask:
     """As `prios`: whether the port has stopped the peer's class."""
     return np.asarray(prios["xoff_sent"] != 0, np.bool_)
 
 
-def frames_received(prios: NDArray[Any]) -> NDArray[np.int64]:
+def frames_received(prios: Table) -> NDArray[np.int64]:
     """As `prios`: flow-control frames received, obeyed or not."""
     return np.asarray(prios["rx_xoff_pkts"] + prios["rx_xon_pkts"], np.int64)
 
 
-def frames_sent(prios: NDArray[Any]) -> NDArray[np.int64]:
+def frames_sent(prios: Table) -> NDArray[np.int64]:
     """As `prios`: flow-control frames sent."""
     return np.asarray(prios["tx_xoff_pkts"] + prios["tx_xon_pkts"], np.int64)
 
 
-def with_present_pauses(prios: NDArray[Any], ports: NDArray[Any], time_ps: int) -> NDArray[Any]:
+def with_present_pauses(prios: Table, ports: Table, time_ps: int) -> Table:
     """A copy (n_ports, 8) of PRIO whose pause times include the pauses that still last at time_ps.
 
     Where a budget stopped the run, a device may be a window ahead of time_ps; what it began there counts nothing yet.
