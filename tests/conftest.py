@@ -21,7 +21,7 @@ LEFT_OUT: Final = pytest.StashKey[int]()
 # No deadline: the first example of a property may pay for a compilation. The same examples every time, so that a
 # failure in a check is the failure on a desk; HYPOTHESIS_PROFILE=search looks for new ones.
 settings.register_profile(
-    "fixed", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "fixed", derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("search", deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 # Commands of tests have the defaults, whatever is configured on the machine.

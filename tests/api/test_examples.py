@@ -69,6 +69,7 @@ def test_a_program_is_short_and_answers(name: str, run: Callable[[str], Said]) -
         assert mixed > alike
 
 
+@pytest.mark.slow  # a kernel of its own: 10 s
 def test_the_notebook_is_kept_without_outputs_and_runs(tmp_path: Path) -> None:
     import nbclient
     import nbformat

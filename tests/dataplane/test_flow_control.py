@@ -81,6 +81,7 @@ def test_ports_of_one_run_have_one_kind_of_flow_control() -> None:
         _ = replace(params, ports=ports).flow_control
 
 
+@pytest.mark.slow  # three worlds in plain Python: 11 s
 def test_other_flow_controls_run_behind_the_same_hooks() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.dataplane.other_flow_controls"],

@@ -38,7 +38,7 @@ def pushed(url: str, run: Path, *options: str) -> int:
     return main(["export", "remote-write", f"{url}/api/v1/write", str(run), "--start", START, *options])
 
 
-@pytest.mark.parametrize("scale", [15_000, 1_250_000])
+@pytest.mark.parametrize("scale", [15_000, pytest.param(1_250_000, marks=pytest.mark.slow)])
 def test_prometheus_gives_back_every_value(run: Path, tmp_path: Path, scale: int) -> None:
     """At the greater scale a run lasts hours, which Prometheus takes only in order of time."""
     store = store_of(RunDir.open(run))

@@ -175,6 +175,7 @@ def test_a_key_range_of_millions_takes_no_time() -> None:
     assert time.process_time() - started < 5  # a bound against expansion, not a speed
 
 
+@pytest.mark.slow  # 8 s
 def test_64_switches_of_64_ports_are_judged_within_a_small_multiple_of_one(judge: Judge, tmp_path: Path) -> None:
     leaves, spines = 32, 32
     fabric = {}
