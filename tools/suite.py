@@ -81,7 +81,7 @@ class Pytest:
 
     def run(self, name: str, *words: str, given: bool = True) -> Part:
         """Run it; a worker process that hangs ends and is named, so there is always at least one."""
-        outcomes = self._out / f"{name}.jsonl"
+        written = self._out / f"{name}.jsonl"
         files = (
             "-p",
             "tools.schedule",
@@ -89,14 +89,14 @@ class Pytest:
             "tools.outcomes",
             "-p",
             "tools.shuffle",
-            f"--outcomes={outcomes}",  # one word: pytest looks for its configuration above every path among the words
+            f"--outcomes={written}",  # one word: pytest looks for its configuration above every path among the words
             f"--junitxml={self._out / name}.xml",
         )
         command = (sys.executable, "-m", "pytest", "-q", *self._hangs, *files, *words, *(self._given if given else ()))
         began, cpu = time.monotonic(), _cpu_times()
         status = _ended(command)
         return Part(
-            name, tuple(_read(outcomes)), status in {0, NO_TESTS}, time.monotonic() - began, _load(cpu, _cpu_times())
+            name, tuple(outcomes(written)), status in {0, NO_TESTS}, time.monotonic() - began, _load(cpu, _cpu_times())
         )
 
 
@@ -218,7 +218,8 @@ def _load(before: Sequence[int], after: Sequence[int]) -> str:
     return f"processors idle {idle:.0%}, stolen {stolen:.0%}, load {os.getloadavg()[0]:.1f}"
 
 
-def _read(file: Path) -> Iterable[Outcome]:
+def outcomes(file: Path) -> Iterable[Outcome]:
+    """What tools/outcomes.py wrote; nothing where it wrote no file."""
     if file.exists():
         for line in file.read_text(encoding="utf-8").splitlines():
             yield Outcome(**json.loads(line))

@@ -14,6 +14,7 @@ from tests.reliability import (
     folder_foreign,
     folder_full_disk,
     folder_kills,
+    found_by_use,
     hostile_text,
     input_files,
     laboratory,
@@ -40,6 +41,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
     "laboratory": Family(Section.LABORATORY, laboratory.rows),
     "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows),
+    "found-by-use": Family(Section.USE, found_by_use.rows),
 }
 
 

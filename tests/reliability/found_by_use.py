@@ -1,0 +1,70 @@
+"""What people found when they used the product: each row names the tests that show that it holds now.
+
+found_by_use.yml lists them: what was tried and must hold, how it failed before, and files or ids of tests. A case is a
+test; slow ones count as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from tests.reliability.report import Row
+from tools.requirements import ROOT
+from tools.suite import outcomes
+
+TABLE: Final = Path(__file__).with_name("found_by_use.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One row of the table; `tests` are words of pytest: files, or ids of tests."""
+
+    tried: str
+    before: str
+    tests: tuple[str, ...]
+
+    def is_of(self, test: str) -> bool:
+        """Whether a test is one of its cases."""
+        return any(_within(test, it) for it in self.tests)
+
+
+def table() -> list[Found]:
+    """Rows of the table, in its order."""
+    rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return [Found(row["tried"], row["before"], tuple(row["tests"])) for row in rows]
+
+
+def rows(work: Path) -> list[Row]:
+    """All tests in one process of pytest; what it cannot find is a failed case."""
+    found, file = table(), work / "outcomes.jsonl"
+    words = sorted({test for row in found for test in row.tests})
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.outcomes", f"--outcomes={file}",
+         *words],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )  # fmt: skip
+    ended = list(outcomes(file))
+    return [
+        Row(
+            row.tried,
+            sum(row.is_of(it.id) for it in ended),
+            row.before,
+            [
+                *(f"{it.id}: {it.message or it.outcome}" for it in ended if row.is_of(it.id) and it.outcome != "passed"),
+                *(f"no test {it}" for it in row.tests if not any(_within(one.id, it) for one in ended)),
+            ],
+        )
+        for row in found
+    ]
+
+
+def _within(test: str, words: str) -> bool:
+    return test == words or test.startswith((f"{words}::", f"{words}["))
