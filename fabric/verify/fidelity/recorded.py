@@ -51,7 +51,7 @@ _ROUNDING: Final = 1e-9
 """Relative: sums of equal numbers in another order."""
 SEEDS: Final = 30
 """Runs of ours per case with random numbers; as many as were recorded."""
-_SLOW_HOPS: Final = 3_000_000
+_SLOW_HOPS: Final = 2_000_000
 _SOURCE: Final = "alibaba-edu/High-Precision-Congestion-Control @9f4be2a, recorded run"
 
 
