@@ -32,7 +32,7 @@ def test_a_live_run_keeps_the_times_of_messages_of_transfers(tmp_path: Path) -> 
         results.sample(engine.snapshot(reset_watermarks=True))
         until_ps, stop = 0, None
         while stop is not Stop.IDLE:
-            until_ps += plan.sampling_ps
+            until_ps += 100 * plan.sampling_ps  # timers run on for 67 ms
             stop = engine.advance(until_ps)
             results.events(engine.drain_events(), engine.now_ps)
             results.sample(engine.snapshot(reset_watermarks=True))
