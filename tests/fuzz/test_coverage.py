@@ -29,6 +29,7 @@ def test_every_field_of_the_schema_has_values() -> None:
     assert not missing, "add values for them to tests/fuzz"
 
 
+@pytest.mark.slow  # the rarest word takes some 4,000 scenarios
 def test_every_field_word_and_kind_of_the_schema_is_generated(tmp_path: Path) -> None:
     missing: set[object] = {*universe(), *METRICS, *OPERATORS}
     for seed in range(CASES):
