@@ -388,6 +388,18 @@ def _bgp_table(it: Result) -> Table:
     )
 
 
+def _idle(quick: bool) -> Result:
+    from bench.idle import idle  # noqa: PLC0415  as above
+
+    return idle(quick=quick)
+
+
+def _idle_table(it: Result) -> Table:
+    from bench.idle import idle_table  # noqa: PLC0415  as above
+
+    return idle_table(it)
+
+
 def _studies(quick: bool) -> Result:
     return measure("studies", quick=quick)
 
@@ -427,6 +439,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "bgp": Section("BGP/EVPN of 16x8 to 128x32 switches: convergence, and one cable lost", _bgp, _bgp_table),
     "control": Section("building, writing, listing", _control, _control_table),
     "studies": Section("many runs: overhead, two processes against one, memory", _studies, _studies_table),
+    "idle": Section("an idle simulated second, and 60 s of BGP with one failure", _idle, _idle_table),
     "telemetry": Section("a scrape of many series, sampling while packets move", _telemetry, _telemetry_table),
 }
 """Values of `--only`, in the order of their runs."""

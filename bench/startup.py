@@ -27,11 +27,11 @@ def startup(*, cold: bool = True, repeats: int = 3) -> dict[str, Any]:
         folder = Path(name)
         scenario = cases.write(cases.scenario("small-incast", 16, _INCAST), folder)
         own_cache = {"XDG_CACHE_HOME": str(folder / "cache")} if cold else {}
-        spent = [_children_cpu_s()]
+        spent = [children_cpu_s()]
         first_s = run(scenario, folder / "run-0", own_cache)
-        spent.append(_children_cpu_s())
+        spent.append(children_cpu_s())
         warm = [run(scenario, folder / f"run-{number}", own_cache) for number in range(1, repeats + 1)]
-        spent.append(_children_cpu_s())
+        spent.append(children_cpu_s())
     return {
         "cold": cold,
         "cold_s": first_s,
@@ -43,7 +43,7 @@ def startup(*, cold: bool = True, repeats: int = 3) -> dict[str, Any]:
     }
 
 
-def _children_cpu_s() -> float:
+def children_cpu_s() -> float:
     """CPU seconds of all ended commands."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -20,6 +20,7 @@ _MEASUREMENTS: Final = {
     "scrape": ("telemetry", "scrape"),
     "sampling": ("telemetry", "sampling"),
     "studies": ("studies", "studies"),
+    "idle": ("idle", "idle_second"),
 }
 """WHAT to its module and function; a process loads only the module that it needs."""
 

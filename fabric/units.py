@@ -47,6 +47,8 @@ _DURATION_S: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400, "y": 31_557_600
 _CLOCK: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _QUANTITY: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*([A-Za-zµ]*)\s*")
 _LIMIT: Final = 2**62
+_DIGITS: Final = 20
+"""More digits than the largest quantity has."""
 
 
 def _parse(text: object, table: dict[str, int], kind: str, example: str) -> int:
@@ -61,7 +63,12 @@ def _parse(text: object, table: dict[str, int], kind: str, example: str) -> int:
         units = ", ".join(table)
         what = "has no unit" if match is not None and not match[2] else f"is not a {kind}"
         raise UnitError(f"{text!r} {what}", f"write a number and one of {units}, such as '{example}'")
-    value = Decimal(match[1]) * table[match[2]]
+    number = match[1]
+    if len(number) <= _DIGITS and number.isdigit():  # nearly all: a tenth of the time of a Decimal
+        whole = int(number) * table[match[2]]
+        if whole <= _LIMIT:
+            return whole
+    value = Decimal(number) * table[match[2]]
     if value != value.to_integral_value():
         raise UnitError(
             f"{text!r} is finer than this quantity's base unit", f"the smallest {kind} is 1 {next(iter(table))}"

@@ -95,7 +95,7 @@ def build(
     Raises: YamlError.
     """
     try:
-        with _without_collector():
+        with without_collector():
             return _built(text, resolve, max_nodes, too_many, twice, note)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -260,7 +260,7 @@ def _plain_tag(tag: str | None, line: int) -> None:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Pause Python's cycle collector, which would scan millions of new containers repeatedly."""
     was = gc.isenabled()
     gc.disable()

@@ -80,7 +80,7 @@ class Scenario:
         """
         changes = {**(values or {}), **more}
         with python_words():
-            data = apply_values(self.data, changes)
+            data = apply_values(deepcopy(dict(self.data)), changes)
             sets = (*self.sets, *(f"{path}={json.dumps(value)}" for path, value in changes.items()))
             return type(self)(data, self.file, self.text, sets, build_scenario(data, self.file))
 
@@ -90,7 +90,7 @@ class Scenario:
         Raises: InputErrors with every problem.
         """
         with python_words():
-            data = apply_overrides(self.data, sets)
+            data = apply_overrides(deepcopy(dict(self.data)), sets)
             return type(self)(data, self.file, self.text, (*self.sets, *sets), build_scenario(data, self.file))
 
     def check(self) -> None:

@@ -61,6 +61,7 @@ class PartWriter:
         self._folder = folder / files.PARTS
         self._stream = stream
         self._rows: list[NDArray[np.void]] = []
+        self._held = 0
         self.sums = list(sums)
         """Checksums of all parts, in order."""
         belong = {part_path(folder, stream, number) for number in range(1, len(sums) + 1)}
@@ -72,14 +73,15 @@ class PartWriter:
         """Add rows; a part is written for every GROUP_ROWS rows."""
         if rows.size:
             self._rows.append(rows)
-            if sum(held.size for held in self._rows) >= GROUP_ROWS:
+            self._held += rows.size
+            if self._held >= GROUP_ROWS:
                 self.flush()
 
     def flush(self) -> None:
         """Write the held rows as the next part."""
         if not self._rows:
             return
-        rows = np.concatenate(self._rows)
+        rows = np.concatenate([held.view(np.uint8) for held in self._rows]).view(self._stream.row)
         table = pa.table({name: np.ascontiguousarray(rows[name]) for name in self._stream.row.names or ()})
         self._folder.mkdir(exist_ok=True)
         target = part_path(self._folder.parent, self._stream, len(self.sums) + 1)
@@ -89,7 +91,7 @@ class PartWriter:
                 table, out, compression=COMPRESSION, compression_level=1, use_dictionary=False, write_statistics=False
             )
         self.sums.append(sums[target.name])
-        self._rows = []
+        self._rows, self._held = [], 0
 
 
 def part_paths(folder: Path, stream: Stream) -> list[Path]:

@@ -10,6 +10,7 @@ rows that changed. No Python loop runs over rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from fabric.dataplane.state.codes import N_CLASSES
 from fabric.runs import schemas
 from fabric.runs.observables import OBSERVABLES, POSITION, Observable, Rows, Scope
+from fabric.runs.readings import Gathered, moved_rows
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS
 
@@ -44,6 +46,11 @@ PORTION_ROWS: Final = 1 << 17
 BY_SCOPE: Final[Mapping[Scope, tuple[Observable, ...]]] = {
     scope: tuple(it for it in OBSERVABLES if it.scope is scope) for scope in Scope
 }
+
+_CODES: Final[Mapping[Scope, NDArray[np.int16]]] = {
+    scope: np.array([POSITION[it.name] for it in found], np.int16) for scope, found in BY_SCOPE.items()
+}
+"""Codes of the observables of BY_SCOPE."""
 
 _TABLES: Final[Mapping[Scope, tuple[str, ...]]] = {
     Scope.PORT: ("ports",),
@@ -104,10 +111,18 @@ def place(now: Snapshot, scope: Scope, rows: Rows) -> tuple[Rows, Rows, Rows, Ro
     return device, none, none, rows
 
 
-def values(observable: Observable, now: Snapshot, rows: Rows) -> NDArray[np.int64]:
-    """The observable's values as int64; ratios as the bits of a float64."""
-    found = observable.read(now, rows)
-    return found.view(np.int64) if found.dtype == np.float64 else found.astype(np.int64, copy=False)
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Changed values of one scope."""
+
+    observable: NDArray[np.int16]
+    """(n,) positions in OBSERVABLES."""
+    place: tuple[Rows, Rows, Rows, Rows]
+    """As place(), of the rows that were compared."""
+    row: Rows
+    """(n,) positions in `place`."""
+    value: NDArray[np.int64]
+    """(n,)."""
 
 
 class Sampler:
@@ -122,10 +137,10 @@ class Sampler:
 
     def sample(self, now: Snapshot) -> NDArray[np.void]:
         """Rows (of ROW) of all values that changed since the previous call."""
-        found = [part for scope in Scope for part in self._scope(now, scope)]
+        found = [changes for scope in Scope if (changes := self._scope(now, scope)) is not None]
         self._last_ps = now.time_ps
         self._before = now
-        return _joined(found)
+        return _rows(now.time_ps // PS_PER_NS, found)
 
     def pass_over(self, now: Snapshot, times_ps: range) -> Iterator[NDArray[np.void]]:
         """Rows (of ROW) of samples at these times, in portions of about PORTION_ROWS.
@@ -160,53 +175,36 @@ class Sampler:
         self._last_ps = int(saved["last_ps"][0])
         self._before = None
 
-    def _scope(self, now: Snapshot, scope: Scope) -> list[NDArray[np.void]]:
-        """The changes of a scope, one array per observable with changes."""
+    def _scope(self, now: Snapshot, scope: Scope) -> _Changes | None:
+        """The changes of a scope: by observable, then by row."""
         count = n_rows(now, scope)
         if not count:
-            return []
+            return None
         last = self._last[scope]
         if last.shape[1] < count:  # the first sample, or routes have added ECMP groups
             last = self._last[scope] = np.pad(last, ((0, 0), (0, count - last.shape[1])))
         rows = self._moved(now, scope, count)
         if not rows.size:
-            return []
-        news = [
-            self._utilisation(now, rows) if observable.name == _UTILISATION else values(observable, now, rows)
-            for observable in BY_SCOPE[scope]
-        ]  # all before the first is stored: utilisation needs the old busy time
-        found = [
-            self._changed(now, scope, observable, last[line], rows, new)
-            for line, (observable, new) in enumerate(zip(BY_SCOPE[scope], news, strict=True))
-        ]
-        return [part for part in found if part.size]
-
-    def _changed(
-        self,
-        now: Snapshot,
-        scope: Scope,
-        observable: Observable,
-        last: NDArray[np.int64],
-        rows: Rows,
-        new: NDArray[np.int64],
-    ) -> NDArray[np.void]:
-        differs = new != last[rows]
-        rows = rows[differs]
-        found = np.empty(rows.size, ROW)
-        if rows.size:
-            found["time_ns"] = now.time_ps // PS_PER_NS
-            found["observable"] = POSITION[observable.name]
-            found["device"], found["port"], found["class"], found["item"] = place(now, scope, rows)
-            found["value"] = last[rows] = new[differs]
-        return found
+            return None
+        new = Gathered(now, rows, count).matrix(BY_SCOPE[scope])
+        if scope is Scope.PORT:
+            new[_UTILISATION_LINE] = self._utilisation(now, rows)
+        at = np.flatnonzero(new != (last if rows.size == count else last.take(rows, axis=1)))
+        if not at.size:
+            return None
+        line = at // rows.size
+        position = at - line * rows.size
+        value = new.reshape(-1)[at]
+        last[line, rows[position]] = value
+        return _Changes(_CODES[scope][line], place(now, scope, rows), position, value)
 
     def _moved(self, now: Snapshot, scope: Scope, count: int) -> Rows:
-        """Rows that may differ from the last sample."""
+        """Rows that may differ from the last sample, ascending."""
         if self._before is None or scope in {Scope.PORT, Scope.GROUP} or n_rows(self._before, scope) != count:
             return np.arange(count)
         moved = np.zeros(count, np.bool_)
         for table in _TABLES[scope]:
-            moved |= (_words(getattr(now, table), count) != _words(getattr(self._before, table), count)).any(axis=1)
+            moved[moved_rows(getattr(now, table), getattr(self._before, table), count)] = True
         if scope is Scope.PRIORITY:  # whether a class is paused stands in its port's row
             moved |= (now.paused != self._before.paused).reshape(-1)
         return np.flatnonzero(moved)
@@ -224,11 +222,18 @@ def snapshot_rows(now: Snapshot) -> NDArray[np.void]:
     return Sampler().sample(now)
 
 
-def _joined(found: list[NDArray[np.void]]) -> NDArray[np.void]:
-    """Concatenated by bytes: NumPy would compare the fields of every piece first."""
-    if not found:
-        return np.empty(0, ROW)
-    return np.concatenate([part.view(np.uint8) for part in found]).view(ROW)
+def _rows(time_ns: int, found: list[_Changes]) -> NDArray[np.void]:
+    """Changes of one moment as rows of ROW."""
+    rows = np.empty(sum(changes.value.size for changes in found), ROW)
+    rows["time_ns"] = time_ns
+    begin = 0
+    for changes in found:
+        mine = rows[begin : begin + changes.value.size]
+        begin += changes.value.size
+        mine["observable"], mine["value"] = changes.observable, changes.value
+        for column, ids in zip(("device", "port", "class", "item"), changes.place, strict=True):
+            mine[column] = ids.take(changes.row)
+    return rows
 
 
 def decode(table: pa.Table, fabric: Fabric) -> pa.Table:
@@ -262,11 +267,6 @@ def named(codes: NDArray[np.integer], names: list[str]) -> pa.DictionaryArray:
 def optional(codes: NDArray[np.integer], kind: pa.DataType) -> pa.Array:
     """Integers of which the negative ones are null."""
     return pa.array(codes, kind, mask=codes < 0)
-
-
-def _words(table: NDArray[np.void], rows: int) -> NDArray[np.int64]:
-    """A structured table as (rows, words); aligned dtypes are whole words."""
-    return np.ascontiguousarray(table).view(np.int64).reshape(rows, -1)
 
 
 def group_of_member(now: Snapshot) -> Rows:

@@ -17,6 +17,7 @@ from fabric.scenario.checks import check
 from fabric.scenario.problems import explain
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import parse_yaml, read_yaml
+from fabric.yamltext import without_collector
 
 _SECTIONS: Final = tuple(Scenario.model_fields)
 _OF_A_RUN: Final = "manifest.json"
@@ -40,7 +41,8 @@ def load_scenario(path: Path | str, sets: Sequence[str] = ()) -> Scenario:
 def build_scenario(raw: Mapping[str, Any], file: Path) -> Scenario:
     """A scenario from plain data; `file` names it in messages, and its folder is the base of relative paths."""
     try:
-        scenario = Scenario.model_validate(dict(raw)).read_from(file)
+        with without_collector():
+            scenario = Scenario.model_validate(dict(raw)).read_from(file)
     except ValidationError as error:
         raise InputErrors("checking the scenario", explain(error, raw, file.name)) from error
     problems = check(scenario)
@@ -64,7 +66,8 @@ def apply_overrides(
 
     Raises: InputErrors.
     """
-    tree = deepcopy(dict(raw))
+    tree = dict(raw)
+    own: set[str | int] = set()
     problems: list[Problem] = []
     for item in sets:
         path, equals, text = item.partition("=")
@@ -77,6 +80,7 @@ def apply_overrides(
         except InputErrors as error:
             problems.append(Problem(f"{_SET}{item}", error.problems[0].text, "quote the value"))
             continue
+        _own_section(tree, steps[0], own)
         _put(tree, steps, value, f"{_SET}{item}", problems, what, sections)
     if problems:
         raise InputErrors("applying --set", problems)
@@ -88,17 +92,29 @@ def apply_values(raw: Mapping[str, Any], values: Mapping[str, object]) -> dict[s
 
     Raises: InputErrors.
     """
-    tree = deepcopy(dict(raw))
+    tree = dict(raw)
+    own: set[str | int] = set()
     problems: list[Problem] = []
     for path, value in values.items():
         steps: list[str | int] = [int(number) if number else word for word, number in _STEP.findall(path)]
         if not steps or "".join(_spell(steps)) != path.replace(".", "", 0):
             problems.append(Problem(f"set {path!r}", "is no path", "such as 'transport.cc' or 'workload[0].size'"))
             continue
+        _own_section(tree, steps[0], own)
         _put(tree, steps, deepcopy(value), f"set {path!r}", problems)
     if problems:
         raise InputErrors("applying values", problems)
     return tree
+
+
+def _own_section(tree: dict[Any, Any], step: str | int, own: set[str | int]) -> None:
+    """Replace a section that is about to be changed by a copy, once. The other sections, which may hold 100,000
+    messages, are shared with the data that was read.
+    """
+    section = _key(tree, step)
+    if section in tree and section not in own:
+        tree[section] = deepcopy(tree[section])
+    own.add(section)
 
 
 def _spell(steps: Sequence[str | int]) -> list[str]:

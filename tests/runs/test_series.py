@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric.dataplane.engine.counters import Snapshot
+from fabric.dataplane.engine.counters import Kept, Snapshot
+from fabric.dataplane.port.flowcontrol.counters import copied, with_present_pauses
+from fabric.dataplane.state.codes import N_CLASSES
 from fabric.runs import recorder, series
 from fabric.runs.observables import OBSERVABLES, POSITION, Scope
-from fabric.runs.series import Sampler, n_rows, place, values
+from fabric.runs.readings import values
+from fabric.runs.series import Sampler, n_rows, place
+from tests.runs.sampling_oracle import SlowSampler, slow_pauses
 
 FIELDS = {
     "ports": ("tx_bytes", "busy_ps", "paused"),
@@ -67,6 +71,65 @@ def test_replaying_the_rows_gives_every_counter_at_every_sample(still: Callable[
                 assert seen.get(row[1:6], 0) != row[6]
                 seen[row[1:6]] = row[6]
         assert {key: value for key, value in seen.items() if value} == dense(now)
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 3), st.lists(change, max_size=6)), min_size=1, max_size=5))
+@settings(max_examples=40)
+def test_a_sample_has_the_rows_that_reading_every_value_one_by_one_gives(
+    still: Callable[..., Snapshot], steps: list[tuple[int, list]]
+) -> None:
+    sampler, slow = Sampler(), SlowSampler()
+    now = still()
+    for later, changes in steps:
+        before, now = now, still(now.time_ps + later * 1_000_000)
+        for table in (*FIELDS, "groups"):
+            getattr(now, table)[...] = getattr(before, table)
+        now.groups["count"] = 1
+        for (table, field), row, value in changes:
+            flat = getattr(now, table).reshape(-1)
+            flat[field][row % flat.size] = value
+        assert sampler.sample(now).tobytes() == slow.sample(now).tobytes()
+
+
+pauses = st.lists(st.tuples(st.integers(0, 31), st.integers(0, 3000), st.booleans(), st.booleans()), max_size=6)
+
+
+@given(pauses=pauses, time_ps=st.integers(0, 3000))
+@settings(max_examples=60)
+def test_present_pauses_are_those_of_the_whole_table_field_by_field(
+    still: Callable[..., Snapshot], pauses: list[tuple[int, int, bool, bool]], time_ps: int
+) -> None:
+    now = still()
+    prios = now.prios.reshape(-1)
+    for number, since_ps, received, sent in pauses:
+        row = number % prios.size
+        prios["since_ps"][row] = prios["sent_since_ps"][row] = since_ps
+        prios["xoff_sent"][row] = sent
+        prios["longest_ps"][row] = 1500
+        now.ports["paused"][row // N_CLASSES] |= np.uint8(received << row % N_CLASSES)
+    before = prios.copy()
+    found = with_present_pauses(prios, now.ports, time_ps)
+    assert np.array_equal(found, slow_pauses(prios, now.ports, time_ps))
+    assert np.array_equal(prios, before)
+
+
+def test_equal_tables_of_two_snapshots_are_one_and_a_change_makes_another(still: Callable[..., Snapshot]) -> None:
+    kept, table = Kept(), still().drops.copy()
+    first = kept.frozen("drops", table)
+    assert kept.frozen("drops", table) is first
+    table["pkts"].reshape(-1)[5] = 1
+    second = kept.frozen("drops", table)
+    table["pkts"].reshape(-1)[5] = 2
+    assert (first["pkts"].sum(), second["pkts"].sum()) == (0, 1)
+    assert not second.flags.writeable
+    longer = kept.frozen("drops", np.concatenate([table, table]))
+    assert len(longer) == 2 * len(table)
+
+
+def test_a_copy_of_a_table_has_its_padding_too(still: Callable[..., Snapshot]) -> None:
+    ports = still().ports
+    ports.view(np.uint8)[...] = 7
+    assert copied(ports).tobytes() == ports.tobytes()
 
 
 def test_a_sampler_that_was_saved_and_loaded_writes_the_same_rows(still: Callable[..., Snapshot]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from fabric.errors import InputErrors
 from fabric.scenario.compile.scenario import compile_scenario
-from fabric.scenario.load import apply_overrides, load_scenario
+from fabric.scenario.load import apply_overrides, apply_values, load_scenario
 from fabric.scenario.yaml_input import MAX_BYTES, parse_yaml, read_yaml
 
 CASES = sorted((Path(__file__).parent / "errors").glob("*.yml"))
@@ -101,6 +101,16 @@ def test_an_override_replaces_creates_and_removes() -> None:
         "switches": {"dscp_to_tc": {26: 4}, "lossless": [3, 4]},
     }
     assert raw["workload"] == [{"size": "1MB", "fan_in": 3}]
+    assert raw["switches"] == {"dscp_to_tc": {26: 3}}
+
+
+def test_an_override_copies_the_section_that_it_changes_and_no_other() -> None:
+    raw = {"workload": [{"size": "1MB"}], "transport": {"dcqcn": "default"}, "run": {"seed": 1}}
+    found = apply_overrides(raw, ["run.seed=2", "run.duration=1ms"])
+    assert found["workload"] is raw["workload"]
+    values = apply_values(raw, {"transport.dcqcn.g": 0.5, "run.seed": 3})
+    assert (values["run"], values["transport"]["dcqcn"]) == ({"seed": 3}, {"preset": "default", "g": 0.5})
+    assert raw == {"workload": [{"size": "1MB"}], "transport": {"dcqcn": "default"}, "run": {"seed": 1}}
 
 
 def test_all_bad_overrides_are_reported_together() -> None:

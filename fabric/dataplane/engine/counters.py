@@ -85,9 +85,30 @@ class Snapshot:
 
 
 def _frozen(table: Table) -> Table:
-    copy = table.copy()
+    copy = flow.copied(table)
     copy.flags.writeable = False
     return copy
+
+
+class Kept:
+    """Tables that seldom change, as in the last snapshot: it and the next share one copy while they are equal.
+
+    Comparing reads memory that is in use; a copy writes new memory, which costs a sample several times as much.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[str, NDArray[Any]] = {}
+
+    def frozen(self, name: str, table: NDArray[Any]) -> NDArray[Any]:
+        """A copy of `table` that cannot be written, the last one if that is equal."""
+        last = self._tables.get(name)
+        if last is None or last.shape != table.shape or not np.array_equal(_words(last), _words(table)):
+            last = self._tables[name] = _frozen(table)
+        return last
+
+
+def _words(table: NDArray[Any]) -> NDArray[np.int64]:
+    return table.reshape(-1).view(np.int64)
 
 
 def packet_hops(state: State) -> int:
@@ -123,8 +144,8 @@ def outcome(messages: Table, transfers: Table) -> str:
     return "all messages done or failed" if failed else "all messages done"
 
 
-def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
-    """Copy the observable tables as they are at time_ps."""
+def snapshot(state: State, fabric: Fabric, time_ps: int, kept: Kept) -> Snapshot:
+    """Copy the observable tables as they are at time_ps; `kept` has those of the snapshot before."""
     n_switches, n_vnis = len(fabric.switches), int(state.config[0]["n_vnis"])
     n_streams = int(state.config[0]["n_streams"])
     return Snapshot(
@@ -137,7 +158,7 @@ def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
         ports=_frozen(state.ports),
         queues=_frozen(state.queues).reshape(-1, N_CLASSES),
         pgs=_frozen(state.pgs).reshape(-1, N_CLASSES),
-        prios=_frozen(flow.with_present_pauses(state.prios, state.ports, time_ps)),
+        prios=kept.frozen("prios", flow.with_present_pauses(state.prios, state.ports, time_ps)),
         pools=_frozen(state.pools),
         switches=_frozen(state.switches),
         hosts=_frozen(state.hosts),
@@ -145,7 +166,7 @@ def snapshot(state: State, fabric: Fabric, time_ps: int) -> Snapshot:
         rqps=_frozen(state.rqps),
         messages=_frozen(state.messages[1 : 1 + int(state.config[0]["n_messages"])]),
         rmessages=_frozen(state.rmessages[1 : 1 + int(state.config[0]["n_messages"])]),
-        drops=_frozen(state.drops).reshape(-1, N_CLASSES, N_DROP_REASONS),
+        drops=kept.frozen("drops", state.drops.reshape(-1, N_CLASSES, N_DROP_REASONS)),
         groups=_frozen(state.groups),
         members=_frozen(state.members),
         segments=_frozen(state.segments[: n_switches * n_vnis]).reshape(n_switches, n_vnis),

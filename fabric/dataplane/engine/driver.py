@@ -106,6 +106,7 @@ class Emulator:
             order=Order.INSERTION if order == "insertion" else Order.SOURCE,
         )
         self._read: tuple[State | None, State] = None, self.state
+        self._kept = counters.Kept()
         """A state, and its copy with a separate table of queue pairs for readers: made once per state."""
         for port, every in params.drop_every.items():
             self.state = lose_every(self.state, port, every, "")
@@ -356,7 +357,7 @@ class Emulator:
 
     def snapshot(self, *, reset_watermarks: bool = False) -> counters.Snapshot:
         """Counters as they are now; reset_watermarks starts a new sampling interval."""
-        taken = counters.snapshot(self._with_rates_now(), self.fabric, self.now_ps)
+        taken = counters.snapshot(self._with_rates_now(), self.fabric, self.now_ps, self._kept)
         if reset_watermarks:
             counters.reset_watermarks(self.state)
         return taken
