@@ -24,6 +24,7 @@ policy-map type quality-of-service IN
 interface Ethernet1/1
    service-policy type qos input IN
 interface Ethernet2/1
+   no switchport
 """
 
 
