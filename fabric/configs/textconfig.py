@@ -16,7 +16,7 @@ from fabric.configs.banners import BLANKS, banner_end, ends_of, rows_of
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.filters import dscp_of
 from fabric.configs.identity import NOTHING, Gateway, Stated
-from fabric.configs.jsonfile import FixedLines, refuse
+from fabric.configs.jsonfile import FixedLines, refuse, two_switches
 from fabric.configs.line_order import INTERFACE, MAX_COPIED, in_order
 from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
@@ -126,7 +126,11 @@ class TextReader:
         self.root = parse_tree(text, file, CAPABILITIES[language].bundle)
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
+        named = ""
         for line, match in self.root.find(r"hostname (\S+)"):
+            if named and match[1] != named:
+                raise two_switches(f"{file}:{line.number}", named, match[1])
+            named = match[1]
             self.lines.note(("hostname",), line.number)
             self.device.name = match[1]
 

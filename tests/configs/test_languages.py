@@ -90,3 +90,20 @@ def test_a_router_s_frr_file_is_no_switch_and_is_said_to_be_none(tmp_path: Path)
     network = load_network([tmp_path])
     assert list(network.devices) == ["leaf1"]
     assert ["FRR" in it.what for it in network.unread] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hostname leaf1\nqos map dscp 26 to traffic-class 3\nhostname leaf2\n",
+        "hostname leaf1\nfeature bgp\ninterface Ethernet1/1\nhostname leaf2\n",
+        "nv set system hostname leaf1\nnv set interface swp1\nnv set system hostname leaf2\n",
+    ],
+    ids=["eos", "nxos", "nvue"],
+)
+def test_two_switches_in_one_file_are_an_error_that_names_both(text: str) -> None:
+    with pytest.raises(InputErrors) as caught:
+        parse_device(text, "all.cfg")
+    (problem,) = caught.value.problems
+    assert "hostname 'leaf1', then 'leaf2'" in problem.text
+    assert parse_device(text.replace("leaf2", "leaf1"), "all.cfg").name == "leaf1"
