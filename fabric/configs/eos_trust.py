@@ -9,7 +9,7 @@ Source: EOS User Manual, "Quality of Service": trust mode, CoS and DSCP of a por
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fabric.configs.model import TRUST_COS, Port
@@ -56,7 +56,7 @@ def read_trust(reader: TextReader, spoken: dict[str, Spoken], bundles: dict[str,
     spoken     port to its blocks
     bundles    number of a port-channel to its blocks
 
-    A port with a policy keeps the policy's map, which classifies by itself.
+    A policy decides first; of a port with one the CoS classifies what no class of the policy sets.
     """
     by_default = reader.root.has(ROUTED_BY_DEFAULT)
     classes = _classes(reader)
@@ -70,7 +70,7 @@ def read_trust(reader: TextReader, spoken: dict[str, Spoken], bundles: dict[str,
         missing = profile is not None and profile[1].split()[1] not in profiles
         elsewhere = missing or (port.lag and own is blocks)
         by_dscp = stated[1] == "qos trust dscp" if stated else elsewhere or own.routed(by_default=by_default)
-        if port.maps.get("dscp_to_tc") is None and not by_dscp:
+        if not by_dscp:
             _by_tag(reader, stated[0] if stated else own.blocks[-1], port, own, classes)
 
 
@@ -84,10 +84,18 @@ def _classes(reader: TextReader) -> list[int]:
 
 
 def _by_tag(reader: TextReader, block: Line, port: Port, own: Spoken, classes: list[int]) -> None:
-    """All packets have the class of the port's CoS: hosts' packets have no tag."""
+    """All packets, or those that a policy says nothing of, have the class of the port's CoS: hosts send no tag."""
     where = reader.note(block, *block.text.split(" ", 1))
     cos = own.last(r"qos cos [0-7]")
-    value = classes[int(cos[1][-1]) if cos else 0]
+    entries = dict.fromkeys(range(64), classes[int(cos[1][-1]) if cos else 0])
     name = f"{TRUST_COS} in {block.text}" + (f" of {port.name}" if block.text.startswith("qos profile") and cos else "")
-    reader.map_("dscp_to_tc", name, where, dict.fromkeys(range(64), value))
+    maps = reader.device.maps["dscp_to_tc"]
+    policy = maps.get(port.maps.get("dscp_to_tc", ""))
+    if policy is None:
+        reader.map_("dscp_to_tc", name, where, entries)
+    else:
+        name = f"{policy.name} and {name}"
+        decided = policy.stated or frozenset()
+        entries |= {dscp: policy.entries[dscp] for dscp in decided}
+        maps[name] = replace(policy, name=name, entries=entries)
     port.maps["dscp_to_tc"] = name

@@ -70,6 +70,21 @@ def test_members_of_a_port_channel_have_its_trust(bundle: str, lines: str, tc: i
     assert class_of(lines, f"{top}interface Port-Channel10\n   {bundle}\n") == tc
 
 
+@pytest.mark.parametrize(("dscp", "tc"), [(26, 3), (30, 1)])
+def test_packets_of_no_class_of_a_policy_have_the_cos_on_a_switched_port(dscp: int, tc: int) -> None:
+    text = (
+        "qos map dscp 30 to traffic-class 3\nclass-map type qos match-any C\n   match dscp 26\n"
+        "policy-map type quality-of-service P\n   class C\n      set traffic-class 3\n"
+        "interface Ethernet1\n   service-policy type qos input P\n"
+        "interface Ethernet2\n   no switchport\n   service-policy type qos input P\n"
+    )
+    device = parse_device(text, "leaf1.cfg")
+    switched, routed = (device.map_of(device.ports[name], "dscp_to_tc") for name in ("Ethernet1", "Ethernet2"))
+    assert switched is not None
+    assert routed is not None
+    assert (switched.entries[dscp], routed.entries[dscp]) == (tc, 3)
+
+
 def test_a_member_of_a_port_channel_that_is_not_in_the_file_is_left_open() -> None:
     assert class_of(MEMBER) == 3
 
