@@ -1,7 +1,7 @@
 """Arista EOS running-config -> the neutral model: QoS maps, profiles, PFC, its watchdog, ECN, interfaces.
 
-`eos_policy.py` reads class and policy maps. Buffer carving is platform CLI: `eos_mmu.py` reads Trident's and
-Tomahawk's. Unmapped DSCPs follow the EOS default
+`eos_policy.py` reads class and policy maps, `eos_trust.py` which ports classify by the DSCP. Buffer carving is platform
+CLI: `eos_mmu.py` reads Trident's and Tomahawk's. Unmapped DSCPs follow the EOS default
 (DSCP / 8), traffic class to transmit queue is 1:1. Thresholds in segments need the platform's cell, which is known
 where the `! device:` line names the model; elsewhere the curve is listed with the remedy, and not judged.
 Source: EOS user manual, "Quality of Service and Traffic Management"; AVD's eos_cli schema.
@@ -15,19 +15,8 @@ from typing import Final
 from fabric.configs.eos_mmu import cell_bytes, model_of, read_mmu
 from fabric.configs.eos_policy import bind_policy, read_policies
 from fabric.configs.eos_routing import read_routing
-from fabric.configs.model import (
-    TRUST_COS,
-    Binding,
-    Curve,
-    Device,
-    Limit,
-    Port,
-    Scheduler,
-    Watchdog,
-    Where,
-    Wred,
-    name_of_file,
-)
+from fabric.configs.eos_trust import ROUTED_BY_DEFAULT, Spoken, read_trust
+from fabric.configs.model import Binding, Curve, Device, Limit, Port, Scheduler, Watchdog, Where, Wred, name_of_file
 from fabric.configs.textconfig import Line, TextReader, description_of, numbers
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
@@ -38,9 +27,8 @@ _ECN: Final = (
 _CHIP_UNITS: Final = frozenset(("segments",))
 _NO_CELL: Final = "a unit of the chip, whose size is not known: write bytes or kbytes, or keep the '! device:' line"
 _WATCHDOG: Final = "priority-flow-control pause watchdog "
+_MEMBER: Final = r"channel-group (\d+)(?: mode (active|passive|on))?(?P<rest> .*)?"
 _SPEED: Final = re.compile(r"(?:(forced|auto) )?(\d+)g(?:full)?(?:-(\d+))?")
-_UNTAGGED_CLASS: Final = 1
-"""EOS User Manual, "QoS Configuration Procedures": the default CoS to traffic class map."""
 _ROUTED_MTU, _SWITCHED_MTU = 1500, 9214
 """Of an interface that states none (EOS User Manual, Ethernet Ports: mtu)."""
 
@@ -73,7 +61,13 @@ def parse_eos(text: str, file: str) -> Device:
     off = reader.root.has(r"priority-flow-control all off")
     profiles = {match[1]: line for line, match in reader.root.find(r"qos profile (\S+)")}
     queue_policies = {match[1]: line for line, match in reader.root.find(r"policy-map type tx-queue (\S+)")}
+    bundles = {
+        match[1]: Spoken([*_profiles_of(reader, line, profiles), line], bind_policy(reader, line))
+        for line, match in reader.root.find(r"interface Port-Channel(\d+)")
+    }
+    routes = reader.root.has(ROUTED_BY_DEFAULT)
     begun: set[str] = set()
+    spoken: dict[str, Spoken] = {}
     stated_mtu: set[str] = set()
     for line, match in reader.root.find(r"interface (Ethernet[\d/,-]+)"):
         ports = reader.ports(line, match[1])
@@ -85,33 +79,42 @@ def parse_eos(text: str, file: str) -> Device:
                 reader.defect(
                     child, "service-policy", f"policy '{word[1][:40]}' is not in the file", "R1", ports[0].where
                 )
-        for child, word in line.find(r"service-profile (\S+)"):
-            if word[1] in profiles:
-                blocks.insert(0, profiles[word[1]])
-            else:
-                for port in ports:
-                    text = f"service-profile '{word[1][:40]}' is not in the file"
-                    reader.defect(child, f"interface {port.name}", text, "R1", port.where)
+        profile = _profiles_of(reader, line, profiles)
+        bundle = [bundles[word[1]] for _, word in line.find(_MEMBER) if word[1] in bundles]
+        blocks = [*(block for it in bundle for block in it.blocks[:-1]), *profile, *blocks]
         reader.switched(line, ports)
-        policy = bind_policy(reader, line)
+        policy = bind_policy(reader, line) or next((it.policy for it in bundle if it.policy), None)
         for port in ports:
             if policy is not None:
                 port.maps["dscp_to_tc"] = policy
                 if policy in device.maps.get("dscp_to_dscp", {}):
                     port.maps["dscp_to_dscp"] = policy
-            _interface(reader, line, port, stated_mtu, new=port.name not in begun)
+            _interface(reader, line, port, stated_mtu, new=port.name not in begun, routes=routes)
             begun.add(port.name)
             for block in blocks:
                 _qos(reader, block, port, default)
-            if policy is None and _trusts_tags(blocks):
-                _by_tag(reader, line, port)
+            spoken.setdefault(port.name, Spoken()).blocks += blocks
             _withdrawn(line, port)
             if off:
                 port.lossless = frozenset()
+    read_trust(reader, spoken, bundles)
     reader.bundled(_ROUTED_MTU)
     read_mmu(reader)
     read_routing(reader)
     return reader.finish()
+
+
+def _profiles_of(reader: TextReader, interface: Line, profiles: dict[str, Line]) -> list[Line]:
+    """QoS profiles of an interface; a name that leads nowhere is a defect."""
+    found = []
+    for line, match in interface.find(r"service-profile (\S+)"):
+        if match[1] in profiles:
+            found.append(profiles[match[1]])
+        else:
+            name = interface.text
+            text = f"service-profile '{match[1][:40]}' is not in the file"
+            reader.defect(line, name, text, "R1", tuple(name.split(" ", 1)))
+    return found
 
 
 def _rewrite(reader: TextReader) -> None:
@@ -156,9 +159,16 @@ def _ms(reader: TextReader, line: Line, text: str) -> int:
     return round(value * 1000)
 
 
-def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str], *, new: bool) -> None:
-    """`new`: no block before this one has the port, alone or in a range. `stated_mtu`: ports whose MTU a line says."""
-    routed = line.has(r"no switchport")
+def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str], *, new: bool, routes: bool) -> None:
+    """One block of a port.
+
+    Parameters
+    ----------
+    stated_mtu    ports whose MTU a line says
+    new           no block before this one has the port, alone or in a range
+    routes        ports that say nothing are routed
+    """
+    routed = line.has(r"no switchport") or (new and routes and not line.has(r"switchport(?: .*)?"))
     if (routed or new) and port.name not in stated_mtu:
         port.mtu = _ROUTED_MTU if routed else _SWITCHED_MTU
     for child, match in line.find(r"mtu (\d+)"):
@@ -181,7 +191,7 @@ def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str],
         port.fec = "none" if match[1] else {"reed-solomon": "rs", "fire-code": "fc"}.get(match[2])
     if line.has(r"flowcontrol (?:send|receive) on"):
         port.global_pause = True
-    for _, match in line.find(r"channel-group (\d+)(?: mode (active|passive|on))?(?P<rest> .*)?"):
+    for _, match in line.find(_MEMBER):
         port.lag, port.lag_mode = f"Port-Channel{match[1]}", match[2] or ""
     port.limit = _limit(reader, line, ("interface", port.name)) or port.limit
     list(line.find(r"no flowcontrol.*"))  # what holds without the line
@@ -194,9 +204,6 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
     if block.has(r"priority-flow-control on"):
         port.qos_where = where
         port.lossless |= {int(match[1]) for _, match in block.find(r"priority-flow-control priority (\d) no-drop")}
-    list(block.find(r"qos trust dscp"))  # the maps above hold for ports that trust the DSCP
-    if block.has(r"qos trust cos") or block.has(r"no qos trust"):  # untrusted: the port's own CoS, 0 by default
-        _by_tag(reader, block, port)
     timers = [
         match
         for _, match in block.find(
@@ -239,28 +246,6 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
                 reader.device.wreds[name] = Wred(name, at, "ecn_all", {"green": Curve(low, high, pmax)})
                 bound.wred, bound.where = name, at
         line.accept(r"random-detect ecn count")
-
-
-def _by_tag(reader: TextReader, block: Line, port: Port) -> None:
-    """A packet without an 802.1Q tag has CoS 0, which is traffic class 1 by default."""
-    where = reader.note(block, *block.text.split(" ", 1))
-    name = f"{TRUST_COS} in {block.text}"
-    reader.map_("dscp_to_tc", name, where, dict.fromkeys(range(64), _UNTAGGED_CLASS))
-    port.maps["dscp_to_tc"] = name
-
-
-_SAYS_TRUST: Final = ("qos trust ", "no qos trust", "channel-group ", "service-policy ")
-
-
-def _trusts_tags(blocks: list[Line]) -> bool:
-    """Whether a port that says it is switched does not say what it trusts: then it is the CoS.
-
-    A member of a LAG takes that from it. Source: EOS User Manual, "Quality of Service", trust mode: switched interfaces
-    trust CoS and routed ones DSCP where they have no `qos trust`.
-    """
-    texts = [line.text for block in blocks for line in block.children]
-    switched = any(text.startswith("switchport") for text in texts) and "no switchport" not in texts
-    return switched and not any(text.startswith(_SAYS_TRUST) for text in texts)
 
 
 def _withdrawn(interface: Line, port: Port) -> None:

@@ -32,6 +32,12 @@ def refuse(file: str, text: str, hint: str, stage: str = "configuration") -> Inp
     return InputErrors(stage, [Problem(file, text, hint)])
 
 
+def two_switches(file: str, first: str, second: str) -> InputErrors:
+    """Two names of a switch in one file: the lines of the one would be read as those of the other."""
+    text = f"has the lines of two switches: hostname '{first[:60]}', then '{second[:60]}'"
+    return refuse(file, text, "give one file for each switch")
+
+
 def refuse_surrogates(value: Any, text: str, file: str) -> None:  # noqa: ANN401
     """Refuse escapes that stand for half a character: no file, terminal or page can hold one (RFC 8259 section 8.2)."""
     escape = _SURROGATE.search(text)

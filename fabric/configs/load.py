@@ -67,7 +67,7 @@ def load_network(
     for path in files:
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
-            if is_frr(text):
+            if is_frr(text, str(path)):
                 frr.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
             else:
                 devices.append(parse_device(text, str(path)))

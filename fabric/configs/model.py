@@ -253,6 +253,8 @@ class Port:
     mtu_where: Where = ()
     """The LAG that states it for its members; (): the port itself."""
     admin_up: bool = False
+    admin_stated: bool = True
+    """False where the file does not say whether it is up, and the language's default holds."""
     lanes: int = 1
     fec: str | None = None
     autoneg: str | None = None

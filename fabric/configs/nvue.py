@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from fabric.configs.identity import NOTHING, Stated
-from fabric.configs.jsonfile import JsonText, refuse
+from fabric.configs.jsonfile import JsonText, refuse, two_switches
 from fabric.configs.model import Binding, Curve, Device, Lag, Port, QosMap, Scheduler, Tunnel, Vlan, Watchdog, Wred
 from fabric.configs.nvue_buffers import PfcProfile, add_buffers
 from fabric.configs.nvue_commands import Commands
@@ -20,7 +20,7 @@ from fabric.configs.nvue_coverage import list_unjudged
 from fabric.configs.nvue_reader import Reader, is_nvue, words_of
 from fabric.configs.nvue_routing import read_routing
 from fabric.configs.nvue_shaper import Shaper, read_shapers
-from fabric.configs.nvue_words import check_words, is_on
+from fabric.configs.nvue_words import check_words, is_on, is_shut
 from fabric.configs.textconfig import numbers
 from fabric.configs.tree_filters import read_nvue_filters
 from fabric.configs.yamlfile import YamlText
@@ -84,7 +84,10 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
         raise refuse(file, "no 'set' mapping of NVUE in it", "give /etc/nvue.d/startup.yaml or `nv config show`")
     reader = Reader(source, file)
     device, roce = reader.device, reader.at("qos", "roce")
-    device.name = str(reader.at("system").get("hostname") or device.name)[:253]
+    hostname = reader.at("system").get("hostname") or device.name
+    if isinstance(hostname, list) and len(set(map(str, hostname))) > 1:
+        raise two_switches(file, *map(str, hostname[:2]))
+    device.name = str(hostname[0] if isinstance(hostname, list) else hostname)[:253]
     reader.literal(reader.written)
     check_words(reader)
     on = (
@@ -331,8 +334,7 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
                 reader.device.ports[name].lag = key
         if members:
             link, where = reader.at("interface", key, "link"), reader.where("interface", key)
-            state = link.get("state")
-            down = "down" in (state if isinstance(state, dict) else [state])
+            down = is_shut(reader, ("interface", key))
             shut = Stated("down", reader.where("interface", key, "link", "state")) if down else NOTHING
             mtu = reader.number(("interface", key, "link", "mtu"), link["mtu"], 552, 9216) if "mtu" in link else None
             reader.device.bundle(Lag(key, where, shut, mode=_lacp(reader, key)), mtu)
@@ -374,12 +376,11 @@ def _broken_out(reader: Reader, name: str) -> bool:
 
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:
     link = reader.at(*path, "link")
-    state = link.get("state")
     port = Port(
         name,
         reader.where(*path),
         mtu=_DEFAULT_MTU,
-        admin_up="down" not in (state if isinstance(state, dict) else [state]),
+        admin_up=not is_shut(reader, path),
         description=str(reader.at(*path).get("description", "") or ""),
     )
     if "mtu" in link:

@@ -83,6 +83,16 @@ def is_on(value: Any, *, default: bool = True) -> bool:  # noqa: ANN401  YAML
     return default if value is None else value is True or str(value).lower() in {"on", "enable", "enabled"}
 
 
+def is_shut(reader: Reader, path: tuple[str, ...]) -> bool:
+    """Whether `link state` of an interface is down: of several commands the last one holds."""
+    value = reader.at(*path, "link").get("state")
+    words = [str(it) for it in (value if isinstance(value, dict | list) else [] if value is None else [value])]
+    for word in words:
+        if word not in {"up", "down"}:
+            reader.bad((*path, "link", "state"), f"state '{word[:40]}' is none of up, down")
+    return words[-1:] == ["down"]
+
+
 def _fits(path: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     return len(path) == len(pattern) and all(want in ("*", have) for have, want in zip(path, pattern, strict=True))
 

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 from fabric.configs.eos import parse_eos
 from fabric.configs.jsonfile import JsonText, refuse
+from fabric.configs.languages import language_of
 from fabric.configs.model import Device, Place, Unread, name_of_file
 from fabric.configs.nvue import parse_nvue
-from fabric.configs.nvue_commands import PROMPT, Commands
+from fabric.configs.nvue_commands import Commands
 from fabric.configs.nvue_reader import is_nvue
 from fabric.configs.nxos import parse_nxos
-from fabric.configs.roce_effect import effect_of
+from fabric.configs.roce_effect import UNKNOWN_LANGUAGE, effect_of
 from fabric.configs.sonic import parse_sonic
+from fabric.configs.sonic_schema import SCHEMA
 from fabric.configs.textconfig import TextReader
 from fabric.configs.yamlfile import YamlText
 
 Parser = Callable[[str, str], Device]
 
-_NXOS: Final = re.compile(r"^(?:policy-map type |class-map type |system qos|feature \w+|nv overlay)", re.MULTILINE)
-_OS10: Final = re.compile(
-    r"^(?:interface ethernet\d+/\d+/\d+|qos-map traffic-class |trust (?:dot1p|dscp)-map |dcbx enable|"
-    r"! Version 10\.\d+\.\d+\.\d+)",
-    re.MULTILINE,
-)
-"""Dell SmartFabric OS10: its class and policy maps look like those of NX-OS, and nest otherwise."""
-_EOS: Final = re.compile(
-    r"^(?:qos (?:map|profile) |\s+service-profile |transceiver qsfp|service routing protocols|"
-    r"spanning-tree mode mstp|priority-flow-control |platform trident )",
-    re.MULTILINE,
-)
-_EOS_HEADER: Final = re.compile(r"^! device: .*\bEOS", re.MULTILINE)
-"""EOS writes it above every running-config; class and policy maps of EOS look like those of NX-OS."""
-_NV_SET: Final = re.compile(rf"^{PROMPT}nv set ", re.MULTILINE)
-_FRR: Final = re.compile(r"^frr (?:version|defaults) ", re.MULTILINE)
-_YAML: Final = re.compile(r"^(?:- |---|\w+:)", re.MULTILINE)
-
 
 def _sonic(text: str, file: str) -> Device:
     source = JsonText(text, file)
     if is_nvue(source.value):
+        _refuse_tables(source, file)
         return parse_nvue(source, file)
     device = parse_sonic(source, file)
     source.forget()
     return device
+
+
+def _refuse_tables(source: JsonText, file: str) -> None:
+    """Raises InputErrors where NVUE's tree has tables of CONFIG_DB beside it."""
+    rows = source.value if isinstance(source.value, list) else [source.value]
+    for row in rows:
+        tables = [name for name in row if name in SCHEMA] if isinstance(row, dict) else []
+        if tables:
+            raise refuse(
+                file,
+                f"'{tables[0]}' is a table of SONiC's CONFIG_DB, and 'set' beside it is NVUE's tree",
+                "give one file for each switch, in one language: remove the parts that are of another system",
+            )
 
 
 def _nvue(text: str, file: str) -> Device:
@@ -61,12 +58,16 @@ def _nvue_commands(text: str, file: str) -> Device:
     return device
 
 
+def _frr(_text: str, file: str) -> Device:
+    raise refuse(file, "FRR configuration: no QoS in it, so its node is no switch", "give the switch's own")
+
+
 def _os10(text: str, file: str) -> Device:
     """A switch without ports: no line is read, so that nothing is taken for what it means elsewhere."""
     reader = TextReader(text, file, name_of_file(file), "nxos")
     device = reader.finish()
     what = "a configuration of Dell OS10, which has no reader: no check looks at this switch"
-    device.unread.insert(0, Unread(Place(file, 1), what, (((what,), ""),), "unknown language"))
+    device.unread.insert(0, Unread(Place(file, 1), what, (((what,), ""),), UNKNOWN_LANGUAGE))
     return device
 
 
@@ -77,32 +78,19 @@ LANGUAGES: Final[dict[str, Parser]] = {
     "eos": parse_eos,
     "nxos": parse_nxos,
     "os10": _os10,
+    "frr": _frr,
 }
 
 
-def is_frr(text: str) -> bool:
-    """Whether this is FRR's own configuration: of a host, or of a router whose QoS is elsewhere."""
-    return _FRR.search(text) is not None
+def is_frr(text: str, file: str) -> bool:
+    """Whether this is FRR's own configuration: of a host, or of a router whose QoS is elsewhere. Raises InputErrors."""
+    return not _is_json(text) and language_of(text, file) == "frr"
 
 
 def parser_of(text: str, file: str) -> Parser:
-    """The parser for this text. Raises InputErrors where it is no configuration that is known."""
-    if text.lstrip()[:1] in {"{", "["}:
-        return LANGUAGES["sonic"]
-    if _NV_SET.search(text):
-        return LANGUAGES["nvue_commands"]
-    if _EOS_HEADER.search(text):
-        return LANGUAGES["eos"]
-    if _OS10.search(text):
-        return LANGUAGES["os10"]
-    if _NXOS.search(text):
-        return LANGUAGES["nxos"]
-    if _EOS.search(text):
-        return LANGUAGES["eos"]
-    if _YAML.search(text):
-        return LANGUAGES["nvue"]
-    raise refuse(
-        file,
-        "not a configuration that is known",
-        "known are CONFIG_DB JSON, NVUE YAML or JSON, and running-configs of EOS and NX-OS",
-    )
+    """The parser for this text. Raises InputErrors where it is no configuration that is known, or may be two."""
+    return LANGUAGES["sonic" if _is_json(text) else language_of(text, file)]
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in {"{", "["}

@@ -14,6 +14,8 @@ from typing import Final
 from fabric.configs.model import Leaf
 
 ROCE_PORT: Final = 4791
+UNKNOWN_LANGUAGE: Final = "unknown language"
+"""Of a whole configuration that has no reader."""
 _FREE_TEXT: Final = re.compile(
     r"(?:no |default )?(?:description|banner|remark|hostname|username|alias|snmp-server|logging|aaa|tacacs|radius|ntp|"
     r"event-handler|daemon|management|hardware counter|random-detect ecn count|vlan \d+|name|copp|control-plane|"

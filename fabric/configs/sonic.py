@@ -133,6 +133,7 @@ def _ports(rows: Rows, device: Device) -> None:
             speed_mbps=_int(fields, "speed"),
             mtu=_int(fields, "mtu") or Port(key, where).mtu,
             admin_up=_text(fields, "admin_status", "down") == "up",
+            admin_stated="admin_status" in fields,
             lanes=max(1, len(cast("tuple[str, ...]", fields.get("lanes", ())))),
             fec=_text(fields, "fec") or None,
             autoneg=_text(fields, "autoneg") or None,

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final
 
+from fabric.configs.banners import BLANKS, banner_end, ends_of, rows_of
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.filters import dscp_of
 from fabric.configs.identity import NOTHING, Gateway, Stated
-from fabric.configs.jsonfile import FixedLines, refuse
+from fabric.configs.jsonfile import FixedLines, refuse, two_switches
 from fabric.configs.line_order import INTERFACE, MAX_COPIED, in_order
 from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
@@ -28,13 +29,11 @@ from fabric.visible import sentence
 MAX_LINES: Final = 500_000
 _MAX_DEPTH: Final = 64
 """Blocks inside each other; neither system has more than six."""
-_BLANKS: Final = " \t\r\f\v"
 _SEPARATOR: Final = re.compile(r"[ \t]+")
 """What separates words for the parsers of EOS and NX-OS; a no-break space is part of a word."""
 IPV4_ADDRESS: Final = r"\d[\d.]*(?:/\d+| [\d.]+)"
 """An address with its prefix length or netmask."""
 _SECRET: Final = re.compile(r"\b(password|passphrase|secret|key-string|key \d)(?= ).*")
-_BANNER: Final = re.compile(r"banner \S+(?: ([^\w\s])(.*))?")
 
 
 @dataclass(slots=True)
@@ -78,20 +77,20 @@ def parse_tree(text: str, file: str, bundle: str) -> Line:
     root = Line(0, "")
     names = {"ethernet": "Ethernet", "vlan": "Vlan", "port-channel": bundle}
     stack: list[tuple[int, Line]] = [(-1, root)]
-    rows = text.replace("\r\n", "\n").split("\n")
+    rows = rows_of(text)
     if len(rows) > MAX_LINES:
         raise refuse(file, f"more than {MAX_LINES} lines", "give one running-config per switch")
-    ends = _ends(rows)
+    ends = ends_of(rows)
     banner, last = root, 0
     for number, raw in enumerate(rows, 1):
-        stripped = raw.strip(_BLANKS)
+        stripped = raw.strip(BLANKS)
         if number <= last:
             if stripped and number < last:
                 banner.children.append(Line(number, stripped))
             continue
         if not stripped or stripped[0] in "!#" or stripped == "end":
             continue
-        indent = len(raw) - len(raw.lstrip(_BLANKS))
+        indent = len(raw) - len(raw.lstrip(BLANKS))
         while stack[-1][0] >= indent:
             stack.pop()
         if len(stack) > _MAX_DEPTH:
@@ -102,33 +101,13 @@ def parse_tree(text: str, file: str, bundle: str) -> Line:
         line = Line(number, _plain_name(" ".join(_SEPARATOR.split(stripped)), names))
         stack[-1][1].children.append(line)
         stack.append((indent, line))
-        banner, last = line, _banner_end(rows, number, stripped, ends)
+        banner, last = line, banner_end(rows, number, stripped, ends)
     try:
         in_order(root)
     except ValueError as error:
         what = f"ranges of ports with lines that single ports take back: {error} lines when written out"
         raise refuse(file, what, f"write a block for each port, at most {MAX_COPIED} lines in all") from error
     return root
-
-
-def _ends(rows: list[str]) -> list[int]:
-    """Numbers of the lines that end a banner of EOS."""
-    return [number for number, raw in enumerate(rows, 1) if raw.strip(_BLANKS) == "EOF"]
-
-
-def _banner_end(rows: list[str], number: int, text: str, ends: list[int]) -> int:
-    """Number of the last line of a banner that begins on a line; 0 where it ends there, or no banner begins.
-
-    EOS ends it with a line `EOF`. NX-OS names the delimiter, which is the first character of the text.
-    """
-    match = _BANNER.fullmatch(text)
-    if match is None:
-        return 0
-    if not match[1]:
-        return next((end for end in ends if end > number), 0)
-    if match[1] in match[2]:
-        return 0
-    return next((it for it in range(number + 1, len(rows) + 1) if match[1] in rows[it - 1]), 0)
 
 
 def _plain_name(text: str, names: dict[str, str]) -> str:
@@ -147,7 +126,11 @@ class TextReader:
         self.root = parse_tree(text, file, CAPABILITIES[language].bundle)
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
+        named = ""
         for line, match in self.root.find(r"hostname (\S+)"):
+            if named and match[1] != named:
+                raise two_switches(f"{file}:{line.number}", named, match[1])
+            named = match[1]
             self.lines.note(("hostname",), line.number)
             self.device.name = match[1]
 

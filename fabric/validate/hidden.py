@@ -69,6 +69,8 @@ class Statements:
         self._lines: dict[str, list[str]] = {}
         self._trees: dict[str, Any] = {}
         self._known: dict[Root, bool] = {}
+        self._ends = [{end for cable in network.links for end in (cable.a, cable.b)} for network in (old, new)]
+        self._linked = [{name for name, _ in ends} for ends in self._ends]
 
     def changed(self, root: Root) -> bool:
         """Whether the statement at a place differs, with everything inside it; True where the place cannot be found."""
@@ -80,6 +82,25 @@ class Statements:
         """The first of these switches that the old state has and the new one has not; '' where there is none."""
         old, new = (network.devices for network in self._networks)
         return next((name for name in names if name in old and name not in new), "")
+
+    def out_of_use(self, item: Finding) -> str:
+        """A port of a finding that was in use, and is down or has no link now; '' where there is none.
+
+        Only of a finding whose own statement is as it was: else the change may be its remedy.
+        """
+        if self.changed(item.root):
+            return ""
+        words = (word.partition(":") for word in _NAMES.findall(item.object))
+        ends = ((device, port) if colon else (item.device, device) for device, colon, port in words)
+        return next(
+            (f"{name}:{port}" for name, port in ends if self._used(0, name, port) > self._used(1, name, port)), ""
+        )
+
+    def _used(self, state: int, name: str, port: str) -> bool:
+        device = self._networks[state].devices.get(name)
+        found = None if device is None else device.ports.get(port)
+        cabled = name not in self._linked[state] or (name, port) in self._ends[state]
+        return found is not None and found.admin_up and cabled
 
     def removed(self, root: Root) -> bool:
         """Whether the construct at a place, a row or a block, stood in the old state and does not in the new one."""
@@ -150,6 +171,8 @@ def unjudged(gone: Iterable[Finding], fresh: Iterable[Finding], statements: Stat
             found.append(Gone(item, f"{name} was not given"))
         elif statements.removed(item.root) and not _removes(item) and loud.of(item) is None:
             found.append(Gone(item, "its statement was removed"))
+        elif loud.of(item) is None and (end := statements.out_of_use(item)):
+            found.append(Gone(item, f"{end} is down or has no link"))
     return tuple(found)
 
 

@@ -27,6 +27,7 @@ from fabric.validate.commands import (
 )
 from fabric.validate.commands import quoted as _quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, Row, rows
+from fabric.validate.field_words import field_word, value_word
 
 _LARGEST_MTU: Final = {"eos": 9214, "nxos": 9216, "nvue": 9216}
 _FEC: Final = "error-correction encoding"
@@ -58,7 +59,12 @@ def set_field(device: Device, where: Where, field: str, value: object, command: 
     command = command or field_command(device, where, field, value)
     path = (*where, field) if field != where[-1] else where
     row = (Row(path, str(value)),) if device.capabilities.tables and len(path) == _FIELD_DEPTH else ()
-    return Fix(device.name, "|".join((*where[-2:], field)), str(value), command, row)
+    return Fix(device.name, _shown(device, where, field), value_word(device.language, value), command, row)
+
+
+def _shown(device: Device, where: Where, *fields: str) -> str:
+    """A field with its construct, in the words of the switch's language."""
+    return "|".join((*where[-2:], ", ".join(field_word(device.language, it) for it in fields)))
 
 
 def set_fields(device: Device, where: Where, values: Mapping[str, object]) -> Fix:
@@ -66,7 +72,7 @@ def set_fields(device: Device, where: Where, values: Mapping[str, object]) -> Fi
     fixes = [set_field(device, where, field, value) for field, value in values.items()]
     return Fix(
         device.name,
-        "|".join((*where[-2:], ", ".join(values))),
+        _shown(device, where, *values),
         ", ".join(it.value for it in fixes),
         BETWEEN_COMMANDS.join(it.command for it in fixes) if all(it.command for it in fixes) else "",
         tuple(row for it in fixes for row in it.rows),
@@ -96,7 +102,7 @@ def remove_field(device: Device, where: Where, field: str) -> Fix:
         else ""
     )
     row = (Row((*where, field), None),) if command else ()
-    return Fix(device.name, "|".join((*where[-2:], field)), "nothing (remove it)", command, row)
+    return Fix(device.name, _shown(device, where, field), "nothing (remove it)", command, row)
 
 
 def set_map(device: Device, port: Port, kind: str, key: int, value: int) -> Fix:

@@ -22,8 +22,10 @@ policy-map type quality-of-service IN
    class class-default
       set traffic-class 0
 interface Ethernet1/1
+   no switchport
    service-policy type qos input IN
 interface Ethernet2/1
+   no switchport
 """
 
 

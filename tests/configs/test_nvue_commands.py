@@ -107,3 +107,16 @@ def test_a_vni_and_a_gateway_without_settings_are_keys() -> None:
     found = parse_device(text, "leaf1.txt").identity
     assert [(it.vlan, it.number) for it in found.vnis] == [("100", "10100")]
     assert [it.address for it in found.gateways] == ["10.9.0.1/24"]
+
+
+@pytest.mark.parametrize(
+    ("states", "up", "checks"),
+    [(["up"], True, []), (["up", "down"], False, []), (["down", "up"], True, []), (["upp"], True, ["R5"])],
+)
+def test_of_several_states_of_a_link_the_last_one_holds_and_another_word_is_an_error(
+    states: list[str], up: bool, checks: list[str]
+) -> None:
+    text = "nv set qos roce mode lossless\n" + "".join(f"nv set interface swp1 link state {it}\n" for it in states)
+    device = parse_device(text, "leaf1.txt")
+    assert device.ports["swp1"].admin_up is up
+    assert [it.check for it in device.defects] == checks

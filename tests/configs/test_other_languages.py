@@ -276,7 +276,7 @@ def test_a_port_that_states_no_mtu_has_its_languages_default(text: str, mtu: int
 def test_an_entry_that_the_language_fills_in_says_so(tmp_path: Path) -> None:
     (tmp_path / "leaf1.cfg").write_text(
         "qos map dscp 26 to traffic-class 3\nqos map dscp 27 to traffic-class 3\n"
-        "qos profile R\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n"
+        "qos profile R\n   qos trust dscp\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n"
         "interface Ethernet1\n   service-profile R\n",
         encoding="utf-8",
     )

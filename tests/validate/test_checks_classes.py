@@ -14,6 +14,14 @@ def shut(fabric: dict[str, Tables]) -> None:
         del row["admin_status"]
 
 
+def lossy(table: str, key: str) -> Change:
+    """A lossy profile on leaf1, for one queue or group."""
+    pool = "egress_lossless_pool" if table == "BUFFER_QUEUE" else "ingress_lossless_pool"
+    profile = put("leaf1", "BUFFER_PROFILE", "lossy", pool=pool, size="0", dynamic_th="0")
+    row = put("leaf1", table, key, profile="lossy")
+    return lambda f: (profile(f), row(f))
+
+
 CASES: list[Case] = [
     (
         "E2b",
@@ -34,6 +42,11 @@ CASES: list[Case] = [
     ("M1", E, "leaf1", "Ethernet0", put("leaf1", "DSCP_TO_TC_MAP", "M", _26="0")),
     ("M2", E, "leaf1", "DSCP 48", put("leaf1", "DSCP_TO_TC_MAP", "M", _48="0")),
     ("M3", E, "leaf1", "DSCP_TO_TC_MAP|M", put("leaf1", "DSCP_TO_TC_MAP", "M", _13=None)),
+    ("M3", I, "leaf1", "BUFFER_QUEUE", lambda _: None),
+    ("M3", W, "leaf1", "Ethernet8|queue 0", lossy("BUFFER_QUEUE", "Ethernet0|0")),
+    ("M3", E, "leaf1", "Ethernet8|queue 6", lossy("BUFFER_QUEUE", "Ethernet0|6")),
+    ("M3", E, "leaf1", "Ethernet0|queue 3", lambda f: f["leaf1"]["BUFFER_QUEUE"].pop("Ethernet0|3")),
+    ("M3", E, "leaf1", "Ethernet8|group 0", lossy("BUFFER_PG", "Ethernet0|0")),
     ("M4", E, "leaf1", "Ethernet0|3", put("leaf1", "TC_TO_PRIORITY_GROUP_MAP", "M", _3="0")),
     (
         "M5",

@@ -56,6 +56,13 @@ def test_a_pause_in_a_class_that_does_not_exist_makes_nothing_lossless(case: str
     assert "M14" in found(f"{NXOS}/{case}", Severity.WARN)
 
 
+def test_a_pause_in_the_class_of_another_group_leaves_roce_lossy() -> None:
+    verdict = judge(Request([FIELD / NXOS / "b5"], roce_dscps=[26]))
+    assert "M1" in {it.check.id for it in verdict.findings if it.severity is Severity.ERROR}
+    text = "; ".join(it.text for it in verdict.findings if it.check.id == "M1")
+    assert "26" in text
+
+
 def test_an_unapplied_classification_of_nxos_is_named() -> None:
     assert "'CLASSIFY' is not applied here, nor in 'system qos'" in texts(f"{NXOS}/a", "M3")
 
@@ -200,7 +207,8 @@ def test_rules_that_could_not_be_judged_are_counted_in_the_summary_and_fail_with
     network = load_network([*sorted(folder.glob("leaf*.json")), *sorted(folder.glob("spine*.json"))])
     network.links = []
     verdict = validate(network, only={"R12"})
-    assert "1 rule could not be judged" in render(verdict).splitlines()[-1]
+    assert render(verdict).startswith("1 rule could not be judged")
+    assert ": 1 rule could not be judged, " in render(verdict).splitlines()[-1]
     assert "could not be judged: " in render(verdict)
     network.strict = True
     assert validate(network, only={"R12"}).reaches(Severity.ERROR)

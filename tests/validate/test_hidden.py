@@ -16,7 +16,9 @@ from fabric.cli.main import main
 from fabric.configs.load import parse_device
 from fabric.configs.network import Network
 from fabric.validate.hidden import Statements
+from fabric.validate.judge import Request, judge
 from tests.mistakes.mistake import LANGUAGES, Edit, put, write
+from tests.recordings import SONIC
 
 Tables = dict[str, Any]
 QUEUE = put("TC_TO_QUEUE_MAP", "M", "3", value="4")
@@ -152,6 +154,27 @@ def test_findings_of_a_switch_that_is_not_given_are_not_fixed(
     assert [it for it in found["fixed"] if it["device"] == "leaf1"] == []
     assert {it["why"] for it in found["gone"]} == {"leaf1 was not given"}
     assert "W10" in {it["id"] for it in found["gone"]}
+
+
+def test_findings_of_a_port_that_has_no_link_any_more_are_not_fixed(tmp_path: Path) -> None:
+    """The notes of H1 of ports whose neighbour was taken out of all tables."""
+    states = []
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        states.append(tmp_path / name)
+        for file in (SONIC / "fabric_ok").glob("[ls]*.json"):
+            tables = json.loads(file.read_text(encoding="utf-8"))
+            if name == "new":
+                rows = tables["DEVICE_NEIGHBOR"].items()
+                tables["DEVICE_NEIGHBOR"] = {port: it for port, it in rows if it["name"] != "leaf2"}
+                tables.pop("BGP_NEIGHBOR")
+            (states[-1] / file.name).write_text(json.dumps(tables), encoding="utf-8")
+    (states[1] / "leaf2.json").unlink()
+    verdict = judge(Request([states[1]], baseline=states[0], only="H1"))
+    assert {(it.device, it.check.id) for it in verdict.fixed} == set()
+    why = {it.why for it in verdict.gone if it.finding.device == "spine1"}
+    assert why
+    assert all("is down or has no link" in it for it in why)
 
 
 def block_removed(lines: str, head: str) -> str:

@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from fabric.configs.model import Device, Place, Site, Where
+from fabric.validate.field_words import field_word, value_word
 from fabric.validate.remedies import Fix
 
 if TYPE_CHECKING:
@@ -187,9 +188,10 @@ def named(where: Where) -> str:
 
 def shows(device: Device, where: Where, field: str, value: object, label: str = "") -> Evidence:
     """Evidence for a field of a construct."""
+    own = field_word(device.language, field)
     return Evidence(
-        label or "|".join((*where[-2:], field) if field else where[-2:]),
-        str(value),
+        label.replace(field, own) if label and field else label or "|".join((*where[-2:], *([own] if own else []))),
+        value_word(device.language, value),
         Site(device.name, (*where, field) if field else where, device),
     )
 

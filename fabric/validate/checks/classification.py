@@ -8,6 +8,7 @@ from typing import Final
 
 from fabric.configs.model import Binding, Scheduler
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, first, listed, named, shows
+from fabric.validate.checks.class_profiles import unprofiled
 from fabric.validate.checks.entries import entry, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_field, set_host_dscp, set_map, set_pfc
@@ -179,7 +180,7 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "M3",
     E,
     "hole in a map",
-    condition="64 DSCPs have a class; every class in use has a queue and a group",
+    condition="64 DSCPs have a class; every class in use has a queue and a group, and a profile where files state them",
     consequence="a packet of that value goes to class 0, or wherever SAI's default sends it",
     remedy="write the entry",
     source="YANG allows holes; SAI saiqosmap.h defaults",
@@ -187,6 +188,7 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Per map in use on lossless ports."""
+    yield from unprofiled(facts)
     seen = set()
     for line in facts.lossless:
         dscp = line.device.map_of(line.port, "dscp_to_tc")

@@ -14,6 +14,7 @@ from fabric.validate.checks.classification import lacks_pfc
 from fabric.validate.checks.entries import map_evidence, pfc_root
 from fabric.validate.checks.shut import serving_hosts
 from fabric.validate.facts import Facts, Line, Wire
+from fabric.validate.field_words import field_word
 from fabric.validate.remedies import (
     Fix,
     set_cable,
@@ -448,7 +449,13 @@ def _why_lossy(facts: Facts, line: Line, other: Line, dscp: int) -> BadEnd | Non
 def _pfc(line: Line) -> Evidence:
     field = "" if line.port.pfc_where else "pfc_enable"
     where = line.port.pfc_where or line.port.qos_where or line.port.where
-    return shows(line.device, where, field, listed(line.port.lossless), f"{line} pfc_enable")
+    return shows(
+        line.device,
+        where,
+        field,
+        listed(line.port.lossless),
+        f"{line} {field_word(line.device.language, 'pfc_enable')}",
+    )
 
 
 @check(

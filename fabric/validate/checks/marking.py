@@ -192,8 +192,8 @@ def E2B(facts: Facts) -> Iterator[Found]:  # noqa: N802
     E,
     "the lossless queue's profile drops instead of marking",
     condition="a profile that drops green traffic marks it",
-    consequence="WRED drops lossless packets; ecn_none is the default",
-    remedy="set ecn to ecn_all",
+    consequence="WRED drops lossless packets",
+    remedy="let the profile mark (ECN) instead of drop",
     source="sonic-wred-profile.yang (default ecn_none)",
 )
 def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -205,7 +205,7 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 yield Found(
                     line.device.name,
                     f"{line.port.name}|{queue}",
-                    f"'{wred.name}' has {wred.ecn}",
+                    f"'{wred.name}' {_without_marks(line, wred)}",
                     (shows(line.device, wred.where, "ecn", wred.ecn),),
                     fix=set_field(line.device, wred.where, "ecn", "ecn_all"),
                 )
@@ -218,7 +218,7 @@ def E3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     condition="every lossless queue has a profile that marks green traffic, and that both thresholds (info: where "
     "SONiC's wred_green_enable is not true, the platform decides whether a profile with ecn_all marks)",
     consequence="on this hop there is only PFC; with DCQCN or DCTCP the senders hear nothing of its congestion (error)",
-    remedy="bind a WRED profile with ecn_all, green_min_threshold and green_max_threshold",
+    remedy="give the queue a profile that marks (ECN), with both thresholds",
     source="Zhu et al., SIGCOMM 2015, section 3",
 )
 def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -252,12 +252,16 @@ def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
+def _without_marks(line: Line, wred: Wred) -> str:
+    return f"has {wred.ecn}" if line.device.capabilities.tables else "has ECN off"
+
+
 def _idle(line: Line, queue: int, wred: Wred, severity: Severity) -> Found:
     """A profile without any effect."""
     return Found(
         line.device.name,
         f"{line.port.name}|{queue}",
-        f"'{wred.name}' has {wred.ecn} and drops nothing: it has no effect",
+        f"'{wred.name}' {_without_marks(line, wred)} and drops nothing: it has no effect",
         (shows(line.device, wred.where, "ecn", wred.ecn),),
         severity,
         fix=set_field(line.device, wred.where, "ecn", "ecn_all"),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from fabric.configs.model import Device, Port
+from fabric.configs.roce_effect import UNKNOWN_LANGUAGE
+from fabric.units import count
 from fabric.validate.checks.base import Check, Evidence, Found, I, Severity, check
 from fabric.validate.facts import Facts
 
@@ -16,34 +19,67 @@ _SEVERAL: Final = 2
     "R12",
     I,
     "a rule could not be judged",
-    condition="the files say what the rules need: links between the switches, a headroom table for each HWSKU whose "
-    "switches compute lossless groups, the limit of a port's headroom (error with --strict)",
+    condition="the files say what the rules need: links of every switch, the state of every port with PFC, a headroom "
+    "table for each HWSKU whose switches compute lossless groups, the limit of a port's headroom, a language that is "
+    "read (error with --strict)",
     consequence="the verdict is silent where the rule may be broken: no error is no proof",
     remedy="give what is missing, or accept it with --suppress",
     source="operational practice",
 )
 def R12(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
-    """Once for each thing that is missing, at the first switch without it."""
+    """Once for each thing that is missing, at the first switch without it, or at each."""
     severity = Severity.ERROR if facts.network.strict else None
-    first = facts.devices[0] if facts.devices else None
-    if first is not None and len(facts.devices) >= _SEVERAL and not facts.network.links and facts.lossless:
-        text = (
-            "no link is known: rules of links, paths, capacity and deadlock (L, D), and those of both ends, had "
-            "nothing to judge; give --links, or neighbour tables in the files"
-        )
-        yield Found(first.name, "links", text, (Evidence("links", "none", first.place(())),), severity)
+    found = (*_links(facts), *(row for device in facts.devices for row in _of_switch(facts, device)))
+    for device, what, text, value in found:
+        yield Found(device.name, what, text, (Evidence(what, value, device.place(())),), severity)
+
+
+_Row = tuple[Device, str, str, str]
+"""A switch, what is missing, the sentence, and what the files have of it."""
+
+
+def _links(facts: Facts) -> Iterator[_Row]:
+    """Where no link is known, the first switch; else each switch that no link leads to."""
+    if len(facts.devices) < _SEVERAL or not facts.lossless:
+        return
+    rules = "rules of links, paths, capacity and deadlock (L, D), and those of both ends, had nothing to judge"
+    give = "give --links, or neighbour tables in the files"
+    if not facts.network.links:
+        yield facts.devices[0], "links", f"no link is known: {rules}; {give}", "none"
+        return
     for device in facts.devices:
-        lines = facts.lossless_of(device)
-        unknown = [line for line in lines if line.port.headroom_unknown]
-        if unknown:
-            text = (
-                f"lossless groups and headroom of {len(unknown)} of {len(lines)} lossless ports (M4, H1, H2, H4): the "
-                f"switch computes them, and no headroom table of '{device.hwsku}' is known; give --pg-profile-lookup"
-            )
-            yield Found(device.name, "headroom", text, (Evidence("hwsku", device.hwsku, device.place(())),), severity)
-        if device.dynamic_buffers and device.max_headroom_bytes is None and lines:
-            text = "the limit of a port's headroom (B11): no file states max_headroom_size"
-            yield Found(device.name, "max_headroom_size", text, (Evidence("limit", "", device.place(())),), severity)
+        if device.name not in facts.linked and facts.lossless_of(device):
+            yield device, "links", f"no link of this switch is known: {rules} there; {give}", "none"
+
+
+def _of_switch(facts: Facts, device: Device) -> Iterator[_Row]:
+    lines = facts.lossless_of(device)
+    unknown = [line for line in lines if line.port.headroom_unknown]
+    if unknown:
+        text = (
+            f"lossless groups and headroom of {len(unknown)} of {len(lines)} lossless ports (M4, H1, H2, H4): the "
+            f"switch computes them, and no headroom table of '{device.hwsku}' is known; give --pg-profile-lookup"
+        )
+        yield device, "headroom", text, device.hwsku
+    if device.dynamic_buffers and device.max_headroom_bytes is None and lines:
+        yield device, "max_headroom_size", "the limit of a port's headroom (B11): no file states max_headroom_size", ""
+    silent = [] if not lines else [port for port in device.ports.values() if _says_nothing(facts, device, port)]
+    if silent:
+        text = (
+            f"PFC, buffers and ECN of {count(len(silent), 'port')} with PFC (M, B, H, E, W): no admin_status is "
+            f"stated, as at {silent[0].name}, so that they are down; state it"
+        )
+        yield device, "admin_status", text, "not stated: down"
+    for item in device.unread:
+        if item.roce == UNKNOWN_LANGUAGE:
+            yield device, "language", f"every rule: {item.what}", "none"
+
+
+def _says_nothing(facts: Facts, device: Device, port: Port) -> bool:
+    """Whether a port with PFC that may be cabled is down because its file does not say that it is up."""
+    may_be_cabled = device.name not in facts.linked or (device.name, port.name) in facts.peers
+    default = device.capabilities.down_by_default and not port.admin_stated
+    return default and not port.admin_up and bool(port.lossless) and may_be_cabled
 
 
 CHECKS: Final[tuple[Check, ...]] = (R12,)

@@ -322,7 +322,7 @@ def _without_source(device: Device) -> Iterator[Found]:
     "VNIs without EVPN",
     condition="a switch with VNIs has a tunnel that is up and takes its routes from BGP EVPN",
     consequence="the switch does not learn remote hosts: its segments end at its own ports",
-    remedy="enable EVPN for the tunnel: VXLAN_EVPN_NVO, evpn enable, host-reachability protocol bgp",
+    remedy="enable EVPN for the tunnel",
     source="RFC 8365 section 5; SONiC HLD EVPN VXLAN",
     leads_to="V11",
 )

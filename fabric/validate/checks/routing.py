@@ -17,7 +17,7 @@ from fabric.validate.checks.identity import vtep_address
 from fabric.validate.facts import Facts, Line, threshold
 from fabric.validate.paths import Tree
 from fabric.validate.reachability import reachability_of
-from fabric.validate.remedies import set_field
+from fabric.validate.remedies import Fix, set_field
 from fabric.validate.routing_fixes import set_multipath
 from fabric.validate.sessions import Cause
 
@@ -235,25 +235,26 @@ _WITH_PORTS: Final = {"nxos": "ip load-sharing address source-destination port s
     "the hash does not see the UDP source port",
     condition="the ECMP hash has L4_SRC_PORT",
     consequence="all queue pairs of two hosts take one path: RoCE's entropy is its UDP source port",
-    remedy="add L4_SRC_PORT to ecmp_hash",
+    remedy="add the UDP source port to the fields of the ECMP hash",
     source="RFC 7348 section 5; RoCEv2 annex A17; sonic-hash.yang",
 )
 def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the fields are stated."""
     for device in facts.devices:
         if device.hash_fields is not None and "L4_SRC_PORT" not in device.hash_fields:
+            tables = device.capabilities.tables
+            where = ("SWITCH_HASH", "GLOBAL")
+            seen = ",".join(device.hash_fields)
+            wanted = ",".join((*device.hash_fields, "L4_SRC_PORT"))
+            line = _WITH_PORTS.get(device.language, "")
             yield Found(
                 device.name,
                 "SWITCH_HASH|GLOBAL",
-                f"ecmp_hash is {','.join(device.hash_fields)}",
-                (shows(device, ("SWITCH_HASH", "GLOBAL"), "ecmp_hash", ",".join(device.hash_fields)),),
-                fix=set_field(
-                    device,
-                    ("SWITCH_HASH", "GLOBAL"),
-                    "ecmp_hash@",
-                    ",".join((*device.hash_fields, "L4_SRC_PORT")),
-                    _WITH_PORTS.get(device.language, ""),
-                ),
+                f"{'ecmp_hash is' if tables else 'the hash has'} {seen}",
+                (shows(device, where, "ecmp_hash", seen, "" if tables else "fields of the hash"),),
+                fix=set_field(device, where, "ecmp_hash@", wanted)
+                if tables
+                else Fix(device.name, "fields of the hash", wanted, line),
             )
 
 

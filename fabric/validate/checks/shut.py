@@ -93,8 +93,7 @@ def _shut_at_hosts(facts: Facts) -> Iterator[Found]:
 def _down(line: Line) -> Evidence:
     """The field that shuts a port, or that it is absent where that shuts it, too."""
     own = line.port.where[-1]
-    place = line.device.place(line.port.where, "admin_status")
-    absent = line.device.capabilities.down_by_default and place.line == line.device.place(line.port.where).line
+    absent = line.device.capabilities.down_by_default and not line.port.admin_stated
     value = "not stated: down" if absent else "down"
     return shows(line.device, line.port.where, "admin_status", value, f"PORT|{own}|admin_status" if absent else "")
 

@@ -12,6 +12,7 @@ from fabric.configs.network import Host
 from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
 from fabric.validate.checks.entries import pfc_root
 from fabric.validate.facts import Facts
+from fabric.validate.field_words import field_word
 from fabric.validate.remedies import set_field, start_watchdog
 
 _MIGRATED: Final = (3, 0, 3)
@@ -110,14 +111,19 @@ def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         times = (("detection_time", own.detection_ms), ("restoration_time", own.restoration_ms))
         short = [(name, value) for name, value in times if value is not None and value < poll]
         if short:
-            text = ", ".join(f"{name} {value} ms" for name, value in short)
+            text = ", ".join(f"{field_word(line.device.language, name)} {value} ms" for name, value in short)
             yield Found(
                 line.device.name,
                 line.port.name,
                 f"{text} < poll {poll} ms",
                 (
                     *(shows(line.device, own.where, name, value) for name, value in short),
-                    shows(line.device, ("PFC_WD", "GLOBAL"), "POLL_INTERVAL", poll),
+                    shows(
+                        line.device,
+                        ("PFC_WD", "GLOBAL") if line.device.capabilities.tables else own.where,
+                        "POLL_INTERVAL",
+                        poll,
+                    ),
                 ),
                 fix=set_field(line.device, own.where, short[0][0], poll),
             )
@@ -127,11 +133,11 @@ def W3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "W4",
     W,
     "a stormed queue is restored too late, or never",
-    condition="restoration_time is set unless the action is alert; it is not above both twice the detection time and "
+    condition="the restoration time is set unless the action is alert; not above both twice the detection time and "
     "4.096 us x 2^timeout x retries of the hosts' RDMA transport",
     consequence="after a storm the queue drops or forwards until an operator intervenes, or for so long that "
     "connections of hosts fail although the storm has ended",
-    remedy="set restoration_time to the detection time",
+    remedy="set the restoration time to the detection time",
     source="sonic-swss pfcwdsworch.cpp l.245, pfc_restore.lua l.24; sonic-utilities pfcwd/main.py (once or twice the "
     "detection time)",
 )
@@ -143,7 +149,7 @@ def W4(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(
                 line.device.name,
                 line.port.name,
-                "no restoration_time: never restored",
+                "no restoration time: never restored",
                 (shows(line.device, own.where, "", ""),),
                 fix=set_field(line.device, own.where, "restoration_time", own.detection_ms or _DEFAULT_MS),
             )
@@ -189,7 +195,7 @@ def _retries(host: Host) -> int:
     "detection within reach of a healthy pause",
     condition="detection > 3 hops x (T(1) + xoff) / rate",
     consequence="a healthy incast is taken for a storm and dropped",
-    remedy="raise detection_time",
+    remedy="raise the detection time",
     source="drain time of a full group at line rate",
 )
 def W5(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -215,7 +221,7 @@ def W5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "hosts give up before the watchdog acts",
     condition="detection + poll < 4.096 us x 2^timeout x retries of the hosts' RDMA transport",
     consequence="queue pairs fail before the storm is contained",
-    remedy="lower detection_time or raise the timeout",
+    remedy="lower the detection time or raise the timeout",
     source="InfiniBand Architecture, local ACK timeout",
 )
 def W6(facts: Facts) -> Iterator[Found]:  # noqa: N802
@@ -342,7 +348,7 @@ def W10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "watchdog times are not the default's for so many ports",
     condition="detection = 200 ms x ceil(ports / 32) above 32 ports",
     consequence="more polling work than the default script plans for",
-    remedy="`pfcwd start_default`, or know why not",
+    remedy="start the watchdog with the default times for this number of ports, or know why not",
     source="sonic-utilities pfcwd/main.py l.404-441",
 )
 def W9(facts: Facts) -> Iterator[Found]:  # noqa: N802

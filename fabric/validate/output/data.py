@@ -22,7 +22,7 @@ from fabric.validate.checks.registry import CHECKS
 from fabric.validate.coverage import NOT_JUDGED, NOT_UNDERSTOOD, Uncovered, uncovered
 from fabric.validate.hidden import Behind
 from fabric.validate.output.searched import Searched, junit_cases, sarif_artifacts, sarif_results, sarif_rules
-from fabric.validate.output.text import consequences, many, remedy, where
+from fabric.validate.output.text import consequences, many, not_judged, open_rules, remedy, summary, where
 from fabric.validate.proofs import Proof
 from fabric.validate.runner import Verdict
 from fabric.validate.suppress import Suppression
@@ -131,6 +131,8 @@ def as_json(verdict: Verdict, fix: Mapping[str, Any] | None = None, search: Mapp
         )
     }
     head = {
+        "summary": summary(verdict),
+        "could_not_be_judged": not_judged(verdict),
         "switches": verdict.devices,
         "ports": verdict.ports,
         "links": verdict.links,
@@ -353,7 +355,7 @@ def _hash(*words: str) -> str:
 
 def _invocation(verdict: Verdict) -> dict[str, Any]:
     """What the run does not cover, as notifications (SARIF 3.20.21, 3.58)."""
-    notes = [
+    notes: list[dict[str, Any]] = [
         {
             "level": "warning" if item.roce else "note",
             "message": {"text": str(item)},
@@ -361,6 +363,8 @@ def _invocation(verdict: Verdict) -> dict[str, Any]:
         }
         for item in uncovered(verdict)
     ]
+    first = open_rules(verdict)
+    notes[:0] = [{"level": "warning", "message": {"text": first}}] if first else []
     return {"executionSuccessful": True, "toolExecutionNotifications": notes}
 
 
@@ -409,8 +413,8 @@ def as_junit(verdict: Verdict, fail_on: Severity, searched: Searched | None = No
             shown = _seen(failure)
             lines.append(f'    <failure message="1 loss" type="error">{shown}</failure>')
         lines += [f"    <system-out>{_seen(beside)}</system-out>", "  </testcase>"]
-    rows = [f"  {in_markup(visible(str(item)))}" for item in uncovered(verdict)]
-    lines += ["  <system-out>", *rows, "  </system-out>"] if rows else []
+    rows = [f"  {in_markup(visible(it))}" for it in (summary(verdict), *map(str, uncovered(verdict)))]
+    lines += ["  <system-out>", *rows, "  </system-out>"]
     return "\n".join([*lines, "</testsuite>"]) + "\n"
 
 

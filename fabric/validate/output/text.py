@@ -12,14 +12,14 @@ from fabric.units import count
 from fabric.validate.causes import Cause
 from fabric.validate.checks.base import Check, Finding, Severity
 from fabric.validate.checks.registry import CHECKS, FAMILIES
-from fabric.validate.coverage import NOT_UNDERSTOOD, uncovered
+from fabric.validate.coverage import NOT_UNDERSTOOD, Uncovered, uncovered
 from fabric.validate.manual import reason
 from fabric.validate.runner import Verdict
 from fabric.visible import visible
 
 _OBJECTS: Final = 6
 _UNREAD: Final = 10
-"""More places than these are counted, and listed with `everything`."""
+"""More places than these are listed with `everything`; a line says so."""
 _EVIDENCE: Final = 4
 """Lines of evidence of one finding."""
 
@@ -97,8 +97,17 @@ def not_judged(verdict: Verdict) -> int:
     return sum(it.check.id == "R12" for it in verdict.findings)
 
 
+def open_rules(verdict: Verdict) -> str:
+    """'2 rules could not be judged', and what that means; '' where all were judged."""
+    rules = not_judged(verdict)
+    if not rules:
+        return ""
+    those = "it" if rules == 1 else "them"
+    return f"{many(rules, 'rule')} could not be judged, and no error of {those} is no proof (an error with --strict)"
+
+
 def summary(verdict: Verdict) -> str:
-    """One line: what was read, the causes, and the findings."""
+    """One line: what was read, what could not be judged, the causes, and the findings."""
     parts = [
         many(verdict.count(severity), word)
         for severity, word in ((Severity.ERROR, "error"), (Severity.WARN, "warning"), (Severity.INFO, "note"))
@@ -106,7 +115,7 @@ def summary(verdict: Verdict) -> str:
     causes = sum(it.severity > Severity.INFO for it in verdict.causes)
     if causes:
         parts[0] = f"{many(causes, 'cause')} of {parts[0]}"
-    parts += [f"{many(rules, 'rule')} could not be judged"] if (rules := not_judged(verdict)) else []
+    parts[:0] = [f"{many(rules, 'rule')} could not be judged"] if (rules := not_judged(verdict)) else []
     more = [f"{len(verdict.suppressed)} suppressed"] if verdict.suppressed else []
     if verdict.known or verdict.fixed or verdict.hidden or verdict.gone:
         parts_of = [f"{verdict.known} known from the baseline", f"{len(verdict.fixed)} fixed"]
@@ -121,8 +130,8 @@ def summary(verdict: Verdict) -> str:
 
 
 def render(verdict: Verdict, *, everything: bool = False) -> str:
-    """Causes of errors and warnings with evidence; notes and places not understood only with `everything`."""
-    lines: list[str] = []
+    """Causes of errors and warnings with evidence; notes and most places not understood only with `everything`."""
+    lines: list[str] = [silent, ""] if (silent := open_rules(verdict)) else []
     if verdict.changes:
         lines += ["changes:", *(f"  {line}" for line in verdict.changes), ""]
     for cause in verdict.causes:
@@ -159,7 +168,7 @@ def render(verdict: Verdict, *, everything: bool = False) -> str:
             f"(until {rule.expires}, {rule.place})"
         )
     rows = uncovered(verdict)
-    lines += [str(item) for item in rows if everything or (item.kind == NOT_UNDERSTOOD and _few(verdict))]
+    lines += [str(item) for item in rows] if everything else _first_unread(rows)
     lines += [f"headroom: {verdict.headroom}"] if verdict.headroom else []
     lines += [f"paths: {verdict.paths}"] if verdict.paths else []
     lines += [f"proofs: {verdict.proofs_text}"] if verdict.proofs_text else []
@@ -170,8 +179,13 @@ def _placed(finding: Finding) -> str:
     return f"{finding.check.id:4} {finding.device}  {finding.object}"
 
 
-def _few(verdict: Verdict) -> bool:
-    return len(verdict.unread) <= _UNREAD
+def _first_unread(rows: Sequence[Uncovered]) -> list[str]:
+    """Places not understood, those that could act on RoCE first; and how many more there are."""
+    unread = [item for item in rows if item.kind == NOT_UNDERSTOOD]
+    chosen = sorted(unread, key=lambda it: not it.roce)[:_UNREAD]
+    left = len(unread) - len(chosen)
+    more = [f"not understood: {many(left, 'more place')}: --all or --json lists each"] if left else []
+    return [*(str(item) for item in unread if item in chosen), *more]
 
 
 def explain(check: Check) -> str:
