@@ -64,8 +64,8 @@ result = {map, page: doc.documentElement.scrollWidth, width: view.innerWidth,
 """
 
 
-def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
-    """Findings of PROBE in a page of this width, whose scripts must not fail.
+def in_browser(page: str, width: int, folder: Path, probe: str = PROBE) -> dict[str, Any]:
+    """Findings of a probe in a page of this width, whose scripts must not fail.
 
     It uses a frame, because a window cannot be narrower than 500.
     """
@@ -79,7 +79,7 @@ def in_browser(page: str, width: int, folder: Path) -> dict[str, Any]:
         f'<iframe id="frame" width="{width}" height="800" style="border:0" '
         f'srcdoc="{escape(page.replace("<head>", f"<head>{REPORTS}", 1))}">'
         "</iframe><pre id=out></pre><script>frame.addEventListener('load', () => { let result;"
-        + PROBE
+        + probe
         + "out.textContent = JSON.stringify({...result, errors}); });</script>",
         encoding="utf-8",
     )
