@@ -118,8 +118,8 @@ def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
     The number of a queue is no priority: a switch may put class 3 into queue 4. What waits behind the queue upstream
     is paused by the priority of its packets, and the inhibitions join by that.
     """
-    grown = increase(select(counter), 5 * _MINUTE)
-    grown = above(Aggregate(Operator.SUM, grown, gone) if gone else grown, limit)
+    found = increase(select(counter), 5 * _MINUTE)
+    grown = above(Aggregate(Operator.SUM, found, gone) if gone else found, limit)
     queues = Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), grown, Matching((*PORT, "queue"), ()))
     return _at_port(queues, "fabric_port_info", "peer_device")
 
