@@ -100,6 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show the values that a real exporter would have polled by now, instead of the true "
         "counters (default ideal)",
     )
+    parser.add_argument(
+        "--also-seen-by",
+        choices=[name for name in EXPORTERS if name != "ideal"],
+        action="append",
+        default=[],
+        help="show them at /metrics/NAME as well, of the same run; may be repeated",
+    )
     add_out(parser, "DIR", "write a run directory, as `fabric run` does")
     parser.add_argument("--force", action="store_true", help="replace the run in --out")
     parser.add_argument("--log", metavar="FILE", help="append events as JSON lines to FILE; '-' is standard output")
@@ -138,7 +145,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON object when the server is ready: url, gnmi, token_file, view_token_file, audit_file, pid",
+        help="print one JSON object when the server is ready: url, gnmi, views, token_file, view_token_file, "
+        "audit_file, pid",
     )
 
 
@@ -223,6 +231,12 @@ def _checked(args: argparse.Namespace) -> float | None:
         parse_listen(args.listen)
     except ListenError as error:
         problems.append(Problem("--listen", error.text, error.hint))
+    shown = [args.as_seen_by, *args.also_seen_by]
+    problems += [
+        Problem("--also-seen-by", f"'{name}' is shown already", "leave it out")
+        for name in EXPORTERS
+        if shown.count(name) > 1
+    ]
     problems += problems_of_threads(args)
     if args.out is not None and args.loop:
         problems.append(Problem("--out", "contradicts --loop: a run directory holds one pass", "leave out one of them"))
@@ -269,9 +283,15 @@ def _open(
         log = stack.enter_context(LineFile(Path(args.log), "a"))
     sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
     world = LiveWorld(scenario, compiled, args.threads, sink)
-    pollers = Truth(world) if args.as_seen_by == "ideal" else _seen(args, compiled, world)
-    collector = LiveCollector(of_plan(plan), LAYERS[args.compat] if args.compat else None, pollers.only)
+    layer = LAYERS[args.compat] if args.compat else None
+    pollers = Truth(world) if args.as_seen_by == "ideal" else _seen(args.as_seen_by, args.dilation, compiled, world)
+    collector = LiveCollector(of_plan(plan), layer, pollers.only)
     observers: list[Observer] = [world, sink, pollers, collector]
+    views: dict[str, tuple[Seen, LiveCollector]] = {}
+    for name in args.also_seen_by:
+        seen = _seen(name, args.dilation, compiled, world)
+        views[name] = seen, LiveCollector(of_plan(plan), layer, seen.only)
+        observers += views[name]
     reader = gnmi_reader(args, of_plan(plan), pollers.only, observers)
     if not args.quiet:
         line = stack.enter_context(ProgressLine(sys.stderr, quiet=False))  # explains a long wait for the compiler
@@ -292,6 +312,10 @@ def _open(
     collector.watch(simulation, pollers.look, pollers.last)
     registry = CollectorRegistry()
     registry.register(collector)
+    registries = {name: CollectorRegistry() for name in views}
+    for name, (seen, its) in views.items():
+        its.watch(simulation, seen.look, seen.last)
+        registries[name].register(its)
     tokens, kept = _tokens(args)
     audit = _audit(args, stack)
     about = {
@@ -301,7 +325,7 @@ def _open(
         "switches": len(compiled.fabric.switches),
     }
     api = Api(simulation, world, tokens, about, schemas(routed=compiled.control is not None), audit)
-    server = stack.enter_context(serve(args.listen, registry, api.beside, access_of(args)))
+    server = stack.enter_context(serve(args.listen, registry, api.beside, access_of(args), views=registries))
     gnmi = open_gnmi(args, reader, simulation, pollers, stack)
     _announce(args, compiled, server.url, gnmi, _keep(kept, server.address[1], stack), audit)
     return simulation, audit
@@ -315,11 +339,11 @@ def _audit(args: argparse.Namespace, stack: ExitStack) -> AuditLog | None:
     return stack.enter_context(AuditLog(args.audit if args.audit is not None else beside(args.out)))
 
 
-def _seen(args: argparse.Namespace, compiled: CompiledScenario, world: LiveWorld) -> Seen:
+def _seen(exporter: str, dilation: float, compiled: CompiledScenario, world: LiveWorld) -> Seen:
     from telemetry.live.polled import Seen  # noqa: PLC0415  only where it is asked for
     from telemetry.record.polling.profiles import PROFILES  # noqa: PLC0415
 
-    return Seen(world, PROFILES[args.as_seen_by], compiled.fabric, args.dilation, compiled.seed)
+    return Seen(world, PROFILES[exporter], compiled.fabric, dilation, compiled.seed)
 
 
 def _announce(
@@ -340,6 +364,7 @@ def _announce(
                 {
                     "url": url,
                     "gnmi": gnmi,
+                    "views": {name: f"{url}/{name}" for name in args.also_seen_by},
                     **{
                         name: None if path is None else str(path)
                         for name, path in (
@@ -363,6 +388,8 @@ def _announce(
         f"take {one_pass_s:g} s{', repeated' if args.loop else ''}",
         file=sys.stderr,
     )
+    for name in args.also_seen_by:
+        print(f"as seen by {name}: {url}/{name}", file=sys.stderr)
     if args.dilation != DEFAULT_DILATION:
         print(f"alert rules for it: fabric alerts rules --out DIR --dilation {args.dilation:g}", file=sys.stderr)
     if gnmi is not None:

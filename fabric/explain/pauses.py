@@ -39,11 +39,13 @@ def origin_text(fabric: Fabric, origin: Origin) -> str:
 
 def sentence(fabric: Fabric, episode: Episode, blast: Blast) -> str:
     """One episode in a sentence: origin, depth, and the devices that it stopped."""
-    parts = [_count(len(blast.hosts), "host"), _count(len(blast.switches), "switch", "switches")]
+    hosts, switches = len(blast.hosts), len(blast.switches)
+    parts = [_count(hosts, "host")] * bool(hosts) + [_count(switches, "switch", "switches")] * bool(switches)
+    stopped = f"{' and '.join(parts) or 'no device'} {'were' if hosts + switches > 1 else 'was'} paused"
     victims = f", {blast.victims:,} of them bound elsewhere" if blast.victims else ""
     return (
         f"{origin_text(fabric, episode.origin)} started at {format_time_ps(episode.first_ps)} and reached "
-        f"{_count(episode.depth, 'cable')} deep: {' and '.join(parts)} were paused for "
+        f"{_count(episode.depth, 'cable')} deep: {stopped} for "
         f"{format_time_ps(episode.paused_ps)} of port time; {_count(blast.messages, 'message')} waited{victims}"
     )
 

@@ -102,7 +102,11 @@ def _subtitle(evidence: Evidence) -> str:
     speed = " and ".join(format_rate_bps(rate) for rate in rates[:3]) + (
         f" and {len(rates) - 3} more speeds" if len(rates) > 3 else ""
     )
-    return f"{fabric.name}: {len(fabric.hosts):,} hosts, {len(fabric.switches):,} switches, links of {speed}"
+    hosts, switches = len(fabric.hosts), len(fabric.switches)
+    return (
+        f"{fabric.name}: {hosts:,} host{'' if hosts == 1 else 's'}, "
+        f"{switches:,} switch{'' if switches == 1 else 'es'}, links of {speed}"
+    )
 
 
 def _verdict(headline: str, failed: Sequence[Any], expectations: Sequence[Any]) -> str:

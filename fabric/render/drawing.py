@@ -32,6 +32,11 @@ ROOF: Final = 38
 """How far a cable between devices of one row rises above those between them, pixels."""
 SWITCH_HALF: Final = 17
 """Half the height of a switch, pixels."""
+MARGIN: Final = 24
+"""Left and right of a drawing, pixels: room for a ring around a device at its edge."""
+LEAST_SCALE: Final = 0.84
+"""A drawing is never shown smaller than this, because its smallest names, of 11 pixels, must have 9 on a screen. A part
+that has no room on the screen is scrolled."""
 
 
 def level(ratio: float) -> int:
@@ -137,21 +142,26 @@ def map_svg(
     steps: Mapping[int, int] | None = None,
     overlay: Callable[[Layout], Iterator[str]] | None = None,
     least_width: int = WIDTH,
+    culprits: Sequence[int] = (),
 ) -> str:
     """The drawing as an <svg> element; `prefix` keeps the ids of two drawings on one page apart.
+
+    Names of the origins and `culprits` are always written, and these devices are drawn above all others.
 
     With `steps`, ends (2 * position of the link + 0 for a, 1 for b) have these colour steps instead of those of their
     ratios, and no notes. `overlay` draws above all.
     """
     layout = place(drawing, least_width)
-    head = f'<svg class="map" id="{prefix}map" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" role="img"'
-    if layout.width > 1.5 * WIDTH:  # below that width names of a scaled drawing are illegible
-        head += f' style="min-width:{layout.width:.0f}px"'
+    width, height = layout.width + 2 * MARGIN, layout.height
+    head = (
+        f'<svg class="map" id="{prefix}map" viewBox="{-MARGIN} 0 {width:.0f} {height:.0f}" role="img" '
+        f'style="min-width:{math.ceil(LEAST_SCALE * width)}px;min-height:{math.ceil(LEAST_SCALE * height)}px"'
+    )
     return "".join(
         [
             f'{head} aria-label="{escape(drawing.title)}">',
             *_cables(drawing, layout, prefix, steps),
-            *_devices(drawing, layout, prefix),
+            *_devices(drawing, layout, prefix, tuple(dict.fromkeys((*culprits, *drawing.origins)))),
             *(overlay(layout) if overlay is not None else ()),
             "</svg>",
         ]
@@ -159,7 +169,9 @@ def map_svg(
 
 
 def _cables(drawing: Map, layout: Layout, prefix: str, steps: Mapping[int, int] | None) -> Iterator[str]:
+    """Halves of cables, the highest colour step last: above the others that they cross."""
     thin = 1.0 if len(drawing.links) <= 2 * ROOMY_HOSTS else 0.4
+    halves: list[tuple[int, str]] = []
     for number, link in enumerate(drawing.links):
         if link.a in drawing.hidden or link.b in drawing.hidden:
             continue
@@ -176,14 +188,33 @@ def _cables(drawing: Map, layout: Layout, prefix: str, steps: Mapping[int, int] 
                 colour, title = level(ratio), f"<title>{escape(note)}</title>"
             else:
                 colour, title = steps.get(2 * number + (end == "b"), 0), ""
-            yield (
+            line = (
                 f'<line id="{prefix}h{number}{end}" class="half p{colour}" x1="{x:.1f}" y1="{y:.1f}" '
                 f'x2="{mx:.1f}" y2="{my:.1f}" stroke-width="{width:.1f}">{title}</line>'
             )
+            halves.append((colour, line))
+    yield from (line for _, line in sorted(halves, key=lambda it: it[0]))
 
 
-def _devices(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
-    for number, node in enumerate(drawing.nodes):
+def _written(drawing: Map, layout: Layout, culprits: Sequence[int]) -> dict[int, float]:
+    """Hosts among `culprits` and the middle of their names: inside the drawing, and not upon each other."""
+    found: dict[int, float] = {}
+    for number in culprits:
+        if drawing.nodes[number].role != "host" or number in drawing.hidden:
+            continue
+        x, y = layout.at[number]
+        half = CHARACTER * len(drawing.nodes[number].name) / 2
+        x = min(max(x, half - MARGIN), layout.width + MARGIN - half)
+        taken = ((found[it], layout.at[it][1], CHARACTER * len(drawing.nodes[it].name) / 2) for it in found)
+        if all(abs(x - other) > half + wide + 4 or abs(y - low) > ROW_HEIGHT / 8 for other, low, wide in taken):
+            found[number] = x
+    return found
+
+
+def _devices(drawing: Map, layout: Layout, prefix: str, culprits: Sequence[int]) -> Iterator[str]:
+    named = {} if layout.named_hosts else _written(drawing, layout, culprits)
+    above = set(culprits)
+    for number, node in sorted(enumerate(drawing.nodes), key=lambda it: it[0] in above):
         if number in drawing.hidden:
             continue
         (x, y), half = layout.at[number], layout.half_width[number]
@@ -196,6 +227,8 @@ def _devices(drawing: Map, layout: Layout, prefix: str) -> Iterator[str]:
                 yield f'<circle class="ring" cx="{x:.1f}" cy="{y:.1f}" r="{half + 5}"/>'
             yield f'<circle class="body" cx="{x:.1f}" cy="{y:.1f}" r="{half}"/>'
             text = f'<text x="{x:.1f}" y="{y + 21:.1f}">{escape(node.name)}</text>' if layout.named_hosts else ""
+            if number in named:
+                text = f'<text class="culprit" x="{named[number]:.1f}" y="{y + 23:.1f}">{escape(node.name)}</text>'
         else:
             tall = layout.half_height[number]
             if origin:

@@ -114,16 +114,27 @@ def heat_svg(
     for it in matrices(drawing):
         left, top = 12 + _CHARACTER * max(map(len, it.rows)), 24 + 5.2 * max(map(len, it.columns))
         parts = [f'<text class="matrix" x="0" y="12">{escape(it.title)}</text>', *_heads(it, left, top, roots)]
+        culprits: dict[int, list[str]] = {}
         for cell in it.cells:
             level = max((steps.get(end, 0) for end in cell.ends), default=0)
             marked = " rootcell" if set(cell.ends) & set(root_ends) else ""
+            if marked:
+                own = [drawing.nodes[host].name for host in cell.hosts if host in roots]
+                culprits.setdefault(cell.row, []).extend(own)
             x, y = left + _CELL * cell.column, top + _CELL * cell.row
             parts.append(
                 f'<rect id="{prefix}c{number}" class="cell p{level}{marked}" x="{x:.0f}" y="{y:.0f}" '
                 f'width="{_CELL - 2}" height="{_CELL - 2}" rx="2"/>'
             )
             number += 1
-        width = left + _CELL * len(it.columns) + 3.2 * max(map(len, it.columns))
+        right = left + _CELL * len(it.columns)
+        width = right + 3.2 * max(map(len, it.columns))
+        for row, names in culprits.items():
+            named = ", ".join(names)
+            if named:
+                y = top + _CELL * row + 12
+                parts.append(f'<text class="culprit" x="{right + 6:.0f}" y="{y:.0f}">◆ {escape(named)}</text>')
+                width = max(width, right + 12 + _CHARACTER * (len(named) + 2))
         height = top + _CELL * len(it.rows)
         drawn.append(
             f'<svg class="heat" viewBox="0 0 {width:.0f} {height:.0f}" style="width:{width:.0f}px" role="img" '

@@ -65,9 +65,13 @@ def to_html(document: Document) -> str:
         for reason in document.reasons
     )
     blocks = [block for section in document.sections for block in section.blocks]
+    layered = any(isinstance(block, LayeredMap) for block in blocks)
+    noted = any(isinstance(block, Map | Gantt) for block in blocks)
     needed = {
+        "nearest.js": layered or noted,
         "replay.js": any(isinstance(block, Map) and block.stills for block in blocks),
-        "layers.js": any(isinstance(block, LayeredMap) for block in blocks),
+        "layers.js": layered,
+        "notes.js": noted,
     }
     scripts = "".join(
         f"<script>{(assets / name).read_text(encoding='utf-8')}</script>" for name, it in needed.items() if it

@@ -104,6 +104,7 @@ def _pane(block: LayeredMap, number: int) -> str:
             steps=steps,
             overlay=lambda layout: _overlay(pane, layout),
             least_width=SMALL_WIDTH if small else WIDTH,
+            culprits=pane.roots,
         )
     title = f'<p class="panetitle">{escape(pane.title)}</p>' if pane.title else ""
     name = f"{pane.base.title}: arrow keys go from port to port"

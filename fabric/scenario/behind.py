@@ -14,6 +14,7 @@ from fabric.scenario.presets.dcqcn import FIELDS, dcqcn_params, preset_name
 from fabric.scenario.presets.models import ecn_curve
 from fabric.scenario.schema.endpoints import Dcqcn
 from fabric.scenario.schema.scenario import Scenario
+from fabric.scenario.schema.switches import EcnCurve
 from fabric.topology.model import Fabric
 from fabric.topology.quantities import exact_rate, exact_size, exact_time
 from fabric.units import format_rate_bps
@@ -63,10 +64,11 @@ def _shown(field: str, column: str, value: Any) -> str:  # noqa: ANN401  a numbe
 
 
 def _ecn(scenario: Scenario, fabric: Fabric) -> Iterator[str]:
-    name = scenario.switches.ecn
+    ecn = scenario.switches.ecn
+    name = ecn.preset if isinstance(ecn, EcnCurve) else ecn
     if not isinstance(name, str) or name == "off":
         return
-    yield f"switches.ecn: {name} is, by the rate of a port; to change one value, write the three:"
+    yield f"switches.ecn: {name} is, by the rate of a port. One alone: --set switches.ecn.kmax=2MB"
     for rate in sorted({link.rate_bps for link in fabric.links}):
         curve = ecn_curve(name, rate)
         kmin, kmax = exact_size(curve.kmin_bytes), exact_size(curve.kmax_bytes)

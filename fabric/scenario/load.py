@@ -123,7 +123,8 @@ def _spell(steps: Sequence[str | int]) -> list[str]:
     ]
 
 
-_STARTS_FROM_A_PRESET: Final = ("transport", "dcqcn")
+_START_FROM_A_PRESET: Final = (("transport", "dcqcn"), ("switches", "ecn"))
+_WHOLE_CURVE: Final = {"kmin", "kmax", "pmax"}
 
 
 def _put(
@@ -131,11 +132,13 @@ def _put(
     what: str = "scenario", sections: Collection[str] = _SECTIONS,
 ) -> None:  # fmt: skip
     here: Any = tree
-    if tuple(steps[:-1]) == _STARTS_FROM_A_PRESET:  # a name there is a preset, which one value changes alone
-        section = tree.get(_STARTS_FROM_A_PRESET[0])
-        named = section.get(_STARTS_FROM_A_PRESET[1]) if isinstance(section, dict) else None
-        if isinstance(section, dict) and isinstance(named, str) and value is not None:
-            section[_STARTS_FROM_A_PRESET[1]] = {"preset": named}
+    if tuple(steps[:-1]) in _START_FROM_A_PRESET:  # a name there is a preset, which one value changes alone
+        section, field = tree.get(str(steps[0])), str(steps[1])
+        named = section.get(field) if isinstance(section, dict) else None
+        if isinstance(section, dict) and isinstance(named, str) and named != "off" and value is not None:
+            section[field] = {"preset": named}
+        elif isinstance(named, dict) and {*named, steps[-1]} >= _WHOLE_CURVE and value is not None:
+            named.pop("preset", None)  # of which nothing is left
     for number, step in enumerate(steps):
         last = number == len(steps) - 1
         at = "".join(_spell(steps[:number])) or f"the {what}"
@@ -146,7 +149,7 @@ def _put(
         elif not isinstance(here, dict) or isinstance(step, int):
             hint = "write the whole value"
             if list(steps[:number]) == ["switches", "ecn"] and isinstance(here, str):
-                hint += ": kmin, kmax and pmax; `fabric scenario show FILE --resolved` prints those of the preset"
+                hint += ": kmin, kmax and pmax, or preset and what differs from it"
             problems.append(Problem(place, f"{at} has no parts", hint))
             return
         if last:

@@ -112,9 +112,16 @@ def _host_pauses(limit: float) -> Expr:
     return _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device")
 
 
-def _watchdog(counter: str) -> Expr:
-    """Growth of a counter of the PFC watchdog within five minutes, by queue, with the priority that the queue has."""
-    return Relabel(increase(select(counter), 5 * _MINUTE), "priority", "queue")
+def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
+    """Growth of a counter of the PFC watchdog within five minutes, by queue and class that the switch puts into it.
+
+    The number of a queue is no priority: a switch may put class 3 into queue 4. What waits behind the queue upstream
+    is paused by the priority of its packets, and the inhibitions join by that.
+    """
+    found = increase(select(counter), 5 * _MINUTE)
+    grown = above(Aggregate(Operator.SUM, found, gone) if gone else found, limit)
+    queues = Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), grown, Matching((*PORT, "queue"), ()))
+    return _at_port(queues, "fabric_port_info", "peer_device")
 
 
 _PAUSED: Final = recorded(rules.PAUSED)
@@ -177,15 +184,13 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdDrop",
-        lambda limit: _at_port(
-            above(_watchdog("fabric_pfcwd_dropped_packets_total"), limit), "fabric_port_info", "peer_device"
-        ),
+        lambda limit: _watchdog("fabric_pfcwd_dropped_packets_total", limit, "direction"),
         0,
         0,
         Severity.CRITICAL,
         "The PFC watchdog contained a storm and dropped packets of a lossless priority.",
-        "The watchdog of {device}:{port} dropped {value:count} packets of priority {priority} within {last:300}, "
-        "because {peer_device} at the other end pauses without end.",
+        "The watchdog of {device}:{port} dropped {value:count} packets of queue {queue}, which has priority "
+        "{priority}, within {last:300}, because {peer_device} at the other end pauses without end.",
         "fabric-pfc-storm",
         "peer_device",
         "Lossless means none. A storm that the watchdog contains is too short for FabricPfcStorm, and costs packets.",
@@ -273,15 +278,13 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdStorm",
-        lambda limit: _at_port(
-            above(_watchdog("fabric_pfcwd_storms_detected_total"), limit), "fabric_port_info", "peer_device"
-        ),
+        lambda limit: _watchdog("fabric_pfcwd_storms_detected_total", limit),
         0,
         2 * _MINUTE,
         Severity.WARNING,
         "The PFC watchdog detected a storm.",
-        "Storms of priority {priority} that the watchdog of {device}:{port} detected within {last:300}: {value:count}; "
-        "{peer_device} is at the other end.",
+        "Storms at queue {queue} (priority {priority}) that the watchdog of {device}:{port} detected within "
+        "{last:300}: {value:count}; {peer_device} is at the other end.",
         "fabric-pfc-storm",
         "peer_device",
         "One detected storm is one device that pauses without end. An alert about its cost fires first: two minutes.",

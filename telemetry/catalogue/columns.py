@@ -144,6 +144,8 @@ class SnapshotMetrics:
         return self._passing[spec.name]
 
     def _with_facts(self, spec: MetricSpec, snapshot: Snapshot, plain: LabelRows) -> LabelRows:
+        if not spec.extra:
+            return plain
         known = self._facts.get(spec.name)
         if known is None or known[0] is not plain:
             facts = FACTS[spec.source](snapshot, self._info)

@@ -222,8 +222,9 @@ FACTS: Final[Mapping[str, Callable[[Snapshot, RunInfo], list[dict[str, str]]]]] 
     ],
     "device()": _device_facts,
     "port()": _port_facts,
+    "watched_queue()": lambda _, __: [],
 }
-"""Labels of info metrics, one dictionary per row; they do not change within a run."""
+"""Labels of info metrics beyond those of their rows, one dictionary per row; they do not change within a run."""
 
 PASSING: Final[Mapping[str, Callable[[Snapshot], list[dict[str, str]]]]] = {"pause_causes()": pause_causes}
 """All labels of info metrics whose series come and go."""

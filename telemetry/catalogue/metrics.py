@@ -130,6 +130,9 @@ PFC: Final = (
 """IEEE 802.1Q clause 36."""
 
 WATCHDOG: Final = (
+    info("pfcwd_queue", Rows.CARRIED, "watched_queue()", (),
+          "Class whose packets the switch puts into a watched queue, by its own map; join by device, port, queue. A "
+          "queue without a class has its own number."),
     counter("pfcwd_storms_detected", "", Rows.WATCHED, "queues.wd_detected",
              "Storms that the PFC watchdog has detected."),
     counter("pfcwd_storms_restored", "", Rows.WATCHED, "queues.wd_restored",

@@ -74,6 +74,32 @@ def _searched(snapshot: Snapshot) -> Mask:
     return np.array([isinstance(snapshot, Observation) and snapshot.cycle is not None])
 
 
+def _watched(snapshot: Snapshot) -> Mask:
+    return np.asarray((snapshot.queues["wd_watched"] != 0) | (snapshot.queues["wd_detected"] > 0))
+
+
+def _carried(snapshot: Snapshot) -> Mask:
+    """(n_ports, 8, 8) classes that the switch of a port puts into a watched queue (tc_to_queue).
+
+    Where a queue has lossless and lossy classes, the lossless ones; a queue without a class has its own number.
+    """
+    watched = _watched(snapshot)
+    found = np.zeros((*watched.shape, N_CLASSES), np.bool_)
+    ports = np.flatnonzero(watched.any(axis=1) & _on_switch(snapshot))
+    if len(ports) == 0:
+        return found
+    switch_of = snapshot.ports["node"].astype(np.int64) - len(snapshot.hosts)
+    lossless_at = np.zeros((len(snapshot.switches), N_CLASSES), np.bool_)
+    np.logical_or.at(lossless_at, switch_of[switch_of >= 0], snapshot.pgs["lossless"][switch_of >= 0] != 0)
+    rows = switch_of[ports]
+    group_of = snapshot.switches["tc_to_pg"][rows].astype(np.int64)
+    inside = snapshot.switches["tc_to_queue"][rows][:, np.newaxis, :] == np.arange(N_CLASSES)[:, np.newaxis]
+    lossless = inside & np.take_along_axis(lossless_at[rows], group_of, axis=1)[:, np.newaxis, :]
+    mine = np.where(lossless.any(axis=2, keepdims=True), lossless, inside)
+    found[ports] = mine | (~mine.any(axis=2, keepdims=True) & np.eye(N_CLASSES, dtype=np.bool_))
+    return found & watched[:, :, np.newaxis]
+
+
 def _member(snapshot: Snapshot) -> Mask:
     group = _group_of_member(snapshot)
     return (group >= 0) & (snapshot.groups["count"][group] > 1)
@@ -98,7 +124,8 @@ _SHOWN: Final[Mapping[Rows, Callable[[Snapshot], Mask]]] = {
     Rows.SWITCH_QUEUE: _switch_queue,
     Rows.PG: _pg,
     Rows.LOSSLESS_PG: lambda snapshot: (snapshot.pgs["lossless"] != 0) & _on_switch(snapshot)[:, np.newaxis],
-    Rows.WATCHED: lambda snapshot: (snapshot.queues["wd_watched"] != 0) | (snapshot.queues["wd_detected"] > 0),
+    Rows.WATCHED: _watched,
+    Rows.CARRIED: _carried,
     Rows.DROP: lambda snapshot: snapshot.drops["pkts"] > 0,
     Rows.POOL: _every(lambda snapshot: len(snapshot.pools)),
     Rows.HEADROOM_POOL: lambda snapshot: snapshot.pools["headroom_size_bytes"] > 0,
@@ -145,6 +172,10 @@ def _port_columns(snapshot: Snapshot, ports: Values) -> Columns:
 
 def _class_columns(snapshot: Snapshot, _: RunInfo, index: tuple[Values, ...]) -> Columns:
     return [*_port_columns(snapshot, index[0]), _pick([str(c) for c in range(N_CLASSES)], index[1])]
+
+
+def _carried_columns(snapshot: Snapshot, info: RunInfo, index: tuple[Values, ...]) -> Columns:
+    return [*_class_columns(snapshot, info, index), _pick([str(c) for c in range(N_CLASSES)], index[2])]
 
 
 def _drop_columns(snapshot: Snapshot, info: RunInfo, index: tuple[Values, ...]) -> Columns:
@@ -198,6 +229,7 @@ _COLUMNS: Final[Mapping[Rows, Callable[[Snapshot, RunInfo, tuple[Values, ...]], 
     Rows.PG: _class_columns,
     Rows.LOSSLESS_PG: _class_columns,
     Rows.WATCHED: _class_columns,
+    Rows.CARRIED: _carried_columns,
     Rows.DROP: _drop_columns,
     Rows.POOL: _pool_columns,
     Rows.HEADROOM_POOL: _pool_columns,

@@ -42,6 +42,10 @@ class Rows(StrEnum):
     PG = "ports of switches, priority groups that are lossless at some port or have admitted or dropped packets"
     LOSSLESS_PG = "ports of switches, priority groups that are or were lossless there"
     WATCHED = "queues that the PFC watchdog watches or has watched"
+    CARRIED = (
+        "queues that the PFC watchdog watches or has watched, by each class that the switch puts into the queue: the "
+        "lossless ones, if there are any"
+    )
     DROP = "port, traffic class and reason, from the first drop on"
     POOL = "every buffer pool of every switch"
     HEADROOM_POOL = "every pool that has a shared headroom pool"
@@ -71,6 +75,7 @@ LABELS: Final = {
     Rows.PG: ("device", "port", "priority"),
     Rows.LOSSLESS_PG: ("device", "port", "priority"),
     Rows.WATCHED: ("device", "port", "queue"),
+    Rows.CARRIED: ("device", "port", "queue", "priority"),
     Rows.DROP: ("device", "port", "traffic_class", "reason"),
     Rows.POOL: ("device", "pool"),
     Rows.HEADROOM_POOL: ("device", "pool"),

@@ -1,5 +1,5 @@
 """The HTTP interface: GET /metrics answers a scrape, in OpenMetrics 1.0 or the Prometheus text format by its Accept
-field.
+field. /metrics/NAME is another view of the same run.
 
 Scrapes need no token, so the server listens on a loopback address by default; on other addresses TLS with client
 certificates (telemetry/export/tls.py) restricts access. The API (telemetry/live/api.py) is served on the same port and
@@ -18,7 +18,7 @@ import ipaddress
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -87,13 +87,16 @@ class Access:
 class _Routes:
     """Answers to requests; a coroutine for the event loop."""
 
-    def __init__(self, registry: CollectorRegistry, beside: Beside | None) -> None:
+    def __init__(
+        self, registry: CollectorRegistry, beside: Beside | None, views: Mapping[str, CollectorRegistry]
+    ) -> None:
         self._beside = beside
         self._health = Lane("health", 2, 16)
         self._scraping = Lane("scrape", 1, 16)
         self._looking = Lane("look", 4, 64)
         self._changing = Lane("change", 4, 32)
-        self._scrapes = Scrapes(registry, self._scraping)
+        self._scrapes = {"/metrics": Scrapes(registry, self._scraping)}
+        self._scrapes |= {f"/metrics/{name}": Scrapes(it, self._scraping) for name, it in views.items()}
         self._checks: dict[str, asyncio.Task[Answer]] = {}
 
     def urgent(self, request: Request) -> bool:
@@ -103,15 +106,16 @@ class _Routes:
     async def __call__(self, request: Request) -> Answer:
         """Raises: HttpError."""
         path = request.path
-        if path == "/metrics":
+        if path in self._scrapes:
             if request.method != "GET":
                 raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "use GET or HEAD", ("Allow", "GET, HEAD"))
-            return await _in_time(self._scrapes.answer(request), ANSWER_S, "the run gave no answer")
+            return await _in_time(self._scrapes[path].answer(request), ANSWER_S, "the run gave no answer")
         if self._beside is not None and self._beside.serves(path):
             return await self._ask(self._beside, request)
+        metrics = f"metrics are at {' and '.join(self._scrapes)}"
         if path == "/":
-            return plain(HTTPStatus.OK, "fabric emulator: metrics are at /metrics")
-        return plain(HTTPStatus.NOT_FOUND, f"nothing is at {ascii(path)[1:-1]}; metrics are at /metrics")
+            return plain(HTTPStatus.OK, f"fabric emulator: {metrics}")
+        return plain(HTTPStatus.NOT_FOUND, f"nothing is at {ascii(path)[1:-1]}; {metrics}")
 
     async def _ask(self, beside: Beside, request: Request) -> Answer:
         def work() -> Answer:
@@ -224,6 +228,7 @@ def serve(
     beside: Beside | None = None,
     access: Access | None = None,
     limit: int | None = None,
+    views: Mapping[str, CollectorRegistry] | None = None,
 ) -> MetricsServer:
     """Answer scrapes of `registry` at `listen` in separate threads.
 
@@ -234,6 +239,7 @@ def serve(
     beside : Beside, optional        another application at the same address
     access : Access, optional        names of the server, and TLS
     limit : int, optional            maximum of connections; default: as the system allows, 1024 at most
+    views : mapping, optional        name -> registry of another view of the run, at /metrics/NAME
 
     Returns: MetricsServer, already listening.
     Raises: ListenError for an address that is invalid, not local, or in use; TlsError.
@@ -258,7 +264,7 @@ def serve(
             errno.EACCES: "choose a port above 1023",
         }.get(error.errno or 0, _EXAMPLE)
         raise ListenError(f"cannot listen on {listen}: {os.strerror(error.errno or 0)}", hint) from error
-    server = MetricsServer(listener, _Routes(registry, beside), beside, access, host, limit)
+    server = MetricsServer(listener, _Routes(registry, beside, views or {}), beside, access, host, limit)
     if not ipaddress.ip_address(server.address[0].partition("%")[0]).is_loopback:
         _warn(server.url, access, api=beside is not None)
     return server

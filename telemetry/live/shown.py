@@ -95,7 +95,8 @@ def status_text(status: Row) -> str:
         f"{status['scenario']}  {status['state']}  {time_text(status['sim_time_seconds'])} of "
         f"{time_text(status['duration_seconds'])}{', pass ' + str(status['pass']) if status['loop'] else ''}  "
         f"dilation {status['dilation']:,g}, held {held}{slipped}  "
-        f"{status['hosts_paused']} of {status['hosts']} hosts are paused"
+        f"{status['hosts_paused']} of {status['hosts']} host{'' if status['hosts'] == 1 else 's'} "
+        f"{'is' if status['hosts_paused'] == 1 else 'are'} paused"
     )
 
 

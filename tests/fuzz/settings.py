@@ -88,7 +88,18 @@ def response(world: World) -> str:
     return world.choose.pick(("half", "worst", "0s", "100ns", "2us"))
 
 
-def _ascending(_: World, written: dict[str, Any]) -> None:
+def _whole_curve(_: World, written: dict[str, Any]) -> None:
+    """Three values, or a preset and values that fit every curve at every rate."""
+    if "preset" in written:
+        if written.get("kmin") not in {"0B", "1B"}:
+            written.pop("kmin", None)
+        if "kmax" in written:
+            written["kmax"] = "100MB"
+        if {"kmin", "kmax", "pmax"} <= written.keys():
+            del written["pmax"]
+        return
+    written.setdefault("kmin", "4KB")
+    written.setdefault("pmax", 0.2)
     written["kmax"] = {"0B": "1B", "1B": "2B", "4KB": "16KB", "20KB": "80KB", "100KB": "100001B"}[written["kmin"]]
 
 
@@ -227,7 +238,7 @@ _SIZE: Final = one_of("0B", "1KB", "10KB", "100KB", "1MB")
 of(
     EcnCurve,
     30,
-    [_ascending],
+    [_whole_curve],
     kmin=one_of("4KB", "0B", "1B", "20KB", "100KB"),
     kmax=one_of("1MB"),
     pmax=one_of(0.2, 1.0, 0.01, 1e-9),

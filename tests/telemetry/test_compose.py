@@ -48,7 +48,7 @@ def serving(service: str) -> Any:  # noqa: ANN401  argparse's namespace
 
 
 def test_docker_compose_reads_the_file_where_it_is_installed() -> None:
-    assert set(SERVICES) == {"emulator", "emulator-sonic", "prometheus", "alertmanager", "pager", "grafana"}
+    assert set(SERVICES) == {"emulator", "prometheus", "alertmanager", "pager", "grafana"}
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "compose", "version"], check=False, capture_output=True).returncode == 0:
         run_tool(docker, "compose", "-f", str(ROOT / "docker-compose.yml"), "config", "--quiet", cwd=ROOT)
@@ -92,29 +92,28 @@ def test_a_service_waits_for_others_to_be_well(service: str) -> None:
         assert how == {"condition": "service_healthy"}
 
 
-@pytest.mark.parametrize("service", ["emulator", "emulator-sonic"])
-def test_the_emulator_plays_a_scenario_that_is_there_at_the_dilation_of_the_rules(service: str) -> None:
-    args = serving(service)
+def test_the_emulator_plays_a_scenario_that_is_there_at_the_dilation_of_the_rules() -> None:
+    args = serving("emulator")
     assert (ROOT / "scenarios" / args.scenario).is_file()
     assert args.dilation == NOMINAL_DILATION
     assert args.loop
     assert serve._checked(args) is None
-    assert load_scenario(ROOT / "scenarios" / args.scenario, args.sets).telemetry.events in {(), ("pause", "drop")}
-    assert args.as_seen_by == ("sonic" if service == "emulator-sonic" else "ideal")
+    assert load_scenario(ROOT / "scenarios" / args.scenario, args.sets).telemetry.events == ("pause", "drop")
+    assert args.as_seen_by == "ideal"
 
 
-def test_prometheus_scrapes_both_emulators_where_they_listen() -> None:
-    targets = {
-        target: it["labels"]["instance"]
+def test_prometheus_scrapes_every_view_of_the_one_emulator_where_it_is_served() -> None:
+    """Two emulators would drift apart, and an act on one would not mend the other."""
+    args = serving("emulator")
+    views = {
+        it["labels"].get("__metrics_path__", "/metrics"): (it["targets"], it["labels"]["instance"])
         for job in PROMETHEUS["scrape_configs"]
         for it in job["static_configs"]
-        for target in it["targets"]
     }
-    assert {name: serving(name).listen.rpartition(":")[2] for name in ("emulator", "emulator-sonic")} == {
-        target.split(":")[0]: target.split(":")[1] for target in targets
-    }
+    assert set(views) == {"/metrics", *(f"/metrics/{name}" for name in args.also_seen_by)}
+    assert {tuple(targets) for targets, _ in views.values()} == {(f"emulator:{args.listen.rpartition(':')[2]}",)}
     dropped = PROMETHEUS["alerting"]["alert_relabel_configs"][0]["regex"]
-    assert [name for name in targets.values() if re.fullmatch(dropped, name)] == [targets["emulator-sonic:9464"]]
+    assert [path for path, (_, name) in views.items() if re.fullmatch(dropped, name)] == ["/metrics/sonic"]
 
 
 def test_the_emulators_know_the_names_under_which_prometheus_scrapes_them() -> None:

@@ -155,3 +155,22 @@ def test_a_new_pass_is_polled_anew(world: LiveWorld, compiled: CompiledScenario)
     seen.begin(2)
     seen.sample(world.engine.snapshot(reset_watermarks=True))
     assert int(seen.look().ports["tx_bytes"].sum()) == 0
+
+
+def test_a_view_beside_the_truth_shows_what_it_shows_alone(world: LiveWorld, compiled: CompiledScenario) -> None:
+    """What one view reads, watermarks included, takes nothing away from the other."""
+    beside, alone = (Seen(world, PROFILES["hft"], compiled.fabric, 1000.0, 3) for _ in range(2))
+    true = Truth(world)
+    for it in (beside, alone, true):
+        it.begin(1)
+    for time_ps in range(PS_PER_MS // 2, 2 * PS_PER_MS + 1, PS_PER_MS // 2):
+        world.engine.advance(time_ps)
+        now = world.engine.snapshot(reset_watermarks=True)
+        alone.sample(now)
+        true.sample(now)
+        true.look()
+        beside.sample(now)
+    one, other = beside.look(), alone.look()
+    for table in ("ports", "queues", "pgs", "hosts"):
+        assert np.array_equal(getattr(one, table), getattr(other, table)), table
+    assert one.time_ps == true.look().time_ps

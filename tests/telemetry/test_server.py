@@ -370,3 +370,17 @@ def test_an_address_without_sense_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(FabricError) as caught:
         parse_listen(text)
     assert "9464" in caught.value.hint or "[::1]" in caught.value.hint
+
+
+def test_another_view_of_the_run_is_below_the_path_of_the_first(
+    tiny: Fabric, still: Still, info: RunInfo, registry: CollectorRegistry
+) -> None:
+    other = CollectorRegistry()
+    other.register(FabricCollector(lambda: still(tiny, time_ps=9_000_000), info))
+    with serve("127.0.0.1:0", registry, views={"sonic": other}) as server:
+        base = server.url
+        assert "fabric_sim_time_seconds 7e-06" in get(base)[2]
+        assert "fabric_sim_time_seconds 9e-06" in get(f"{base}/sonic")[2]
+        status, _, text = get(f"{base}/hft")
+    assert status == 404
+    assert "metrics are at /metrics and /metrics/sonic" in text

@@ -92,6 +92,12 @@ document.querySelectorAll(".layered").forEach((figure) => {
         item.mark.classList.add("p" + step);
       };
       ends.forEach((item) => paint(item, about.nodes && !own.cells ? 0 : level(about, value(item, interval))));
+      // The highest step is drawn above the other cables.
+      if (!own.cells && !about.nodes) {
+        const first = box.querySelector("svg g");
+        ends.filter((item) => level(about, value(item, interval))).map((item) => [level(about, value(item, interval)), item])
+          .sort(([one], [other]) => one - other).forEach(([, item]) => first.parentNode.insertBefore(item.mark, first));
+      }
       hosts.forEach((item) => paint(item, about.nodes ? level(about, value(item, interval)) : 0));
       pane.empty.hidden = Object.keys(own.layers[layer].values).length > 0;
       pane.empty.textContent = own.layers[layer].empty;
@@ -107,28 +113,7 @@ document.querySelectorAll(".layered").forEach((figure) => {
       pane.say(Number(slider.value));
     };
 
-    // The pointer takes the nearest cable end, host or cell: lines are too thin to hit, with a finger above all.
-    const near = (event) => {
-      const svg = event.target.closest("svg");
-      if (!svg) return null;
-      const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      let best = null;
-      let least = 18;
-      items().filter((item) => item.mark.ownerSVGElement === svg).forEach((item) => {
-        let distance;
-        if (item.mark.tagName === "line") {
-          const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map((name) => item.mark[name].baseVal.value);
-          const along = Math.max(0, Math.min(1, ((point.x - x1) * (x2 - x1) + (point.y - y1) * (y2 - y1)) /
-            ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1)));
-          distance = Math.hypot(point.x - x1 - along * (x2 - x1), point.y - y1 - along * (y2 - y1));
-        } else {
-          const its = item.mark.getBBox();
-          distance = Math.hypot(point.x - its.x - its.width / 2, point.y - its.y - its.height / 2);
-        }
-        if (distance < least) { least = distance; best = item; }
-      });
-      return best;
-    };
+    const near = (event) => nearestPart(event, items());
     box.addEventListener("pointermove", (event) => { const item = near(event); if (item !== pane.picked) pane.pick(item); });
     box.addEventListener("click", (event) => pane.pick(near(event)));
     box.addEventListener("pointerleave", () => { if (document.activeElement !== box) pane.pick(null); });

@@ -32,14 +32,20 @@ document.querySelectorAll(".replay").forEach((panel) => {
       }
     }
     stopped.forEach((tree, line) => { if (!wanted.has(line)) line.classList.remove("stopped"); });
-    wanted.forEach((tree, line) => line.classList.add("stopped"));
+    wanted.forEach((tree, line) => {
+      line.classList.add("stopped");
+      // Above the cables that it crosses, and below the devices.
+      if (!stopped.has(line)) line.parentNode.insertBefore(line, line.parentNode.querySelector("g"));
+    });
     still.forEach((victim) => { if (!victims.has(victim)) node(victim).classList.remove("still"); });
     victims.forEach((victim) => node(victim).classList.add("still"));
     stopped = wanted;
     still = victims;
     const hosts = [...victims].filter((victim) => data.hosts[victim]).length;
     clock.textContent = (now / 1e6).toFixed(4) + " ms";
-    count.textContent = wanted.size + " ports and " + hosts + " hosts are paused";
+    const counted = (number, name) => number + " " + name + (number === 1 ? "" : "s");
+    count.textContent = counted(wanted.size, "port") + " and " + counted(hosts, "host") +
+      (wanted.size + hosts === 1 ? " is" : " are") + " paused";
     slider.setAttribute("aria-valuetext", clock.textContent + ", " + count.textContent);
   };
 
@@ -64,4 +70,12 @@ document.querySelectorAll(".replay").forEach((panel) => {
     if (standing > most) { most = standing; slider.value = position; }
   }
   draw();
+  // Where the drawing is wider than the screen, the origin is in view.
+  const box = panel.parentNode.querySelector(".scroll");
+  const ring = box.querySelector(".ring");
+  if (ring && box.scrollWidth > box.clientWidth) {
+    const its = ring.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    box.scrollLeft += its.left + its.width / 2 - frame.left - frame.width / 2;
+  }
 });

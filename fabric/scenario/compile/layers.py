@@ -15,7 +15,15 @@ from fabric.scenario.compile.scale_up import SCALE_UP_CHIP, classification, room
 from fabric.scenario.presets.asics import ASICS, Asic
 from fabric.scenario.presets.models import default_tree
 from fabric.scenario.schema.endpoints import HostSettings, HostsSpec
-from fabric.scenario.schema.switches import SELECTORS, Buffer, EgressLimit, PortSettings, SwitchesSpec, SwitchSettings
+from fabric.scenario.schema.switches import (
+    SELECTORS,
+    Buffer,
+    EcnCurve,
+    EgressLimit,
+    PortSettings,
+    SwitchesSpec,
+    SwitchSettings,
+)
 from fabric.topology.model import Fabric, Node, Role
 from fabric.topology.select import match_hosts, match_nodes, match_ports
 
@@ -30,7 +38,7 @@ def merge(base: M, *layers: BaseModel) -> M:
             old, new = getattr(base, field), getattr(layer, field)
             if new is None:
                 continue
-            if isinstance(new, BaseModel) and type(old) is type(new):
+            if isinstance(old, BaseModel) and isinstance(new, BaseModel) and _merges(old, new):
                 update[field] = merge(old, new)
             elif isinstance(new, Mapping) and isinstance(old, Mapping):
                 update[field] = {**old, **{key: _joined(old.get(key), value) for key, value in new.items()}}
@@ -40,15 +48,24 @@ def merge(base: M, *layers: BaseModel) -> M:
             for mine, other in (("static_th", "dynamic_th"), ("dynamic_th", "static_th")):
                 if update.get(mine) is not None:
                     update[other] = None
+        if isinstance(base, EcnCurve):  # the layer has a curve of its own: a preset below it has no value left
+            update["preset"] = None
         base = base.model_copy(update=update)
     return base
 
 
+def _merges(old: object, new: object) -> bool:
+    """Whether a layer's model changes fields of the one below; a curve that starts from a preset replaces it."""
+    if isinstance(new, EcnCurve) and new.preset is not None:
+        return False
+    return isinstance(new, BaseModel) and type(old) is type(new)
+
+
 def _joined(old: object, new: object) -> object:
     """The value of one key of a mapping: models merge, any other value replaces."""
-    return (
-        merge(old, new) if isinstance(old, BaseModel) and isinstance(new, BaseModel) and type(old) is type(new) else new
-    )
+    if isinstance(old, BaseModel) and isinstance(new, BaseModel) and _merges(old, new):
+        return merge(old, new)
+    return new
 
 
 @dataclass(frozen=True)

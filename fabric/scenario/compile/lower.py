@@ -24,10 +24,10 @@ from fabric.dataplane.state.params import (
 )
 from fabric.errors import Problem
 from fabric.ids import PortId
+from fabric.scenario.compile.curves import curve_of, descending
 from fabric.scenario.compile.layers import Origin, Settings
 from fabric.scenario.compile.profiles import Profiles, Shapers, port_watchdog
 from fabric.scenario.presets.headroom import headroom_bytes
-from fabric.scenario.presets.models import ecn_curve
 from fabric.scenario.schema.endpoints import HostSettings
 from fabric.scenario.schema.switches import (
     Buffer,
@@ -234,9 +234,12 @@ class Lowering:
         no_loss = {to_queue.get(priority, priority) for priority in lossless}
         default = {to_queue.get(priority, priority) for priority in needed(whole.lossless)} | no_loss
         marking = set(settings.ecn_queues) if settings.ecn_queues is not None else default
-        curve = self._curve(settings.ecn, rate_bps)
+        curve = self._curve(settings.ecn, rate_bps, origin, "ecn")
         curves = dict.fromkeys(marking, curve)
-        curves |= {queue: self._curve(ecn, rate_bps) for queue, ecn in (settings.ecn_by_queue or {}).items()}
+        curves |= {
+            queue: self._curve(ecn, rate_bps, origin, "ecn_by_queue", queue)
+            for queue, ecn in (settings.ecn_by_queue or {}).items()
+        }
         scheduler = settings.scheduler or {}
         egress = settings.egress or Egress()
         given = (egress.lossless or EgressQueue(), egress.lossy or EgressQueue())
@@ -256,11 +259,13 @@ class Lowering:
             for queue in range(8)
         )
 
-    @staticmethod
-    def _curve(ecn: EcnCurve | EcnName | None, rate_bps: int) -> EcnParams | None:
-        if isinstance(ecn, EcnCurve):
-            return EcnParams(ecn.kmin, ecn.kmax, ecn.pmax, ecn.drop_non_ect)
-        return None if ecn in {None, "off"} else ecn_curve(needed(ecn), rate_bps)
+    def _curve(
+        self, ecn: EcnCurve | EcnName | None, rate_bps: int, origin: Origin, *place: str | int
+    ) -> EcnParams | None:
+        wrong = descending(ecn, rate_bps)
+        if wrong is not None:
+            self._find("curve", Problem(origin.place(*place), *wrong))
+        return curve_of(ecn, rate_bps)
 
     def _lossless(self, node: Node) -> frozenset[int]:
         """Priorities that are lossless at the switch or at any of its ports."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fabric.dataplane.state.params import EcnParams
 from fabric.errors import Problem
+from fabric.scenario.compile.curves import curve_of, descending
 from fabric.scenario.compile.lower import whole_number
 from fabric.scenario.compile.ns3_rdma_checks import has_window
 from fabric.scenario.compile.ns3_rdma_controls import chosen_preset, control_problems, is_dcqcn, ns3_model_of
@@ -30,7 +31,7 @@ from fabric.scenario.presets.ns3_rdma import (
     nic_rate_bps,
 )
 from fabric.scenario.schema.scenario import Scenario
-from fabric.scenario.schema.switches import Buffer, EcnCurve
+from fabric.scenario.schema.switches import Buffer
 from fabric.topology.model import Fabric
 from fabric.topology.select import such
 from fabric.units import format_size_bytes
@@ -104,13 +105,15 @@ def _curve(scenario: Scenario, rate_bps: int) -> EcnParams | None:
     if ecn is None:
         own = PRESET_MARKING.get(chosen_preset(scenario)) if is_dcqcn(scenario) else None
         return ecn_curve(ns3_model_of(scenario).curve, rate_bps) if own is None else own[rate_bps]
-    if isinstance(ecn, EcnCurve):
-        return EcnParams(ecn.kmin, ecn.kmax, ecn.pmax)
-    return ecn_curve(ecn, rate_bps)
+    found = curve_of(ecn, rate_bps)
+    return None if found is None else EcnParams(found.kmin_bytes, found.kmax_bytes, found.pmax_ratio)
 
 
 def _marking_problems(scenario: Scenario, fabric: Fabric, path: str) -> list[Problem]:
     """The simulator stops where a port's speed has no thresholds."""
+    rates = sorted({link.rate_bps for link in fabric.links})
+    for wrong in filter(None, (descending(scenario.switches.ecn, rate) for rate in rates)):
+        return [Problem(f"{path}switches.ecn", *wrong)]
     own = PRESET_MARKING.get(chosen_preset(scenario)) if is_dcqcn(scenario) else None
     if own is None or scenario.switches.ecn is not None or scenario.transport.cc == "none":
         return []

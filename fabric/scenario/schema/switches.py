@@ -27,6 +27,7 @@ from fabric.topology.quantities import RateBps, SizeBytes, TimePs
 from fabric.topology.spec import Strict
 
 EcnName = Literal["off", "hpcc", "paper-2015", "sonic", "dctcp"]
+EcnPreset = Literal["hpcc", "paper-2015", "sonic", "dctcp"]
 AsicName = Literal[
     "trident3",
     "tomahawk2",
@@ -47,16 +48,27 @@ Weight = Annotated[int, Field(ge=1, le=100)]
 class EcnCurve(Strict):
     """WRED/ECN: no mark below kmin, up to pmax at kmax, always above (RFC 3168, SAI WRED with ECN)."""
 
-    kmin: SizeBytes = Field(description="Queue at which marking begins.")
-    kmax: SizeBytes = Field(description="Queue from which every packet is marked.")
-    pmax: float = Field(gt=0, le=1, description="Mark probability just below kmax.")
+    preset: EcnPreset | None = Field(
+        None, description="Named curve that has the values which are not given here, by the rate of each port."
+    )
+    kmin: SizeBytes | None = Field(None, description="Queue at which marking begins.")
+    kmax: SizeBytes | None = Field(None, description="Queue from which every packet is marked.")
+    pmax: float | None = Field(None, gt=0, le=1, description="Mark probability just below kmax.")
     drop_non_ect: bool = Field(
         False, description="Drop packets that are not ECN-capable instead of passing them (wred_green_enable)."
     )
 
     @model_validator(mode="after")
-    def _ascending(self) -> Self:
-        if self.kmin >= self.kmax:
+    def _complete(self) -> Self:
+        missing = [name for name in ("kmin", "kmax", "pmax") if getattr(self, name) is None]
+        if self.preset is None and missing:
+            raise ValueError(
+                f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing; give all of kmin, kmax and "
+                "pmax, or preset: the named curve that has the others, such as hpcc"
+            )
+        if self.preset is not None and not missing:
+            raise ValueError("preset has no effect beside kmin, kmax and pmax; remove it")
+        if self.kmin is not None and self.kmax is not None and self.kmin >= self.kmax:
             raise ValueError(
                 f"kmin ({self.kmin} B) is not below kmax ({self.kmax} B); for step marking make kmax one byte more"
             )

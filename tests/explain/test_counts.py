@@ -1,0 +1,50 @@
+"""Counts in sentences: what is zero is not told, and one is no plural."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from fabric.explain.pause_tree import Blast, Cause, Episode, Origin
+from fabric.explain.pauses import sentence
+from fabric.ids import NodeId, PortId
+from fabric.topology.builders.assemble import assemble
+from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
+from telemetry.live.shown import status_text
+
+
+@pytest.fixture(scope="module")
+def pair() -> Fabric:
+    nodes = [NodeSpec("host1", Role.HOST, 0), NodeSpec("leaf1", Role.LEAF, 1)]
+    return assemble("pair", nodes, [LinkSpec("host1", "leaf1", 10**11, 10**6)])
+
+
+@pytest.mark.parametrize(
+    ("hosts", "switches", "said"),
+    [
+        (0, 1, "1 switch was paused for"),
+        (1, 0, "1 host was paused for"),
+        (0, 2, "2 switches were paused for"),
+        (1, 1, "1 host and 1 switch were paused for"),
+        (15, 6, "15 hosts and 6 switches were paused for"),
+        (0, 0, "no device was paused for"),
+    ],
+)
+def test_a_pause_tree_counts_only_what_was_paused(pair: Fabric, hosts: int, switches: int, said: str) -> None:
+    node = SimpleNamespace(paused_ps=10**9, depth=0)
+    episode = Episode(Origin(Cause.BROKEN_NIC, PortId(0), 3), (node,), 10**9, 2 * 10**9)
+    blast = Blast(tuple(map(NodeId, range(hosts))), tuple(map(NodeId, range(switches))), 1, 0)
+    text = sentence(pair, episode, blast)
+    assert f"deep: {said}" in text
+    assert text.endswith("1 message waited")
+
+
+@pytest.mark.parametrize(
+    ("paused", "hosts", "said"),
+    [(0, 16, "0 of 16 hosts are paused"), (1, 16, "1 of 16 hosts is paused"), (1, 1, "1 of 1 host is paused")],
+)
+def test_a_live_run_counts_its_hosts(paused: int, hosts: int, said: str) -> None:
+    status = {"scenario": "s", "state": "running", "sim_time_seconds": 0.001, "duration_seconds": 0.002, "loop": False}
+    status |= {"dilation": 1000, "realtime_ratio": 0.001, "slipped_seconds": 0, "hosts_paused": paused, "hosts": hosts}
+    assert status_text(status).endswith(said)
