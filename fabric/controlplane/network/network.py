@@ -416,9 +416,9 @@ class Network:
             return
         transport.up = up
         self.set_link_cause(transport)
-        if up:
+        if up and not transport.silent:
             self._repeat(transport)
-        elif any(
+        elif not up and any(
             self.switches[row].survives_carrier_loss(name)
             for row, name in zip(transport.routers, transport.names, strict=True)
         ):
