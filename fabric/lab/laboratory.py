@@ -34,6 +34,7 @@ from fabric.controlplane.network.speakers import PolicyKey, address_text, change
 from fabric.errors import FabricError, InputErrors
 from fabric.lab import blueprint, interrupts, names
 from fabric.lab.cables import Cables
+from fabric.lab.endpoints import endpoint_at, endpoint_of
 from fabric.lab.frr import BFDD, PROGRAMS, Daemons
 from fabric.lab.netns import Namespace, Namespaces, require
 from fabric.lab.record import Kind, Record
@@ -95,6 +96,10 @@ class Laboratory:
         self._frames = FrameBuilder()
         self._attached: dict[tuple[int, str], str] = {}
         """(leaf, port) -> interface of the host behind it."""
+        self._vni_of: dict[tuple[int, str], int] = {}
+        """(leaf, port) -> VNI of the bridge that the port is in."""
+        self._churned: dict[tuple[int, str], e.HostSeen] = {}
+        """(VNI, MAC) of hosts that are not the plan's, and present -> their last frame."""
         self._interfaces: dict[str, int] = {}
         """Host -> number of its newest interface."""
         self._asns: dict[int, int] = {}
@@ -285,6 +290,7 @@ class Laboratory:
             leaf.set(port, master=leaf.index(VniConfig(vni).bridge_name))
             self._until_forwarding(leaf, port)
         self._attached[row, port] = f"{host}:{interface}"
+        self._vni_of[row, port] = vni
 
     @staticmethod
     def _until_forwarding(leaf: Namespace, port: str) -> None:
@@ -387,19 +393,23 @@ class Laboratory:
 
         MACs of churn, which are not hosts of the plan, send from one station behind their port.
         """
-        if event.back:
+        back = event.back
+        if back:
             router, port = self._active.get((event.vni, event.mac), (event.router, event.port))
             event = replace(event, router=router, port=port)
+        known = endpoint_of(self.plan, event.mac, event.vni)
         if (event.router, event.port) not in self._attached:
-            known = self._host_of(event.mac, event.vni)
-            host = known if known is not None else names.station(self.plan.routers[event.router].name, event.port)
+            host = known.name if known is not None else names.station(self.plan.routers[event.router].name, event.port)
             if known is None:
                 self._quiet(self._spaces.add(host))
             self._attach(host, event.mac, event.vni, event.router, event.port)
-        if self._cables.is_crashed(event.router) or (event.router, event.port) in self._down_ports:
-            return  # nobody hears it
+        if known is None:
+            self._churned[event.vni, event.mac] = event
+        dark = (event.router, event.port) in self._down_ports
+        if dark and known is not None and len(known.attachments) > 1 and not back:
+            return  # a bond sends on ports with carrier only
         self._active[event.vni, event.mac] = (event.router, event.port)
-        if event.arp:
+        if event.arp and not dark and not self._cables.is_crashed(event.router):
             self.announce(event.mac, event.ip, event.router, event.port)
 
     def _gone(self, event: e.HostGone) -> None:
@@ -407,20 +417,17 @@ class Laboratory:
         router = event.router if event.router is not None else at[0] if at else None
         if router is None:
             return
-        leaf, host = self[self.plan.routers[router].name], self._host_of(event.mac, event.vni)
+        leaf, host = self[self.plan.routers[router].name], endpoint_of(self.plan, event.mac, event.vni)
         if host is None:  # the port has other MACs too
+            self._churned.pop((event.vni, event.mac), None)
             for row, port in self._attached:
                 if row == router:
                     leaf.run("bridge", "fdb", "del", event.mac, "dev", port, "master", check=False)
             return
         for (row, port), there in list(self._attached.items()):
-            if row == router and there.startswith(f"{host}:"):
+            if row == router and there.startswith(f"{host.name}:"):
                 leaf.delete(port)
                 del self._attached[row, port]
-
-    def _host_of(self, mac: str, vni: int) -> str | None:
-        """The plan's host with a MAC in a VNI."""
-        return next((it.name for it in self.plan.endpoints if (it.vni, it.mac) == (vni, mac)), None)
 
     def _host_port(self, event: e.HostPortDown | e.HostPortUp) -> None:
         """A leaf's port to a host loses or gains carrier; a bond then sends on its next port."""
@@ -531,18 +538,13 @@ class Laboratory:
         space = self[router.name]
         for vni in router.vnis:
             self._vni(space, vni, router)
-        for (row, port), there in self._attached.items():
-            known = self._endpoint(there)
-            if row == router.row and known is not None:
-                space.set(port, master=space.index(VniConfig(known.vni).bridge_name))
+        for row, port in self._attached:
+            if row == router.row:
+                space.set(port, master=space.index(VniConfig(self._vni_of[row, port]).bridge_name))
                 if (row, port) not in self._down_ports:
                     self._until_forwarding(space, port)
         self._cable(event)
         self._daemons_start(e.DaemonStart(event.time_ns, event.router))
-
-    def _endpoint(self, there: str) -> Endpoint | None:
-        """The host of an entry of `_attached`."""
-        return next((it for it in self.plan.endpoints if it.name == there.partition(":")[0]), None)
 
     def _daemons_die(self, event: e.DaemonCrash) -> None:
         """Kill both daemons at once: the kernel closes their connections and continues to forward."""
@@ -554,11 +556,14 @@ class Laboratory:
         self._start(router)
         self.stopped.discard(router.name)
         for (row, port), there in self._attached.items():
-            known = self._endpoint(there)
+            known = endpoint_at(self.plan, there)
             if (row, port) in self._down_ports or row != router.row or known is None:
                 continue
             if self._active.get((known.vni, known.mac)) == (row, port):
                 self.announce(known.mac, known.ip, row, port)
+        for it in self._churned.values():
+            if it.router == router.row and it.arp:
+                self.announce(it.mac, it.ip, it.router, it.port)
 
 
 _ACTS: Final[Mapping[type, Callable[..., None]]] = {

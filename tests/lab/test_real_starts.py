@@ -48,6 +48,10 @@ CRASHES = {
     "a leaf with a host, while a cable of it is cut": """\
   - {kind: link-down, link: leaf1--spine1#0, at: 5ms, until: 30ms}
   - {kind: switch-crash, switch: leaf1, at: 10ms, until: 20ms}""",
+    "a leaf that a host has moved to": """\
+  - {kind: mac-move, host: h1, to: leaf2, at: 5ms, arps: 1}
+  - {kind: switch-crash, switch: leaf2, at: 10ms, until: 20ms}
+  - {kind: bgp-crash, switch: leaf2, at: 40ms, until: 50ms}""",
     "two neighbours, one of them hung": """\
   - {kind: switch-crash, switch: spine2, at: 10ms, until: 40ms, carrier: kept}
   - {kind: switch-crash, switch: leaf2, at: 20ms, until: 30ms}""",

@@ -120,10 +120,7 @@ def _(event: e.SetPolicy, network: Network) -> None:
 
 @handle.register(e.HostSeen)
 def _(event: e.HostSeen, network: Network) -> None:
-    heard = network.where_it_was(event) if event.back else event
-    network.at(
-        network.now_ns + network.config.learn_delay_ns, network.hosts_seen, network.switches[heard.router], [heard]
-    )
+    network.host_seen(event)
 
 
 @handle.register(e.HostPortDown)
