@@ -89,8 +89,9 @@ def verbs(work: Path, texts: Mapping[str, str]) -> Row:
             shutil.rmtree(folder)
 
     return row(
-        "the same in configurations that are mended, rolled out and recommended for, in traces, logs, jobs, studies and "
-        "risk groups, as text, JSON, SARIF, HTML and Markdown",
+        "the same in configurations that are mended, rolled out and recommended for, in traces, logs, jobs, studies "
+        "and risk groups, as text, JSON, SARIF, HTML and Markdown",
         "forged lines (thresholds), control characters and open Markdown (validate --recommend), a traceback (job)",
         cases(),
+        terminal=False,
     )
