@@ -41,7 +41,7 @@ workload:
   - {kind: messages, messages: [{id: a, src: h1, dst: h2, size: 1MB}]}
 faults:
 FAULTS
-run: {duration: 90ms}
+run: {duration: 10s}
 """
 CRASHES = {
     "a spine with two cables to one leaf": "  - {kind: switch-crash, switch: spine1, at: 10ms, until: 20ms}",
@@ -49,9 +49,9 @@ CRASHES = {
   - {kind: link-down, link: leaf1--spine1#0, at: 5ms, until: 30ms}
   - {kind: switch-crash, switch: leaf1, at: 10ms, until: 20ms}""",
     "a leaf that a host has moved to": """\
-  - {kind: mac-move, host: h1, to: leaf2, at: 5ms, arps: 1}
-  - {kind: switch-crash, switch: leaf2, at: 10ms, until: 20ms}
-  - {kind: bgp-crash, switch: leaf2, at: 40ms, until: 50ms}""",
+  - {kind: mac-move, host: h1, to: leaf2, at: 5ms}
+  - {kind: switch-crash, switch: leaf2, at: 5s, until: 6s}
+  - {kind: bgp-crash, switch: leaf2, at: 8s, until: 9s}""",
     "two neighbours, one of them hung": """\
   - {kind: switch-crash, switch: spine2, at: 10ms, until: 40ms, carrier: kept}
   - {kind: switch-crash, switch: leaf2, at: 20ms, until: 30ms}""",
