@@ -32,6 +32,7 @@ FEW = {
     "message_lists": ("conceal", "newline"),
     "topologies": ("newline",),
     "configs": ("newline", "script"),
+    "verbs": ("newline",),
     "playbooks": ("hyperlink", "newline"),
     "peers": ("conceal", "newline", "bidi"),
     "log_lines": tuple(TEXTS),

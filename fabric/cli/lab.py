@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.options.sets import add_sets
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
-from fabric.visible import command
+from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # loaded when there is something to build
     from fabric.controlplane.network.run import ControlScript
@@ -228,7 +228,8 @@ def _show(args: argparse.Namespace, name: str) -> int:
                 f"no daemon of {args.node} runs", f"`fabric lab show --name {name}` shows the end of its log"
             )
         output = frr.shell(RUN / name / args.node, args.command)
-        print(json.dumps({"node": args.node, "command": args.command, "output": output}) if args.json else output)
+        facts = {"node": args.node, "command": args.command, "output": output}
+        print(json.dumps(facts) if args.json else visible(output, lines=True))
         return 0
     summaries: dict[str, Any] = {
         it.node: frr.show(RUN / name / it.node, "show bgp summary json")[0] for it in bgp if it.runs
@@ -266,7 +267,7 @@ def _print_state(state: State, summaries: Mapping[str, Any]) -> None:
             + ("; its log ends with" if it.log else "")
         )
         for line in it.log:
-            print(f"    {line}")
+            print(f"    {visible(line)}")
     if summaries:
         from fabric.render.text import console_for, print_document  # noqa: PLC0415
         from fabric.show.control_tables import summary  # noqa: PLC0415
@@ -319,7 +320,7 @@ def _list(args: argparse.Namespace) -> int:
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print("  ".join(visible(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     for it in found:
         if it.problem:
             print(it.problem, file=sys.stderr)

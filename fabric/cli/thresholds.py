@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from fabric.cli.terminal.streams import say
 from fabric.errors import InputErrors, Problem
 from fabric.units import count
+from fabric.visible import visible
 
 if TYPE_CHECKING:
     from fabric.configs.mmu import Mmu
@@ -202,11 +203,11 @@ def _print(
     dropped: list[int],
 ) -> None:
     mmu = found.mmu
-    print(f"{device.name}: {mmu.title}, cells of {mmu.cell_bytes} B, {count(mmu.partitions or 1, 'partition')}")
+    _say(f"{device.name}: {mmu.title}, cells of {mmu.cell_bytes} B, {count(mmu.partitions or 1, 'partition')}")
     if found.terms:
         print(f"\nshared cells of a partition (pool sizes are {found.pool_size.value}):")
         for term in found.terms:
-            print(f"  {term.name:24} {term.cells:>10,}  {term.rule}")
+            _say(f"  {term.name:24} {term.cells:>10,}  {term.rule}")
         print(f"  {'shared':24} {found.shared_cells:>10,}")
     down = sorted(set(found.minimums_of_port.values()) - {0})
     if down:
@@ -265,10 +266,17 @@ def _print(
     ])  # fmt: skip
     for name in dict.fromkeys(it.profile for it, _ in groups if it.xon_packets is None):
         xon = device.profiles[name].xon_bytes
-        print(f"\nno XON of {name}: it has xon {xon} B and no xon_offset, from which the packets until XON are counted")
+        print()
+        _say(f"no XON of {name}: it has xon {xon} B and no xon_offset, from which the packets until XON are counted")
     for text in found.unknown:
-        print(f"\nnot known: {text}")
+        print()
+        _say(f"not known: {text}")
     print(f"\nsource: {mmu.source}")
+
+
+def _say(text: str) -> None:
+    """One line; names in it are those of the configuration."""
+    print(visible(text))
 
 
 def _alpha(alpha: float | None) -> str:
@@ -289,7 +297,9 @@ def _columns(title: str, rows: list[dict[str, int | str]]) -> None:
         return
     print(f"\n{title}")
     head: dict[str, int | str] = {name: name for name in rows[0]}
-    lines = [{name: f"{it:,}" if isinstance(it, int) else it for name, it in row.items()} for row in (head, *rows)]
+    lines = [
+        {name: f"{it:,}" if isinstance(it, int) else visible(it) for name, it in row.items()} for row in (head, *rows)
+    ]
     widths = {name: max(len(line[name]) for line in lines) for name in head}
     for line in lines:
         cells = [

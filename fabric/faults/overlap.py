@@ -6,6 +6,7 @@ Rules, as for the data plane (dataplane/engine/holds.py)
    again.
 2. Configuration survives a restart: a daemon or a switch that starts while it is drained is drained again, and a
    crashed daemon stays down when its switch starts.
+3. A host is where the latest fault has put it: announcements that an earlier move would repeat are not sent any more.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class _Overlap:
         self._held: dict[_Key, dict[int, e.ControlEvent]] = defaultdict(dict)
         self._policies: dict[tuple[int, str], dict[int, tuple[int | None, Policy]]] = defaultdict(dict)
         self._silent: set[int] = set()
+        self._placed: dict[_Key, int] = {}
+        """Host -> the latest fault that moved it or took it away."""
+        self._heard: set[_Key] = set()
+        """(host, fault that has let it be heard)."""
 
     def take(self, fault: int, event: e.ControlEvent, *, lasting: bool) -> Iterator[e.ControlEvent]:
         """The events that replace one event of a fault; `lasting`: the fault has an end."""
@@ -60,10 +65,23 @@ class _Overlap:
                 ends = isinstance(event, e.CableSilenceEnded)
                 yield from self._any(("silent", event.cable), fault, event, ends=ends)
                 (self._silent.add if self._held["silent", event.cable] else self._silent.discard)(event.cable)
-            case e.HostGone() | e.HostSeen() if lasting:
-                yield from self._any(("host", event.vni, event.mac), fault, event, ends=isinstance(event, e.HostSeen))
+            case e.HostGone() | e.HostSeen():
+                yield from self._host(fault, event, lasting=lasting)
             case _:
                 yield event
+
+    def _host(self, fault: int, event: e.HostGone | e.HostSeen, *, lasting: bool) -> Iterator[e.ControlEvent]:
+        seen = isinstance(event, e.HostSeen)
+        key: _Key = ("host", event.vni, event.mac)
+        if seen and not lasting and (*key, fault) in self._heard and self._placed.get(key) != fault:
+            return  # rule 3
+        self._placed[key] = fault
+        if seen:
+            self._heard.add((*key, fault))
+        if lasting:
+            yield from self._any(key, fault, event, ends=seen)
+        else:
+            yield event
 
     def _any(self, key: _Key, fault: int, event: e.ControlEvent, *, ends: bool) -> Iterator[e.ControlEvent]:
         held = self._held[key]

@@ -145,7 +145,10 @@ def _computing(spec: ComputeSpec) -> Computing:
 
 def _schema(item: ErrorDetails, where: str) -> list[Problem]:
     """One finding of pydantic in our words."""
-    loc = [part for part in item["loc"] if not (isinstance(part, str) and ("[" in part or "literal" in part))]
+    *parts, last = item["loc"] or ("",)
+    # pydantic puts the kinds of a union between the fields; the last part of an unknown field is the user's own word.
+    loc = [part for part in parts if not _is_kind(part)]
+    loc += [last] if item["type"] == "extra_forbidden" or not _is_kind(last) else []
     path = f"{where}: " + "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in loc).lstrip(".")
     cause = item.get("ctx", {}).get("error")
     if isinstance(cause, FabricError):
@@ -163,6 +166,10 @@ def _schema(item: ErrorDetails, where: str) -> list[Problem]:
         return [Problem(path, f"{item['input']!r} is not a mapping", hint)]
     text = f"{item['input']!r}: {item['msg'][0].lower()}{item['msg'][1:]}"
     return [Problem(path, text, _description(words) or "docs/jobs.md describes every field")]
+
+
+def _is_kind(part: int | str) -> bool:
+    return isinstance(part, str) and ("[" in part or "literal" in part)
 
 
 def _description(words: list[str]) -> str:

@@ -16,7 +16,7 @@ import json
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Self
 
@@ -29,10 +29,12 @@ from fabric.controlplane.evpn.config import VniConfig
 from fabric.controlplane.evpn.evpn_nlri import EVPN
 from fabric.controlplane.network import events as e
 from fabric.controlplane.network.config import ControlConfig
-from fabric.controlplane.network.plan import ControlPlan, Endpoint, Interface, Router, VniPlan
+from fabric.controlplane.network.plan import ControlPlan, Endpoint, Router, VniPlan
 from fabric.controlplane.network.speakers import PolicyKey, address_text, changed_policies, speaker_config
 from fabric.errors import FabricError, InputErrors
 from fabric.lab import blueprint, interrupts, names
+from fabric.lab.cables import Cables
+from fabric.lab.endpoints import endpoint_at, endpoint_of
 from fabric.lab.frr import BFDD, PROGRAMS, Daemons
 from fabric.lab.netns import Namespace, Namespaces, require
 from fabric.lab.record import Kind, Record
@@ -94,6 +96,10 @@ class Laboratory:
         self._frames = FrameBuilder()
         self._attached: dict[tuple[int, str], str] = {}
         """(leaf, port) -> interface of the host behind it."""
+        self._vni_of: dict[tuple[int, str], int] = {}
+        """(leaf, port) -> VNI of the bridge that the port is in."""
+        self._churned: dict[tuple[int, str], e.HostSeen] = {}
+        """(VNI, MAC) of hosts that are not the plan's, and present -> their last frame."""
         self._interfaces: dict[str, int] = {}
         """Host -> number of its newest interface."""
         self._asns: dict[int, int] = {}
@@ -103,8 +109,7 @@ class Laboratory:
         }
         self._down_ports: set[tuple[int, str]] = set()
         """(leaf, port) to a host without carrier."""
-        self._hung: set[int] = set()
-        """Crashed routers whose ports keep carrier."""
+        self._cables = Cables(plan)
         self._changes: dict[str, int] = {}
         """Switch -> number of policy changes since its daemon started: names of route-maps are not used twice."""
         self._active = {(it.vni, it.mac): it.attachments[0][:2] for it in plan.endpoints}
@@ -279,11 +284,13 @@ class Laboratory:
         number = self._interfaces[host] = self._interfaces.get(host, -1) + 1
         interface = f"eth{number}"
         leaf.add(port, "veth", peer={"ifname": interface, "net_ns_fd": space.name, "address": mac})
-        leaf.set(port, master=leaf.index(VniConfig(vni).bridge_name))
         leaf.up(port)
         space.up(interface)
-        self._until_forwarding(leaf, port)
+        if not self._cables.is_crashed(row):  # else its start puts the port into the bridge
+            leaf.set(port, master=leaf.index(VniConfig(vni).bridge_name))
+            self._until_forwarding(leaf, port)
         self._attached[row, port] = f"{host}:{interface}"
+        self._vni_of[row, port] = vni
 
     @staticmethod
     def _until_forwarding(leaf: Namespace, port: str) -> None:
@@ -314,24 +321,38 @@ class Laboratory:
             )
         act(self, event)
 
-    def _carrier(self, event: e.CableDown | e.CableUp) -> None:
-        """Shut down the cable's `a` end: the other end loses carrier."""
-        self._set_carrier(self.plan.interfaces[self.plan.cables[event.cable].a], up=isinstance(event, e.CableUp))
+    def _cable(self, event: e.ControlEvent) -> None:
+        """An event of a cable or a switch changes carrier and silence of cables."""
+        if isinstance(event, e.CableSilent):
+            self._until_watched(event.cable)
+        changes = self._cables.take(event)
+        for row in changes.down:
+            space, interface = self._end(row)
+            space.down(interface)
+        for cables, change in ((changes.silent, silence), (changes.heard, end_silence)):
+            for cable in cables:
+                for space, interface in self._ends(cable):
+                    change(space, interface)
+        for rows in changes.up:
+            self._carrier_returns(rows)
 
-    def _set_carrier(self, interface: Interface, *, up: bool) -> None:
-        node = self.plan.routers[interface.router].name
-        space = self[node]
-        if not up:
-            space.down(interface.name)
-        elif self._config.unnumbered:
-            self._up_address_last(space, node, interface.name)
-        else:
-            space.up(interface.name)
+    def _carrier_returns(self, rows: Sequence[int]) -> None:
+        """Bring up the interfaces of one cable that were shut down."""
+        if self._config.unnumbered:
+            self._up_address_last(rows)
+            return
+        for row in rows:
+            space, interface = self._end(row)
+            space.up(interface)
+
+    def _end(self, row: int) -> tuple[Namespace, str]:
+        """The namespace and the name of an interface."""
+        interface = self.plan.interfaces[row]
+        return self[self.plan.routers[interface.router].name], interface.name
 
     def _ends(self, cable: int) -> Iterator[tuple[Namespace, str]]:
         for row in (self.plan.cables[cable].a, self.plan.cables[cable].b):
-            interface = self.plan.interfaces[row]
-            yield self[self.plan.routers[interface.router].name], interface.name
+            yield self._end(row)
 
     def _until_watched(self, cable: int) -> None:
         """Wait until BFD is up at both ends of a cable, so that BFD detects the failure; a session can be younger."""
@@ -350,42 +371,45 @@ class Laboratory:
                     break
                 time.sleep(_POLL_S)
 
-    def _silence(self, event: e.CableSilent) -> None:
-        self._until_watched(event.cable)
-        for space, interface in self._ends(event.cable):
-            silence(space, interface)
-
-    def _end_silence(self, event: e.CableSilenceEnded) -> None:
-        for space, interface in self._ends(event.cable):
-            end_silence(space, interface)
-
-    def _up_address_last(self, space: Namespace, node: str, interface: str) -> None:
+    def _up_address_last(self, rows: Sequence[int]) -> None:
         """zebra reports a new interface 'down' once more, until Linux has noticed the carrier. If bgpd (8.4) receives
         this, the neighbour and the own address in one turn, it stops the session last, and never restarts it on an
         unnumbered interface. So no address is set before both daemons have the interface as up.
         """
-        key = f"net/ipv6/conf/{interface}/addr_gen_mode"
-        space.sysctl(key, _NO_ADDRESS)
-        with contextlib.nullcontext() if node in self.stopped else self.daemons[node].coming_up(interface):
-            space.up(interface)
-        space.sysctl(key, _EUI64)
+        ends = [self._end(row) for row in rows]
+        with contextlib.ExitStack() as known:
+            for row, (space, interface) in zip(rows, ends, strict=True):
+                space.sysctl(f"net/ipv6/conf/{interface}/addr_gen_mode", _NO_ADDRESS)
+                node = self.plan.routers[self.plan.interfaces[row].router].name
+                if node not in self.stopped:
+                    known.enter_context(self.daemons[node].coming_up(interface))
+            for space, interface in ends:
+                space.up(interface)
+        for space, interface in ends:
+            space.sysctl(f"net/ipv6/conf/{interface}/addr_gen_mode", _EUI64)
 
     def _seen(self, event: e.HostSeen) -> None:
         """Make before break: a new cable with the same MAC, unless there is one; the old cable stays.
 
         MACs of churn, which are not hosts of the plan, send from one station behind their port.
         """
-        if event.back:
+        back = event.back
+        if back:
             router, port = self._active.get((event.vni, event.mac), (event.router, event.port))
             event = replace(event, router=router, port=port)
+        known = endpoint_of(self.plan, event.mac, event.vni)
         if (event.router, event.port) not in self._attached:
-            known = self._host_of(event.mac, event.vni)
-            host = known if known is not None else names.station(self.plan.routers[event.router].name, event.port)
+            host = known.name if known is not None else names.station(self.plan.routers[event.router].name, event.port)
             if known is None:
                 self._quiet(self._spaces.add(host))
             self._attach(host, event.mac, event.vni, event.router, event.port)
+        if known is None:
+            self._churned[event.vni, event.mac] = event
+        dark = (event.router, event.port) in self._down_ports
+        if dark and known is not None and len(known.attachments) > 1 and not back:
+            return  # a bond sends on ports with carrier only
         self._active[event.vni, event.mac] = (event.router, event.port)
-        if event.arp:
+        if event.arp and not dark and not self._cables.is_crashed(event.router):
             self.announce(event.mac, event.ip, event.router, event.port)
 
     def _gone(self, event: e.HostGone) -> None:
@@ -393,20 +417,17 @@ class Laboratory:
         router = event.router if event.router is not None else at[0] if at else None
         if router is None:
             return
-        leaf, host = self[self.plan.routers[router].name], self._host_of(event.mac, event.vni)
+        leaf, host = self[self.plan.routers[router].name], endpoint_of(self.plan, event.mac, event.vni)
         if host is None:  # the port has other MACs too
+            self._churned.pop((event.vni, event.mac), None)
             for row, port in self._attached:
                 if row == router:
                     leaf.run("bridge", "fdb", "del", event.mac, "dev", port, "master", check=False)
             return
         for (row, port), there in list(self._attached.items()):
-            if row == router and there.startswith(f"{host}:"):
+            if row == router and there.startswith(f"{host.name}:"):
                 leaf.delete(port)
                 del self._attached[row, port]
-
-    def _host_of(self, mac: str, vni: int) -> str | None:
-        """The plan's host with a MAC in a VNI."""
-        return next((it.name for it in self.plan.endpoints if (it.vni, it.mac) == (vni, mac)), None)
 
     def _host_port(self, event: e.HostPortDown | e.HostPortUp) -> None:
         """A leaf's port to a host loses or gains carrier; a bond then sends on its next port."""
@@ -419,8 +440,10 @@ class Laboratory:
                 (leaf.up if up else leaf.down)(port)
                 key = (endpoint.vni, endpoint.mac)
                 if up:
-                    self._until_forwarding(leaf, port)
                     self._down_ports.discard((row, port))
+                    if self._cables.is_crashed(row):
+                        continue  # its start puts the port into a bridge, and then the host sends
+                    self._until_forwarding(leaf, port)
                 else:
                     self._down_ports.add((row, port))
                     ports_up = [at[:2] for at in endpoint.attachments if at[:2] not in self._down_ports]
@@ -500,12 +523,7 @@ class Laboratory:
         """Remove daemons, routes and bridges. The ports lose carrier, or keep it and receive nothing."""
         router = self.plan.routers[event.router]
         space = self[router.name]
-        for row in router.interfaces:
-            if event.carrier:
-                for there, interface in self._ends(self.plan.interfaces[row].cable):
-                    silence(there, interface)
-            else:
-                space.down(self.plan.interfaces[row].name)
+        self._cable(event)
         self.daemons[router.name].end(number=signal.SIGKILL)
         self.stopped.add(router.name)
         space.run("ip", "route", "flush", "proto", "bgp", check=False)
@@ -513,9 +531,6 @@ class Laboratory:
             names = VniConfig(vni.vni)
             space.delete(names.vxlan_name)
             space.delete(names.bridge_name)
-        self._hung.discard(router.row)
-        if event.carrier:
-            self._hung.add(router.row)
 
     def _boot(self, event: e.RouterBoot) -> None:
         """Start with empty tables; the hosts send when the ports forward."""
@@ -523,23 +538,13 @@ class Laboratory:
         space = self[router.name]
         for vni in router.vnis:
             self._vni(space, vni, router)
-        for (row, port), there in self._attached.items():
-            known = self._endpoint(there)
-            if row == router.row and known is not None:
-                space.set(port, master=space.index(VniConfig(known.vni).bridge_name))
-                self._until_forwarding(space, port)
-        for row in router.interfaces:
-            if router.row in self._hung:
-                for other, interface in self._ends(self.plan.interfaces[row].cable):
-                    end_silence(other, interface)
-            elif self.plan.peer(row).name not in self.stopped or self.plan.peer(row).row in self._hung:
-                self._set_carrier(self.plan.interfaces[row], up=True)
-        self._hung.discard(router.row)
+        for row, port in self._attached:
+            if row == router.row:
+                space.set(port, master=space.index(VniConfig(self._vni_of[row, port]).bridge_name))
+                if (row, port) not in self._down_ports:
+                    self._until_forwarding(space, port)
+        self._cable(event)
         self._daemons_start(e.DaemonStart(event.time_ns, event.router))
-
-    def _endpoint(self, there: str) -> Endpoint | None:
-        """The host of an entry of `_attached`."""
-        return next((it for it in self.plan.endpoints if it.name == there.partition(":")[0]), None)
 
     def _daemons_die(self, event: e.DaemonCrash) -> None:
         """Kill both daemons at once: the kernel closes their connections and continues to forward."""
@@ -551,17 +556,22 @@ class Laboratory:
         self._start(router)
         self.stopped.discard(router.name)
         for (row, port), there in self._attached.items():
-            known = self._endpoint(there)
-            if row == router.row and known is not None and self._active.get((known.vni, known.mac)) == (row, port):
+            known = endpoint_at(self.plan, there)
+            if (row, port) in self._down_ports or row != router.row or known is None:
+                continue
+            if self._active.get((known.vni, known.mac)) == (row, port):
                 self.announce(known.mac, known.ip, row, port)
+        for it in self._churned.values():
+            if it.router == router.row and it.arp:
+                self.announce(it.mac, it.ip, it.router, it.port)
 
 
 _ACTS: Final[Mapping[type, Callable[..., None]]] = {
-    e.CableDown: Laboratory._carrier,
-    e.CableUp: Laboratory._carrier,
+    e.CableDown: Laboratory._cable,
+    e.CableUp: Laboratory._cable,
     e.HostSeen: Laboratory._seen,
-    e.CableSilent: Laboratory._silence,
-    e.CableSilenceEnded: Laboratory._end_silence,
+    e.CableSilent: Laboratory._cable,
+    e.CableSilenceEnded: Laboratory._cable,
     e.SetPolicy: Laboratory._set_policy,
     e.RouterCrash: Laboratory._crash,
     e.RouterBoot: Laboratory._boot,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from fabric.recommend.alpha import BURST_PS
@@ -10,6 +10,7 @@ from fabric.recommend.headroom import PHASES
 from fabric.recommend.recommend import Recommendation, SwitchFound, curve_verdict, xoff_verdicts
 from fabric.render.folding import columns
 from fabric.units import count, listed
+from fabric.visible import in_markdown, visible
 
 _MOST_NAMES: Final = 4
 ASSUMPTIONS: Final = (
@@ -102,17 +103,36 @@ def _switch_data(it: SwitchFound) -> dict[str, Any]:
     return data
 
 
+class _TableLine(str):
+    """A line of a table, whose cells are safe."""
+
+    __slots__ = ()
+
+
+_Table = Callable[[list[str], list[list[str]]], list[str]]
+
+
 def as_text(found: Recommendation, width: int) -> str:
     """For a terminal of `width` columns."""
-    return "\n".join(_lines(found, lambda titles, rows: columns(titles, rows, width))) + "\n"
+
+    def table(titles: list[str], rows: list[list[str]]) -> list[str]:
+        return columns(titles, [list(map(visible, row)) for row in rows], width)
+
+    return _written(found, table, visible)
 
 
 def as_markdown(found: Recommendation) -> str:
     """For a pull request."""
-    return "\n".join(_lines(found, _piped)) + "\n"
+    return _written(found, _piped, in_markdown)
 
 
-def _lines(found: Recommendation, table: Any) -> list[str]:  # noqa: ANN401  a function of rows
+def _written(found: Recommendation, table: _Table, safe: Callable[[str], str]) -> str:
+    """All lines, each made safe for its format."""
+    lines = _lines(found, lambda titles, rows: [_TableLine(line) for line in table(titles, rows)])
+    return "\n".join(line if isinstance(line, _TableLine) else safe(line) for line in lines) + "\n"
+
+
+def _lines(found: Recommendation, table: _Table) -> list[str]:
     lines = [] if found.complete else ["The search was ended early: what follows is what was found until then.", ""]
     verdicts = list(xoff_verdicts(found))
     if verdicts:
@@ -155,7 +175,7 @@ def _lines(found: Recommendation, table: Any) -> list[str]:  # noqa: ANN401  a f
     return lines
 
 
-def _switch_lines(it: SwitchFound, table: Any) -> list[str]:  # noqa: ANN401  a function of rows
+def _switch_lines(it: SwitchFound, table: _Table) -> list[str]:
     present = it.switch.present
     names, memory = listed(it.switch.switches, _MOST_NAMES), f"{it.switch.memory_bytes:,} B"
     taken = f"headroom and guarantees take {it.headroom_bytes:,} B"
@@ -201,4 +221,5 @@ def _several(values: Sequence[int]) -> str:
 
 
 def _piped(titles: list[str], rows: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in [titles, ["---"] * len(titles), *rows]]
+    safe = [list(map(in_markdown, row)) for row in rows]
+    return [f"| {' | '.join(row)} |" for row in [titles, ["---"] * len(titles), *safe]]

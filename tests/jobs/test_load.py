@@ -134,6 +134,11 @@ def test_fields_have_names_and_units() -> None:
     assert problems(compute=[])["compute"].startswith("[] is not a mapping | its fields are gpu, peak_tflops")
 
 
+@pytest.mark.parametrize("name", ["layers[0]", "literally", "[", "batch_literal"])
+def test_a_field_that_is_called_as_a_kind_of_pydantics_is_named(name: str) -> None:
+    assert problems(**{name: 1})[name].startswith("there is no such field")
+
+
 def test_unknown_presets_are_named_with_the_nearest() -> None:
     raw = mapping()
     raw["model"] = "llama3-80b"

@@ -25,7 +25,8 @@ def events_of(faults: Sequence[str], kind: str = "leaf-spine") -> list[e.Control
     topology = {"kind": kind, "host_rate": "100G", "fabric_rate": "100G", **shape}
     if kind == "dual-tor":
         topology |= {"racks": 2, "hosts_per_rack": 2, "spines": 2}
-    parts = [dict(pair.split("=") for pair in it.split()) for it in faults]
+    pairs = [[pair.split("=") for pair in it.split()] for it in faults]
+    parts = [{name: int(value) if value.isdigit() else value for name, value in it} for it in pairs]
     raw = {
         "name": "moves",
         "topology": topology,
@@ -116,3 +117,54 @@ def test_a_move_to_its_own_leaf_has_an_effect_only_for_a_host_that_has_left() ->
                 "kind=mac-move host=host1 to=leaf2 at=8s",
             ]
         )
+
+
+@pytest.mark.parametrize("restart", ["switch-crash", "bgp-crash"])
+def test_a_host_that_has_moved_is_announced_when_its_new_leaf_starts_again(restart: str) -> None:
+    faults = ("kind=mac-move host=host1 to=leaf2 at=2s", f"kind={restart} switch=leaf2 at=8s until=12s")
+    assert where(*network_at(50, *faults)) == dict.fromkeys(LEAVES, "leaf2")
+
+
+def test_a_host_that_moves_to_a_leaf_without_power_is_there_when_the_leaf_starts() -> None:
+    faults = ("kind=mac-move host=host1 to=leaf2 at=5s gap=1s", "kind=switch-crash switch=leaf2 at=2s until=12s")
+    assert where(*network_at(11, *faults))["leaf3"] is None  # nobody has heard it since
+    assert where(*network_at(50, *faults)) == dict.fromkeys(LEAVES, "leaf2")
+
+
+@pytest.mark.parametrize(
+    "fault", ["kind=switch-crash switch=leaf1 at=4s until=10s", "kind=link-down link=leaf1--host1 at=4s until=10s"]
+)
+def test_a_host_that_comes_back_behind_what_is_down_is_heard_when_that_is_up(fault: str) -> None:
+    faults = ("kind=host-leave hosts=host1 at=2s until=6s", fault)
+    assert where(*network_at(9, *faults))["leaf2"] is None
+    assert where(*network_at(50, *faults)) == dict.fromkeys(LEAVES, "leaf1")
+
+
+@pytest.mark.parametrize(
+    ("later", "place"),
+    [
+        ("kind=host-leave hosts=host1 at=2500ms", None),
+        ("kind=mac-move host=host1 to=leaf3 at=2500ms arps=1", "leaf3"),
+        ("kind=mac-move host=host1 to=leaf3 at=30s gap=27500ms", None),
+    ],
+)
+def test_a_move_repeats_no_announcement_once_the_host_is_elsewhere(later: str, place: str | None) -> None:
+    """Its ARPs are at 2, 3 and 4 s."""
+    here, network = network_at(12, "kind=mac-move host=host1 to=leaf2 at=2s", later)
+    assert where(here, network) == dict.fromkeys(LEAVES, place)
+
+
+def test_a_move_within_the_gap_of_another_is_followed_by_that_other() -> None:
+    faults = ("kind=mac-move host=host1 to=leaf2 at=20s gap=10s", "kind=mac-move host=host1 to=leaf3 at=14s arps=1")
+    for second, place in ((12, None), (18, "leaf3"), (30, "leaf2")):
+        assert where(*network_at(second, *faults)) == dict.fromkeys(LEAVES, place)
+
+
+def test_an_endpoint_of_churn_is_announced_when_its_leaf_starts_again() -> None:
+    here = World(fabric_of(leaves=3), ControlConfig())
+    leaf, vni = here.row("leaf2"), here.plan.endpoints[0].vni
+    born = e.HostSeen(2 * S, "06:00:00:00:00:01", "100.64.0.1", vni, leaf, f"churn-{vni}")
+    events = [born, e.DaemonCrash(5 * S, leaf), e.DaemonStart(8 * S, leaf)]
+    network = here.network(events, until_ms=40_000)
+    at = {switch.row: switch.locations().get((vni, born.mac)) for switch in network.switches if switch.router.vnis}
+    assert all(place is not None and place[0] == leaf for place in at.values())

@@ -10,6 +10,7 @@ from tests.reliability.hostile_inputs import arguments, configs, message_lists, 
 from tests.reliability.hostile_network import log_lines, peers, servers
 from tests.reliability.hostile_runs import run_folders
 from tests.reliability.hostile_tries import TEXTS
+from tests.reliability.hostile_verbs import verbs
 from tests.reliability.report import Row
 
 WAYS: Final = (
@@ -19,6 +20,7 @@ WAYS: Final = (
     topologies,
     run_folders,
     configs,
+    verbs,
     playbooks,
     paths,
     servers,

@@ -325,6 +325,29 @@ def test_a_long_run_is_asked_about_and_yes_is_an_answer() -> None:
     assert Admission("big.yml", paced=True).objections(estimate_of(scenario)) == []
 
 
+STREAM = {"kind": "datagrams", "senders": ["host1"], "receivers": ["host20"], "rate": "100G", "frame": "64B"}
+SCAN = {"kind": "arp", "targets": "nobody"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "place", "remedy"),
+    [
+        ({**STREAM, "stop": "400s"}, "workload[0].stop", "end "),
+        ({**STREAM, "count": 10**9, "senders": [f"host{it}" for it in range(1, 17)]}, "workload[0].count", "count: "),
+        ({**SCAN, "interval": "1us", "stop": "400s"}, "workload[0].interval", "interval: "),
+    ],
+)
+def test_a_long_run_of_datagrams_or_requests_is_asked_about_where_their_number_is(
+    entry: dict[str, Any], place: str, remedy: str
+) -> None:
+    changes = {"run": {"duration": "400s"}, "telemetry": {"interval": "1s"}}
+    if entry["kind"] == "arp":
+        changes["vxlan"] = {}
+    [problem] = refusal(scenario_of(workload=[entry], **changes)).problems
+    assert problem.path == f"big.yml: {place}"
+    assert problem.hint.startswith(remedy)
+
+
 @pytest.mark.parametrize(
     ("entry", "place"),
     [

@@ -25,7 +25,7 @@ def _(event: e.CableDown, network: Network) -> None:
 @handle.register(e.CableUp)
 def _(event: e.CableUp, network: Network) -> None:
     transport = network.transports[event.cable]
-    if all(network.switches[row].powered for row in transport.routers):
+    if all(network.switches[row].has_light for row in transport.routers):
         network.set_carrier(transport, up=True)
 
 
@@ -44,7 +44,7 @@ def _(event: e.CableSilenceEnded, network: Network) -> None:
 @handle.register(e.RouterCrash)
 def _(event: e.RouterCrash, network: Network) -> None:
     switch = network.switches[event.router]
-    switch.crash(network.now_ns)
+    switch.crash(network.now_ns, hung=event.carrier)
     for transport, side in switch.links.values():
         transport.open_at[side] = 0
         if event.carrier:
@@ -56,12 +56,15 @@ def _(event: e.RouterCrash, network: Network) -> None:
 @handle.register(e.RouterBoot)
 def _(event: e.RouterBoot, network: Network) -> None:
     switch = network.switches[event.router]
-    switch.powered = True
-    for transport, _ in switch.links.values():
-        if transport.silent and transport.cable not in event.silent:
+    switch.power_on()
+    for transport, side in switch.links.values():
+        still_silent = transport.cable in event.silent or network.switches[transport.routers[1 - side]].hung
+        if transport.silent and not still_silent:
             transport.void()
             network.end_silence(transport)
-        if transport.cable not in event.down_cables and all(network.switches[row].powered for row in transport.routers):
+        if transport.cable in event.down_cables:
+            network.set_carrier(transport, up=False)
+        elif all(network.switches[row].has_light for row in transport.routers):
             network.set_carrier(transport, up=True)
     network.boot(switch)
 
@@ -117,10 +120,7 @@ def _(event: e.SetPolicy, network: Network) -> None:
 
 @handle.register(e.HostSeen)
 def _(event: e.HostSeen, network: Network) -> None:
-    heard = network.where_it_was(event) if event.back else event
-    network.at(
-        network.now_ns + network.config.learn_delay_ns, network.hosts_seen, network.switches[heard.router], [heard]
-    )
+    network.host_seen(event)
 
 
 @handle.register(e.HostPortDown)

@@ -43,6 +43,7 @@ from fabric.controlplane.network.record import Recorder
 from fabric.controlplane.network.speakers import families
 from fabric.controlplane.network.switch import Switch
 from fabric.controlplane.network.transport import RETRANSMIT_NS, SYN_RETRIES_NS, Transport
+from fabric.controlplane.network.whereabouts import Whereabouts, key_of
 from fabric.errors import FabricError
 
 QUIET_NS: Final = 3 * NS_PER_S
@@ -103,12 +104,7 @@ class Network:
         """(router, data-plane port) without carrier."""
         self.on_delivery: Callable[[int, Transport, int, bytes], None] | None = None
         """Called for every delivery of BGP messages: (now_ns, transport, receiving side, bytes). For captures."""
-        self._active: dict[tuple[int, str], tuple[int, int]] = {}
-        """(VNI, MAC) -> (router, data-plane port) of the endpoint's last frame."""
-        self._last: dict[tuple[int, str], e.HostSeen] = {}
-        """(VNI, MAC) -> the last event of those that moved or left; the others are at home."""
-        self._away: set[tuple[int, str]] = set()
-        """(VNI, MAC) of endpoints that have left and were not heard since: they send nothing when a leaf boots."""
+        self._whereabouts = Whereabouts(plan)
         self._boot_all()
 
     def _transport(self, cable: Cable) -> Transport:
@@ -124,10 +120,6 @@ class Network:
         return transport
 
     def _boot_all(self) -> None:
-        for endpoint in self.plan.endpoints:
-            row, _, data_port = endpoint.attachments[0]
-            if not endpoint.silent:
-                self._active[endpoint.vni, endpoint.mac] = (row, data_port)
         for switch in self.switches:
             switch.powered = True
             self.boot(switch)
@@ -416,9 +408,9 @@ class Network:
             return
         transport.up = up
         self.set_link_cause(transport)
-        if up:
+        if up and not transport.silent:
             self._repeat(transport)
-        elif any(
+        elif not up and any(
             self.switches[row].survives_carrier_loss(name)
             for row, name in zip(transport.routers, transport.names, strict=True)
         ):
@@ -496,60 +488,38 @@ class Network:
 
     def announce_hosts(self, switch: Switch) -> None:
         """The hosts behind a starting switch send gratuitous ARPs, all at once."""
-        arps = self._behind(switch, None)
+        arps = self._whereabouts.present(switch.row)
         if arps:
             self.at(self.now_ns + self.config.learn_delay_ns, self.hosts_seen, switch, arps)
 
-    def _behind(self, switch: Switch, ports: set[int] | None) -> list[e.HostSeen]:
-        """Gratuitous ARPs of the endpoints that are active at these data-plane ports of a switch; None: at all ports.
-        Silent hosts that have answered before send other frames.
-        """
-        return [
-            e.HostSeen(
-                0, endpoint.mac, endpoint.ip, endpoint.vni, row, port, arp=not endpoint.silent, data_port=data_port
-            )
-            for endpoint in self.plan.endpoints
-            for row, port, data_port in endpoint.attachments
-            if row == switch.row
-            and (ports is None or data_port in ports)
-            and (row, data_port) == self._active.get((endpoint.vni, endpoint.mac))
-            and (endpoint.vni, endpoint.mac) not in self._away
-        ]
+    def host_seen(self, event: e.HostSeen) -> None:
+        """A frame of an endpoint, where the event says or, with `back`, where the endpoint was last."""
+        if event.back:
+            ends = list(self._whereabouts.ends_of(event))
+            event = next(filter(self._is_heard, ends), ends[0])
+        if not self._is_heard(event) and (event.back or not self._whereabouts.is_bond(key_of(event))):
+            self._whereabouts.place(event)  # it sends when the leaf or the port starts
+        self.at(self.now_ns + self.config.learn_delay_ns, self.hosts_seen, self.switches[event.router], [event])
+
+    def _is_heard(self, event: e.HostSeen) -> bool:
+        """Whether the leaf of an event has power, and its port carrier."""
+        return self.switches[event.router].powered and (event.router, event.data_port) not in self.down_ports
 
     def hosts_seen(self, switch: Switch, events: Sequence[e.HostSeen]) -> None:
         """A VTEP learns from frames that its ports received."""
-        received = [event for event in events if (switch.row, event.data_port) not in self.down_ports]
-        if not switch.powered or not received:
+        received = list(filter(self._is_heard, events))
+        if not received:
             return
         for event in received:
-            self._active[event.vni, event.mac] = (switch.row, event.data_port)
-            self._last[event.vni, event.mac] = event
-            self._away.discard((event.vni, event.mac))
+            self._whereabouts.place(event)
         self.perform(switch, switch.hosts_seen(received, self.now_ns))
 
     def host_gone(self, event: e.HostGone) -> None:
         """An endpoint leaves a leaf, by default the one where its last frame was."""
-        key = (event.vni, event.mac)
-        at = self._active.get(key)
-        row = event.router if event.router is not None else at[0] if at else None
-        if row is None:  # a silent host that was never heard
-            return
-        if at is None or at[0] == row:
-            self._away.add(key)
-        switch = self.switches[row]
-        if switch.powered:
+        row = self._whereabouts.leave(event)
+        if row is not None and self.switches[row].powered:
+            switch = self.switches[row]
             self.perform(switch, switch.host_gone(replace(event, router=row), self.now_ns))
-
-    def where_it_was(self, event: e.HostSeen) -> e.HostSeen:
-        """An endpoint's first frame after it was away: at its last port, or at the next port of its bond that is up."""
-        last = self._last.get((event.vni, event.mac), event)
-        ends = [(last.router, last.port, last.data_port)]
-        ends += [
-            end for it in self.plan.endpoints if (it.vni, it.mac) == (event.vni, event.mac) for end in it.attachments
-        ]
-        usable = (it for it in ends if self.switches[it[0]].powered and (it[0], it[2]) not in self.down_ports)
-        router, port, data_port = next(usable, ends[0])
-        return replace(event, router=router, port=port, data_port=data_port, back=False)
 
     def set_host_carrier(self, router: int, port: int, *, up: bool) -> None:
         """A leaf's port to a host loses or gains carrier."""
@@ -561,7 +531,9 @@ class Network:
         if not up:
             self._fail_over(router, port)
             return
-        arps = self._behind(switch, {port})  # MACs learned there were flushed; hosts send when the link is up
+        arps = self._whereabouts.present(
+            router, {port}
+        )  # MACs learned there were flushed; hosts send when the link is up
         if arps:
             wait_ns = max(self.config.carrier_delay_ns, self.config.learn_delay_ns)
             self.at(self.now_ns + wait_ns, self.hosts_seen, switch, arps)
@@ -572,14 +544,8 @@ class Network:
 
     def _fail_over(self, router: int, port: int) -> None:
         """Bonds that were active on this port send a gratuitous ARP on their next port with carrier."""
-        for endpoint in self.plan.endpoints:
-            key = (endpoint.vni, endpoint.mac)
-            if (router, port) != self._active.get(key) or key in self._away:
-                continue
-            for row, name, other in endpoint.attachments:
-                if self.switches[row].powered and (row, other) not in self.down_ports:
-                    arp = e.HostSeen(
-                        0, endpoint.mac, endpoint.ip, endpoint.vni, row, name, arp=not endpoint.silent, data_port=other
-                    )
-                    self.at(self.now_ns + self.config.bond_delay_ns, self.hosts_seen, self.switches[row], [arp])
-                    break
+        for ends in self._whereabouts.other_ends(router, port):
+            arp = next(filter(self._is_heard, ends), None)
+            if arp is not None:
+                at_ns = self.now_ns + self.config.bond_delay_ns
+                self.at(at_ns, self.hosts_seen, self.switches[arp.router], [arp])

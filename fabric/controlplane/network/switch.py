@@ -83,7 +83,9 @@ class Switch:
         self.links: dict[str, tuple[Transport, int]] = {}
         """Neighbour's name -> (connection, side of this switch)."""
         self.powered = False
-        """Has power: its ports have carrier, and its kernel answers TCP."""
+        """Has power: its ports have light, and its kernel answers TCP."""
+        self.hung = False
+        """Has crashed, but its ports have light."""
         self.daemon_up = False
         """Its routing daemon runs."""
         self.incarnation = 0
@@ -201,10 +203,19 @@ class Switch:
         self.incarnation += 1
         self.wake_ns = NEVER_NS
 
-    def crash(self, now_ns: int) -> None:
-        """The switch stops, with all of its tables."""
+    @property
+    def has_light(self) -> bool:
+        """Whether its ports have light: cables to them have carrier unless they are cut."""
+        return self.powered or self.hung
+
+    def power_on(self) -> None:
+        """The switch has power; its daemon does not run yet."""
+        self.powered, self.hung = True, False
+
+    def crash(self, now_ns: int, *, hung: bool) -> None:
+        """The switch stops, with all of its tables; hung: its ports keep light."""
         self.stop_daemon()
-        self.powered = False
+        self.powered, self.hung = False, hung
         self._forget(now_ns)
 
     def _forget(self, now_ns: int) -> None:

@@ -9,6 +9,9 @@ from fabric.scenario.estimate.figures import Share
 from fabric.scenario.estimate.parts import Parts
 from fabric.scenario.estimate.traffic import Entry, Traffic
 from fabric.topology.spec import Shape
+from fabric.workload.arp import RequestDemand
+from fabric.workload.datagrams import StreamDemand
+from fabric.workload.spec import ArpSpec, DatagramsSpec
 
 LARGE_HOPS: Final = 100
 """Packet-hops per message above which smaller messages help more than fewer messages."""
@@ -58,15 +61,31 @@ def _of_entry(entry: Entry, amount: float) -> Share:
 
 
 def _of_hops(traffic: Traffic, amount: float) -> list[Share]:
+    """`amount` of all packet-hops by the fields that decide their number."""
+    each = amount / max(traffic.hops * traffic.simulated + traffic.request_hops + traffic.datagram_hops, 1)
+    found = [_of_datagrams(traffic, *it, each) for it in traffic.datagram_entries]
     if traffic.simulated < 1:
-        return [Share("run.duration", amount, traffic.duration_ps, 1.0, "time")]
-    whole = max(traffic.hops, 1)
-    found = []
-    for entry in traffic.entries:
-        part, size = amount * entry.hops / whole, entry.demand.size_field
-        large = entry.demand.messages and entry.hops / entry.demand.messages > LARGE_HOPS
-        if size.value and large:
-            found.append(Share(f"{entry.path}.{size.name}", part, size.value, 1.0, size.kind))
-        else:
-            found.append(_of_entry(entry, part))
+        found.append(Share("run.duration", each * traffic.hops * traffic.simulated, traffic.duration_ps, 1.0, "time"))
+    else:
+        for entry in traffic.entries:
+            part, size = each * entry.hops, entry.demand.size_field
+            large = entry.demand.messages and entry.hops / entry.demand.messages > LARGE_HOPS
+            if size.value and large:
+                found.append(Share(f"{entry.path}.{size.name}", part, size.value, 1.0, size.kind))
+            else:
+                found.append(_of_entry(entry, part))
     return [it for it in found if it.amount]
+
+
+def _of_datagrams(
+    traffic: Traffic, path: str, spec: ArpSpec | DatagramsSpec, demand: RequestDemand | StreamDemand, each: float
+) -> Share:
+    """The hops of an entry of ARP requests or datagrams, by what decides their number."""
+    amount = each * traffic.hops_of(demand)
+    if isinstance(spec, ArpSpec):
+        return Share(f"{path}.interval", amount, spec.interval, -1.0, "time")
+    if spec.count is not None:
+        return Share(f"{path}.count", amount, spec.count)
+    if spec.stop is not None and spec.stop <= traffic.duration_ps:
+        return Share(f"{path}.stop", amount, spec.stop - (spec.start or 0), 1.0, "time")
+    return Share("run.duration", amount, traffic.duration_ps, 1.0, "time")

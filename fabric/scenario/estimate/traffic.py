@@ -29,7 +29,7 @@ from fabric.workload.arp import RequestDemand
 from fabric.workload.datagrams import StreamDemand
 from fabric.workload.demand import Demand, Floats, total
 from fabric.workload.registry import MESSAGE_KINDS, REQUEST_KINDS, STREAM_KINDS, TRANSFER_KINDS
-from fabric.workload.spec import RequestLoad, StreamLoad
+from fabric.workload.spec import ArpSpec, DatagramsSpec, RequestLoad, StreamLoad
 
 SLOWDOWN: Final = 1.6
 """Likely time from the first to the last packet over the time that the busiest port needs: geometric mean."""
@@ -67,13 +67,17 @@ class Traffic:
         self.entries: list[Entry] = []
         self.requests: list[RequestDemand] = []
         self.streams: list[StreamDemand] = []
+        self.datagram_entries: list[tuple[str, ArpSpec | DatagramsSpec, RequestDemand | StreamDemand]] = []
+        """(path, spec, demand) of the entries that are no messages, in the order of the file."""
         for number, spec in enumerate(scenario.workload):
             path = f"workload[{number}]"
             where = f"{scenario.file.name}: {path}"
             if isinstance(spec, RequestLoad):
                 self.requests.append(REQUEST_KINDS[spec.kind].demand(spec, where, self.around))
+                self.datagram_entries.append((path, spec, self.requests[-1]))
             elif isinstance(spec, StreamLoad):
                 self.streams.append(STREAM_KINDS[spec.kind].demand(spec, where, self.around))
+                self.datagram_entries.append((path, spec, self.streams[-1]))
             else:
                 kind = TRANSFER_KINDS.get(spec.kind) or MESSAGE_KINDS[spec.kind]
                 demand = kind.demand(spec, spec.name or spec.kind, where, self.around)
@@ -158,14 +162,17 @@ class Traffic:
     @cached_property
     def request_hops(self) -> float:
         """Links that ARP requests, their copies and the answers cross."""
+        return sum(map(self.hops_of, self.requests))
+
+    def hops_of(self, demand: RequestDemand | StreamDemand) -> float:
+        """Links that the requests or datagrams of an entry cross before the end of the run, were none lost."""
+        if isinstance(demand, StreamDemand):
+            return demand.packets * self._made(demand) * self._links(demand)
         vxlan = self.scenario.vxlan
         tenants = max(len(vxlan.tenants), 1) if vxlan is not None else 1
+        floods = demand.unanswered or (vxlan is not None and vxlan.arp_suppression == "off")
         flooded = 1 + (2 * (self.shape.classes - 1) + self.shape.hosts - 1) / tenants
-        crossed = 0.0
-        for demand in self.requests:
-            floods = demand.unanswered or (vxlan is not None and vxlan.arp_suppression == "off")
-            crossed += demand.requests * (flooded if floods else 2)
-        return crossed
+        return demand.requests * (flooded if floods else 2)
 
     @cached_property
     def datagrams(self) -> float:
@@ -175,7 +182,7 @@ class Traffic:
     @cached_property
     def datagram_hops(self) -> float:
         """Links that they cross, were none lost."""
-        return sum(it.packets * self._made(it) * self._links(it) for it in self.streams)
+        return sum(map(self.hops_of, self.streams))
 
     def _links(self, demand: StreamDemand) -> float:
         """Mean number of links on the path of an entry's datagrams."""

@@ -5,6 +5,7 @@ Source: SARIF 2.1.0 (OASIS) section 3.55 fix, 3.56 artifactChange, 3.57 replacem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -60,13 +61,13 @@ def as_markdown(plan: Plan) -> str:
             lines.append(f"  - {_cell(change.device)}: {told} ({_cell(change.source)})")
     lines += [f"- no fix for {_cell(_about(it.cause))}: {_cell(it.reason)}" for it in plan.left]
     for name, text in patches(plan).items():
-        fence = "````" if "```" in text else "```"
+        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
         lines += [
             "",
             f"<details><summary>{_cell(name)}</summary>",
             "",
             fence,
-            text.rstrip("\n"),
+            visible(text.rstrip("\n"), lines=True),
             fence,
             "",
             "</details>",
