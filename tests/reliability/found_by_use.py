@@ -58,7 +58,11 @@ def rows(work: Path) -> list[Row]:
             sum(row.is_of(it.id) for it in ended),
             row.before,
             [
-                *(f"{it.id}: {it.message or it.outcome}" for it in ended if row.is_of(it.id) and it.outcome != "passed"),
+                *(
+                    f"{it.id}: {it.message or it.outcome}"
+                    for it in ended
+                    if row.is_of(it.id) and it.outcome != "passed"
+                ),
                 *(f"no test {it}" for it in row.tests if not any(_within(one.id, it) for one in ended)),
             ],
         )

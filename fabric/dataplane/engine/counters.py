@@ -97,9 +97,9 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self._tables: dict[str, NDArray[Any]] = {}
+        self._tables: dict[str, Table] = {}
 
-    def frozen(self, name: str, table: NDArray[Any]) -> NDArray[Any]:
+    def frozen(self, name: str, table: Table) -> Table:
         """A copy of `table` that cannot be written, the last one if that is equal."""
         last = self._tables.get(name)
         if last is None or last.shape != table.shape or not np.array_equal(_words(last), _words(table)):
@@ -107,7 +107,7 @@ class Kept:
         return last
 
 
-def _words(table: NDArray[Any]) -> NDArray[np.int64]:
+def _words(table: Table) -> NDArray[np.int64]:
     return table.reshape(-1).view(np.int64)
 
 
