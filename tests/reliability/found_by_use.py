@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,7 @@ import yaml
 
 from tests.reliability.report import Row
 from tools.requirements import ROOT
-from tools.suite import outcomes
+from tools.suite import Outcome, outcomes
 
 TABLE: Final = Path(__file__).with_name("found_by_use.yml")
 
@@ -52,22 +53,13 @@ def rows(work: Path) -> list[Row]:
         check=False,
     )  # fmt: skip
     ended = list(outcomes(file))
-    return [
-        Row(
-            row.tried,
-            sum(row.is_of(it.id) for it in ended),
-            row.before,
-            [
-                *(
-                    f"{it.id}: {it.message or it.outcome}"
-                    for it in ended
-                    if row.is_of(it.id) and it.outcome != "passed"
-                ),
-                *(f"no test {it}" for it in row.tests if not any(_within(one.id, it) for one in ended)),
-            ],
-        )
-        for row in found
-    ]
+    return [_row(row, [it for it in ended if row.is_of(it.id)]) for row in found]
+
+
+def _row(row: Found, cases: Sequence[Outcome]) -> Row:
+    failures = [f"{it.id}: {it.message or it.outcome}" for it in cases if it.outcome != "passed"]
+    absent = [f"no test {it}" for it in row.tests if not any(_within(case.id, it) for case in cases)]
+    return Row(row.tried, len(cases), row.before, [*failures, *absent])
 
 
 def _within(test: str, words: str) -> bool:
