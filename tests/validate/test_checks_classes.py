@@ -45,7 +45,6 @@ CASES: list[Case] = [
     ("M3", I, "leaf1", "BUFFER_QUEUE", lambda _: None),
     ("M3", W, "leaf1", "Ethernet8|queue 0", lossy("BUFFER_QUEUE", "Ethernet0|0")),
     ("M3", E, "leaf1", "Ethernet8|queue 6", lossy("BUFFER_QUEUE", "Ethernet0|6")),
-    ("M3", E, "leaf1", "Ethernet0|queue 3", lambda f: f["leaf1"]["BUFFER_QUEUE"].pop("Ethernet0|3")),
     ("M3", E, "leaf1", "Ethernet8|group 0", lossy("BUFFER_PG", "Ethernet0|0")),
     ("M4", E, "leaf1", "Ethernet0|3", put("leaf1", "TC_TO_PRIORITY_GROUP_MAP", "M", _3="0")),
     (

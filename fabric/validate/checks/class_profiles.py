@@ -18,8 +18,8 @@ _TABLES: Final = (("BUFFER_PG", "tc_to_pg", "group"), ("BUFFER_QUEUE", "tc_to_qu
 def unprofiled(facts: Facts) -> Iterator[Found]:
     """Every queue and group of a lossless port that some DSCP leads to, and that no row gives a profile.
 
-    Groups that PFC protects are M4's. An error where RoCE or its CNPs are in the class, a warning elsewhere; one note
-    for a switch whose file gives no lossy class a profile, since it may be a part of the configuration.
+    Groups that PFC protects are M4's, queues that it stops B7's. An error where RoCE or its CNPs are in the class, a
+    warning elsewhere; one note for a switch whose file gives no lossy class a profile: it may be a part of the whole.
     """
     bindings = {(it.name, table): bindings_of(it, table) for it in facts.devices for table, _, _ in _TABLES}
     noted = set()
@@ -39,13 +39,13 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
                 held.setdefault(facts.value(device, port, kind, tc), []).append(tc)
             paused, rdma = ({facts.value(device, port, kind, tc) for tc in its} for its in (protected, roce))
             theirs = {profile for number, profile in usual.items() if number in paused | rdma}
+            theirs |= {name for name, it in device.profiles.items() if it.lossless}
             part = all(profile in theirs for profile in usual.values())
             for number, its in held.items():
-                lossless = number in paused
-                if number is None or not usual or _named(port, table, number) or (lossless and table == "BUFFER_PG"):
+                if number is None or not usual or number in paused or _named(port, table, number):
                     continue
                 where = (table, f"{port.name}|{number}")
-                if part and not lossless:
+                if part:
                     if (device.name, table) not in noted:
                         noted.add((device.name, table))
                         text = f"no class without PFC has a buffer profile, such as class {its[0]} in {word} {number}"
