@@ -68,6 +68,7 @@ PAGES: Final = (
     Page("docs/reliability.md", "tests.reliability.registry:kept_page", "rows in `tests/reliability/measured`"),
     Page("docs/man/", "fabric.cli.man_pages:pages", "manual pages"),
     Page("telemetry/prometheus/rules.yml", "telemetry.alerting.render:rules_yaml", "rules of Prometheus"),
+    Page("telemetry/prometheus/runbooks/", "telemetry.alerting.runbook_pages:pages", "runbooks as pages"),
     Page("telemetry/alertmanager/alertmanager.yml", "telemetry.alerting.alertmanager:alertmanager_yaml",
          "routes and inhibitions"),
     Page("telemetry/grafana/rendered/", "telemetry.grafana.dashboards:rendered", "dashboards"),

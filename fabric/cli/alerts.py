@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from functools import partial
 from pathlib import Path
@@ -297,6 +296,7 @@ def _rules(args: argparse.Namespace) -> int:
         raise InputErrors("options", problems)
     from telemetry.alerting.alertmanager import PAGER_URL, TICKETS_URL, alertmanager_yaml  # noqa: PLC0415
     from telemetry.alerting.render import DASHBOARDS, RUNBOOKS, prometheus_yaml, rules_yaml  # noqa: PLC0415
+    from telemetry.alerting.runbook_pages import write as write_runbooks  # noqa: PLC0415
 
     rules = rules_yaml(args.dilation, args.runbooks or RUNBOOKS, args.dashboards or DASHBOARDS)
     if args.out is None:
@@ -308,7 +308,7 @@ def _rules(args: argparse.Namespace) -> int:
     scrapes = prometheus_yaml(args.dilation)
     for name, text in ((RULES_FILE, rules), (ALERTMANAGER_FILE, config), (PROMETHEUS_FILE, scrapes)):
         write_file(args.out / name, text)
-    shutil.copytree(shipped.folder("runbooks"), args.out / RUNBOOKS_FOLDER, dirs_exist_ok=True)
+    write_runbooks(args.out / RUNBOOKS_FOLDER)
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, PROMETHEUS_FILE, RUNBOOKS_FOLDER)]
     print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
     return 0

@@ -100,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     boards.add_argument(
         "--runbooks",
         metavar="URL",
-        help="where docs/runbooks is served (default: by Prometheus, as in docker-compose.yml)",
+        help="where the pages of the runbooks are served (default: by Prometheus, as in docker-compose.yml)",
     )
     for action in (metrics, pushed, events, table, boards):
         action.add_argument("--json", action="store_true", help="print a summary of the export as one JSON object")

@@ -12,9 +12,10 @@ from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.text import duration, promql
 from telemetry.alerting.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, timing
+from telemetry.alerting.runbook_pages import url
 
 RUNBOOKS: Final = "http://127.0.0.1:9090/user"
-"""Path under which Prometheus serves runbooks with --web.user-assets=docs/runbooks: a link within its own pages."""
+"""Path under which Prometheus serves runbooks with --web.user-assets: a link within its own pages."""
 DASHBOARDS: Final = "http://127.0.0.1:3000/d"
 
 _HEADER: Final = """\
@@ -57,7 +58,7 @@ def rules_yaml(dilation: float = NOMINAL_DILATION, runbooks: str = RUNBOOKS, das
     Parameters
     ----------
     dilation : float     wall seconds per simulated second of the emulator that will be scraped
-    runbooks : str       where docs/runbooks is served; annotations point below it
+    runbooks : str       where the pages of runbook_pages.py are served; annotations point below it
     dashboards : str     where Grafana serves dashboards by uid
     """
     scaled = timing(dilation)
@@ -92,7 +93,7 @@ def _fit_alert(alert: FitAlert, runbooks: str, dashboards: str) -> dict[str, Any
         "annotations": {
             "summary": alert.summary,
             "description": alert.description,
-            "runbook_url": f"{runbooks}/{alert.name}.md",
+            "runbook_url": url(runbooks, alert.name),
             "dashboard_url": f"{dashboards}/{alert.dashboard}",
         },
     }
@@ -105,7 +106,7 @@ def _alert(alert: Alert, scaled: Timing, runbooks: str, dashboards: str) -> dict
     annotations = {
         "summary": alert.summary,
         "description": go_template(alert.description, scaled),
-        "runbook_url": f"{runbooks}/{alert.name}.md",
+        "runbook_url": url(runbooks, alert.name),
         "dashboard_url": f"{dashboards}/{alert.dashboard}",
     }
     hold = {"for": duration(scaled.ms(alert.hold_s))} if alert.hold_s else {}

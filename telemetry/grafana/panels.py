@@ -258,7 +258,7 @@ def _links(board: Board, runbooks: str) -> list[Json]:
                 "tooltip": alert.summary,
                 "includeVars": False,
                 "keepTime": False,
-                "url": f"{runbooks}/{alert.name}.md",
+                "url": f"{runbooks}/{alert.name}.html",
             }
             for alert in ALERTS
             if alert.dashboard == board.uid

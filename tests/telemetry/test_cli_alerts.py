@@ -86,7 +86,10 @@ def test_rules_are_printed_or_written_with_what_pages(tmp_path: Path, output: py
     rules = yaml.safe_load((tmp_path / "new" / "rules.yml").read_text())["groups"][0]
     assert rules["interval"] == "1s"
     storm = next(it for it in rules["rules"] if it.get("alert") == "FabricPfcStorm")
-    assert storm["annotations"]["runbook_url"] == "https://example.org/runbooks/FabricPfcStorm.md"
+    assert storm["annotations"]["runbook_url"] == (
+        "https://example.org/runbooks/FabricPfcStorm.html?LEAF={{ $labels.device | urlquery }}"
+        "&PORT={{ $labels.port | urlquery }}&HOST={{ $labels.peer_device | urlquery }}"
+    )
     assert storm["annotations"]["dashboard_url"].startswith("https://grafana.example/d/")
     config = yaml.safe_load((tmp_path / "new" / "alertmanager.yml").read_text())
     assert config["receivers"][0]["webhook_configs"][0]["url"] == "http://pager.example/"

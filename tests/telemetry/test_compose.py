@@ -138,7 +138,7 @@ def test_promtool_takes_prometheus_yml_with_the_rules_that_are_mounted(tmp_path:
 
 def test_prometheus_serves_the_runbooks_where_dashboards_look_for_them() -> None:
     served = next(it for it in SERVICES["prometheus"]["command"] if it.startswith("--web.user-assets="))
-    assert mounts("prometheus")[served.partition("=")[2]] == "./docs/runbooks"
+    assert mounts("prometheus")[served.partition("=")[2]] == "./telemetry/prometheus/runbooks"
     port = SERVICES["prometheus"]["ports"][0].rpartition(":")[0]
     assert f"http://{port}/user" == RUNBOOKS
 

@@ -133,9 +133,9 @@ def test_uids_and_titles_are_unique_and_every_alert_leads_to_a_dashboard() -> No
 @pytest.mark.parametrize("uid", SHOWN)
 def test_a_dashboard_links_the_runbooks_of_its_alerts(uid: str, repo_root: Path) -> None:
     urls = {it["url"] for it in SHOWN[uid]["links"] if it["type"] == "link"}
-    assert urls == {f"{RUNBOOKS}/{alert.name}.md" for alert in ALERTS if alert.dashboard == uid}
+    assert urls == {f"{RUNBOOKS}/{alert.name}.html" for alert in ALERTS if alert.dashboard == uid}
     for url in urls:
-        assert (repo_root / "docs/runbooks" / url.rpartition("/")[2]).is_file()
+        assert (repo_root / "telemetry/prometheus/runbooks" / url.rpartition("/")[2]).is_file()
 
 
 def test_a_query_cannot_name_a_metric_or_label_that_there_is_not() -> None:
@@ -163,7 +163,7 @@ def test_the_command_writes_them_with_the_runbooks_address(tmp_path: Path, capsy
     assert main(["export", "dashboards", "--out", str(tmp_path), "--runbooks", "https://wiki/runbooks", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["written"]) == len(BOARDS)
     found = json.loads((tmp_path / "fabric-pfc-storm.json").read_text())
-    assert any(it.get("url") == "https://wiki/runbooks/FabricPfcStorm.md" for it in found["links"])
+    assert any(it.get("url") == "https://wiki/runbooks/FabricPfcStorm.html" for it in found["links"])
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ def test_the_storm_of_the_page_about_alerts_pages_once(tmp_path: Path) -> None:
         (page,) = at.notified()
         assert "FabricPfcStorm: host1 kept leaf1:Ethernet0" in page
         assert at.notified("tickets") == []
-        assert get(at.url("9090", "/user/FabricPfcStorm.md")).startswith("# FabricPfcStorm")
+        assert "<h1>FabricPfcStorm</h1>" in get(at.url("9090", "/user/FabricPfcStorm.html"))
 
 
 def test_the_commands_of_the_page_about_live_runs_do_what_it_says(tmp_path: Path) -> None:

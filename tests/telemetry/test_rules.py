@@ -19,6 +19,7 @@ from telemetry.alerting.promql.labels import TARGET, labels_of
 from telemetry.alerting.promql.model import Aggregate, Select, Symbol, metrics, walk
 from telemetry.alerting.render import RUNBOOKS, rules_yaml
 from telemetry.alerting.rules import NOMINAL_DILATION, RECORDINGS, SCRAPE_S, Recording, known_labels, timing
+from telemetry.alerting.runbook_pages import url
 from telemetry.catalogue.metrics import BY_NAME
 from tests.telemetry.programs import program, run_tool
 
@@ -136,8 +137,8 @@ def test_promtool_can_read_every_query_of_a_runbook(repo_root: Path, tmp_path: P
 
 def test_a_page_links_to_its_runbook_where_a_browser_finds_it(repo_root: Path) -> None:
     committed = (repo_root / FOLDER / "rules.yml").read_text(encoding="utf-8")
-    assert re.findall(r"runbook_url: (\S+)", committed) == [
-        f"{RUNBOOKS}/{name}.md" for name in (*(alert.name for alert in ALERTS), *NAMES)
+    assert re.findall(r"runbook_url: (.+)", committed) == [
+        url(RUNBOOKS, name) for name in (*(alert.name for alert in ALERTS), *NAMES)
     ]
     assert RUNBOOKS.startswith("http")
 
