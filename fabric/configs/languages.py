@@ -194,7 +194,7 @@ def _seen(text: str) -> tuple[list[Seen], list[Seen]]:
 
 
 def _named(languages: frozenset[str]) -> str:
-    return " or ".join(name for language, name in NAMES.items() if language in languages)
+    return " or ".join(NAMES[it] for it in NAMES if it in languages)
 
 
 def _two(file: str, seen: list[Seen]) -> Exception:

@@ -76,11 +76,12 @@ _VALUES: Final[Mapping[str, str]] = {"ecn_all": "on", "ecn_none": "off"}
 
 def value_word(language: Language, value: object) -> str:
     """The language's word for a value."""
-    return _VALUES.get(str(value), str(value)) if language in _WORDS else str(value)
+    return str(value) if _WORDS.get(language) is None else _VALUES.get(str(value), str(value))
 
 
 def field_word(language: Language, field: str) -> str:
     """The language's word for a field; SONiC's own names are those of the checks."""
-    if language not in _WORDS or not field:
+    words = _WORDS.get(language)
+    if words is None or not field:
         return field
-    return _WORDS[language].get(field, field.replace("_", "-"))
+    return words.get(field, field.replace("_", "-"))
