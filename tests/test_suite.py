@@ -15,6 +15,7 @@ import pytest
 
 from tests.waiting import LIMIT_S, until
 from tools import shuffle, suite
+from tools.outcomes import pytest_deselected, timed_files
 from tools.suite import Outcome, Part, report
 
 PYPROJECT: Final = '[tool.pytest.ini_options]\nmarkers = ["slow", "timed"]\n'
@@ -195,3 +196,20 @@ def test_a_skipped_test_fails_where_none_may_be_skipped(none_skipped: bool) -> N
     lines, bad = report([part("parallel", skipped)], {}, none_skipped=none_skipped)
     assert "skipped: t::1: Skipped: no tshark" in lines
     assert bad is none_skipped
+
+
+def test_files_of_timed_tests_that_a_part_leaves_out_are_listed_once(tmp_path: Path) -> None:
+    outcomes = tmp_path / "parallel.jsonl"
+
+    def item(test: str, marked: bool, worker: str = "gw0") -> SimpleNamespace:
+        config = SimpleNamespace(getoption=lambda _: outcomes, workerinput={"workerid": worker})
+        return SimpleNamespace(
+            nodeid=test, config=config, get_closest_marker=lambda name: marked if name == "timed" else None
+        )
+
+    pytest_deselected([item("a.py::one", True, "gw1")])
+    assert not timed_files(outcomes).exists(), "one worker writes for all"
+    pytest_deselected(
+        [item("b.py::one", True), item("a.py::one[x]", True), item("b.py::two", True), item("c.py::x", False)]
+    )
+    assert timed_files(outcomes).read_text(encoding="utf-8") == "a.py\nb.py\n"

@@ -8,6 +8,7 @@ The lines are written as tests end, so that they are there after a kill.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +18,23 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --outcomes."""
     parser.addoption("--outcomes", type=Path, help="write one JSON line for each test to this file")
+
+
+def timed_files(outcomes: Path) -> Path:
+    """Where a run with `--outcomes outcomes` lists the files that hold `timed` tests which it leaves out."""
+    return outcomes.with_suffix(".timed")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """List files, so that the timed part need not collect the others; the first worker does it for all."""
+    timed = sorted({item.nodeid.partition("::")[0] for item in items if item.get_closest_marker("timed")})
+    if not timed:
+        return
+    config = items[0].config
+    path = config.getoption("--outcomes")
+    if path is not None and getattr(config, "workerinput", {"workerid": "gw0"})["workerid"] == "gw0":
+        timed_files(path).write_text("".join(f"{file}\n" for file in timed), encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:

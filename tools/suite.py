@@ -30,6 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tools.outcomes import timed_files
+
 ROOT: Final = Path(__file__).resolve().parent.parent
 MOST_UNSTABLE: Final = 3
 MOST_AGAIN: Final = 20
@@ -128,10 +130,9 @@ def main(words: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     pytest = Pytest(args.out, args.which, given)
     slow = SELECTION[args.which]
-    parts = [
-        pytest.run("parallel", *_workers(args.workers), "-m", " and ".join(filter(None, (slow, "not timed")))),
-        pytest.run("timed", *_workers(min(args.workers, 1)), "-m", " and ".join(filter(None, (slow, "timed")))),
-    ]
+    parallel = pytest.run("parallel", *_workers(args.workers), "-m", _and(slow, "not timed"))
+    files = [] if given else _listed(timed_files(args.out / "parallel.jsonl"))
+    parts = [parallel, pytest.run("timed", *_workers(min(args.workers, 1)), "-m", _and(slow, "timed"), *files)]
     if not any(part.outcomes for part in parts):
         print("error: no test was found; say which, as to pytest: a file, or file::test", file=sys.stderr)
         return 2
@@ -174,6 +175,15 @@ def report(parts: Sequence[Part], again: dict[str, str], *, none_skipped: bool) 
     if none_skipped and skipped:
         problems.append(f"FAILED {len(skipped)} tests were skipped, named above")
     return lines + problems, bool(problems)
+
+
+def _and(*markers: str) -> str:
+    return " and ".join(filter(None, markers))
+
+
+def _listed(file: Path) -> list[str]:
+    """Its lines; none where the part ended before it was written: then all files are collected."""
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 def _stood(one: Outcome, again: dict[str, str]) -> bool:
