@@ -359,7 +359,13 @@ def placed_alike(one: Scenario, ours: PlacedScenario, other: Scenario, theirs: P
     )
 
 
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: str(file.relative_to(ROOT)))
+def shipped(file: Path) -> object:
+    """A case; the many variants of few scenarios are slow tests."""
+    many = file.parent.name in {"alerts", "fidelity"}
+    return pytest.param(file, id=str(file.relative_to(ROOT)), marks=[pytest.mark.slow] if many else [])
+
+
+@pytest.mark.parametrize("file", [shipped(file) for file in SHIPPED])
 def test_a_shipped_scenario_with_every_default_written_out_is_the_same_scenario(file: Path) -> None:
     scenario = load_scenario(file)
     ours = place(scenario)
