@@ -1,4 +1,4 @@
-"""Queue pair 0 of a state begins and is answered, through the hooks of its congestion control: shared compiled entries."""
+"""Queue pair 0 of a state begins and is answered, through its congestion control: entries that tests share."""
 
 from __future__ import annotations
 
