@@ -20,7 +20,7 @@ from rich.table import Table
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, DropReason
 from fabric.render.console import PlainConsole
-from fabric.units import format_measured_bytes, format_time_ps
+from fabric.units import count, format_measured_bytes, format_time_ps
 from fabric.visible import visible
 
 TOP: Final = 8
@@ -65,7 +65,7 @@ class Watch:
         hosts, ports = self.paused(now)
         if hosts > 2 * self._most_hosts or (hosts == len(now.hosts) > self._most_hosts):
             self._most_hosts = hosts
-            yield f"{hosts} of {len(now.hosts)} hosts and {ports} switch ports are paused"
+            yield f"{hosts} of {len(now.hosts)} hosts and {count(ports, 'switch port')} are paused"
         elif hosts == 0 and self._most_hosts:
             self._most_hosts = 0
             yield "no host is paused any more"
@@ -86,6 +86,12 @@ class Watch:
         )
         if lost:
             yield f"{lost} lossless packets lost"
+
+
+def paused_words(hosts: int, ports: int) -> str:
+    """'1 host and 3 switch ports paused'; what is zero is left out."""
+    paused = [count(number, noun) for number, noun in ((hosts, "host"), (ports, "switch port")) if number]
+    return f"{' and '.join(paused) or 'nothing'} paused"
 
 
 class LiveView:
@@ -138,10 +144,7 @@ class LiveView:
         row = int(depth.argmax())
         deepest = f"deepest queue {now.fabric.port_name(row // N_CLASSES)} {format_measured_bytes(float(depth[row]))}"
         time = format_time_ps(now.time_ps) if now.time_ps else "0"
-        return (
-            f"{time:>9}  [{hosts} host{'s' * (hosts != 1)} and {ports} switch port{'s' * (ports != 1)} "
-            f"paused, {deepest if depth[row] else 'all queues empty'}]"
-        )
+        return f"{time:>9}  [{paused_words(hosts, ports)}, {deepest if depth[row] else 'all queues empty'}]"
 
     def _table(self, now: Snapshot) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -16,7 +16,7 @@ import pytest
 from tests.waiting import LIMIT_S, until
 from tools import shuffle, suite
 from tools.outcomes import pytest_deselected, timed_files
-from tools.suite import Outcome, Part, report
+from tools.suite import Outcome, Part, _listed, report
 
 PYPROJECT: Final = '[tool.pytest.ini_options]\nmarkers = ["slow", "timed"]\n'
 TESTS: Final = """\
@@ -212,4 +212,6 @@ def test_files_of_timed_tests_that_a_part_leaves_out_are_listed_once(tmp_path: P
     pytest_deselected(
         [item("b.py::one", True), item("a.py::one[x]", True), item("b.py::two", True), item("c.py::x", False)]
     )
-    assert timed_files(outcomes).read_text(encoding="utf-8") == "a.py\nb.py\n"
+    pytest_deselected([item("d.py::one", True), item("a.py::two", True)])
+    assert _listed(timed_files(outcomes)) == ["a.py", "b.py", "d.py"]
+    assert _listed(tmp_path / "absent") == []

@@ -182,8 +182,8 @@ def _and(*markers: str) -> str:
 
 
 def _listed(file: Path) -> list[str]:
-    """Its lines; none where the part ended before it was written: then all files are collected."""
-    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    """Its different lines; none where the part ended before it was written: then all files are collected."""
+    return sorted(set(file.read_text(encoding="utf-8").splitlines())) if file.exists() else []
 
 
 def _stood(one: Outcome, again: dict[str, str]) -> bool:

@@ -52,16 +52,12 @@ class Cables:
         match event:
             case e.CableDown():
                 self._cut.add(event.cable)
-                return self._changes([event.cable])
             case e.CableUp():
                 self._cut.discard(event.cable)
-                return self._changes([event.cable])
             case e.CableSilent():
                 self._muted.add(event.cable)
-                return self._changes([event.cable])
             case e.CableSilenceEnded():
                 self._muted.discard(event.cable)
-                return self._changes([event.cable])
             case e.RouterCrash():
                 self._dark.discard(event.router)
                 self._hung.discard(event.router)
@@ -74,7 +70,9 @@ class Cables:
                 self._muted = self._muted - own | (event.silent & own)
             case _:
                 return CableChanges()
-        return self._changes(self._of_router(event.router))
+        if isinstance(event, e.RouterCrash | e.RouterBoot):
+            return self._changes(self._of_router(event.router))
+        return self._changes([event.cable])
 
     def is_crashed(self, router: int) -> bool:
         """Whether a router has crashed and not started again."""

@@ -36,16 +36,14 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricVictimFlows": {"HOST": "device"},
 }
 """Alert -> word of its runbook -> label of the alert. Other words are read off an earlier answer."""
-WORD: Final = re.compile(r'(?<=")[A-Z]+(?=")')
-"""A word to fill in, the whole value of a label in a query."""
 
 _HEAD: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-:root {{ color-scheme: light dark; --text: #1b1f24; --page: #fff; --quiet: #57606a; --box: #eef1f4; --mark: #7a2e00 }}
+:root {{ color-scheme: light dark; --text: #1b1f24; --page: #fff; --box: #eef1f4; --mark: #7a2e00 }}
 @media (prefers-color-scheme: dark) {{
-  :root {{ --text: #e6edf3; --page: #11151a; --quiet: #9aa7b4; --box: #222a33; --mark: #ffb380 }}
+  :root {{ --text: #e6edf3; --page: #11151a; --box: #222a33; --mark: #ffb380 }}
 }}
 body {{ font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 46rem;
   margin: 0 auto; padding: 1rem; overflow-wrap: anywhere }}

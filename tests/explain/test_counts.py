@@ -11,6 +11,7 @@ from fabric.explain.pauses import sentence
 from fabric.ids import NodeId, PortId
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
+from playbooks.live import paused_words
 from telemetry.live.shown import status_text
 
 
@@ -48,3 +49,16 @@ def test_a_live_run_counts_its_hosts(paused: int, hosts: int, said: str) -> None
     status = {"scenario": "s", "state": "running", "sim_time_seconds": 0.001, "duration_seconds": 0.002, "loop": False}
     status |= {"dilation": 1000, "realtime_ratio": 0.001, "slipped_seconds": 0, "hosts_paused": paused, "hosts": hosts}
     assert status_text(status).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "ports", "said"),
+    [
+        (0, 3, "3 switch ports paused"),
+        (1, 0, "1 host paused"),
+        (13, 1, "13 hosts and 1 switch port paused"),
+        (0, 0, "nothing paused"),
+    ],
+)
+def test_the_status_of_a_playbook_counts_only_what_is_paused(hosts: int, ports: int, said: str) -> None:
+    assert paused_words(hosts, ports) == said

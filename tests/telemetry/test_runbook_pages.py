@@ -17,10 +17,12 @@ from fabric import shipped
 from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.fit import NAMES
 from telemetry.alerting.render import rules_yaml
-from telemetry.alerting.runbook_pages import WORD, WORDS, page, pages, query, write
+from telemetry.alerting.runbook_pages import WORDS, page, pages, query, write
 
 READ_OFF = {"FabricEvpnRouteLoss": {"SWITCH"}, "FabricPfcPauseRatioHigh": {"ROOT"}}
 """Words that an answer to an earlier query tells."""
+WORD = re.compile(r'(?<=")[A-Z]+(?=")')
+"""A word to fill in, the whole value of a label in a query."""
 PATIENCE_S = 600
 
 
