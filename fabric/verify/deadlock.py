@@ -38,12 +38,10 @@ def holders(state: State, fabric: Fabric) -> NDArray[np.int64]:
     at_switch = state.devices["is_host"][device] == 0
     rows, place, switch = held.packets[at_switch], held.place[at_switch], device[at_switch] - len(fabric.hosts)
     group = state.switches["tc_to_pg"][switch, state.packets["tc"][rows]]
-    pairs, packets = np.unique(
-        np.stack([state.packets["in_port"][rows].astype(np.int64), group.astype(np.int64), place]),
-        axis=1,
-        return_counts=True,
-    )
-    return np.column_stack([pairs.T, packets])
+    shape = (len(state.ports), N_CLASSES, len(state.queues))
+    keys = np.ravel_multi_index((state.packets["in_port"][rows], group, place), shape)
+    found, packets = np.unique(keys, return_counts=True)
+    return np.column_stack([*np.unravel_index(found, shape), packets])
 
 
 def wait_graph(state: State, fabric: Fabric) -> nx.DiGraph[Queue]:
