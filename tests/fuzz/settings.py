@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import BaseModel
 
@@ -23,6 +23,7 @@ from fabric.scenario.schema.switches import (
     EgressPools,
     EgressQueue,
     Hash,
+    HashFieldName,
     PortSettings,
     PortWatchdog,
     Shaper,
@@ -281,11 +282,7 @@ of(
     Hash,
     70,
     algorithm=one_of("crc32", "xor", "toeplitz", "murmur3"),
-    fields=one_of(
-        ["source-ip", "destination-ip"],
-        ["source-ip", "destination-ip", "source-port", "destination-port", "destination-qp"],
-        ["destination-qp"],
-    ),
+    fields=lambda world: world.choose.some(get_args(HashFieldName), 1, 5),
     seed=one_of("per-switch", 0, 1, 2**32 - 1),
 )
 of(
