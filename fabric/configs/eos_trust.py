@@ -2,9 +2,9 @@
 
 A port is switched unless it says `no switchport`; a switched port trusts the CoS and a routed one the DSCP where no
 line says more. Members of a port-channel have its mode and its trust. A packet without an 802.1Q tag has the CoS of
-the port, 0 without a line. A default DSCP of a port (`qos dscp`) is that of packets without one: it classifies
-packets that are not IP, on ports that trust DSCP, and so no RoCEv2 packet. A port of a port-channel or with a profile that is not in the file, and one with an
-address, is left as routed: the rest of its lines are elsewhere.
+the port, 0 without a line. The default DSCP of a port (`qos dscp`) is that of packets without one: it classifies
+packets that are not IP, on ports that trust DSCP, and so no RoCEv2 packet. A port of a port-channel or with a profile
+that is not in the file, and one with an address, is left as routed: the rest of its lines are elsewhere.
 Source: EOS User Manual, "Quality of Service": trust mode, CoS and DSCP of a port, map of CoS to traffic class.
 """
 
