@@ -18,14 +18,15 @@ _HOLD: Final = frozenset(("interface", "member", "domain"))
 """Keys whose values are names of further mappings."""
 _EMPTY: Final = frozenset(("roce", "pfc-watchdog", "vxlan"))
 """Words that switch something on by being there."""
-_ONE: Final = frozenset(
-    """
-    mtu speed fec auto-negotiate duplex lanes enable state mode trust rewrite profile probability ecn red tx rx
-    cable-length port-buffer xoff-threshold xon-threshold min-threshold max-threshold bw-percent memory-percent
-    polling-interval robustness port-default-sp service-pool reserved shared-bytes shared-alpha min-rate max-rate
-    autonomous-system remote-as router-id peer-group distance ageing
-    """.split()
-)
+# fmt: off
+_ONE: Final = frozenset((
+    "mtu", "speed", "fec", "auto-negotiate", "duplex", "lanes", "enable", "state", "mode", "trust", "rewrite",
+    "profile", "probability", "ecn", "red", "tx", "rx", "cable-length", "port-buffer", "xoff-threshold",
+    "xon-threshold", "min-threshold", "max-threshold", "bw-percent", "memory-percent", "polling-interval",
+    "robustness", "port-default-sp", "service-pool", "reserved", "shared-bytes", "shared-alpha", "min-rate",
+    "max-rate", "autonomous-system", "remote-as", "router-id", "peer-group", "distance", "ageing",
+))
+# fmt: on
 """Leaves that hold one value wherever they are."""
 _ONE_OF_NUMBER: Final = frozenset(("switch-priority", "traffic-class", "dscp", "pcp"))
 """Leaves that hold one value below a number (`dscp 26 switch-priority 3`), and several elsewhere."""
