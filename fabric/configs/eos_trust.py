@@ -2,8 +2,9 @@
 
 A port is switched unless it says `no switchport`; a switched port trusts the CoS and a routed one the DSCP where no
 line says more. Members of a port-channel have its mode and its trust. A packet without an 802.1Q tag has the CoS of
-the port, 0 without a line. A port of a port-channel or with a profile that is not in the file, and one with an
-address, is left as routed: the rest of its lines are elsewhere.
+the port, 0 without a line. The default DSCP of a port (`qos dscp`) is that of packets without one: it classifies
+packets that are not IP, on ports that trust DSCP, and so no RoCEv2 packet. A port of a port-channel or with a profile
+that is not in the file, and one with an address, is left as routed: the rest of its lines are elsewhere.
 Source: EOS User Manual, "Quality of Service": trust mode, CoS and DSCP of a port, map of CoS to traffic class.
 """
 
@@ -61,6 +62,7 @@ def read_trust(reader: TextReader, spoken: dict[str, Spoken], bundles: dict[str,
     by_default = reader.root.has(ROUTED_BY_DEFAULT)
     classes = _classes(reader)
     profiles = {match[1] for _, match in reader.root.find(r"qos profile (\S+)")}
+    _default_dscp(reader, [block for it in (*spoken.values(), *bundles.values()) for block in it.blocks])
     for name, blocks in spoken.items():
         port = reader.device.ports[name]
         own = bundles.get(port.lag.removeprefix("Port-Channel"), blocks) if port.lag else blocks
@@ -72,6 +74,13 @@ def read_trust(reader: TextReader, spoken: dict[str, Spoken], bundles: dict[str,
         by_dscp = stated[1] == "qos trust dscp" if stated else elsewhere or own.routed(by_default=by_default)
         if not by_dscp:
             _by_tag(reader, stated[0] if stated else own.blocks[-1], port, own, classes)
+
+
+def _default_dscp(reader: TextReader, blocks: list[Line]) -> None:
+    """`qos dscp` of ports and profiles: only its range matters, since every RoCEv2 packet has a DSCP of its own."""
+    for block in blocks:
+        for line, match in block.find(r"qos dscp (\d+)"):
+            reader.number(line, match[1], 0, 63, "qos dscp")
 
 
 def _classes(reader: TextReader) -> list[int]:

@@ -112,7 +112,7 @@ _INSIDE: Final = _marks(
         "eos": (
             r"priority-flow-control (?:on$|priority \d|pause )",
             r"(?:no )?qos trust",
-            r"qos cos \d",
+            r"qos (?:cos|dscp) \d",
             r"service-profile ",
             r"service-policy type tx-queue ",
             r"(?:uc-)?tx-queue \d",

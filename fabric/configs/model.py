@@ -87,6 +87,8 @@ class Defect:
     text: str
     root: Where = ()
     """Construct that lacks what a reference names; (): the field itself."""
+    harmless: bool = False
+    """The switch takes it as it is read here: a note."""
 
 
 @dataclass(slots=True)

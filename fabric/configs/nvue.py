@@ -97,6 +97,10 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
     )
     for where, first, second in source.duplicates:
         reader.bad(where[len(reader.base) :], f"is given twice, on lines {first} and {second}", "R8")
+    if isinstance(source, Commands):
+        for where, (first, last) in source.replaced.items():
+            text = f"is set on line {first} and again on line {last}, which holds"
+            reader.bad(where[len(reader.base) :], text, "R8", harmless=True)
     mapping = _maps(reader, macro=on)
     mode = reader.choice(
         ("qos", "roce", "mode"), roce.get("mode", "lossless"), ("lossless", "lossy", "lossless-single-ipool")

@@ -1,7 +1,8 @@
 """`nv config show -o commands`: lines of `nv set a b c` -> the tree that startup.yaml would have, with their lines.
 
 The last word of a line is a value, or one of several; a word that is set below later becomes a mapping. Words that
-stand for an empty mapping are listed here, since a command does not say. Source: NVUE CLI guide.
+stand for an empty mapping are listed here, since a command does not say; so are leaves that hold one value, where a
+later command replaces it. Source: NVUE CLI guide and its object model.
 """
 
 from __future__ import annotations
@@ -17,6 +18,18 @@ _HOLD: Final = frozenset(("interface", "member", "domain"))
 """Keys whose values are names of further mappings."""
 _EMPTY: Final = frozenset(("roce", "pfc-watchdog", "vxlan"))
 """Words that switch something on by being there."""
+# fmt: off
+_ONE: Final = frozenset((
+    "mtu", "speed", "fec", "auto-negotiate", "duplex", "lanes", "enable", "state", "mode", "trust", "rewrite",
+    "profile", "probability", "ecn", "red", "tx", "rx", "cable-length", "port-buffer", "xoff-threshold",
+    "xon-threshold", "min-threshold", "max-threshold", "bw-percent", "memory-percent", "polling-interval",
+    "robustness", "port-default-sp", "service-pool", "reserved", "shared-bytes", "shared-alpha", "min-rate",
+    "max-rate", "autonomous-system", "remote-as", "router-id", "peer-group", "distance", "ageing",
+))
+# fmt: on
+"""Leaves that hold one value wherever they are."""
+_ONE_OF_NUMBER: Final = frozenset(("switch-priority", "traffic-class", "dscp", "pcp"))
+"""Leaves that hold one value below a number (`dscp 26 switch-priority 3`), and several elsewhere."""
 _MAX_WORDS: Final = 24
 PROMPT: Final = r"(?:[\w.-]+@[\w.-]+:\S*[$#] ?)?(?:sudo )?"
 _PROMPT: Final = re.compile(rf"^{PROMPT}")
@@ -30,6 +43,8 @@ class Commands:
     def __init__(self, text: str) -> None:
         self._lines = FixedLines()
         self.duplicates: list[tuple[Where, int, int]] = []
+        self.replaced: dict[Where, tuple[int, int]] = {}
+        """Leaves that two commands set, with the lines of the first and of the one that holds."""
         self.unread: list[tuple[int, str]] = []
         tree: dict[str, Any] = {}
         for number, raw in enumerate(text.splitlines(), 1):
@@ -51,18 +66,31 @@ class Commands:
         return self._lines.line(where)
 
     def _set(self, tree: dict[str, Any], words: list[str], number: int) -> None:
+        *path, last = words
+        where = ("set", *path)
+        first = self._lines.line(where) if _holds_one(path) else 0
         for depth in range(1, len(words) + 1):
             self._lines.note(("set", *words[:depth]), number)
         here = tree
-        *path, last = words
         for word in path[:-1]:
             here = _mapping(here, word)
         if not path:
             here.setdefault(last, {})
         elif last in _EMPTY or path[-1] in _HOLD:
             _mapping(_mapping(here, path[-1]), last)
+        elif first and isinstance(held := here.get(path[-1]), str):
+            here[path[-1]] = last
+            if held != last:
+                self.replaced[where] = self.replaced.get(where, (first, 0))[0], number
+                self._lines.lines[where] = number
         else:
             _value(here, path[-1], last)
+
+
+def _holds_one(path: list[str]) -> bool:
+    """Whether a leaf has one value at most."""
+    *above, word = path or [""]
+    return word in _ONE or (word in _ONE_OF_NUMBER and len(above) > 1 and above[-2] in _ONE_OF_NUMBER)
 
 
 def _mapping(here: dict[str, Any], word: str) -> dict[str, Any]:

@@ -93,10 +93,10 @@ class Reader:
             path = ("interface", key, *path[2:])
         return (*self.base, *path)
 
-    def bad(self, path: tuple[str, ...], text: str, check: str = "R5") -> None:
-        """Remember something wrong."""
+    def bad(self, path: tuple[str, ...], text: str, check: str = "R5", *, harmless: bool = False) -> None:
+        """Remember something wrong, or something worth a note."""
         where = self.where(*path)
-        found = Defect(check, where, ".".join(where[len(self.base) :])[:120], text)
+        found = Defect(check, where, ".".join(where[len(self.base) :])[:120], text, harmless=harmless)
         if found not in self.device.defects[-4:]:  # one key of many interfaces is one defect
             self.device.defects.append(found)
 

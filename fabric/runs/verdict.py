@@ -90,6 +90,7 @@ def sentences(
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
         *_congestion(metrics),
+        *_timeouts(now, metrics),
         *_recovery(now, metrics),
         *_repeats(now, summary),
         *_arp(metrics),
@@ -129,12 +130,35 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
         were = "was" if left == 1 else "were"
         yield "warning", f"{left:,} of {_count(total, 'message')} {were} not done {ended(stop)}"
     if total and done == total:
-        rate = format_bit_rate(float(metrics["goodput.total"] or 0))
         which = "the only message is" if total == 1 else f"all {total:,} messages"
-        yield "good", f"{which} done, goodput {rate} over the run"
+        # A goodput that waits for timers are part of is no good result; _timeouts has it.
+        rate = "" if metrics["transport.timeouts"] else f", goodput {_goodput(metrics)} over the run"
+        yield "good", f"{which} done{rate}"
     worst = metrics["slowdown.p99"]
     if worst is not None and worst >= 10:
         yield "note", f"the slowest 1 % of messages took {worst:,.1f} times their ideal time or more"
+
+
+def _goodput(metrics: Metrics) -> str:
+    return format_bit_rate(float(metrics["goodput.total"] or 0))
+
+
+def _timeouts(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
+    """Retransmission timers that ran out: time in which queue pairs sent nothing, and which goodput includes."""
+    timeouts = int(metrics["transport.timeouts"] or 0)
+    if not timeouts:
+        return
+    pairs = int(np.count_nonzero(now.qps["timeouts"]))
+    of_pairs = f" of {_count(pairs, 'queue pair')}" if pairs else ""
+    text = f"{_count(timeouts, 'retransmission timeout')}{of_pairs}: what was lost waited for a timer"
+    if not metrics["drops.total"]:
+        text = (
+            f"{_count(timeouts, 'retransmission timeout')}{of_pairs} although nothing was dropped: acknowledgements "
+            "came later than transport.retransmit_timeout"
+        )
+    if metrics["messages.done"]:
+        text += f"; goodput {_goodput(metrics)} over the run includes the waits"
+    yield "warning", text
 
 
 def _deadlock(summary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -271,18 +295,12 @@ def _congestion(metrics: Metrics) -> Iterator[Sentence]:
 
 def _recovery(now: Snapshot, metrics: Metrics) -> Iterator[Sentence]:
     """Retransmissions, and packets placed out of order."""
-    again, timeouts, placed, lost, spurious = (
+    again, placed, lost, spurious = (
         int(metrics[name] or 0)
-        for name in (
-            "transport.retransmits",
-            "transport.timeouts",
-            "transport.out_of_order",
-            "transport.declared_lost",
-            "transport.spurious",
-        )
+        for name in ("transport.retransmits", "transport.out_of_order", "transport.declared_lost", "transport.spurious")
     )
     if again:
-        yield "note", f"{_count(again, 'packet')} sent again, {_count(timeouts, 'retransmission timeout')}"
+        yield "note", f"{_count(again, 'packet')} sent again"
     if placed:
         most = int(now.hosts["out_of_order_peak_pkts"].max())
         yield (

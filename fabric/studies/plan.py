@@ -23,8 +23,9 @@ from fabric.errors import InputErrors, Problem
 from fabric.reading import read_text
 from fabric.runs.measured import WITHOUT_WARM_UP
 from fabric.scenario.compile.scenario import admitted_fabric
-from fabric.scenario.estimate.admission import compiling
+from fabric.scenario.estimate.admission import Admission, compiling
 from fabric.scenario.estimate.estimator import estimate
+from fabric.scenario.estimate.machine import Machine
 from fabric.scenario.load import apply_values, build_scenario
 from fabric.scenario.problems import explain
 from fabric.scenario.schema.scenario import Scenario
@@ -337,6 +338,10 @@ def _estimated(plan: StudyPlan, cell: Cell, fabrics: dict[str, Fabric]) -> CellE
     figures = estimate(scenario, _fabric(scenario, fabrics))
     if figures.problems:
         raise InputErrors(STAGE, figures.problems)
+    # Memory is judged for all workers together (admission.py). What no machine can do would fail at its start.
+    limits = Admission(scenario.file.name, paced=True, machine=lambda: Machine(None, 0))
+    if refused := [it.problem for it in limits.objections(figures) if it.final]:
+        raise InputErrors(STAGE, refused)
     memory = figures["memory"]
     return CellEstimate(figures["time"].likely, memory.likely, memory.least, figures["packet-hops"].likely)
 

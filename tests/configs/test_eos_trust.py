@@ -108,3 +108,15 @@ def test_a_later_block_of_a_port_takes_the_trust_of_a_range_back() -> None:
     device = parse_device(f"{text}interface Ethernet1\n   no qos trust\n", "leaf1.cfg")
     maps = [device.map_of(device.ports[name], "dscp_to_tc") for name in ("Ethernet1", "Ethernet2")]
     assert [it.entries[26] for it in maps if it] == [1, 3]
+
+
+@pytest.mark.parametrize(("lines", "tc"), [("qos trust dscp\n   qos dscp 26", 3), ("qos dscp 26", 1)])
+def test_the_default_dscp_of_a_port_classifies_no_packet_that_has_a_dscp(lines: str, tc: int) -> None:
+    assert class_of(lines) == tc
+
+
+def test_a_default_dscp_in_a_profile_is_read_and_one_beyond_63_is_a_defect() -> None:
+    profile = "qos profile R\n   qos trust dscp\n   qos dscp 26\n"
+    assert class_of("service-profile R", profile) == 3
+    device = parse_device(PORT.format(lines="qos dscp 64", top=""), "leaf1.cfg")
+    assert [it.text for it in device.defects] == ["qos dscp 64 is outside 0..63"]

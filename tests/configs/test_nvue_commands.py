@@ -111,7 +111,7 @@ def test_a_vni_and_a_gateway_without_settings_are_keys() -> None:
 
 @pytest.mark.parametrize(
     ("states", "up", "checks"),
-    [(["up"], True, []), (["up", "down"], False, []), (["down", "up"], True, []), (["upp"], True, ["R5"])],
+    [(["up"], True, []), (["up", "down"], False, ["R8"]), (["down", "up"], True, ["R8"]), (["upp"], True, ["R5"])],
 )
 def test_of_several_states_of_a_link_the_last_one_holds_and_another_word_is_an_error(
     states: list[str], up: bool, checks: list[str]
@@ -120,3 +120,42 @@ def test_of_several_states_of_a_link_the_last_one_holds_and_another_word_is_an_e
     device = parse_device(text, "leaf1.txt")
     assert device.ports["swp1"].admin_up is up
     assert [it.check for it in device.defects] == checks
+
+
+TWICE = [
+    ("interface swp1-2 link mtu 9216", "interface swp1-2 link mtu 1500"),
+    ("interface swp1-2 link speed 400G", "interface swp1-2 link speed 100G"),
+    ("qos mapping default-global dscp 26 switch-priority 3", "qos mapping default-global dscp 26 switch-priority 5"),
+    (
+        "qos egress-scheduler heavy traffic-class 3,5 bw-percent 40",
+        "qos egress-scheduler heavy traffic-class 3,5 bw-percent 30",
+    ),
+    ("qos roce mode lossless", "qos roce mode lossy"),
+    ("qos pfc default-global cable-length 40", "qos pfc default-global cable-length 10"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), TWICE)
+def test_of_two_commands_for_one_leaf_the_last_one_holds_with_a_note(first: str, second: str) -> None:
+    assert f"nv set {first}\n" in COMMANDS
+    device = parse_device(f"{COMMANDS}nv set {second}\n", "leaf01.txt")
+    [note] = device.defects
+    assert (note.check, note.harmless) == ("R8", True)
+    number = COMMANDS.splitlines().index(f"nv set {first}") + 1
+    last = len(COMMANDS.splitlines()) + 1
+    assert note.text == f"is set on line {number} and again on line {last}, which holds"
+    assert device.place(note.where).line == last
+    alone = parse_device(COMMANDS.replace(f"nv set {first}\n", f"nv set {second}\n"), "leaf01.txt")
+    assert [asdict(it) for it in device.ports.values()] == [asdict(it) for it in alone.ports.values()]
+    assert asdict(device)["maps"] == asdict(alone)["maps"]
+
+
+def test_a_set_of_values_keeps_all_that_its_commands_name() -> None:
+    text = f"{COMMANDS}nv set qos pfc default-global switch-priority 5\n"
+    device = parse_device(text, "leaf01.txt")
+    assert not device.defects
+    assert device.ports["swp1"].lossless == {3, 5}
+
+
+def test_a_leaf_that_is_set_to_the_same_value_again_needs_no_note() -> None:
+    assert not parse_device(f"{COMMANDS}nv set interface swp1-2 link mtu 9216\n", "leaf01.txt").defects

@@ -79,7 +79,8 @@ def test_a_tail_that_was_lost_waits_for_the_timer_and_its_time_is_told_as_such(p
     assert slowest["fct_ns"] > TIMER_NS
     verdict = explain_message(Evidence(run), slowest["id"]).verdict
     assert "no progress until a timeout, caused by" in verdict
-    assert "retransmission timeouts" in sentences(run, "note")
+    assert "retransmission timeouts" in sentences(run, "warning")
+    assert "goodput" not in sentences(run, "good")
 
 
 def test_a_run_without_jitter_of_bgp_plays(play: Play) -> None:

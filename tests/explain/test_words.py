@@ -6,14 +6,17 @@ import io
 import re
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from fabric.dataplane.state.codes import DropReason
 from fabric.render.run_page import _ROUTING, _worst, print_summary
 from fabric.render.tables import cell
-from fabric.runs.verdict import _arp, _drops, _never_reached
+from fabric.runs.verdict import _arp, _drops, _messages, _never_reached, _timeouts
 
 
 def test_a_delay_of_nothing_is_at_once_and_no_delay_is_a_dash() -> None:
@@ -59,6 +62,44 @@ def test_faults_and_repairs_after_the_end_are_reported_as_not_reached() -> None:
         )
     ]
     assert list(_never_reached([crash, lasting], 7 * ms)) == []
+
+
+def after(timeouts: tuple[int, ...], *, done: int = 4, failed: int = 0, dropped: int = 9) -> dict[str, str]:
+    """Sentences about messages and timeouts of a run with four messages, by level. timeouts: of each queue pair."""
+    metrics: dict[str, Any] = {
+        "messages.total": 4,
+        "messages.done": done,
+        "messages.failed": failed,
+        "goodput.total": 7e9,
+        "slowdown.p99": None,
+        "transport.timeouts": sum(timeouts),
+        "drops.total": dropped,
+    }
+    now: Any = SimpleNamespace(qps=np.array([(it,) for it in timeouts], [("timeouts", np.int64)]))
+    summary = {"stop": {"reason": "done", "time_ns": 70_000_000, "stalled_since_ns": None}}
+    return dict([*_messages(metrics, summary), *_timeouts(now, metrics)])
+
+
+def test_goodput_is_no_good_result_where_a_timer_ran_out() -> None:
+    assert after((0, 0)) == {"good": "all 4 messages done, goodput 7Gbit/s over the run"}
+    found = after((2, 0, 1))
+    assert "goodput" not in found["good"]
+    assert found["warning"] == (
+        "3 retransmission timeouts of 2 queue pairs: what was lost waited for a timer; goodput 7Gbit/s over the run "
+        "includes the waits"
+    )
+
+
+def test_timeouts_without_a_loss_name_the_timer_that_is_too_short() -> None:
+    text = after((1,), dropped=0)["warning"]
+    assert "nothing was dropped: acknowledgements came later than transport.retransmit_timeout" in text
+
+
+def test_messages_that_failed_are_a_problem_and_their_run_has_no_goodput_to_praise() -> None:
+    found = after((8, 8), done=0, failed=4)
+    assert found["problem"].startswith("4 messages failed")
+    assert "good" not in found
+    assert "goodput" not in found["warning"]
 
 
 def test_what_a_hung_switch_lost_for_two_reasons_is_listed_by_reason() -> None:

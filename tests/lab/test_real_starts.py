@@ -52,6 +52,9 @@ CRASHES = {
   - {kind: mac-move, host: h1, to: leaf2, at: 5ms}
   - {kind: switch-crash, switch: leaf2, at: 5s, until: 6s}
   - {kind: bgp-crash, switch: leaf2, at: 8s, until: 9s}""",
+    "a leaf that a host has moved to and spoken at once": """\
+  - {kind: mac-move, host: h1, to: leaf2, at: 5ms, arps: 1}
+  - {kind: bgp-crash, switch: leaf2, at: 8s, until: 9s}""",
     "two neighbours, one of them hung": """\
   - {kind: switch-crash, switch: spine2, at: 10ms, until: 40ms, carrier: kept}
   - {kind: switch-crash, switch: leaf2, at: 20ms, until: 30ms}""",

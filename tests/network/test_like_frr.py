@@ -201,6 +201,37 @@ def test_a_host_that_moved_twice_left_and_came_back_is_unknown_where_its_old_num
     assert (places[0].local_sequence, places[0].remote_sequence, places[2].local_sequence) == (2, 1, 0)
 
 
+def test_a_host_whose_new_leaf_starts_again_is_found_there_with_a_number_from_0() -> None:
+    """The withdrawal takes the number of the move with it, although a binding of its own keeps the MAC on leaf1."""
+    here = world(leaves=3)
+    guest, row = here.plan.endpoints[0], here.row("leaf2")
+    heard = e.HostSeen(1 * S, guest.mac, guest.ip, guest.vni, row, "m1")
+    events: list[e.ControlEvent] = [heard, e.DaemonCrash(5 * S, row)]
+    network = here.network(events, until_ms=7_000)
+    vtep = network.switches[here.row("leaf1")].vtep
+    assert vtep is not None
+    entry = vtep.vnis[guest.vni].macs[guest.mac]
+    assert (entry.kind, entry.remote_sequence, entry.neighbors) == (MacKind.AUTO, 0, (guest.ip,))
+    network = here.network([*events, e.DaemonStart(8 * S, row)], until_ms=20_000)
+    tables = [switch.vtep.vnis[guest.vni] for switch in network.switches if switch.vtep is not None]
+    places = [table.macs[guest.mac] for table in tables]
+    assert [entry.kind for entry in places] == [MacKind.REMOTE, MacKind.LOCAL, MacKind.REMOTE]
+    assert [table.neighbors[guest.ip].vtep for table in tables] == [tables[1].address, "", tables[1].address]
+    assert places[1].left_in_tunnel == tables[0].address  # the kernel's entry outlives the daemon
+
+
+def test_a_switch_that_lost_its_power_has_no_old_entry_in_its_tunnels() -> None:
+    here = world(leaves=3)
+    guest, row = here.plan.endpoints[0], here.row("leaf2")
+    heard = e.HostSeen(1 * S, guest.mac, guest.ip, guest.vni, row, "m1")
+    crash: list[e.ControlEvent] = [e.RouterCrash(5 * S, row, carrier=False), e.RouterBoot(8 * S, row)]
+    network = here.network([heard, *crash], until_ms=20_000)
+    vtep = network.switches[row].vtep
+    assert vtep is not None
+    entry = vtep.vnis[guest.vni].macs[guest.mac]
+    assert (entry.kind, entry.left_in_tunnel) == (MacKind.LOCAL, "")
+
+
 # -- drains ------------------------------------------------------------------------------------------------------------
 
 

@@ -127,6 +127,20 @@ def test_a_point_that_is_no_scenario_is_left_out_and_all_of_them_are_refused(tmp
         examine(load_study(written(tmp_path, parameters={"kmim": wrong})))
 
 
+def test_a_point_that_no_machine_can_carry_out_is_left_out_before_any_run_and_all_of_them_are_refused(
+    tmp_path: Path,
+) -> None:
+    long = {"size": {"set": "workload[0].size", "values": ["1GB"]}, "end": {"set": "run.duration", "values": ["2s"]}}
+    interval = {"set": "telemetry.interval", "values": ["10us", "1ns"]}
+    found = examine(load_study(written(tmp_path, parameters={**long, "interval": interval})))
+    assert len(found.estimates) == 1
+    [why] = found.invalid.values()
+    assert "telemetry.interval: at least" in why
+    interval["values"] = ["1ns", "2ns"]
+    with pytest.raises(InputErrors, match=r"telemetry\.interval: at least .* samples are more than 1,000,000"):
+        examine(load_study(written(tmp_path, parameters={**long, "interval": interval})))
+
+
 def test_repetitions_end_once_the_mean_is_known(tmp_path: Path) -> None:
     until = {"measure": "fct.mean", "half_width": "999%", "at_most": 9}
     easy = written(tmp_path, repetitions={"seeds": 3, "until": until})

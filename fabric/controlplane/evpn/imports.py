@@ -10,7 +10,9 @@
 6. A switch that keeps a MAC only because of its own bindings (AUTO) stores the last received sequence number, and
    installs no lower one: zebra's zebra_evpn_mac_remote_macip_add. RFC 7432 section 15 has no such memory. A host that
    was here, moved, moved again and came back with sequence 0 stays unknown here, as in FRR, until its sequence number
-   is reached or its bindings are cleared.
+   is reached or its bindings are cleared. A MAC route that is withdrawn while the MAC is remote takes the number with
+   it: zebra_evpn_rem_mac_del sets rem_seq to 0, because the MAC may be gone from all switches, and the next number
+   may be 0 again.
 7. The MAC of an anycast gateway is local on every leaf; received routes for it are not installed.
 """
 
@@ -113,6 +115,7 @@ def install_mac(
     """Install the best received path of a MAC. Returns: True if the MAC is remote by this path now."""
     entry = table.macs.get(mac)
     if entry is None:
+        table.found_in_tunnel.pop(mac, None)
         table.macs[mac] = MacEntry(
             MacKind.REMOTE, "", path.vtep, path.facts.sticky, 0, path.facts.sequence, only_by_neighbor, since_ns=now_ns
         )
@@ -237,3 +240,4 @@ def _remove_mac(table: VniTable, mac: str, edits: Edits) -> None:
     if entry is None or entry.kind is not MacKind.REMOTE:
         return
     derive_from_bindings(table, mac, entry, edits)  # rules 3 and 5
+    entry.remote_sequence = 0  # rule 6

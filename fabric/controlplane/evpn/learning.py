@@ -45,6 +45,7 @@ def learn_mac(
     entry = table.macs.get(mac)
     if entry is None:
         entry = table.macs[mac] = MacEntry(MacKind.LOCAL, port, sticky=sticky, since_ns=now_ns, seen_ns=now_ns)
+        entry.left_in_tunnel = table.found_in_tunnel.pop(mac, "")
         announce_mac(table, mac, entry, edits)
         return True
     if entry.kind is MacKind.LOCAL:

@@ -86,7 +86,7 @@ class MacEntry:
     detection: Detection | None = None
     left_in_tunnel: str = ""
     """Stale remote VTEP in the FDB of the kernel's VXLAN device after the MAC became local. The entry is never deleted,
-    and never used, since the bridge looks up its own table first. For views."""
+    not even by a daemon that starts again, and never used, since the bridge looks up its own table first. For views."""
 
     @property
     def duplicate(self) -> bool:

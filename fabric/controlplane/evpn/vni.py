@@ -78,6 +78,8 @@ class VniTable:
     """Address -> MACs that claimed it, if several did or a claim was not installed."""
     multicast: dict[bytes, None] = field(default_factory=dict)
     """The Type-3 routes among the imports."""
+    found_in_tunnel: dict[str, str] = field(default_factory=dict)
+    """MAC -> remote VTEP in the FDB of the kernel's VXLAN device when this daemon started, until the MAC is known."""
     arp: ArpCounters = field(default_factory=ArpCounters)
     announcements: dict[tuple[int, bool, bool, bool, bool], Announcement] = field(default_factory=dict)
     """Cache of the announcements of Type-2 routes by their variable fields."""

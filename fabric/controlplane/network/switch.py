@@ -136,6 +136,7 @@ class Switch:
 
     def boot(self, now_ns: int) -> list[Action]:
         """Start the daemon with empty tables."""
+        in_tunnels = self._in_tunnels()
         self._forget(now_ns)
         self.powered = self.daemon_up = True
         self.incarnation += 1
@@ -148,6 +149,9 @@ class Switch:
         for name, (transport, _) in self.links.items():
             self.speaker.peers[name].reachable = transport.up
         self.vtep = Vtep(self._vtep_config()) if self.router.vnis or self.router.vrfs else None
+        if self.vtep is not None:
+            for vni, found in in_tunnels.items():
+                self.vtep.vnis[vni].found_in_tunnel |= found
         actions = list(self.speaker.start(now_ns))
         lost = {key for key, ports in self._local_networks.items() if all(map(self.forwarding.is_down, ports))}
         keys = [key for key in (prefix_key(*prefix) for prefix in self.router.networks) if key not in lost]
@@ -160,6 +164,13 @@ class Switch:
             for host, vteps in self._egress.update_all(self.vtep) if self._egress is not None else ():
                 self._recorder.egress(now_ns, self.row, host, vteps)
         return actions
+
+    def _in_tunnels(self) -> dict[int, dict[str, str]]:
+        """MACs in the FDB of the VXLAN devices, which outlive a daemon but not a loss of power, with their VTEPs."""
+        return {
+            vni: {mac: it.vtep or it.left_in_tunnel for mac, it in table.macs.items() if it.vtep or it.left_in_tunnel}
+            for vni, table in (self.vtep.vnis.items() if self.vtep is not None else ())
+        }
 
     def _vtep_config(self) -> VtepConfig:
         address = address_text(self.router.loopback)

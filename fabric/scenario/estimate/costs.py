@@ -42,6 +42,10 @@ class Memory:
     """A route in the table of a BGP speaker."""
     session: float = 100e3
     """A BGP session, both ends."""
+    control_event: float = 300.0
+    """A dated event of the control plane."""
+    update: float = 1500.0
+    """A route that such an event changes, on one session: its entries, and its record. Measured as TIME.update."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,9 @@ class Time:
     event: float = 0.57e-6
     held_route: float = 0.37e-6
     session: float = 1.5e-3
+    update: float = 100e-6
+    """A route that an event of the control plane changes, on one session: from 2,000 endpoints that came and went in
+    20 ms on four leaves and two spines."""
 
 
 MEMORY: Final = Memory()

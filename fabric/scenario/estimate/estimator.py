@@ -19,7 +19,7 @@ import numpy as np
 from fabric.scenario.estimate import parts
 from fabric.scenario.estimate.costs import COMPILE, EVENT_CAP, LEAST_DISK_SHARE, LEAST_SHARE, MEMORY
 from fabric.scenario.estimate.figures import Estimate, Figure, Share, exact, ordered
-from fabric.scenario.estimate.parts import Parts, control_plane, fabric_compiled, fabric_memory
+from fabric.scenario.estimate.parts import ControlPlane, Parts, control_plane, fabric_compiled, fabric_memory
 from fabric.scenario.estimate.shares import of_entries, of_interval, shares
 from fabric.scenario.estimate.traffic import Traffic
 from fabric.scenario.schema.scenario import Scenario
@@ -90,6 +90,8 @@ def estimate(scenario: Scenario, fabric: Fabric, until_ps: int | None = None) ->
     if control.sessions:
         how = f"{control.sessions:,.0f} BGP sessions, every speaker's tables"
         figures["routes held"] = exact("routes held", "routes", control.routes, how)
+    if control.events:
+        figures |= {it.name: it for it in _control_figures(control)}
     longest_psn, longest_field = _longest(traffic)
     return Estimate(
         traffic.shape,
@@ -106,6 +108,15 @@ def estimate(scenario: Scenario, fabric: Fabric, until_ps: int | None = None) ->
         longest_psn,
         longest_field,
         traffic.problems,
+    )
+
+
+def _control_figures(control: ControlPlane) -> tuple[Figure, ...]:
+    """Events of the control plane, and the routes that they change."""
+    happening, updates = sum(it.happening for it in control.events), control.updates
+    return (
+        exact("control events", "events", happening, "from faults: endpoints, cables and switches, until run.duration"),
+        ordered("route changes", "routes", 0, updates, 2 * updates, "of these events, on every session"),
     )
 
 

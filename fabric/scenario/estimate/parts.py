@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fabric.scenario.compile.lower import needed, whole_number
 from fabric.scenario.compile.recovery import OUT_OF_ORDER, recovery_of
+from fabric.scenario.estimate.control_events import ControlEvents, control_events
 from fabric.scenario.estimate.costs import CHECKPOINT_S, COMPILE, DISK, HELD_ROWS, MEMORY, TIME, hop_s
 from fabric.scenario.estimate.figures import Figure
 from fabric.scenario.estimate.traffic import Traffic
@@ -14,7 +15,7 @@ from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.spec import Shape
 
 Parts = dict[str, tuple[float, ...]]
-"""Part (process, topology, control, messages, hops, samples, rows, events) -> (least, likely, most)."""
+"""Part (process, topology, control, control events, messages, hops, samples, rows, events) -> (least, likely, most)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,13 @@ class ControlPlane:
     """BGP sessions."""
     routes: float
     """Routes that all speakers hold."""
+    events: tuple[ControlEvents, ...] = ()
+    """Of `faults:`, before and while the run lasts."""
+
+    @property
+    def updates(self) -> float:
+        """Routes that events change, counted on every session."""
+        return sum(it.updates for it in self.events)
 
 
 def fabric_memory(scenario: Scenario, shape: Shape) -> float:
@@ -63,7 +71,8 @@ def control_plane(traffic: Traffic) -> ControlPlane:
         fabric.ports[link.a].node in switches and fabric.ports[link.b].node in switches for link in fabric.links
     )
     origins = shape.switches + shape.hosts * (2 if scenario.vxlan is not None else 0) + shape.classes
-    return ControlPlane(float(sessions), float(sessions * origins))
+    events = control_events(traffic, float(sessions), float(origins))
+    return ControlPlane(float(sessions), float(sessions * origins), events)
 
 
 def memory(traffic: Traffic, figures: Mapping[str, Figure], control: ControlPlane) -> Parts:
@@ -74,6 +83,7 @@ def memory(traffic: Traffic, figures: Mapping[str, Figure], control: ControlPlan
         "process": (MEMORY.process,) * 3,
         "topology": (fabric - MEMORY.process,) * 3,
         "control": (control.routes * MEMORY.held_route + control.sessions * MEMORY.session,) * 3,
+        "control events": _events_memory(control),
         "messages": (
             traffic.message_rows * MEMORY.message
             + traffic.transfers * MEMORY.transfer
@@ -97,8 +107,16 @@ def compiled(traffic: Traffic, control: Parts) -> Parts:
         "process": (COMPILE.process,) * 3,
         "topology": (fabric_compiled(traffic.shape) - COMPILE.process,) * 3,
         "control": control["control"],
+        "control events": control["control events"],
         "messages": (messages,) * 3,
     }
+
+
+def _events_memory(control: ControlPlane) -> tuple[float, ...]:
+    """At least the events; likely the changes of routes that are recorded as well."""
+    least = MEMORY.control_event * sum(it.made for it in control.events)
+    likely = least + MEMORY.update * control.updates
+    return least, likely, 2 * likely
 
 
 def _receive_bitmaps(traffic: Traffic) -> float:
@@ -167,6 +185,7 @@ def time(traffic: Traffic, figures: Mapping[str, Figure], control: ControlPlane)
         "process": (TIME.start,) * 3,
         "topology": (TIME.port * traffic.ports,) * 3,
         "control": (control.routes * TIME.held_route + control.sessions * TIME.session,) * 3,
+        "control events": (control.updates * TIME.update,) * 3,
         "messages": (
             TIME.message * traffic.message_rows
             + TIME.dependency * traffic.dependencies

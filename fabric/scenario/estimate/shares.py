@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from fabric.scenario.estimate.figures import Share
-from fabric.scenario.estimate.parts import Parts
+from fabric.scenario.estimate.parts import Parts, control_plane
 from fabric.scenario.estimate.traffic import Entry, Traffic
 from fabric.topology.spec import Shape
 from fabric.workload.arp import RequestDemand
@@ -26,10 +26,14 @@ def shares(traffic: Traffic, parts: Parts) -> tuple[Share, ...]:
             found.append(of_shape(traffic.shape, amount))
         elif name == "control":
             found.append(of_shape(traffic.shape, amount, growth=2.0))
+        elif name == "control events" and amount:
+            events = control_plane(traffic).events
+            whole = sum(it.updates for it in events) or 1.0
+            found += (it.share(amount * it.updates / whole) for it in events)
         elif name == "messages":
             rows = [it.demand.message_rows + it.demand.transfers for it in traffic.entries]
-            whole = max(sum(rows), 1)
-            found += of_entries((it, amount * n / whole) for it, n in zip(traffic.entries, rows, strict=True))
+            every = max(sum(rows), 1)
+            found += of_entries((it, amount * n / every) for it, n in zip(traffic.entries, rows, strict=True))
         elif name == "hops":
             found += _of_hops(traffic, amount)
         elif name in {"samples", "rows"}:

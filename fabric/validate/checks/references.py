@@ -19,6 +19,7 @@ def _defects(id_: str) -> Callable[[Facts], Iterator[Found]]:
                         item.object,
                         item.text,
                         (shows(device, item.where, "", "", "|".join(item.where)),),
+                        Severity.INFO if item.harmless else None,
                         root=(device.name, item.root) if item.root else None,
                     )
 
@@ -230,7 +231,7 @@ R8: Final = check(
     "R8",
     E,
     "key given twice",
-    condition="no JSON object has one key twice",
+    condition="no JSON object has one key twice; a note: no list of commands sets a leaf twice",
     consequence="the last value wins without a word; what was reviewed is not what runs",
     remedy="remove one of them",
     source="RFC 8259 section 4 (names SHOULD be unique)",
