@@ -46,8 +46,8 @@ def _ends(language: str) -> Mistake:
 
 
 def _same_lanes(tree: dict[str, Any]) -> dict[str, Any]:
-    for name in ("Ethernet24", "Ethernet32"):
-        tree["PORT"][name]["lanes"] = "33,34,35,36,37,38,39,40"
+    for number, name in enumerate(("Ethernet8", "Ethernet16", "Ethernet24", "Ethernet24", "Ethernet32")):
+        tree["PORT"][name]["lanes"] = ",".join(str(8 * min(number, 3) + lane) for lane in range(1, 9))
     return tree
 
 
