@@ -42,11 +42,14 @@ def parse_eos(text: str, file: str) -> Device:
     tc_queue = {tc: tc for tc in range(8)}
     first = reader.lines.note(("qos map",), 1)
     stated: set[int] = set()
-    dscps = r"qos map dscp ([\d ,-]+) to traffic-class (\d)(?P<rest> drop-precedence \d)?"
+    dscps = r"(no )?qos map dscp ([\d ,-]+?)(?: to traffic-class (\d)(?P<rest> drop-precedence \d)?)?"
     for line, match in reader.root.find(dscps):
-        reader.note(line, "qos map", match[1])
-        for value in numbers(match[1].replace(" ", ","), 63):
-            dscp[value] = int(match[2])
+        if not match[1] and match[3] is None:
+            line.used = False
+            continue
+        reader.note(line, "qos map", match[2])
+        for value in numbers(match[2].replace(" ", ","), 63):
+            dscp[value] = value // 8 if match[1] else int(match[3])
             stated.add(value)
             reader.note(line, "qos map", str(value))
     for _, match in reader.root.find(r"qos map traffic-class ([\d ,-]+) to (?:tx|uc-tx)-queue (\d)"):

@@ -30,6 +30,7 @@ from fabric.configs.textconfig import (
     read_interface,
     seconds_of,
     session_of,
+    shut_sessions,
 )
 from fabric.configs.textconfig import BgpNeighbor as Neighbor
 
@@ -77,6 +78,7 @@ def read_routing(reader: TextReader) -> None:
                 found.drained = Stated("quiesce", reader.note(line, "maintenance", f"unit {match[1]}", "quiesce"))
     for line, match in root.find(r"router bgp ([\d.]+)"):
         _bgp(reader, line, match[1], vnis)
+    _check_encapsulation(reader)
     if found.vtep and not found.evpn:
         found.evpn = Stated("off", found.vtep.where)
     found.vnis = list(vnis.values())
@@ -85,6 +87,16 @@ def read_routing(reader: TextReader) -> None:
     needs_no_switchport(reader)
     root.accept(r"(?:no )?spanning-tree .*|(?:no )?aaa .*")
     root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*|vlan [\d,-]+")
+
+
+def _check_encapsulation(reader: TextReader) -> None:
+    """A defect (R9) for EVPN routes that say MPLS (RFC 8365 section 5.1.3), where a switch has a VXLAN tunnel."""
+    tunnel = any(line.text == "interface Vxlan1" for line in reader.root.children)
+    blocks = [it for line in reader.root.children if line.text.startswith("router bgp ") for it in line.children]
+    for block in blocks if tunnel else ():
+        for line, _ in block.find(r"neighbor \S+ encapsulation mpls.*") if block.text == "address-family evpn" else ():
+            text = f"'{line.text[:60]}': routes of its VNIs leave as those of MPLS, which no VXLAN tunnel uses"
+            reader.defect(line, line.text, text, "R9")
 
 
 def _check_agents(reader: TextReader) -> None:
@@ -189,6 +201,7 @@ def _bgp(reader: TextReader, block: Line, asn: str, vnis: dict[tuple[str, str], 
     _instances(reader, block, vnis)
     for line, match in block.find(r"vrf (\S+)"):
         _vrf(reader, line, match[1], bgp)
+    shut_sessions(reader, block)
 
 
 def _vrf(reader: TextReader, block: Line, name: str, bgp: _Bgp) -> None:
@@ -333,6 +346,8 @@ def _neighbor(reader: TextReader, line: Line, bgp: _Bgp, name: str, text: str) -
             peer.password = True
         case ["bfd"]:
             peer.bfd = True
+        case ["passive"]:
+            peer.passive = True
         case ["ebgp-multihop", *ttl] if not ttl or ttl[0][:1].isdigit():
             peer.hops = reader.number(line, ttl[0], 1, _MOST_HOPS, "ebgp-multihop") if ttl else _MOST_HOPS
         case _:  # known, and nothing is judged by it

@@ -394,6 +394,8 @@ class Session:
     """Whether it is authenticated."""
     bfd: bool = False
     """Whether BFD watches the path to the neighbour (RFC 5882)."""
+    passive: bool = False
+    """Whether the switch waits for the neighbour to open the session (RFC 4271 section 8.1.1)."""
     states_asn: bool = True
     """False where the neighbour has no AS number, not even 'external', so that the switch opens no session."""
     sets_next_hop: bool = False
@@ -452,6 +454,7 @@ class Device:
     lossy_mtus: dict[str, int] = field(default_factory=dict)
     """The same for the other classes."""
     hash_fields: tuple[str, ...] | None = None
+    hash_where: Where = ("SWITCH_HASH", "GLOBAL")
     hash_algorithm: str = ""
     multipath: int | None = None
     multipath_where: Where = ("maximum-paths",)

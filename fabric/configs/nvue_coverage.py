@@ -20,6 +20,11 @@ system hostname
 system global anycast-mac
 system global system-mac
 system global fabric-mac
+system forwarding ecmp-hash ip-protocol
+system forwarding ecmp-hash source-ip
+system forwarding ecmp-hash destination-ip
+system forwarding ecmp-hash source-port
+system forwarding ecmp-hash destination-port
 acl * rule * action
 acl * rule * match
 acl * type
@@ -77,6 +82,7 @@ vrf * router bgp neighbor * timers keepalive
 vrf * router bgp neighbor * shutdown
 vrf * router bgp neighbor * type
 vrf * router bgp neighbor * multihop-ttl
+vrf * router bgp neighbor * passive-mode
 vrf * router bgp neighbor * local-as asn
 vrf * router bgp neighbor * local-as enable
 vrf * router bgp neighbor * ttl-security enable
@@ -86,6 +92,7 @@ vrf * router bgp peer-group * local-as enable
 vrf * router bgp peer-group * ttl-security enable
 vrf * router bgp peer-group * ttl-security hops
 vrf * router bgp peer-group * multihop-ttl
+vrf * router bgp peer-group * passive-mode
 vrf * router bgp neighbor * update-source
 vrf * router bgp peer-group * address-family * enable
 vrf * router bgp peer-group * address-family * policy

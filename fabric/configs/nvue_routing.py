@@ -68,8 +68,28 @@ def read_routing(reader: Reader) -> None:
         found.evpn = Stated("on" if on else "off", reader.where(*place, "enable"))
     for name in reader.at("vrf"):
         _vrf(reader, str(name))
+    _hash(reader)
     read_policies(reader)
     _bgp(reader)
+
+
+_HASHED: Final = {
+    "ip-protocol": "IP_PROTOCOL",
+    "source-ip": "SRC_IP",
+    "destination-ip": "DST_IP",
+    "source-port": "L4_SRC_PORT",
+    "destination-port": "L4_DST_PORT",
+}
+"""Fields of the hash of ECMP that are on by default (Cumulus Linux user guide, "Equal Cost Multipath Load Sharing")."""
+
+
+def _hash(reader: Reader) -> None:
+    path = ("system", "forwarding", "ecmp-hash")
+    stated = reader.at(*path)
+    if stated:
+        fields = (name for word, name in _HASHED.items() if is_on(stated.get(word)))
+        reader.device.hash_fields = tuple(fields)
+        reader.device.hash_where = reader.where(*path)
 
 
 def _mac(reader: Reader, *path: str) -> Stated:
@@ -310,6 +330,7 @@ def _sessions(reader: Reader, vrf: str) -> None:
                 hops=int(hops) if hops.isascii() and hops.isdigit() and len(hops) < 4 else None,
                 password=any("password" in it for it in merged),
                 bfd=any(_on(it["bfd"], default=False) for it in merged if isinstance(it.get("bfd"), dict)),
+                passive=any(is_on(it.get("passive-mode"), default=False) for it in merged),
                 states_asn=any("remote-as" in it for it in merged),
                 policies=tuple(uses_of(reader, both)),
                 reflects=any(

@@ -30,6 +30,7 @@ from fabric.configs.textconfig import (
     read_interface,
     seconds_of,
     session_of,
+    shut_sessions,
 )
 from fabric.configs.textconfig import BgpNeighbor as Neighbor
 
@@ -288,6 +289,7 @@ def _bgp(reader: TextReader, block: Line, asn: str, keeping: set[str]) -> None:
     _instance(reader, block, "", templates, keeping)
     for line, match in block.find(r"vrf (\S+)"):
         _instance(reader, line, match[1], templates, keeping)
+    shut_sessions(reader, block)
 
 
 def _network(text: str, mask: str | None) -> str:
@@ -364,6 +366,7 @@ def _neighbor(reader: TextReader, block: Line, name: str, keeping: set[str], vrf
         peer.local_as = Stated(match[1], reader.note(line, *where, "local-as"))
     peer.password = block.has(r"password .*")
     peer.bfd = block.has(r"bfd(?: (?:singlehop|multihop))?")
+    peer.passive = block.has(r"transport connection-mode passive")
     if block.has(r"disable-connected-check"):
         peer.hops = max(peer.hops or 0, _DIRECT)
     block.accept(r"description .*|timers .*|bfd.*|password .*|no .*|log-.*|disable-.*|local-as .*")

@@ -7,6 +7,7 @@ SAI saibuffer.h (SAI_BUFFER_POOL_ATTR_SIZE is mandatory on create).
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from fabric.configs.model import Device
@@ -127,16 +128,18 @@ def _interfaces(rows: Rows, device: Device) -> None:
 def _lanes(rows: Rows) -> None:
     """A lane of the chip belongs to one port: two breakouts of one cage, or a stale row.
 
-    Ports whose lists are the same to the letter are left alone: that is a placeholder rather than a breakout.
+    Where most ports have a list that another port has to the letter, it is a placeholder rather than a breakout.
     """
     owner: dict[str, tuple[str, str]] = {}
+    lists = Counter(str(fields["lanes"]) for _, _, fields in rows.raw("PORT") if "lanes" in fields)
+    placeholders = 2 * sum(count for count in lists.values() if count > 1) > sum(lists.values())
     for key, where, fields in rows.raw("PORT"):
         text = fields.get("lanes")
         if not isinstance(text, str):
             continue
         for lane in filter(None, (part.strip() for part in text.split(","))):
             other, its = owner.setdefault(lane, (key, text))
-            if other != key and its != text:
+            if other != key and not (its == text and placeholders):
                 rows.defect("R9", (*where, "lanes"), f"PORT|{key}"[:120], f"lane {lane[:20]} is {other[:40]}'s already")
                 break
 

@@ -22,7 +22,7 @@ _LISTS: Final = ("blackhole", "nexthop", "ifname", "distance", "nexthop-vrf")
 _DEFAULT_VRF: Final = "default"
 _OF_FRRCFGD: Final = (
     *("peer_group_name", "ebgp_multihop", "ebgp_multihop_ttl", "local_asn", "ttl_security_hops"),
-    *("auth_password", "bfd"),
+    *("auth_password", "bfd", "passive_mode"),
 )
 """Fields of a neighbour that bgpcfgd's templates do not look at."""
 _MOST_HOPS: Final = 255
@@ -106,6 +106,7 @@ def _sessions(rows: Rows, device: Device) -> None:
             source=source,
             password=managed and bool(_first(its, "auth_password")),
             bfd=managed and _first(its, "bfd") == "true",
+            passive=managed and _first(its, "passive_mode") == "true",
             hops=(ttl or _MOST_HOPS if multihop else 1) if managed else None,
             states_asn=bool(asn or _first(its, "peer_type")),
             local_as=Stated(_first(its, "local_asn"), (*where, "local_asn")) if managed else NOTHING,

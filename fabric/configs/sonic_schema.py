@@ -176,6 +176,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "ttl_security_hops": Rule("int", 1, 254),
         "auth_password": Rule("free"),
         "bfd": _FLAG,
+        "passive_mode": _FLAG,
     },
     "BGP_PEER_GROUP": {
         "asn": _TEXT,
@@ -190,6 +191,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "ttl_security_hops": Rule("int", 1, 254),
         "auth_password": Rule("free"),
         "bfd": _FLAG,
+        "passive_mode": _FLAG,
     },
     "BGP_GLOBALS_AF": {"advertise-all-vni": _FLAG, "max_ebgp_paths": Rule("int", 1, 256)},
     "BGP_GLOBALS_AF_NETWORK": {},

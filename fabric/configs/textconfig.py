@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Final
 
@@ -285,6 +285,7 @@ class BgpNeighbor:
     local_as: Stated = NOTHING
     ttl_security: Stated = NOTHING
     max_prefixes: Stated = NOTHING
+    passive: bool = False
 
     def over(self, group: BgpNeighbor | None) -> BgpNeighbor:
         """The neighbour with what its group states and it does not."""
@@ -312,6 +313,7 @@ class BgpNeighbor:
             self.local_as or group.local_as,
             self.ttl_security or group.ttl_security,
             self.max_prefixes or group.max_prefixes,
+            self.passive or group.passive,
         )
 
     def _replaces(self, its: Use) -> bool:
@@ -321,6 +323,14 @@ class BgpNeighbor:
 
 Timers = tuple[int | None, int | None, Where]
 """Keepalive and hold time in seconds, and their place."""
+
+
+def shut_sessions(reader: TextReader, block: Line) -> None:
+    """`shutdown` of `router bgp` keeps every session of the switch down, in all VRFs (EOS, NX-OS)."""
+    for line, _ in block.find(r"shutdown"):
+        where = reader.note(line, "router bgp", "shutdown")
+        reader.device.sessions[:] = [replace(it, up=False, where=where) for it in reader.device.sessions]
+    block.accept(r"no shutdown")
 
 
 def session_of(
@@ -353,6 +363,7 @@ def session_of(
         hops=peer.hops or 1,
         password=peer.password,
         bfd=peer.bfd,
+        passive=peer.passive,
         states_asn=bool(peer.asn),
         local_as=peer.local_as,
         ttl_security=peer.ttl_security,

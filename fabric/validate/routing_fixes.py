@@ -8,6 +8,7 @@ Routing Configuration Guides; NVUE object reference; sonic-utilities doc/Command
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device, Lag, Port, Session, Where
@@ -37,6 +38,19 @@ def set_session(device: Device, session: Session, field: str, value: str, lines:
     words = line.split() if device.capabilities.tables else []
     row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
     return Fix(device.name, f"neighbor {name} {field}", value, f"{begin}{line}" if line else "", row)
+
+
+def open_session(device: Device, session: Session) -> Fix:
+    """The switch opens a session itself."""
+    name = session.address or session.interface
+    begin = f"router bgp {device.asn}; {f'vrf {session.vrf}; ' if session.vrf else ''}"
+    commands = {
+        "eos": f"{begin}no neighbor {name} passive",
+        "nxos": f"{begin}neighbor {name}; no transport connection-mode passive",
+    }
+    words = {"nvue": "passive-mode off", "sonic": "passive_mode false"}
+    fix = set_session(device, session, "passive", "off", words)
+    return replace(fix, command=commands.get(device.language, fix.command))
 
 
 def set_remote_as(device: Device, session: Session, asn: str) -> Fix:

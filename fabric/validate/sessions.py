@@ -243,6 +243,9 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
         if other.session is not None and its.password and not other.session.password:
             text = f"{end.device.name} has a password for it, {other.device.name} has none"
             return Cause(text, (at, place(other.device, other.session.where)))
+        if other.session is not None and its.passive and other.session.passive:
+            text = f"{end.device.name} and {other.device.name} wait for each other: neither opens it"
+            return Cause(text, (at, place(other.device, other.session.where)))
         if its.hold_s in REFUSED_HOLD_S:
             return Cause(f"{end.device.name} offers a hold time of {its.hold_s} s, which peers refuse", (at,))
         if not multihop and (cause := _cable_down(facts, end, other)) is not None:

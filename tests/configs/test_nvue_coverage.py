@@ -45,6 +45,7 @@ VALUES: Final[dict[str, tuple[Any, Any]]] = {
             "address-family * nexthop-setting": ("self", "auto"),
             "address-family ipv4-unicast prefix-limits inbound warning-only": ("on", "off"),
             "local-as enable": ("on", "off"),
+            "passive-mode": ("on", "off"),
             "ttl-security enable": ("on", "off"),
         }.items()
     },
@@ -52,6 +53,10 @@ VALUES: Final[dict[str, tuple[Any, Any]]] = {
         ("system global anycast-mac", "system global fabric-mac", "system global system-mac", "mlag mac-address"),
         ("00:1c:73:00:00:01", "00:1c:73:00:00:02"),
     ),
+    **{
+        f"system forwarding ecmp-hash {it}": ("on", "off")
+        for it in ("ip-protocol", "source-ip", "destination-ip", "source-port", "destination-port")
+    },
     "interface * ip vrr mac-address": ("00:1c:73:00:00:01", "00:1c:73:00:00:02"),
     **dict.fromkeys(("evpn enable", "evpn state", "router bgp enable", "vrf default router bgp enable"), ("on", "off")),
     "vrf default router bgp address-family * enable": ("on", "off"),

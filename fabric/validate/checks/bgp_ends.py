@@ -12,7 +12,7 @@ from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, 
 from fabric.validate.checks.identity import is_loopback
 from fabric.validate.checks.peers import beside, near_address, sessions
 from fabric.validate.facts import Facts
-from fabric.validate.routing_fixes import activate, send_from, set_asn, set_remote_as, set_session
+from fabric.validate.routing_fixes import activate, open_session, send_from, set_asn, set_remote_as, set_session
 from fabric.validate.sessions import needs_ttl
 
 _ADJACENT_HOPS, _DISTANT_HOPS = 2, 4
@@ -443,4 +443,33 @@ def P24(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-CHECKS: Final[tuple[Check, ...]] = (P7, P8, P9, P10, P11, P12, P13, P14, P16, P24)
+@check(
+    "P25",
+    E,
+    "both ends of a BGP session wait for the other one",
+    condition="at least one end of a session opens it",
+    consequence="neither end sends the first packet: the session stays down, its link carries no routes",
+    remedy="let one of the two ends open the session",
+    source="RFC 4271 section 8.1.1 (PassiveTcpEstablishment: a peer that waits does not open the connection)",
+    leads_to="V8 V11 P22",
+)
+def P25(facts: Facts) -> Iterator[Found]:  # noqa: N802
+    """Once for a session, at the first of its ends."""
+    told: set[tuple[str, str]] = set()
+    found = [(device, session, peer) for device, session, peer in sessions(facts) if session.passive]
+    for device, session, peer in found:
+        near = near_address(device, session)
+        back = next((it for other, it, to in found if other is peer and to is device and it.address == near), None)
+        if not near or back is None or (device.name, session.address) in told:
+            continue
+        told.add((peer.name, back.address))
+        yield Found(
+            device.name,
+            named(session.where),
+            f"{device.name} waits for {session.address}, and {peer.name} waits for {near}",
+            (shows(device, session.where, "", session.address), shows(peer, back.where, "", back.address)),
+            fix=open_session(device, session),
+        )
+
+
+CHECKS: Final[tuple[Check, ...]] = (P7, P8, P9, P10, P11, P12, P13, P14, P16, P24, P25)

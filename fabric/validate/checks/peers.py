@@ -33,7 +33,7 @@ def _networks(line: Line) -> dict[int, set[str]]:
     E,
     "the two ends of a link are in different subnets",
     condition="where both ends have addresses of one IP version, some pair shares its network and differs; "
-    "where one end has addresses, both do (warn)",
+    "both ends have addresses of some version in common; where one end has addresses, both do (warn)",
     consequence="neighbours never resolve: no BGP session, no traffic over this link",
     remedy="number both ends out of one /31 or /127",
     source="RFC 3021; RFC 7938 section 5.2.3",
@@ -51,6 +51,17 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 f"{line} has no address, its peer has",
                 (shows(line.device, line.port.where, "", ""),),
                 W,
+            )
+        elif a and b and not a.keys() & b.keys():
+            line, its, far = (wire.a, a, b) if 4 not in a else (wire.b, b, a)
+            yield Found(
+                line.device.name,
+                str(wire),
+                f"{line} has IPv{min(its)} only, its peer IPv{min(far)} only",
+                tuple(
+                    shows(end.device, _where(end), "", ", ".join(sorted(*found.values())), f"{end} address")
+                    for end, found in ((line, its), (wire.b if line is wire.a else wire.a, far))
+                ),
             )
         for version in sorted(a.keys() & b.keys()):
             ours, theirs = (list(map(ip_interface, sorted(it[version]))) for it in (a, b))

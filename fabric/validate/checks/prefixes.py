@@ -67,15 +67,17 @@ _SHOWN: Final = 4
     "I8",
     E,
     "two interfaces of a switch are in one subnet",
-    condition="the subnets of the ports, LAGs and VLANs of a VRF of one switch do not overlap",
+    condition="the subnets of the ports, LAGs and VLANs of a VRF of one switch do not overlap, and no two of its "
+    "loopbacks have one address",
     consequence="the switch refuses the second address, or sends what is for one link over the other",
     remedy="correct the address that differs from its link's other end",
     source="RFC 1812 section 2.2.7 (an interface is in its own subnet)",
     leads_to="P1 P3 P9 I1 V11",
 )
 def I8(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Each interface with the one before it in the order of prefixes; loopbacks are I7's."""
+    """Each interface with the one before it in the order of prefixes; subnets of loopbacks are I7's."""
     for device in facts.devices:
+        yield from _loopbacks(device)
         by_vrf: dict[tuple[str, int], list[tuple[int, int, str, str]]] = {}
         for name, texts in device.addresses.items():
             for text in texts:
@@ -86,6 +88,23 @@ def I8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     by_vrf.setdefault((vrf, its.version), []).append(row)
         for rows in by_vrf.values():
             yield from _overlaps(facts, device, sorted(rows))
+
+
+def _loopbacks(device: Device) -> Iterator[Found]:
+    """The second of two loopbacks of a VRF that have one address."""
+    owners: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, texts in device.addresses.items():
+        for text in texts if is_loopback(name) else ():
+            key = device.identity.interface_vrfs.get(name, ""), str(ip_interface(text).ip)
+            first = owners.setdefault(key, (name, text))
+            if first[0] != name:
+                places = [device.identity.address_where[it] for it in ((name, text), first)]
+                yield Found(
+                    device.name,
+                    named(places[0]),
+                    f"{name} has {text}, which {first[0]} has already",
+                    tuple(shows(device, at, "", it) for at, it in zip(places, (text, first[1]), strict=True)),
+                )
 
 
 def _overlaps(facts: Facts, device: Device, rows: list[tuple[int, int, str, str]]) -> Iterator[Found]:

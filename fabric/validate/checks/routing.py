@@ -225,7 +225,10 @@ def D5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-_WITH_PORTS: Final = {"nxos": "ip load-sharing address source-destination port source-destination"}
+_WITH_PORTS: Final = {
+    "nxos": "ip load-sharing address source-destination port source-destination",
+    "nvue": "nv set system forwarding ecmp-hash source-port on",
+}
 """The line that puts ports into the hash, in languages without a field for it."""
 
 
@@ -243,13 +246,13 @@ def D6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         if device.hash_fields is not None and "L4_SRC_PORT" not in device.hash_fields:
             tables = device.capabilities.tables
-            where = ("SWITCH_HASH", "GLOBAL")
+            where = device.hash_where
             seen = ",".join(device.hash_fields)
             wanted = ",".join((*device.hash_fields, "L4_SRC_PORT"))
             line = _WITH_PORTS.get(device.language, "")
             yield Found(
                 device.name,
-                "SWITCH_HASH|GLOBAL",
+                named(where),
                 f"{'ecmp_hash is' if tables else 'the hash has'} {seen}",
                 (shows(device, where, "ecmp_hash", seen, "" if tables else "fields of the hash"),),
                 fix=set_field(device, where, "ecmp_hash@", wanted)

@@ -120,7 +120,7 @@ def V14(facts: Facts) -> Iterator[Found]:  # noqa: N802
     E,
     "broadcast of a VNI reaches no other VTEP, or what is none",
     condition="every VNI in a tunnel is replicated: ingress replication, or a multicast group; a list of VTEPs to copy "
-    "to names VTEPs of the fabric (warn; info where no VTEP of the fabric is in the address's /24)",
+    "to names other VTEPs of the fabric (warn; info where no VTEP of the fabric is in the address's /24)",
     consequence="ARP requests and unknown unicast stay at this switch: its hosts do not find the others",
     remedy="add ingress-replication protocol bgp below the VNI, or turn flooding on",
     source="RFC 8365 section 5.1.3 and 9 (ingress replication); Cisco Nexus 9000 VXLAN guide",
@@ -156,14 +156,23 @@ def V15(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 
 def _stale_copies(device: Device, vteps: set[str]) -> Iterator[Found]:
-    """Addresses in a list of VTEPs that no switch has as its VTEP.
+    """Addresses in a list of VTEPs that are the switch's own one, or that no switch has as its VTEP.
 
     One among the fabric's VTEPs was one of them. One elsewhere may be a VTEP of another data centre, which is not in
     the files.
     """
     blocks = {_block(it) for it in vteps}
     for stated in device.identity.flooded:
-        if stated.value not in vteps and len(vteps) > 1:
+        if stated.value == vtep_address(device):
+            yield Found(
+                device.name,
+                named(stated.where),
+                f"broadcast is copied to {stated.value}, which is this switch's own VTEP",
+                (shows(device, stated.where, "", stated.value, "|".join(stated.where[:2])),),
+                W,
+                fix=copy_no_more(device, stated.where, stated.value),
+            )
+        elif stated.value not in vteps and len(vteps) > 1:
             at = "|".join(stated.where[:2])
             ours = _block(stated.value) in blocks
             yield Found(
