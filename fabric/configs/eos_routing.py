@@ -85,7 +85,7 @@ def read_routing(reader: TextReader) -> None:
     _check_routing(reader)
     _check_agents(reader)
     needs_no_switchport(reader)
-    root.accept(r"(?:no )?spanning-tree .*|(?:no )?aaa .*")
+    root.accept(r"(?:no )?spanning-tree .*|(?:no )?lldp (?:run|timer .*|holdtime .*|reinit .*)|(?:no )?aaa .*")
     root.accept(r"(?:no )?ip(?:v6)? (?:unicast-)?routing(?: vrf \S+)?|vrf instance \S+|service routing .*|vlan [\d,-]+")
 
 

@@ -35,12 +35,13 @@ class Reader:
         self.source = source
         self.top: dict[str, Any] = {}
         self.base: Where = ()
-        rows = source.value if isinstance(source.value, list) else [source.value]
+        value = _named(source.value)
+        rows = value if isinstance(value, list) else [value]
         header: dict[str, Any] = {}
         for number, row in enumerate(rows):
             if isinstance(row, dict) and isinstance(row.get("set"), dict):
                 self.top = row["set"]
-                self.base = (str(number), "set") if isinstance(source.value, list) else ("set",)
+                self.base = (str(number), "set") if isinstance(value, list) else ("set",)
             if isinstance(row, dict) and isinstance(row.get("header"), dict):
                 header = row["header"]
         self.written = self.top
@@ -185,6 +186,13 @@ class Reader:
                     continue
                 for number in range(int(first), min(int(last or first), high) + 1):
                     yield number, value, (*path, key)
+
+
+def _named(tree: Any) -> Any:  # noqa: ANN401
+    """The tree with every key as a word: people write a class as 3, `nv config show` as '3'."""
+    if isinstance(tree, dict):
+        return {str(key): _named(value) for key, value in tree.items()}
+    return [_named(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def leaves_of(tree: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:  # noqa: ANN401

@@ -62,7 +62,7 @@ class Edit:
     def __str__(self) -> str:
         name = "|".join(filter(None, (self.table, self.key, self.field)))
         if self.field and self.op == "replace":
-            return f"{name}: {self.old} → {self.new}"
+            return f"{name}: {self.old or 'empty'} → {self.new or 'empty'}"
         return f"{name}: {self.op}" + (f" {self.new}" if self.field and self.op == "add" else "")
 
 

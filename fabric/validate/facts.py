@@ -244,7 +244,21 @@ class Facts:
             any(self.lossless_class(line, dscp)[1] is not None for dscp in self.network.roce_dscps)
             for line in self.lossless
         )
-        return not protected or 2 * protected < len(self.lossless)
+        if not protected or 2 * protected >= len(self.lossless):
+            return not protected
+        return not any(self._mostly_stated(dscp) for dscp in self.network.roce_dscps)
+
+    def _mostly_stated(self, dscp: int) -> bool:
+        """Whether most switches state one class for a DSCP, and that class is lossless on a port: it is RoCE's."""
+        usual = self.usual_class(dscp)
+        classes: dict[str, int | None] = {}
+        for line in self.lossless:
+            item = line.device.map_of(line.port, "dscp_to_tc")
+            known = item is not None and (item.stated is None or dscp in item.stated)
+            classes.setdefault(
+                line.device.name, self.value(line.device, line.port, "dscp_to_tc", dscp) if known else None
+            )
+        return usual is not None and 2 * sum(it == usual[0] for it in classes.values()) > len(classes)
 
     @cached_property
     def odd_hosts(self) -> dict[str, tuple[Host, int]]:

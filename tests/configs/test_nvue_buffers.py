@@ -49,6 +49,23 @@ def judged(tmp_path: Path, **more: str) -> set[tuple[str, str, str]]:
     return {(it.check.id, it.object, it.text) for it in validate(network).findings if it.severity > Severity.INFO}
 
 
+def test_a_class_written_as_a_number_is_read_and_judged_as_one_written_as_a_word(tmp_path: Path) -> None:
+    def own(text: str) -> tuple[set[tuple[str, str, str]], list[str]]:
+        (tmp_path / "leaf01.yaml").write_text(text, encoding="utf-8")
+        network = load_network([tmp_path])
+        found = validate(network).findings
+        wheres = [it.where for it in network.devices["leaf01"].wreds.values()]
+        assert all(isinstance(word, str) for where in wheres for word in where)
+        return {(it.check.id, it.object, it.text) for it in found}, [str(it.evidence) for it in found]
+
+    text = TEXT.format(pfc="tx: enable", pools=POOLS, advanced=ADVANCED, port="congestion-control: {profile: late}")
+    late = "min-threshold: 9900000, max-threshold: 9000000"
+    text = text.replace("min-threshold: 9000000, max-threshold: 9900000", late)
+    text = text.replace("qos: {pfc-watchdog: {}}", "qos: {pfc-watchdog: {}, congestion-control: {profile: late}}")
+    assert own(text) == own(text.replace("'3'", "3").replace("'6'", "6"))
+    assert {"E1"} <= {check for check, _, _ in own(text)[0]}
+
+
 def test_everything_in_the_sample_is_understood_and_ports_are_unfolded() -> None:
     device = read()
     assert not device.unread

@@ -92,7 +92,7 @@ def _marked(facts: Facts, line: Line, queue: int) -> Fix | None:
     E,
     "Kmin above Kmax",
     condition="min <= max for each colour of a profile",
-    consequence="orchagent rejects the whole profile and keeps the old values",
+    consequence="the switch refuses the profile and keeps the old values (SONiC's orchagent: all of it)",
     remedy="correct the threshold",
     source="sonic-wred-profile.yang; sonic-swss qosorch.cpp l.754-760",
     leads_to="E2 E5 E7 E8 E9 E11 N4",
@@ -537,7 +537,7 @@ def E11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     I,
     "marking probability is not stated",
     condition="a colour that is enabled states its probability",
-    consequence="orchagent programs 100 %",
+    consequence="the switch takes its default (SONiC's orchagent programs 100 %)",
     remedy="state it",
     source="sonic-swss qosorch.cpp l.836-853",
 )
