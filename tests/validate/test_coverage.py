@@ -166,7 +166,7 @@ def test_tables_that_are_not_understood_say_how_they_could_act_on_roce(
         ("policy-map type copp X\n   class C\n", ""),
         ("interface Ethernet1/1\n   storm-control broadcast level 10\n", "storm control"),
         ("interface Ethernet1/1\n   shape rate 100 gbps\n", "rate limit"),
-        ("interface Ethernet1/1\n   qos dscp 5\n", "QoS"),
+        ("interface Ethernet1/1\n   qos rewrite 5\n", "QoS"),
         ("banner motd a pause of the queue\n", ""),
         ("ntp server 10.0.0.1\n", ""),
     ],
