@@ -37,7 +37,7 @@ FEW = {
     "peers": ("conceal", "newline", "bidi"),
     "log_lines": tuple(TEXTS),
 }
-"""Way in -> texts; all of them are in the slow tests."""
+"""Way in -> texts; every third one is in the slow tests, and all where docs/reliability.md is written."""
 
 
 def test_every_control_format_and_separator_of_unicode_is_hidden() -> None:

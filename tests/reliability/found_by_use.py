@@ -56,6 +56,21 @@ def rows(work: Path) -> list[Row]:
     return [_row(row, [it for it in ended if row.is_of(it.id)]) for row in found]
 
 
+def collected_rows(_work: Path) -> list[Row]:
+    """The same rows, of tests that are found and not run: each is an ordinary or a slow test itself."""
+    found = table()
+    words = sorted({test for row in found for test in row.tests})
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ids = [line for line in done.stdout.splitlines() if "::" in line]
+    return [_row(row, [Outcome(it, "passed", 0.0, "") for it in ids if row.is_of(it)]) for row in found]
+
+
 def _row(row: Found, cases: Sequence[Outcome]) -> Row:
     failures = [f"{it.id}: {it.message or it.outcome}" for it in cases if it.outcome != "passed"]
     absent = [f"no test {it}" for it in row.tests if not any(_within(case.id, it) for case in cases)]

@@ -31,17 +31,17 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "folder-foreign": Family(Section.FOLDERS, folder_foreign.rows),
     "folder-concurrent": Family(Section.FOLDERS, folder_concurrent.rows),
     "folder-full-disk": Family(Section.FOLDERS, folder_full_disk.rows),
-    "output-streams": Family(Section.FOLDERS, output_streams.rows),
+    "output-streams": Family(Section.FOLDERS, output_streams.rows, output_streams.some_rows),
     "input-files": Family(Section.INPUTS, input_files.rows, input_files.some_rows),
-    "hostile-text": Family(Section.INPUTS, hostile_text.rows),
+    "hostile-text": Family(Section.INPUTS, hostile_text.rows, hostile_text.some_rows),
     "scenario-fuzz": Family(Section.INPUTS, scenario_fuzz.rows, scenario_fuzz.some_rows),
-    "oversized": Family(Section.INPUTS, oversized.rows),
+    "oversized": Family(Section.INPUTS, oversized.rows, oversized.some_rows),
     "doors": Family(Section.DOORS, doors.rows),
     "doors-access": Family(Section.DOORS, doors_access.rows),
     "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
     "laboratory": Family(Section.LABORATORY, laboratory.rows),
     "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows),
-    "found-by-use": Family(Section.USE, found_by_use.rows),
+    "found-by-use": Family(Section.USE, found_by_use.rows, found_by_use.collected_rows),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.reliability.registry import FAMILIES
 from tests.reliability.report import Family, Row, Section, keep, kept, page, row_text
 
-TIMED: Final = {"doors", "found-by-use", "laboratory"}
+TIMED: Final = {"doors", "laboratory"}
 """Servers under load, whose deadlines are seconds; daemons of FRR."""
 
 
