@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
-from fabric.scenario.checks import check
 from fabric.scenario.problems import explain
 from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import parse_yaml, read_yaml
@@ -45,6 +44,8 @@ def build_scenario(raw: Mapping[str, Any], file: Path) -> Scenario:
             scenario = Scenario.model_validate(dict(raw)).read_from(file)
     except ValidationError as error:
         raise InputErrors("checking the scenario", explain(error, raw, file.name)) from error
+    from fabric.scenario.checks import check  # noqa: PLC0415  it loads the engine, which a file with errors does not need
+
     problems = check(scenario)
     if problems:
         raise InputErrors("checking the scenario", problems)

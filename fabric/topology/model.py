@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
-
-import networkx as nx
+from typing import TYPE_CHECKING, Final
 
 from fabric.ids import LinkId, NodeId, PortId
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 STORAGE_GROUP: Final = "storage"
 """Group of hosts that are storage nodes: jobs write checkpoints to them and read data from them."""
@@ -184,6 +185,8 @@ class Fabric:
 
     def graph(self) -> nx.MultiGraph:
         """A networkx view: node attributes role, tier, group; edge attributes rate_bps, delay_ps, link, ports."""
+        import networkx as nx  # noqa: PLC0415  half a second of imports, which most commands do not need
+
         graph = nx.MultiGraph(name=self.name)
         for node in self.nodes:
             network = {"network": node.network} if node.network else {}

@@ -43,6 +43,18 @@ def test_help_loads_no_heavy_package() -> None:
     assert done.stderr.split() == []
 
 
+def test_a_scenario_with_errors_is_refused_without_the_engine(tmp_path: Path) -> None:
+    file = tmp_path / "s.yml"
+    file.write_text("topologie: {}\n", encoding="utf-8")
+    engine = ("numba", "scipy", "networkx", "pyarrow", "pandas")
+    script = (
+        f"import sys; from fabric.cli.main import main; code = main(['run', {str(file)!r}]); "
+        f"print(code, *(set(sys.modules) & set({engine!r})))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2"], done.stderr
+
+
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"fabric-emulator {__version__}\n"
