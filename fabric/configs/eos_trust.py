@@ -77,7 +77,7 @@ def read_trust(reader: TextReader, spoken: dict[str, Spoken], bundles: dict[str,
 
 
 def _default_dscp(reader: TextReader, blocks: list[Line]) -> None:
-    """`qos dscp` of ports and profiles: only its range matters, since every RoCEv2 packet has a DSCP of its own."""
+    """`qos dscp` of ports and profiles: only its range matters, since every RoCEv2 packet carries a DSCP."""
     for block in blocks:
         for line, match in block.find(r"qos dscp (\d+)"):
             reader.number(line, match[1], 0, 63, "qos dscp")

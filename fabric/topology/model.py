@@ -185,7 +185,7 @@ class Fabric:
 
     def graph(self) -> nx.MultiGraph:
         """A networkx view: node attributes role, tier, group; edge attributes rate_bps, delay_ps, link, ports."""
-        import networkx as nx  # noqa: PLC0415  half a second of imports, which most commands do not need
+        import networkx as nx  # noqa: PLC0415  0.3 s of imports, which most commands do not need
 
         graph = nx.MultiGraph(name=self.name)
         for node in self.nodes:

@@ -8,17 +8,20 @@ from tests.mistakes.changes_eos import appended
 from tests.mistakes.mistake import Edit, Mistake, both, put, replaced
 
 _BGP: Final = ("vrf", "default", "router", "bgp")
+
+
+def _with(lines: str, more: str) -> Edit:
+    return replaced(lines, lines + more)
+
+
 _WAITS: Final[dict[str, tuple[Edit, Edit]]] = {
-    "eos": tuple(  # type: ignore[dict-item]
-        replaced(f"   neighbor {it} remote-as {asn}\n", f"   neighbor {it} remote-as {asn}\n   neighbor {it} passive\n")
-        for it, asn in (("10.1.0.1", 65000), ("10.1.0.0", 65101))
+    "eos": (
+        _with("   neighbor 10.1.0.1 remote-as 65000\n", "   neighbor 10.1.0.1 passive\n"),
+        _with("   neighbor 10.1.0.0 remote-as 65101\n", "   neighbor 10.1.0.0 passive\n"),
     ),
-    "nxos": tuple(  # type: ignore[dict-item]
-        replaced(
-            f"  neighbor {it}\n    remote-as {asn}\n",
-            f"  neighbor {it}\n    remote-as {asn}\n    transport connection-mode passive\n",
-        )
-        for it, asn in (("10.1.0.1", 65000), ("10.1.0.0", 65101))
+    "nxos": (
+        _with("  neighbor 10.1.0.1\n    remote-as 65000\n", "    transport connection-mode passive\n"),
+        _with("  neighbor 10.1.0.0\n    remote-as 65101\n", "    transport connection-mode passive\n"),
     ),
     "nvue": (
         put(*_BGP, "neighbor", "10.1.0.1", "passive-mode", value="on"),
@@ -29,7 +32,14 @@ _WAITS: Final[dict[str, tuple[Edit, Edit]]] = {
         put("BGP_NEIGHBOR", "default|10.1.0.0", "passive_mode", value="true"),
     ),
 }
-"""Both ends of the session between leaf1 and spine1 wait for each other."""
+"""Both ends of the session between leaf1 and spine1 wait for each other: the edit of leaf1, and of spine1."""
+_OF_LEAF1: Final = {
+    "eos": "neighbor 10.1.0.1 ",
+    "nxos": "neighbor 10.1.0.1\n",
+    "nvue": "'10.1.0.1': {",
+    "sonic": "'default|10.1.0.1'",
+}
+"""What only leaf1 has: the session to spine1."""
 
 
 def _ends(language: str) -> Mistake:
@@ -37,8 +47,7 @@ def _ends(language: str) -> Mistake:
     leaf, spine = _WAITS[language]
 
     def edit(content: Any) -> Any:  # noqa: ANN401  text or JSON
-        text = content if isinstance(content, str) else repr(content)
-        return (leaf if "65101" in text and "hostname leaf1" in text.replace("': '", " ") else spine)(content)
+        return (leaf if _OF_LEAF1[language] in str(content) else spine)(content)
 
     title = "both ends of a session wait"
     loopbacks = language == "sonic"

@@ -44,10 +44,9 @@ def table() -> list[Found]:
 def rows(work: Path) -> list[Row]:
     """All tests in one process of pytest; what it cannot find is a failed case."""
     found, file = table(), work / "outcomes.jsonl"
-    words = sorted({test for row in found for test in row.tests})
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tools.outcomes", f"--outcomes={file}",
-         *words],
+         *_words(found)],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         check=False,
@@ -59,9 +58,8 @@ def rows(work: Path) -> list[Row]:
 def collected_rows(_work: Path) -> list[Row]:
     """The same rows, of tests that are found and not run: each is an ordinary or a slow test itself."""
     found = table()
-    words = sorted({test for row in found for test in row.tests})
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *words],
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *_words(found)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -69,6 +67,11 @@ def collected_rows(_work: Path) -> list[Row]:
     )
     ids = [line for line in done.stdout.splitlines() if "::" in line]
     return [_row(row, [Outcome(it, "passed", 0.0, "") for it in ids if row.is_of(it)]) for row in found]
+
+
+def _words(found: Sequence[Found]) -> list[str]:
+    """What pytest is asked for: each file or id of the table once."""
+    return sorted({test for row in found for test in row.tests})
 
 
 def _row(row: Found, cases: Sequence[Outcome]) -> Row:

@@ -32,7 +32,7 @@ def rows(work: Path, each: int = len(ENCODINGS)) -> list[Row]:
 
 
 def some_rows(work: Path) -> list[Row]:
-    """The same rows, with one encoding for a command, by turns."""
+    """The same rows; each command is tried in one encoding, the next one for the next command."""
     return rows(work, each=1)
 
 

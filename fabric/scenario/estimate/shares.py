@@ -28,12 +28,12 @@ def shares(traffic: Traffic, parts: Parts) -> tuple[Share, ...]:
             found.append(of_shape(traffic.shape, amount, growth=2.0))
         elif name == "control events" and amount:
             events = control_plane(traffic).events
-            whole = sum(it.updates for it in events) or 1.0
-            found += (it.share(amount * it.updates / whole) for it in events)
+            all_updates = sum(it.updates for it in events) or 1.0
+            found += (it.share(amount * it.updates / all_updates) for it in events)
         elif name == "messages":
             rows = [it.demand.message_rows + it.demand.transfers for it in traffic.entries]
-            every = max(sum(rows), 1)
-            found += of_entries((it, amount * n / every) for it, n in zip(traffic.entries, rows, strict=True))
+            all_rows = max(sum(rows), 1)
+            found += of_entries((it, amount * n / all_rows) for it, n in zip(traffic.entries, rows, strict=True))
         elif name == "hops":
             found += _of_hops(traffic, amount)
         elif name in {"samples", "rows"}:
