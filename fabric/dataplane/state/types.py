@@ -30,13 +30,16 @@ def rows(count: int, dtype: np.dtype[Any] | type[Any]) -> NDArray[Any]:
 
 
 # fmt: off
-CONFIG = table(  # (1,)  read-only while kernels run, except next_order and the fields of insertion order at its end
+# CONFIG, (n_laws,): row 0 is the run's, others are laws of queue pairs (transport/laws). Read-only while kernels run,
+# except next_order and the fields of insertion order at its end.
+CONFIG = table(
     ("n_nodes", I8), ("n_hosts", I8), ("n_ports", I8), ("n_qps", I8), ("n_threads", I8),
     ("order", I8),               # codes.Order
     ("next_order", I8),          # insertion order: next sequence number                writer: calendar
     ("tie_key", I8),             # insertion order: not 0: equal moments run in random order, drawn from this key
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("semantics", I8), ("cc", I8), ("recovery", I8),
+    ("n_laws", I8),              # rows of CONFIG
     ("flow_control", I8),        # codes.FlowControl, of every link
     ("seed", I8),
     # frames, bytes
@@ -491,7 +494,7 @@ Heap = NDArray[np.void]
 
 
 class _Tables(NamedTuple):
-    config: Table  # CONFIG (1,)
+    config: Table  # CONFIG (n_laws,)
     devices: Table  # DEVICE (n_nodes,)
     next_ps: NDArray[np.int64]  # (n_slots,) earliest event of each device, by slot; INFINITY_PS where there is none
     tree: NDArray[np.int64]  # calendars: one winner tree of packed keys per device
@@ -526,6 +529,7 @@ class _Tables(NamedTuple):
     slot_bits: NDArray[np.int64]  # ns3_rdma: bitmaps of each host by slot, two levels each (host/ns3_index)
     checks: Table  # HEAP: blocked queue pairs whose window may grow; regions as those of waits
     ancestry: Table  # ANCESTRY: a ring
+    laws: NDArray[np.uint8]  # (n_qps,) row of config with the congestion control of each queue pair
     qp_list: NDArray[np.uint32]  # queue pairs of each host, contiguous per host
     fib: NDArray[np.uint32]  # (n_switches * n_hosts,) group + 1; 0: no route
     groups: Table  # GROUP

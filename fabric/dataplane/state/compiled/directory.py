@@ -76,6 +76,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "tasks": t.TASK,
     "lists": t.LIST,
     "qp_list": np.dtype(np.uint32),
+    "laws": np.dtype(np.uint8),
     "fib": np.dtype(np.uint32),
     "wires": t.WIRE,
     "inbox": t.SENT,
