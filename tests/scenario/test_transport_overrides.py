@@ -103,8 +103,12 @@ def test_the_ideal_time_of_a_message_counts_the_frames_of_its_control() -> None:
 @pytest.mark.parametrize(
     ("transport", "place", "text"),
     [
-        ({"overrides": [{"host": "host9", "cc": "none"}]}, "overrides[0].host", "no host is called 'host9'"),
-        ({"overrides": [{"workload": "thrid", "cc": "none"}]}, "overrides[0].workload", "no entry of workload"),
+        ({"overrides": [{"host": "host9", "cc": "none"}]}, "overrides[0].host", "'host9' matches no host"),
+        (
+            {"overrides": [{"workload": "thrid", "cc": "none"}]},
+            "overrides[0].workload",
+            "'thrid' matches no entry of workload",
+        ),
         ({"overrides": [{"cc": "none"}]}, "overrides[0]", "is for all queue pairs"),
         ({"overrides": [{"host": "host4", "cc": "none"}]}, "overrides[0]", "no queue pair has it"),
         ({"overrides": [{"host": "*", "cc": "hpcc-pint"}]}, "overrides[0].cc", "beside another control"),

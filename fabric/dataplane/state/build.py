@@ -33,6 +33,7 @@ from fabric.dataplane.state.codes import (
     Recovery,
     Semantics,
 )
+from fabric.dataplane.state.config_table import CONFIG
 from fabric.dataplane.state.fill_forwarding import fill_forwarding
 from fabric.dataplane.state.fill_hosts import (
     fill_boards,
@@ -374,7 +375,7 @@ def _config(
     *,
     keep_messages: bool,
 ) -> NDArray[Any]:
-    config = np.zeros(1 + len(params.laws), t.CONFIG)
+    config = np.zeros(1 + len(params.laws), CONFIG)
     row, transport, vxlan = config[0], params.transport, params.vxlan
     values: dict[str, float] = {
         "n_nodes": len(fabric.nodes),

@@ -87,7 +87,7 @@ def chooser(scenario: Scenario, fabric: Fabric, path: str, problems: list[Proble
         ):
             if not any_:
                 what = "hosts" if field == "host" else "entries of workload"
-                text = f"no {'host' if field == 'host' else 'entry of workload'} is called '{pattern}'"
+                text = f"'{pattern}' matches no {'host' if field == 'host' else 'entry of workload'}"
                 problems.append(Problem(f"{here}.{field}", text, nearest(str(pattern), known, what)))
         rows.append((hosts, override.workload))
 
