@@ -13,6 +13,7 @@ from fabric.configs.mmu import mmu_card
 from fabric.errors import FabricError
 from fabric.scenario.card import asic_card, dcqcn_card, ecn_card, model_card
 from fabric.scenario.docs import model_markdown
+from fabric.scenario.presets.cubic import cubic_card
 from fabric.scenario.presets.dctcp import dctcp_card
 from fabric.scenario.presets.hpcc import hpcc_card
 from fabric.scenario.presets.models import MODELS
@@ -30,6 +31,7 @@ PRESETS: Final[Mapping[str, Callable[[], list[dict[str, Any]]]]] = {
     "hpcc": hpcc_card,
     "pint": pint_card,
     "swift": swift_card,
+    "cubic": cubic_card,
     "ecn": ecn_card,
 }
 
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
             "hpcc": "HPCC parameters",
             "pint": "HPCC-PINT parameters",
             "swift": "Swift parameters",
+            "cubic": "CUBIC parameters",
             "ecn": "named ECN curves",
         }
         print(json.dumps(rows, indent=2) if args.json else "\n".join(f"{name:8} {text}" for name, text in rows.items()))
@@ -99,7 +102,7 @@ def _text(card: Mapping[str, Any]) -> str:
         lines += ["", "fixed:"]
     for fixed in card["fixed"]:
         lines += [f"  {fixed['path']}: {fixed['value']}", f"      {fixed['source']}"]
-    for title in ("dcqcn", "dctcp", "timely", "hpcc", "pint", "swift", "ecn_curves", "asics"):
+    for title in ("dcqcn", "dctcp", "timely", "hpcc", "pint", "swift", "cubic", "ecn_curves", "asics"):
         if not card[title]:
             continue
         lines += [

@@ -37,6 +37,7 @@ _SIGNALS: Final[Mapping[str | None, str]] = {
     "hpcc": "HPCC: telemetry in ACKs",
     "hpcc-pint": "HPCC-PINT: the fullest hop's load in ACKs",
     "swift": "Swift: delays of fabric and host",
+    "cubic": "CUBIC: losses, and marks echoed in ACKs",
 }
 """What slows queue pairs down, by transport.cc."""
 

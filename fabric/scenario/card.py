@@ -10,6 +10,7 @@ from fabric.dataplane.state.params import EngineParams
 from fabric.scenario.compile.ns3_rdma_checks import NS3_RDMA_PRESETS
 from fabric.scenario.compile.recovery import recovery_of
 from fabric.scenario.presets.asics import ASICS
+from fabric.scenario.presets.cubic import cubic_card
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
 from fabric.scenario.presets.dctcp import dctcp_card
 from fabric.scenario.presets.hpcc import hpcc_card
@@ -38,6 +39,7 @@ def model_card(name: str) -> dict[str, Any]:
         "hpcc": hpcc_card() if name == "asic" else [],
         "pint": pint_card() if name == "asic" else [],
         "swift": swift_card() if name == "asic" else [],
+        "cubic": cubic_card() if name == "asic" else [],
         "ecn_curves": ecn_card(),
     }
 
@@ -129,6 +131,7 @@ def run_card(scenario: Scenario, fabric: Fabric, params: EngineParams) -> dict[s
         "hpcc": asdict(transport.hpcc) if transport.hpcc is not None else None,
         "pint": asdict(transport.pint) if transport.pint is not None else None,
         "swift": asdict(transport.swift) if transport.swift is not None else None,
+        "cubic": asdict(transport.cubic) if transport.cubic is not None else None,
         **({"overrides": [asdict(law) for law in params.laws]} if params.laws else {}),
         "switches": switches,
     }

@@ -7,6 +7,7 @@ from typing import Final
 from fabric.configs.mmu import mmu_card
 from fabric.scenario.card import dcqcn_card, ecn_card
 from fabric.scenario.presets.asics import ASICS
+from fabric.scenario.presets.cubic import cubic_card
 from fabric.scenario.presets.dctcp import dctcp_card
 from fabric.scenario.presets.hpcc import hpcc_card
 from fabric.scenario.presets.models import MODELS
@@ -161,6 +162,7 @@ def model_markdown() -> str:
         ("HPCC", "hpcc", hpcc_card()),
         ("HPCC-PINT", "pint", pint_card()),
         ("Swift", "swift", swift_card()),
+        ("CUBIC", "cubic", cubic_card()),
     ):
         parts += [
             "",

@@ -58,7 +58,12 @@ def test_every_hook_of_a_control_is_a_hook() -> None:
 
 def test_masks_have_the_bits_of_the_chosen_codes() -> None:
     assert mask_of(lambda control: control.cnps) == 1 << CongestionControl.DCQCN
-    echoing = (CongestionControl.NS3_DCQCN, CongestionControl.DCTCP, CongestionControl.NS3_DCTCP)
+    echoing = (
+        CongestionControl.NS3_DCQCN,
+        CongestionControl.DCTCP,
+        CongestionControl.NS3_DCTCP,
+        CongestionControl.CUBIC,
+    )
     assert mask_of(lambda control: control.echo) == sum(1 << code for code in echoing)
 
 

@@ -24,7 +24,7 @@ from fabric.dataplane.state.codes import (
     WatchdogAction,
     WatchdogRule,
 )
-from fabric.dataplane.state.control_params import HpccParams, PintParams, SwiftParams, TimelyParams
+from fabric.dataplane.state.control_params import CubicParams, HpccParams, PintParams, SwiftParams, TimelyParams
 from fabric.dataplane.state.params import (
     DcqcnParams,
     DctcpParams,
@@ -139,7 +139,7 @@ MARKING: Final = {
 }
 TRANSPORT: Final = {
     "payload": st.sampled_from([256, 1024, 4096]),
-    "cc": st.sampled_from([1, 0, 3, 5, 6, 7, 8]),
+    "cc": st.sampled_from([1, 0, 3, 5, 6, 7, 8, 9]),
     "byte_counter": st.sampled_from([0, 32_767]),
     "clamp": st.booleans(),
     "floor_mbps": st.sampled_from([1, 100]),
@@ -185,8 +185,8 @@ def worlds(draw: st.DrawFn, *, trouble: bool = True, classes: tuple[int, ...] = 
     world = World(
         **drawn, messages=draw(messages(list(classes))), incast=draw(st.booleans()), chained=draw(st.booleans())
     )
-    if (world.recovery == 1 or world.cc == 8) and world.window_kb == 0:
-        return replace(world, window_kb=64)  # selective repeat and Swift need a window
+    if (world.recovery == 1 or world.cc in {8, 9}) and world.window_kb == 0:
+        return replace(world, window_kb=64)  # selective repeat, Swift and CUBIC need a window
     return world
 
 
@@ -426,6 +426,7 @@ def _transport(world: World) -> TransportParams:
         swift=SwiftParams(5 * US, US, 10 * US, 0.1, 100, 10 * US, 1.0, 0.8, 0.5, 0.01, 4_000)
         if world.cc == 8
         else None,
+        cubic=CubicParams(0.7, 10**9, 1 + world.seed % 10, world.seed % 2 == 0) if world.cc == 9 else None,
     )
 
 

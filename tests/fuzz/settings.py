@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 
 from fabric.scenario.compile.ns3_rdma_checks import NS3_RDMA_PRESETS
+from fabric.scenario.presets.cubic import Cubic
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
 from fabric.scenario.presets.dctcp import Dctcp
 from fabric.scenario.presets.hpcc import Hpcc
@@ -48,6 +49,7 @@ PARAMETERS: Final[dict[str, tuple[str, type[BaseModel]]]] = {
     "hpcc": ("hpcc", Hpcc),
     "hpcc-pint": ("pint", Pint),
     "swift": ("swift", Swift),
+    "cubic": ("cubic", Cubic),
 }
 """Congestion control -> (field of its parameters, their model)."""
 SMALL: Final = ("2KB", "10KB", "50KB", "200KB", "1MB")
@@ -197,18 +199,19 @@ def _mtu(world: World) -> str:
 
 def _own_parameters(world: World, written: dict[str, Any]) -> None:
     """Parameters of the chosen control only, as its model takes them."""
-    if world.ns3_rdma and written.get("cc") == "swift":
+    if world.ns3_rdma and written.get("cc") in {"swift", "cubic"}:
         written["cc"] = "timely"
     for control, (name, model) in PARAMETERS.items():
         if written.get("cc") != control:
             written.pop(name, None)
         elif name not in written and world.choose.chance(50):
             written[name] = fill(world, model)
-    if written.get("cc") == "swift":
+    if written.get("cc") in {"swift", "cubic"}:
         written.pop("variable_window", None)
     if world.ns3_rdma:
-        written.get("dctcp", {}).pop("initial_alpha", None)
-    if written.get("cc") in {"hpcc", "hpcc-pint", "swift"} and written.get("window") == "off":
+        for name in ("initial_alpha", "loss_cut"):
+            written.get("dctcp", {}).pop(name, None)
+    if written.get("cc") in {"hpcc", "hpcc-pint", "swift", "cubic"} and written.get("window") == "off":
         written.pop("window")
 
 
@@ -220,7 +223,7 @@ def _retransmission(world: World, written: dict[str, Any]) -> None:
     if written.get("window") == "off":
         written.pop("variable_window", None)
     _own_parameters(world, written)
-    if written.get("cc") in {"none", "dctcp", "timely", "hpcc", "hpcc-pint", "swift"}:
+    if written.get("cc") in {"none", "dctcp", "timely", "hpcc", "hpcc-pint", "swift", "cubic"}:
         for name in ("dcqcn", "cnp_dscp", "variable_window"):
             written.pop(name, None)
     recovery = written.get("recovery")
@@ -383,7 +386,9 @@ of(
     initial_alpha=one_of(1.0, 0.5, 0.0),
     additive=one_of("auto", "615M", "1bps", "10G"),
     min_rate=one_of("100M", "100K", "1G", "1M"),
+    loss_cut=one_of(0.0, 0.5),
 )
+of(Cubic, 40, beta=one_of(0.7, 0.1, 0.9), scale=one_of(0.4, 1e9), first_window=whole(1, 20))
 of(
     Timely,
     25,

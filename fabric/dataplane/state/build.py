@@ -196,6 +196,7 @@ def build(
         hpcc=t.rows(n_senders, ct.HPCC),
         hpcc_hops=t.rows(max(n_hpcc * ct.HOPS, 1), ct.HPCC_HOP),
         swift=t.rows(max(n_qps, 1) if CongestionControl.SWIFT in controls else 1, ct.SWIFT),
+        cubic=t.rows(max(n_qps, 1) if CongestionControl.CUBIC in controls else 1, ct.CUBIC),
         departures=t.rows(n_ports if codes else 1, ct.DEPARTURE),
         loads=t.rows(n_ports if codes else 1, np.float64),
         draws=t.rows(n_nodes if codes else 1, t.RANDOM),
@@ -455,6 +456,7 @@ def _law_values(params: EngineParams, transport: TransportParams, frames: FrameP
         transport.hpcc,
         transport.pint,
         transport.swift,
+        transport.cubic,
     ):
         if transport.congestion_control is not CongestionControl.NONE and control is not None:
             values |= control.config_values()

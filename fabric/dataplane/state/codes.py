@@ -413,6 +413,8 @@ class CongestionControl(IntEnum):
     """HPCC with the load of the fullest hop alone in each packet, as a code of 16 bits."""
     SWIFT = 8
     """Delay of the fabric and of the receiving host against targets; a window."""
+    CUBIC = 9
+    """RFC 9438: losses and marks alike; the window law of ordinary TCP traffic."""
 
 
 WITH_TELEMETRY: Final = frozenset(

@@ -42,6 +42,8 @@ CONFIG = table(
     ("base_target_ps", I8), ("hop_target_ps", I8), ("host_target_ps", I8), ("flow_range_ps", F8),
     ("flow_scale_ps", F8), ("flow_offset_ps", F8),   # flow scaling: scale / sqrt(window) + offset
     ("increment_pkts", F8), ("largest_cut", F8), ("least_window", F8),
+    # DCTCP, CUBIC
+    ("loss_cut", F8), ("cubic_scale", F8), ("first_window", F8), ("fast_convergence", I8),
     # HPCC-PINT
     ("code_base", F8), ("code_scale", F8), ("code_mask", I8),   # a load of u is the code log(512 u) * code_scale
     ("accepted", I8), ("span_ns", I8),   # of 65536 ACKs; T of switches, of Swift the base round trip

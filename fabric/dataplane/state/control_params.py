@@ -110,6 +110,27 @@ class PintParams:
 
 
 @dataclass(frozen=True, slots=True)
+class CubicParams:
+    """CUBIC at the sender (RFC 9438)."""
+
+    beta_ratio: float
+    """What a cut leaves of the window."""
+    scale: float
+    """C, packets per cubic second."""
+    first_window_pkts: float
+    fast_convergence: bool
+
+    def config_values(self) -> dict[str, float]:
+        """By field of State.config."""
+        return {
+            "beta": self.beta_ratio,
+            "cubic_scale": self.scale,
+            "first_window": self.first_window_pkts,
+            "fast_convergence": self.fast_convergence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class SwiftParams:
     """Swift at the sender; windows in packets."""
 

@@ -46,6 +46,15 @@ SWIFT = table(  # (n_qps,) or (1,)                                              
     ("rtt_ps", I8),              # of the last answer
 )
 
+CUBIC = table(  # (n_qps,) or (1,)  names of RFC 9438 in brackets                        owner: source host
+    ("window_pkts", F8), ("threshold_pkts", F8),     # [cwnd, ssthresh]
+    ("peak_pkts", F8), ("before_pkts", F8),          # of the last cut [W_max, cwnd_prior]
+    ("reno_pkts", F8), ("to_peak_s", F8),            # since the last cut [W_est]; from then to W_max [K]
+    ("begin_ps", I8),            # of congestion avoidance [t_epoch]
+    ("cut_end_psn", I8),         # no further cut until an ACK names this packet
+    ("timeouts", I8),            # those of the queue pair that the window knows of
+)
+
 DEPARTURE = table(  # (n_ports,) or (1,)  last frame of a switch port             owner: its device
     ("start_ps", I8), ("bytes", I8),             # any kind of frame; bytes with wire overhead
 )                                               # writer: port/transmit (control frames), transport/pint

@@ -38,6 +38,7 @@ OF_CONTROL = {
     CongestionControl.TIMELY: ("timely",),
     CongestionControl.HPCC: ("hpcc", "hpcc_hops"),
     CongestionControl.SWIFT: ("swift",),
+    CongestionControl.CUBIC: ("cubic",),
     CongestionControl.PINT: ("hpcc", "departures", "loads", "draws"),
 }
 """Also observable with these congestion controls."""

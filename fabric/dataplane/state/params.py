@@ -25,7 +25,7 @@ from fabric.dataplane.state.codes import (
     WatchdogAction,
     WatchdogRule,
 )
-from fabric.dataplane.state.control_params import HpccParams, PintParams, SwiftParams, TimelyParams
+from fabric.dataplane.state.control_params import CubicParams, HpccParams, PintParams, SwiftParams, TimelyParams
 from fabric.errors import InvariantError
 
 
@@ -281,6 +281,8 @@ class DctcpParams:
     additive_bps: int
     """Added to the rate once per round trip without a cut."""
     min_rate_bps: int
+    loss_cut_ratio: float = 0.0
+    """Share of the rate that a loss takes."""
 
     def config_values(self) -> dict[str, float]:
         """By field of State.config."""
@@ -289,6 +291,7 @@ class DctcpParams:
             "initial_alpha": self.initial_alpha_ratio,
             "additive_bps": self.additive_bps,
             "min_rate_bps": self.min_rate_bps,
+            "loss_cut": self.loss_cut_ratio,
         }
 
 
@@ -328,6 +331,7 @@ class TransportParams:
     hpcc: HpccParams | None = None
     pint: PintParams | None = None
     swift: SwiftParams | None = None
+    cubic: CubicParams | None = None
 
 
 @dataclass(frozen=True, slots=True)

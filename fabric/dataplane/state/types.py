@@ -506,6 +506,7 @@ class _Tables(NamedTuple):
     hpcc: Table  # control_tables.HPCC
     hpcc_hops: Table  # control_tables.HPCC_HOP
     swift: Table  # control_tables.SWIFT
+    cubic: Table  # control_tables.CUBIC
     departures: Table  # control_tables.DEPARTURE
     loads: NDArray[np.float64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 1: full
     draws: Table  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)

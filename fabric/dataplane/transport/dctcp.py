@@ -7,16 +7,18 @@ Rules
 2. An observation window ends with the first ACK beyond the packets sent before its begin. Then alpha = (1-g) alpha
    + g M, where M is the marked share of the packets that were acknowledged in it (section 3.3).
 3. An echo cuts: rate *= 1 - alpha/2, but not below the least rate; then there is no further cut until an ACK is
-   beyond the packets sent before the cut (section 3.3; RFC 3168 section 6.1.2).
+   beyond the packets sent before the cut (section 3.3; RFC 3168 section 6.1.2). A reported loss cuts by loss_cut
+   instead where that is more than alpha/2, under the same condition (section 3.5).
 4. An observation window that ends while no cut is running adds a constant to the rate (congestion avoidance, RFC 5681
    section 3.1: one segment per round trip), up to line rate.
 5. After a cut, the bits that the last departure still owes are paid at the new rate; an increase counts from the next
    departure.
 
 Deviations: a queue pair starts at line rate, as RDMA NICs do, where TCP would do slow start; packets are counted, not
-bytes; a loss causes no cut, the NIC recovers it (section 3.5 asks for RFC 5681's halving). The form with a
-rate and a window of rate / line rate is the public ns-3 RDMA simulator's (CC_MODE 8), which differs in rule 2: it
-divides by the packets in flight and one more, and keeps the marks of the first ACK (transport/ns3_dctcp).
+bytes; loss_cut is 0 by default, because NICs leave losses to the recovery (section 3.5 asks for RFC 5681's halving); a
+retransmission timeout is no loss here. The form with a rate and a window of rate / line rate is the public ns-3 RDMA
+simulator's (CC_MODE 8), which differs in rule 2: it divides by the packets in flight and one more, and keeps the marks
+of the first ACK (transport/ns3_dctcp).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import numpy as np
 from fabric.dataplane.state.codes import PacketFlag
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
-from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport import losses, pacing
 from fabric.dataplane.transport.laws import law
 
 _ECHO = int(PacketFlag.ECHO)
@@ -54,11 +56,11 @@ def _end_window(state: State, qp: int) -> None:
 
 
 @kernel
-def _cut(state: State, device: int, qp: int, now_ps: int) -> None:
-    """Cut the rate (rule 3)."""
+def _cut(state: State, device: int, qp: int, now_ps: int, share: float) -> None:
+    """Cut the rate by a share of it (rule 3)."""
     row = state.qps[u(qp)]
     before, alpha = i64(row["rate_bps"]), float(row["alpha"])
-    kept = max(i64(before * (1.0 - alpha / 2.0)), i64(state.config[law(state, qp)]["min_rate_bps"]))
+    kept = max(i64(before * (1.0 - share)), i64(state.config[law(state, qp)]["min_rate_bps"]))
     pacing.change_rate(state, qp, now_ps, min(kept, before))
     state.dctcp[u(qp)]["cut_end_psn"] = row["next_psn"]
     pacing.note_cut(state, device, qp, now_ps, before, i64(alpha * 1e6))
@@ -80,8 +82,12 @@ def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pk
     if ended:
         _end_window(state, qp)
     if acked_psn > mine["cut_end_psn"]:  # no cut is running
-        if echo:
-            _cut(state, device, qp, now_ps)
+        share = float(row["alpha"]) / 2.0 if echo else 0.0
+        loss_cut = float(state.config[law(state, qp)]["loss_cut"])
+        if loss_cut > share and losses.is_reported(state, qp, packet):
+            share = loss_cut
+        if share > 0.0 or echo:
+            _cut(state, device, qp, now_ps, share)
         elif ended:
             more = i64(state.config[law(state, qp)]["additive_bps"])
             row["rate_bps"] = min(i64(row["rate_bps"]) + more, i64(row["line_bps"]))

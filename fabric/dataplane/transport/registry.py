@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fabric.dataplane.state.codes import CongestionControl
-from fabric.dataplane.transport import dcqcn, dctcp, hpcc, ns3_dcqcn, ns3_dctcp, pint, swift, timely
+from fabric.dataplane.transport import cubic, dcqcn, dctcp, hpcc, ns3_dcqcn, ns3_dctcp, pint, swift, timely
 
 Kernel = Callable[..., Any]
 
@@ -132,6 +132,15 @@ CONTROLS: Final[tuple[Control, ...]] = (
         acknowledged=swift.acknowledged,
         change_line=swift.change_line,
         telemetry_bytes=12,
+    ),
+    Control(
+        code=CongestionControl.CUBIC,
+        title="CUBIC",
+        start=cubic.start,
+        sent=cubic.sent,
+        acknowledged=cubic.acknowledged,
+        change_line=cubic.change_line,
+        echo=True,
     ),
 )
 """In the order of a hook's comparisons: the most common first."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 from fabric.dataplane.state.codes import CongestionControl
 from fabric.dataplane.transport import registry
 from fabric.errors import Problem
+from fabric.scenario.presets.cubic import Cubic, cubic_params, cubic_problems
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS, DEFAULT_DCQCN, dcqcn_params, dcqcn_problems, preset_name
 from fabric.scenario.presets.dctcp import Dctcp, dctcp_params, dctcp_problems
 from fabric.scenario.presets.hpcc import Hpcc, hpcc_params, hpcc_problems
@@ -126,6 +127,17 @@ CONTROLS: Final[Mapping[str, ControlModel]] = {
             default=Swift(),
             lower=lambda spec, _: swift_params(spec.swift),
             problems=lambda spec, _, path: swift_problems(spec.swift, path, no_window=spec.window == "off"),
+            has_window=lambda _: True,
+            varies_window=True,
+            is_window=True,
+        ),
+        ControlModel(
+            name="cubic",
+            code=CongestionControl.CUBIC,
+            section="cubic",
+            default=Cubic(),
+            lower=lambda spec, _: cubic_params(spec.cubic),
+            problems=lambda spec, _, path: cubic_problems(path, no_window=spec.window == "off"),
             has_window=lambda _: True,
             varies_window=True,
             is_window=True,

@@ -41,7 +41,7 @@ _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "transport": frozenset(
         {"mtu", "cc", "dcqcn", "dctcp", "timely", "hpcc", "pint", "window", "variable_window", "acks"}
     ),
-    "transport.dctcp": frozenset({"gain", "initial_alpha", "additive", "min_rate"}),
+    "transport.dctcp": frozenset({"gain", "initial_alpha", "additive", "min_rate", "loss_cut"}),
     "transport.timely": frozenset(Timely.model_fields),
     "transport.hpcc": frozenset(Hpcc.model_fields),
     "transport.pint": frozenset(Pint.model_fields),
@@ -127,6 +127,8 @@ def outside_ns3_rdma(scenario: Scenario) -> _Found:
         yield from _unknown(own, f"transport.{control.section}")
     if isinstance(own, Dctcp) and own.initial_alpha != NS3_INITIAL_ALPHA:
         yield "transport.dctcp.initial_alpha", f"is {NS3_INITIAL_ALPHA:g} in model hpcc-ns3", _REMEDY
+    if isinstance(own, Dctcp) and own.loss_cut:
+        yield "transport.dctcp.loss_cut", "has no effect in model hpcc-ns3, which never cuts by losses", _REMEDY
     if scenario.transport.cc == "none":
         if scenario.switches.ecn not in {None, "off", DEFAULT_CURVE}:
             yield "switches.ecn", "has no effect with cc: none, under which no switch marks", "remove one of them"

@@ -15,6 +15,7 @@ import numpy as np
 
 from fabric.dataplane.state.params import EngineParams
 from fabric.scenario.compile.controls import control_of
+from fabric.scenario.presets.cubic import WINDOW_BYTES
 from fabric.scenario.presets.dctcp import increment_bps
 from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.model import Fabric
@@ -42,13 +43,17 @@ def varies_window(scenario: Scenario) -> bool:
 def with_window(scenario: Scenario, fabric: Fabric, params: EngineParams, routes: EcmpTable) -> EngineParams:
     """`params` with the default window of the control, the largest product of NIC rate and base round-trip time, with
     DCTCP's `additive: auto`, one packet in the largest base round-trip time, and with that time for HPCC, HPCC-PINT
-    and Swift. Swift's window is NIC rate times its largest target.
+    and Swift. Swift's window is NIC rate times its largest target, CUBIC's a constant.
 
     All are maxima over the queue pairs: one full packet to the receiver and its ACK back on an idle fabric, at the
     rate of the sender's port. Source: HPCC run.py (HAS_WIN, VAR_WIN, GLOBAL_T 1), whose round trips do not include the
     latency of devices.
     """
     transport = replace(params.transport, variable_window=varies_window(scenario))
+    if transport.cubic is not None:
+        return replace(
+            params, transport=replace(transport, window_bytes=WINDOW_BYTES) if brings_window(scenario) else transport
+        )
     dctcp = transport.dctcp
     grows = dctcp is not None and not dctcp.additive_bps
     hpcc, pint, swift = transport.hpcc, transport.pint, transport.swift

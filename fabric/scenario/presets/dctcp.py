@@ -31,6 +31,9 @@ class Dctcp(Strict):
     min_rate: RateBps = Field(
         _MIN_RATE_BPS, ge=MIN_RATE_BPS, description="Floor of the rate.", examples=[exact_rate(_MIN_RATE_BPS)]
     )
+    loss_cut: float = Field(
+        0.0, ge=0, lt=1, description="Share of the rate that a lost packet takes, at most once per round trip."
+    )
 
 
 SOURCES: Final = {
@@ -38,6 +41,7 @@ SOURCES: Final = {
     "initial_alpha": "RFC 8257 section 3.3: alpha is initialised to 1",
     "additive": "RFC 5681 section 3.1: one segment per round trip; run.py of the public HPCC simulator: 615 Mb/s",
     "min_rate": "assumed: as the DCQCN sets ns3-rdma and simai; run.py of the public HPCC simulator: 1 Gb/s",
+    "loss_cut": "0: NICs leave losses to the recovery; of TCP 0.5, RFC 8257 section 3.5 and RFC 5681 section 3.1",
 }
 """By field."""
 
@@ -58,6 +62,7 @@ def dctcp_params(chosen: Dctcp | None) -> DctcpParams:
         initial_alpha_ratio=spec.initial_alpha,
         additive_bps=spec.additive if isinstance(spec.additive, int) else 0,
         min_rate_bps=spec.min_rate,
+        loss_cut_ratio=spec.loss_cut,
     )
 
 

@@ -218,6 +218,7 @@ MODELS: Final[Mapping[str, Model]] = {
             "HPCC (SIGCOMM 2019): telemetry of up to five switches, 42 bytes in every data frame and answer",
             "HPCC-PINT (SIGCOMM 2020): the load of the fullest hop as a code of 16 bits, rounded by chance",
             "Swift (SIGCOMM 2020): delays of fabric and host, targets by hops and flows, pacing below one packet",
+            "CUBIC (RFC 9438) and, with loss_cut, DCTCP: the windows of TCP traffic beside RDMA, in a lossy class",
             "ECMP by hash with a seed per switch, weighted ECMP, packet spraying, flowlets, adaptive routing",
             "TTL: taken by switches that route, the outer one between VTEPs, none by bridges (RFC 1812, RFC 9135)",
             "link failures, lost lanes, bit errors, slow receivers, broken NICs, drifted configuration",
@@ -238,7 +239,8 @@ MODELS: Final[Mapping[str, Model]] = {
                 "(here per "
                 "queue pair), the limiter's release at line rate, alpha on a free-running timer (decisions/0026)"
             ),
-            "of DCTCP: slow start (RDMA NICs start at line rate), a cut by losses (RFC 8257 section 3.5)",
+            "of DCTCP: slow start (RDMA NICs start at line rate), a cut by retransmission timeouts",
+            "of TCP: connections, segments of a byte stream, receive windows, HyStart; a queue pair is a connection",
             "of TIMELY, HPCC and HPCC-PINT: a departure moved to an earlier time when the rate rises",
             "of Swift: a cut by retransmission timeouts",
             "averaged WRED queues (SONiC programs weight 0)",

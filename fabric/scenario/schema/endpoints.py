@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from fabric.scenario.presets.cubic import Cubic
 from fabric.scenario.presets.dctcp import Dctcp
 from fabric.scenario.presets.hpcc import Hpcc
 from fabric.scenario.presets.pint import Pint
@@ -131,7 +132,7 @@ class QpPolicy(Strict):
         return self
 
 
-ControlName = Literal["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint", "swift"]
+ControlName = Literal["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint", "swift", "cubic"]
 
 
 class TransportOverride(Strict):
@@ -150,6 +151,7 @@ class TransportOverride(Strict):
     hpcc: Hpcc | None = Field(None, description="As in transport.")
     pint: Pint | None = Field(None, description="As in transport.")
     swift: Swift | None = Field(None, description="As in transport.")
+    cubic: Cubic | None = Field(None, description="As in transport.")
     window: AutoOffSize | None = Field(None, description="As in transport; auto if absent.")
     variable_window: bool | None = Field(None, description="As in transport.")
 
@@ -181,6 +183,7 @@ class TransportSpec(Strict):
     hpcc: Hpcc | None = Field(None, description="Parameters of cc: hpcc.")
     pint: Pint | None = Field(None, description="Parameters of cc: hpcc-pint.")
     swift: Swift | None = Field(None, description="Parameters of cc: swift.")
+    cubic: Cubic | None = Field(None, description="Parameters of cc: cubic.")
     recovery: Recovery | None = Field(
         None,
         description="Recovery from loss. out-of-order places packets in any order; "

@@ -109,6 +109,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "hpcc": ct.HPCC,
     "hpcc_hops": ct.HPCC_HOP,
     "swift": ct.SWIFT,
+    "cubic": ct.CUBIC,
     "departures": ct.DEPARTURE,
     "loads": np.dtype(np.float64),
     "draws": t.RANDOM,
