@@ -1,7 +1,7 @@
 """A plugin of pytest-xdist: whole files, the longest first; a test in which its worker ends is not begun again.
 
-Loaded by `-p tools.schedule`. pytest-xdist 3.8 gives the file of such a test to the next worker with that test in it, so a test that hangs would end
-every worker after its time.
+Loaded by `-p tools.schedule`. pytest-xdist 3.8 gives the file of such a test to the next worker with that test in it,
+so a test that hangs would end every worker after its time.
 """
 
 from __future__ import annotations

@@ -50,12 +50,13 @@ HANGS_AFTER_S: Final = {"fast": 300, "slow": 900, "all": 900}
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test's end; `seconds` with its set-up and tear-down."""
+    """One test's end; `seconds` with its set-up and tear-down, `cpu_s` of them those of a processor."""
 
     id: str
     outcome: str
     seconds: float
     message: str
+    cpu_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,9 @@ def report(parts: Sequence[Part], again: dict[str, str], *, none_skipped: bool) 
 
     `again`: id of each test that had a second look -> its second outcome.
     """
-    lines = [f"== slowest {SHOWN_SLOWEST}, in seconds"]
+    lines = [f"== slowest {SHOWN_SLOWEST}: seconds, of them the processor's"]
     everything = sorted((one for part in parts for one in part.outcomes), key=lambda one: -one.seconds)
-    lines += [f"{one.seconds:7.1f}  {one.id}" for one in everything[:SHOWN_SLOWEST]]
+    lines += [f"{one.seconds:7.1f} {one.cpu_s:7.1f}  {one.id}" for one in everything[:SHOWN_SLOWEST]]
     lines += [
         f"== {part.name}: {len(part.having('passed'))} passed, {len(part.having('failed'))} failed, "
         f"{len(part.having('skipped'))} skipped in {part.seconds:.0f} s; {part.load}"
