@@ -241,8 +241,10 @@ class Evidence:
     @property
     def notified_by(self) -> str:
         """What made queue pairs send below line rate: the congestion control and its signal."""
-        control = self.run.manifest["scenario"]["resolved"]["transport"].get("cc")
-        return _SIGNALS.get(control, _SIGNALS["dcqcn"])
+        transport = self.run.manifest["scenario"]["resolved"]["transport"]
+        controls = [transport.get("cc"), *(it["cc"] for it in transport.get("overrides", ()))]
+        signals = dict.fromkeys(_SIGNALS[it] for it in controls if it in _SIGNALS)
+        return "; ".join(signals) or _SIGNALS["dcqcn"]
 
     def records(self, category: str) -> bool:
         """Whether the scenario recorded events of a category (telemetry.events)."""

@@ -103,7 +103,11 @@ def _even(given: CompiledScenario, stragglers: Sequence[Straggler]) -> CompiledS
 
 def _without_rate_cuts(given: CompiledScenario) -> CompiledScenario:
     transport = replace(given.params.transport, congestion_control=CongestionControl.NONE)
-    return replace(given, params=replace(given.params, transport=transport))
+    laws = tuple(
+        replace(it, transport=replace(it.transport, congestion_control=CongestionControl.NONE))
+        for it in given.params.laws
+    )
+    return replace(given, params=replace(given.params, transport=transport, laws=laws))
 
 
 def _without_pauses(given: CompiledScenario) -> CompiledScenario:

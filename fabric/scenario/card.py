@@ -129,6 +129,7 @@ def run_card(scenario: Scenario, fabric: Fabric, params: EngineParams) -> dict[s
         "hpcc": asdict(transport.hpcc) if transport.hpcc is not None else None,
         "pint": asdict(transport.pint) if transport.pint is not None else None,
         "swift": asdict(transport.swift) if transport.swift is not None else None,
+        **({"overrides": [asdict(law) for law in params.laws]} if params.laws else {}),
         "switches": switches,
     }
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from fabric.errors import Problem
 from fabric.faults.control_spec import NEEDS_BGP, NEEDS_OVERLAY
 from fabric.scenario.compile.controls import CONTROLS, control_of
+from fabric.scenario.compile.laws import OF_A_LAW, alone, at_override
 from fabric.scenario.compile.layers import all_given, given
 from fabric.scenario.compile.ns3_rdma_checks import ns3_rdma_only, outside_ns3_rdma
 from fabric.scenario.compile.recovery import OUT_OF_ORDER, PER_PACKET, recovery_of
@@ -41,6 +42,9 @@ _PAUSE_FIELDS = (
     "watchdog",
     "response",
 )
+_ONE_LAW: Final = (
+    "hpcc-pint cannot run beside another control: its switches tell the load of a port in frames of its own"
+)
 _REROUTE_PS: Final = parse_time_ps(DEFAULT_REROUTE_DELAY)
 _LEFT_OUT: Final[Mapping[str, BaseModel]] = {
     "switches.egress": Egress(),
@@ -66,6 +70,7 @@ def check(scenario: Scenario) -> list[Problem]:
             *_server(scenario),
             *_hosts(scenario),
             *_transport(scenario),
+            *_overrides(scenario),
             *ns3_rdma_only(scenario),
             *_routing(scenario),
             *_names(scenario),
@@ -247,12 +252,12 @@ def _transport(scenario: Scenario) -> _Found:
         yield "transport.variable_window", f"false: {control.title} is a window that varies", "remove it"
     if transport.recovery == "selective" and unbounded and not brings_window(scenario):
         yield ("transport.recovery", "selective keeps a bitmap of the window", "give window a size such as '1MB'")
-    if "ack_every" in own and varies_window(scenario) and transport.window != "off":
+    if "ack_every" in own and varies_window(scenario) and transport.window != "off" and not transport.overrides:
         text = "has no effect with a window that varies with the rate: every packet requests its ACK"
         yield "transport.ack_every", text, "remove it, or use variable_window: false"
     if transport.retransmit_timeout == "off" and "retries" in own:
         yield "transport.retries", "has no effect with retransmit_timeout: off", "remove one of them"
-    if not control.cnps and "cnp_dscp" in own:
+    if not any(it.cnps for it in (control, *(CONTROLS[it.cc] for it in transport.overrides))) and "cnp_dscp" in own:
         yield "transport.cnp_dscp", f"has no effect with cc: {control.name}: no host sends CNPs", "remove it"
     if transport.cc == "none" and transport.variable_window:
         yield "transport.variable_window", "has no effect with cc: none: the rate never changes", "remove it"
@@ -260,6 +265,19 @@ def _transport(scenario: Scenario) -> _Found:
     takes_down = any(fault.kind in {"link-down", "link-flap", "switch-crash"} for fault in scenario.faults)
     if scenario.routing == "shortest-path" and "reroute_delay" in changed(scenario.run, "run") and not takes_down:
         yield "run.reroute_delay", "has no effect: no fault takes a cable down", "remove it, or add a link-down fault"
+
+
+def _overrides(scenario: Scenario) -> _Found:
+    """Each override as if it were the only control, for the fields that it decides."""
+    if scenario.transport.overrides and control_of(scenario.transport).name == "hpcc-pint":
+        yield "transport.cc", _ONE_LAW, "use another control, or remove transport.overrides"
+    for number, own in enumerate(alone(scenario)):
+        if own.transport.cc == "hpcc-pint":
+            yield f"transport.overrides[{number}].cc", _ONE_LAW, "use another control"
+        for path, text, remedy in _transport(own):
+            at = "transport.window" if path == "transport.recovery" else path
+            if at.split(".")[1] in OF_A_LAW:
+                yield at_override(at, number), text, remedy
 
 
 def _recovery(scenario: Scenario, own: Collection[str]) -> _Found:

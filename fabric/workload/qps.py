@@ -33,15 +33,20 @@ class QpRules:
     nic_port: Literal["rail", "hash"] = "rail"
 
 
-def assign(fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: QpRules) -> tuple[Ints, QueuePairs]:
+def assign(
+    fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: QpRules, law: Ints | None = None
+) -> tuple[Ints, QueuePairs]:
     """(queue pair of each message, queue pairs).
 
     With per: pair the messages of one (src, dst, dscp) take its `count` queue pairs in turn, in their own order.
-    Queue pairs are numbered by first use.
+    Messages of different congestion controls (`law`; None: all alike) share none. Queue pairs are numbered by first
+    use.
     """
     n = len(src)
     nodes = len(fabric.nodes)
     pair = (src * nodes + dst) * 64 + dscp
+    if law is not None:
+        pair = pair * (int(law.max(initial=0)) + 1) + law
     turn = rank_within(pair)
     if rules.per == "message":
         qp = np.arange(n, dtype=np.int64)
@@ -73,6 +78,7 @@ def assign(fabric: Fabric, seed: int, src: Ints, dst: Ints, dscp: Ints, rules: Q
         src_udp_port=port,
         dst_udp_port=np.full(len(first), ROCE_UDP_PORT, np.int64),
         port=_port(fabric, q_src, q_dst, ordinal if rules.nic_port == "rail" else port),
+        law=None if law is None else law[first],
     )
 
 

@@ -167,18 +167,18 @@ def test_fast_recovery_lasts_below_f_in_both_stages_and_hyper_increase_begins_ab
 ) -> None:
     """Zhu et al., algorithm 1: max(T, BC) < F fast recovery, min(T, BC) > F hyper increase, else additive."""
     bench.config["byte_counter_bytes"] = 1
-    found = dcqcn._raised_bps(bench.state, 40 * G, LINE, time_stage, byte_stage)
+    found = dcqcn._raised_bps(bench.state, 0, 40 * G, LINE, time_stage, byte_stage)
     assert found == target * G
 
 
 @pytest.mark.parametrize(("stage", "target"), [(2, 40), (3, 41), (4, 45)])
 def test_without_a_byte_counter_the_timer_stage_decides(bench: Bench, pair: Row, stage: int, target: int) -> None:
-    assert dcqcn._raised_bps(bench.state, 40 * G, LINE, stage, 0) == target * G
+    assert dcqcn._raised_bps(bench.state, 0, 40 * G, LINE, stage, 0) == target * G
 
 
 @pytest.mark.parametrize("stage", [3, 4])
 def test_the_target_rate_never_exceeds_the_line_rate(bench: Bench, pair: Row, stage: int) -> None:
-    assert dcqcn._raised_bps(bench.state, LINE - G // 2, LINE, stage, 0) == LINE
+    assert dcqcn._raised_bps(bench.state, 0, LINE - G // 2, LINE, stage, 0) == LINE
 
 
 @pytest.mark.parametrize(

@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from fabric.errors import InputErrors
 from fabric.scenario.compile import ns3_rdma_checks
 from fabric.scenario.load import build_scenario
-from fabric.scenario.schema.endpoints import HostsSpec, TransportSpec
+from fabric.scenario.schema.endpoints import HostsSpec, TransportOverride, TransportSpec
 from fabric.scenario.schema.expectations import METRICS, OPERATORS
 from fabric.scenario.schema.scenario import RunSpec, Scenario, TelemetrySpec
 from fabric.scenario.schema.switches import SwitchesSpec
 from fabric.topology.paths import equal_cost_ports
-from fabric.workload.registry import TRANSFER_KINDS
+from fabric.workload.registry import MESSAGE_KINDS, TRANSFER_KINDS
 from tests.fuzz import fabrics, overlay, traffic, troubles
 from tests.fuzz import settings as _settings  # noqa: F401  it declares strategies
 from tests.fuzz.choices import Choices
@@ -104,6 +104,8 @@ def scenario(choose: Choices) -> Case:
         written.get("transport", {}).pop("nic_port", None)
         if choose.chance(97):
             written.get("bgp", {}).pop("bond_delay", None)
+    if not world.ns3_rdma and choose.chance(10):
+        _several_controls(world, written)
     traffic.admit(written)
     if tunnels is not None:
         traffic.tenants_of_jobs(world, written)
@@ -112,6 +114,14 @@ def scenario(choose: Choices) -> Case:
     if world.duration_ps < 100_000_000:
         written.setdefault("telemetry", {}).setdefault("interval", _interval(world))
     return Case(written, world.files)
+
+
+def _several_controls(world: World, written: dict[str, Any]) -> None:
+    """An override of the congestion control, where some queue pair may have it."""
+    transport = written.setdefault("transport", {})
+    sends = any(load["kind"] in {*MESSAGE_KINDS, *TRANSFER_KINDS} for load in written["workload"])
+    if sends and transport.get("cc") != "hpcc-pint" and transport.get("recovery") != "selective":
+        transport["overrides"] = [fill(world, TransportOverride)]
 
 
 def _routes(world: World) -> dict[str, dict[str, list[str]]]:

@@ -13,7 +13,15 @@ from fabric.scenario.presets.hpcc import Hpcc
 from fabric.scenario.presets.pint import Pint
 from fabric.scenario.presets.swift import Swift
 from fabric.scenario.presets.timely import Timely
-from fabric.scenario.schema.endpoints import Dcqcn, HostOverride, HostSettings, HostsSpec, QpPolicy, TransportSpec
+from fabric.scenario.schema.endpoints import (
+    Dcqcn,
+    HostOverride,
+    HostSettings,
+    HostsSpec,
+    QpPolicy,
+    TransportOverride,
+    TransportSpec,
+)
 from fabric.scenario.schema.switches import (
     SELECTORS,
     Buffer,
@@ -223,6 +231,18 @@ def _retransmission(world: World, written: dict[str, Any]) -> None:
         written.pop("receive_bitmap", None)
 
 
+def _another_control(world: World, written: dict[str, Any]) -> None:
+    """Parameters of its control, for all queue pairs: which ones there are, the workload decides."""
+    if written["cc"] == "hpcc-pint":
+        written["cc"] = "hpcc"
+    _own_parameters(world, written)
+    for name in ("dcqcn", "variable_window"):
+        if written["cc"] != "dcqcn" or name == "variable_window":
+            written.pop(name, None)
+    if not {"host", "workload"} & set(written):
+        written["host"] = "*"
+
+
 def _per_pair(_: World, written: dict[str, Any]) -> None:
     if written.get("per") != "pair":
         written.pop("count", None)
@@ -413,9 +433,19 @@ of(
 )
 of(QpPolicy, 60, [_per_pair], count=one_of(1, 2, 7))
 of(
+    TransportOverride,
+    30,
+    [_another_control],
+    host=one_of("*"),
+    workload=one_of("*"),
+    dcqcn=_dcqcn,
+    window=one_of("auto", "64KB", "1MB"),
+)
+of(
     TransportSpec,
     18,
     [_retransmission],
+    overrides=lambda world: None,  # tests/fuzz/scenarios.py: they need traffic
     mtu=_mtu,
     dcqcn=_dcqcn,
     reorder_window=one_of("20us", "1us", "1ps"),

@@ -106,6 +106,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "TIMELY": {"transport": {"cc": "timely", "timely": {"low_rtt": "20us", "hyper": "1G"}}},
     "HPCC": {"transport": {"cc": "hpcc", "hpcc": {"multi_rate": True, "increase_stages": 5}}},
     "Swift": {"transport": {"cc": "swift", "swift": {"base_target": "20us", "beta": 0.5}}},
+    "two controls": {"transport": {"overrides": [{"host": "host2", "cc": "hpcc", "hpcc": {"target": 0.9}}]}},
     "HPCC-PINT": {"transport": {"cc": "hpcc-pint", "pint": {"log_base": 1.05, "probability": 0.5}}},
     "HPCC, own window": {"transport": {"cc": "hpcc", "window": "60KB", "variable_window": False, "ack_every": 4}},
     "DCTCP, own window": {"transport": {"cc": "dctcp", "window": "off", "ack_every": 4}},

@@ -338,7 +338,7 @@ class Emulator:
             or state.prios["xoff_sent"].any()
             or state.config[0]["running_timers"] != 0
             or (
-                control_of(state.config[0]["cc"]).look is not None
+                any(control_of(cc).look is not None for cc in state.config["cc"].tolist())
                 and ((qps["acked_psn"] < qps["posted_psn"]) & (qps["state"] != QpState.FAILED)).any()
             )
         ):
@@ -368,7 +368,7 @@ class Emulator:
         Only for congestion controls with the hook `look`, and only for queue pairs with work left: the rates of others
         are those of their last action.
         """
-        if control_of(self.state.config[0]["cc"]).look is None:
+        if all(control_of(cc).look is None for cc in self.state.config["cc"].tolist()):
             return self.state
         if self._read[0] is not self.state:
             self._read = self.state, self.state._replace(qps=rows(len(self.state.qps), self.state.qps.dtype))

@@ -25,6 +25,7 @@ from fabric.dataplane.state.codes import INFINITY_PS, Aux, DropReason, QpState
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import hooks
+from fabric.dataplane.transport.laws import law
 
 _WAKE = int(Aux.WAKE)
 _IDLE, _READY, _WAITING = int(QpState.IDLE), int(QpState.READY), int(QpState.WAITING)
@@ -203,7 +204,7 @@ def activate(state: State, device: int, qp: int, now_ps: int) -> None:
         return
     if (row["state"] != _IDLE and row["state"] != _BLOCKED) or not sender.has_work(state, qp):
         return
-    if state.config[0]["variable_window"] != 0:
+    if state.config[law(state, qp)]["variable_window"] != 0:
         hooks.catch_up(state, device, qp, now_ps)  # the window is in proportion to the rate
     if sender.is_blocked(state, qp):
         return
@@ -250,11 +251,10 @@ def change_line(state: State, device: int, port: int, now_ps: int, line_bps: int
         heap_push(state.waits, base, place, i64(state.qps[u(qp)]["available_ps"]), qp, qp)
     if count > 0:
         _schedule_wake(state, device, now_ps)
-    if state.config[0]["variable_window"] == 0:
-        return
     for index in range(first, first + i64(host["n_qps"])):
         qp = i64(state.qp_list[index])  # the window is a share of the new speed: it may be open now
-        if state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["state"] == _BLOCKED:
+        varies = state.config[law(state, qp)]["variable_window"] != 0
+        if varies and state.qps[u(qp)]["port"] == port and state.qps[u(qp)]["state"] == _BLOCKED:
             activate(state, device, qp, now_ps)
 
 

@@ -25,6 +25,7 @@ from fabric.dataplane.state.codes import INFINITY_PS, Aux, Ecn, EventKind, Packe
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import hooks
+from fabric.dataplane.transport.laws import law
 
 _ACK, _NAK, _CNP = int(PacketKind.ACK), int(PacketKind.NAK), int(PacketKind.CNP)
 _FIRST, _LAST, _ECHO = int(PacketFlag.FIRST), int(PacketFlag.LAST), int(PacketFlag.ECHO)
@@ -45,8 +46,10 @@ def _class_of(state: State, port: int, dscp: int) -> int:
 @hot
 def _turn(state: State, packet: np.uint32, kind: int, psn: int) -> None:
     """Turn a data frame into its ACK or NAK."""
-    frame, config = state.packets[packet], state.config[0]
-    echo = _ECHO if i64(frame["ecn"]) == _CE and hooks.echoes(state) else 0
+    frame = state.packets[packet]
+    qp = i64(frame["qp"])
+    config = state.config[law(state, qp)]
+    echo = _ECHO if i64(frame["ecn"]) == _CE and hooks.echoes(state, qp) else 0
     frame["kind"], frame["size"], frame["payload"], frame["flags"] = kind, config["ack_bytes"], 0, echo
     if semantics.swaps_ports_of_answers(state):
         words = i64(frame["words"])
@@ -71,7 +74,8 @@ def _answer(state: State, device: int, packet: np.uint32, kind: int, psn: int, n
 def _send_cnp(state: State, device: int, marked: np.uint32, now_ps: int) -> None:
     """Notify the sender of a marked data packet."""
     packet = pool.take(state, device)
-    frame, data, config = state.packets[packet], state.packets[marked], state.config[0]
+    frame, data = state.packets[packet], state.packets[marked]
+    config = state.config[law(state, i64(data["qp"]))]
     port = i64(data["in_port"])
     frame["kind"], frame["size"], frame["payload"], frame["flags"] = _CNP, config["cnp_bytes"], 0, 0
     frame["src"], frame["dst"], frame["qp"], frame["msg"] = device, data["src"], data["qp"], 0
@@ -111,12 +115,13 @@ def on_notify(state: State, device: int, now_ps: int) -> None:
 
 @hot
 def _notification_point(state: State, device: int, packet: np.uint32, now_ps: int) -> None:
-    frame, config = state.packets[packet], state.config[0]
+    frame = state.packets[packet]
+    qp = i64(frame["qp"])
     state.hosts[device]["ecn_received"] += 1
-    if not hooks.notifies(state):
+    if not hooks.notifies(state, qp):
         return  # the notification travels in the ACK, or there is none
     row = state.rqps[frame["qp"]]
-    if now_ps - i64(row["last_cnp_ps"]) >= config["cnp_interval_ps"]:
+    if now_ps - i64(row["last_cnp_ps"]) >= state.config[law(state, qp)]["cnp_interval_ps"]:
         row["last_cnp_ps"] = now_ps
         _send_cnp(state, device, packet, now_ps)
 

@@ -34,6 +34,7 @@ from fabric.dataplane.state.codes import (
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import hooks
+from fabric.dataplane.transport.laws import law
 
 _DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
 _FIRST, _LAST = int(PacketFlag.FIRST), int(PacketFlag.LAST)
@@ -70,7 +71,7 @@ def has_work(state: State, qp: int) -> bool:
 @hot
 def is_blocked(state: State, qp: int) -> bool:
     """Whether the window forbids a new packet; selective retransmissions are always allowed."""
-    row, config = state.qps[u(qp)], state.config[0]
+    row, config = state.qps[u(qp)], state.config[law(state, qp)]
     if config["window_bytes"] == 0 or is_recovering(state, qp):
         return False
     if semantics.scans_queue_pairs(state):
@@ -162,7 +163,7 @@ def _count_resend(state: State, device: int, qp: int) -> None:
 @hot
 def make_packet(state: State, device: int, qp: int, now_ps: int) -> np.uint32:
     """Build the next packet of a queue pair that has work."""
-    row, config = state.qps[u(qp)], state.config[0]
+    row, config = state.qps[u(qp)], state.config[law(state, qp)]
     if i64(config["recovery"]) & 1 and is_recovering(state, qp):
         psn = _next_hole(state, qp)
         message = _message_of(state, qp, psn)

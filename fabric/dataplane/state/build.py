@@ -33,6 +33,7 @@ from fabric.dataplane.state.codes import (
     Recovery,
     Semantics,
 )
+from fabric.dataplane.state.config_table import CONFIG
 from fabric.dataplane.state.fill_forwarding import fill_forwarding
 from fabric.dataplane.state.fill_hosts import (
     fill_boards,
@@ -47,7 +48,7 @@ from fabric.dataplane.state.fill_streams import fill_streams
 from fabric.dataplane.state.fill_switches import fill_dscp_maps, fill_ports, fill_switches
 from fabric.dataplane.state.fill_tenants import routed_tables
 from fabric.dataplane.state.fill_transfers import fill_transfers, issued_rows
-from fabric.dataplane.state.params import EngineParams
+from fabric.dataplane.state.params import EngineParams, FrameParams, TransportParams
 from fabric.dataplane.state.rng import seeded
 from fabric.dataplane.state.schedule import totals
 from fabric.dataplane.state.share import (
@@ -111,11 +112,11 @@ def build(
     n_leaves = _power_of_two(len(leaf_device)) if insertion else 1
     scans = params.semantics is Semantics.NS3_RDMA
     n_pairs = max(n_qps, 1) if scans else 1
-    cc = params.transport.congestion_control
-    n_dctcp = max(n_qps, 1) if cc in {CongestionControl.DCTCP, CongestionControl.NS3_DCTCP} else 1
-    n_timely = max(n_qps, 1) if cc is CongestionControl.TIMELY else 1
-    n_hpcc = max(n_qps, 1) if cc is CongestionControl.HPCC else 0
-    codes = cc is CongestionControl.PINT
+    controls = {law.congestion_control for law in laws_of(params)}
+    n_dctcp = max(n_qps, 1) if controls & {CongestionControl.DCTCP, CongestionControl.NS3_DCTCP} else 1
+    n_timely = max(n_qps, 1) if CongestionControl.TIMELY in controls else 1
+    n_hpcc = max(n_qps, 1) if CongestionControl.HPCC in controls else 0
+    codes = CongestionControl.PINT in controls
     n_senders = max(n_qps, 1) if codes else max(n_hpcc, 1)
     capacity = packet_capacity(devices)
     sides = sides_of(fabric, sequential=sequential)
@@ -159,6 +160,7 @@ def build(
         slot_bits=t.rows(1, np.int64),
         checks=t.rows(n_pairs if params.transport.variable_window else 1, t.HEAP),
         ancestry=t.rows(max(_ancestry_rows(params, order), 1), t.ANCESTRY),
+        laws=t.rows(max(n_qps, 1), np.uint8),
         qp_list=t.rows(max(n_qps, 1), np.uint32),
         fib=t.rows(max(n_switches * n_hosts, 1), np.uint32),
         groups=t.rows(1, t.GROUP),
@@ -193,12 +195,12 @@ def build(
         timely=t.rows(n_timely, ct.TIMELY),
         hpcc=t.rows(n_senders, ct.HPCC),
         hpcc_hops=t.rows(max(n_hpcc * ct.HOPS, 1), ct.HPCC_HOP),
-        swift=t.rows(max(n_qps, 1) if cc is CongestionControl.SWIFT else 1, ct.SWIFT),
+        swift=t.rows(max(n_qps, 1) if CongestionControl.SWIFT in controls else 1, ct.SWIFT),
         departures=t.rows(n_ports if codes else 1, ct.DEPARTURE),
         loads=t.rows(n_ports if codes else 1, np.float64),
         draws=t.rows(n_nodes if codes else 1, t.RANDOM),
         generator=seeded(params.seed) if codes and insertion else t.rows(1, np.int64),
-        telemetry=t.rows(capacity * t.TELEMETRY_WORDS if cc in WITH_TELEMETRY else 1, np.int64),
+        telemetry=t.rows(capacity * t.TELEMETRY_WORDS if controls & WITH_TELEMETRY else 1, np.int64),
         sent_ps=t.rows(max(n_packet_slots, 1), np.int64),
         placed=t.rows(max(n_packet_slots, 1), np.uint32),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
@@ -287,16 +289,21 @@ def _sack_window(params: EngineParams) -> int:
     transport = params.transport
     if transport.recovery is not Recovery.SELECTIVE:
         return 0
-    if transport.window_bytes <= 0:
+    windows = [law.window_bytes for law in laws_of(params)]
+    if min(windows) <= 0:
         raise InvariantError("selective repeat needs a window")
-    window = transport.window_bytes // int(params.payload_of_qps().min(initial=params.frames.payload_bytes))
+    window = max(windows) // int(params.payload_of_qps().min(initial=params.frames.payload_bytes))
     # No more packets are in flight than a queue pair ever sends.
     return min(window, int(_packets_of_qps(params).max(initial=0))) + 2
 
 
-def _window_bytes(params: EngineParams) -> int:
+def laws_of(params: EngineParams) -> tuple[TransportParams, ...]:
+    """The transports of all rows of State.config."""
+    return params.transport, *(law.transport for law in params.laws)
+
+
+def _window_bytes(params: EngineParams, transport: TransportParams) -> int:
     """Bytes in flight per queue pair; a sender of out-of-order recovery never leaves the receiver's bitmap."""
-    transport = params.transport
     if transport.recovery is not Recovery.OUT_OF_ORDER:
         return transport.window_bytes
     most = transport.receive_bitmap_pkts * params.frames.payload_bytes
@@ -309,7 +316,8 @@ def packet_slots_of(params: EngineParams) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     if params.transport.receive_bitmap_pkts <= 0 or params.transport.reorder_window_ps <= 0:
         raise InvariantError("out-of-order recovery needs a bitmap and a reordering window")
-    return np.clip(_packets_of_qps(params), 1, -(-_window_bytes(params) // params.payload_of_qps()))
+    window = max(_window_bytes(params, law) for law in laws_of(params))
+    return np.clip(_packets_of_qps(params), 1, -(-window // params.payload_of_qps()))
 
 
 def _packets_of_qps(params: EngineParams) -> NDArray[np.int64]:
@@ -367,8 +375,8 @@ def _config(
     *,
     keep_messages: bool,
 ) -> NDArray[Any]:
-    config = np.zeros(1, t.CONFIG)
-    row, frames, transport, vxlan = config[0], params.frames, params.transport, params.vxlan
+    config = np.zeros(1 + len(params.laws), CONFIG)
+    row, transport, vxlan = config[0], params.transport, params.vxlan
     values: dict[str, float] = {
         "n_nodes": len(fabric.nodes),
         "n_hosts": len(fabric.hosts),
@@ -382,21 +390,11 @@ def _config(
         "n_streams": 0 if params.streams is None else len(params.streams),
         "keep_messages": keep_messages,
         "semantics": params.semantics,
-        "cc": transport.congestion_control,
+        "n_laws": len(config),
         "recovery": transport.recovery,
         "flow_control": params.flow_control,
         "seed": params.seed,
-        "payload_bytes": frames.payload_bytes,
-        "data_header_bytes": frames.data_header_bytes,
-        "reth_bytes": frames.reth_bytes,
-        "ack_bytes": frames.ack_bytes,
-        "cnp_bytes": frames.cnp_bytes,
-        "pfc_bytes": frames.pfc_bytes,
-        "vxlan_bytes": frames.vxlan_bytes,
-        "min_gap_bytes": frames.wire_overhead_bytes,
         "initial_ttl": params.initial_ttl,
-        "window_bytes": _window_bytes(params),
-        "variable_window": transport.variable_window,
         "ack_every_packets": transport.ack_every_packets,
         "timeout_ps": transport.retransmit_timeout_ps,
         "retry_limit": transport.retry_limit,
@@ -413,16 +411,6 @@ def _config(
         "ancestry_rows": _ancestry_rows(params, order),
         "egress_detail": params.egress_detail,
     }
-    for control in (
-        transport.dcqcn,
-        transport.dctcp,
-        transport.timely,
-        transport.hpcc,
-        transport.pint,
-        transport.swift,
-    ):
-        if transport.congestion_control is not CongestionControl.NONE and control is not None:
-            values |= control.config_values()
     if vxlan is not None:
         values |= {
             "vxlan": 1,
@@ -436,4 +424,38 @@ def _config(
         }
     for name, value in values.items():
         row[name] = value
+    config[1:] = row
+    for number, (law, frames) in enumerate(
+        [(transport, params.frames), *((it.transport, it.frames) for it in params.laws)]
+    ):
+        for name, value in _law_values(params, law, frames).items():
+            config[number][name] = value
     return config
+
+
+def _law_values(params: EngineParams, transport: TransportParams, frames: FrameParams) -> dict[str, float]:
+    """What the rows of config may differ in: a congestion control, its window, and the sizes of its frames."""
+    values: dict[str, float] = {
+        "cc": transport.congestion_control,
+        "payload_bytes": frames.payload_bytes,
+        "data_header_bytes": frames.data_header_bytes,
+        "reth_bytes": frames.reth_bytes,
+        "ack_bytes": frames.ack_bytes,
+        "cnp_bytes": frames.cnp_bytes,
+        "pfc_bytes": frames.pfc_bytes,
+        "vxlan_bytes": frames.vxlan_bytes,
+        "min_gap_bytes": frames.wire_overhead_bytes,
+        "window_bytes": _window_bytes(params, transport),
+        "variable_window": transport.variable_window,
+    }
+    for control in (
+        transport.dcqcn,
+        transport.dctcp,
+        transport.timely,
+        transport.hpcc,
+        transport.pint,
+        transport.swift,
+    ):
+        if transport.congestion_control is not CongestionControl.NONE and control is not None:
+            values |= control.config_values()
+    return values

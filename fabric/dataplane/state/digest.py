@@ -112,7 +112,9 @@ def digest(state: State) -> str:
     routed = ROUTED if state.config[0]["n_l3"] else ()
     any_order = state.config[0]["recovery"] == Recovery.OUT_OF_ORDER
     streams = STREAMS if state.config[0]["n_streams"] else ()
-    control = OF_CONTROL.get(CongestionControl(int(state.config[0]["cc"])), ())
+    control = dict.fromkeys(
+        name for cc in state.config["cc"].tolist() for name in OF_CONTROL.get(CongestionControl(cc), ())
+    )
     for name in (
         "ports",
         "qps",

@@ -65,6 +65,14 @@ def fill_controls(state: t.State, params: EngineParams) -> None:
     if hpcc is not None:
         state.hpcc["rtt_ns"] = hpcc.base_rtt_ns if pairs.base_rtt_ns is None else pairs.base_rtt_ns
         state.hpcc["window_bytes"] = hpcc.window_bytes if pairs.window_bytes is None else pairs.window_bytes
+    if pairs.law is None:
+        return
+    state.laws[: len(pairs.law)] = pairs.law
+    for number, law in enumerate(params.laws, 1):
+        if law.transport.hpcc is not None:
+            mine = pairs.law == number
+            state.hpcc["rtt_ns"][mine] = law.transport.hpcc.base_rtt_ns
+            state.hpcc["window_bytes"][mine] = law.transport.hpcc.window_bytes
 
 
 def fill_boards(state: t.State, packet_slots: NDArray[np.int64]) -> None:

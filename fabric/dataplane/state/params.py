@@ -489,6 +489,17 @@ class QueuePairs:
     """Semantics.NS3_RDMA, where there are windows: that of each; None: TransportParams.window_bytes for all."""
     base_rtt_ns: NDArray[np.int64] | None = None
     """HPCC's T of each; None: HpccParams.base_rtt_ns for all."""
+    law: NDArray[np.int64] | None = None
+    """Congestion control of each: 0 is EngineParams.transport, k is EngineParams.laws[k - 1]; None: 0 for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class LawParams:
+    """Another congestion control for some queue pairs, with its window and what it puts on the wire."""
+
+    transport: TransportParams
+    """Congestion control, its parameters and the window count; the rest is as in EngineParams.transport."""
+    frames: FrameParams
 
 
 @dataclass(frozen=True)
@@ -508,6 +519,7 @@ class EngineParams:
     """(n_nodes,) IPv4 address as an integer: hosts' own, switches' loopback."""
     messages: Messages
     queue_pairs: QueuePairs
+    laws: tuple[LawParams, ...] = ()
     transfers: Transfers = field(default_factory=no_transfers)
     """Series of messages beside `messages`."""
     streams: Streams | None = None

@@ -26,12 +26,13 @@ from fabric.dataplane.state.codes import INFINITY_PS
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law
 
 
 @hot
-def _raised_bps(state: State, target_bps: int, line_bps: int, time_stage: int, byte_stage: int) -> int:
+def _raised_bps(state: State, qp: int, target_bps: int, line_bps: int, time_stage: int, byte_stage: int) -> int:
     """The target rate after an increase (rule 3); both stages count the increase."""
-    config = state.config[0]
+    config = state.config[law(state, qp)]
     if config["byte_counter_bytes"] == 0:
         byte_stage = time_stage
     steps = i64(config["fast_recovery_steps"])
@@ -43,18 +44,20 @@ def _raised_bps(state: State, target_bps: int, line_bps: int, time_stage: int, b
 
 
 @hot
-def _is_released(state: State, rate_bps: int) -> bool:
+def _is_released(state: State, qp: int, rate_bps: int) -> bool:
     """Whether a rate is so high that it does not limit (rule 4)."""
-    return bool(0 < state.config[0]["max_rate_bps"] <= rate_bps)
+    return bool(0 < state.config[law(state, qp)]["max_rate_bps"] <= rate_bps)
 
 
 @kernel
 def _increase(state: State, qp: int) -> None:
     row = state.qps[qp]
     line = i64(row["line_bps"])
-    row["target_bps"] = _raised_bps(state, i64(row["target_bps"]), line, i64(row["time_stage"]), i64(row["byte_stage"]))
+    row["target_bps"] = _raised_bps(
+        state, qp, i64(row["target_bps"]), line, i64(row["time_stage"]), i64(row["byte_stage"])
+    )
     row["rate_bps"] = min((i64(row["rate_bps"]) + i64(row["target_bps"])) // 2, line)
-    if _is_released(state, i64(row["rate_bps"])):
+    if _is_released(state, qp, i64(row["rate_bps"])):
         row["rate_bps"] = row["target_bps"] = line
         row["alpha_at_ps"] = row["increase_at_ps"] = INFINITY_PS
         row["started"] = 0
@@ -62,7 +65,7 @@ def _increase(state: State, qp: int) -> None:
 
 @kernel
 def _catch_up(state: State, qp: int, now_ps: int) -> None:
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     gain = float(config["gain"])
     while row["alpha_at_ps"] <= now_ps or row["increase_at_ps"] <= now_ps:
         if row["alpha_at_ps"] <= row["increase_at_ps"]:
@@ -85,7 +88,7 @@ def advance(state: State, device: int, qp: int, now_ps: int) -> None:
 @hot
 def _count(state: State, qp: int, size_bytes: int) -> None:
     """Count a departure for the byte counter."""
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     if row["started"] == 0 or config["byte_counter_bytes"] == 0:
         return
     row["byte_count"] += size_bytes
@@ -102,17 +105,17 @@ def owed(state: State, qp: int, now_ps: int) -> int:
     It is the integral of the rate from now to the planned departure, so no second copy of it is kept.
     Domain: below 2**63, as pacing.cost() of one frame is, plus one ps at the rate.
     """
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     end_ps, at_ps, next_ps = i64(row["available_ps"]), now_ps, i64(row["increase_at_ps"])
     rate, target, line = i64(row["rate_bps"]), i64(row["target_bps"]), i64(row["line_bps"])
     time_stage, left = i64(row["time_stage"]), 0
     while next_ps < end_ps:
         left += rate * (next_ps - at_ps)
         time_stage += 1
-        target = _raised_bps(state, target, line, time_stage, i64(row["byte_stage"]))
+        target = _raised_bps(state, qp, target, line, time_stage, i64(row["byte_stage"]))
         rate = min((rate + target) // 2, line)
         at_ps, next_ps = next_ps, next_ps + i64(config["increase_timer_ps"])
-        if _is_released(state, rate):
+        if _is_released(state, qp, rate):
             rate, next_ps = line, INFINITY_PS
     if at_ps < end_ps:
         left += rate * (end_ps - at_ps)
@@ -122,7 +125,7 @@ def owed(state: State, qp: int, now_ps: int) -> int:
 @kernel
 def departure_ps(state: State, qp: int, now_ps: int, left: int) -> int:
     """Time at which `left` (10**-12 bit) is paid if no CNP comes, rounded up so that no rate is exceeded (rule 5)."""
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     at_ps, next_ps = now_ps, i64(row["increase_at_ps"])
     rate, target, line = i64(row["rate_bps"]), i64(row["target_bps"]), i64(row["line_bps"])
     time_stage = i64(row["time_stage"])
@@ -132,10 +135,10 @@ def departure_ps(state: State, qp: int, now_ps: int, left: int) -> int:
             return at_ps + need_ps
         left -= rate * (next_ps - at_ps)
         time_stage += 1
-        target = _raised_bps(state, target, line, time_stage, i64(row["byte_stage"]))
+        target = _raised_bps(state, qp, target, line, time_stage, i64(row["byte_stage"]))
         rate = min((rate + target) // 2, line)
         at_ps, next_ps = next_ps, next_ps + i64(config["increase_timer_ps"])
-        if _is_released(state, rate):
+        if _is_released(state, qp, rate):
             rate, next_ps = line, INFINITY_PS
 
 
@@ -154,7 +157,7 @@ def sent(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: 
 @kernel
 def notify(state: State, device: int, qp: int, now_ps: int) -> bool:
     """A CNP has arrived; True if it cut the rate, False if it fell into the decrease interval of the last cut."""
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     advance(state, device, qp, now_ps)
     if row["started"] != 0 and now_ps < row["decrease_at_ps"]:
         return False
@@ -208,7 +211,7 @@ def _decayed(alpha: float, keep: float, times: int) -> float:
 @kernel
 def look(state: State, qp: int, now_ps: int) -> None:
     """Set rate, target and alpha to their present values in a copy of the row for reading; timers are not restarted."""
-    row, config = state.qps[qp], state.config[0]
+    row, config = state.qps[qp], state.config[law(state, qp)]
     if row["started"] == 0:
         return
     alpha_at_ps, end_ps = i64(row["alpha_at_ps"]), now_ps

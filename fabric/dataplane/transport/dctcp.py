@@ -27,6 +27,7 @@ from fabric.dataplane.state.codes import PacketFlag
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law
 
 _ECHO = int(PacketFlag.ECHO)
 u = np.uint32
@@ -37,7 +38,7 @@ def start(state: State, qp: int) -> None:
     """A new queue pair sends at line rate, and its first ACK ends an observation window."""
     pacing.start(state, qp)
     mine = state.dctcp[u(qp)]
-    state.qps[u(qp)]["alpha"] = state.config[0]["initial_alpha"]
+    state.qps[u(qp)]["alpha"] = state.config[law(state, qp)]["initial_alpha"]
     mine["window_end_psn"], mine["cut_end_psn"] = 0, -1
 
 
@@ -45,7 +46,7 @@ def start(state: State, qp: int) -> None:
 def _end_window(state: State, qp: int) -> None:
     """End an observation window (rule 2) with at least one acknowledged packet."""
     row, mine = state.qps[u(qp)], state.dctcp[u(qp)]
-    gain = float(state.config[0]["gain"])
+    gain = float(state.config[law(state, qp)]["gain"])
     marked_ratio = i64(mine["marked_pkts"]) / i64(mine["acked_pkts"])
     row["alpha"] = (1.0 - gain) * row["alpha"] + gain * marked_ratio
     mine["window_end_psn"] = row["next_psn"]
@@ -57,7 +58,7 @@ def _cut(state: State, device: int, qp: int, now_ps: int) -> None:
     """Cut the rate (rule 3)."""
     row = state.qps[u(qp)]
     before, alpha = i64(row["rate_bps"]), float(row["alpha"])
-    kept = max(i64(before * (1.0 - alpha / 2.0)), i64(state.config[0]["min_rate_bps"]))
+    kept = max(i64(before * (1.0 - alpha / 2.0)), i64(state.config[law(state, qp)]["min_rate_bps"]))
     pacing.change_rate(state, qp, now_ps, min(kept, before))
     state.dctcp[u(qp)]["cut_end_psn"] = row["next_psn"]
     pacing.note_cut(state, device, qp, now_ps, before, i64(alpha * 1e6))
@@ -82,7 +83,8 @@ def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pk
         if echo:
             _cut(state, device, qp, now_ps)
         elif ended:
-            row["rate_bps"] = min(i64(row["rate_bps"]) + i64(state.config[0]["additive_bps"]), i64(row["line_bps"]))
+            more = i64(state.config[law(state, qp)]["additive_bps"])
+            row["rate_bps"] = min(i64(row["rate_bps"]) + more, i64(row["line_bps"]))
 
 
 @hot

@@ -1,7 +1,8 @@
 """Calls of the congestion control by hosts: one function for each hook, made of the registry's kernels.
 
 A hook is a chain of comparisons with constants, `if cc == DCQCN: ... else: <the next>`, compiled into its caller: no
-function pointer, and the first control of the registry costs one comparison (docs/decisions/0044). The chain holds
+function pointer, and the first control of the registry costs one comparison (docs/decisions/0044). `cc` is that of the
+queue pair, or of the frame's queue pair (transport/laws). The chain holds
 only the controls that have a kernel for the hook; others use the default of the hook, most often no action.
 
 | hook | called by | when |
@@ -36,6 +37,7 @@ from fabric.dataplane.state.codes import INFINITY_PS, Stop
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law, law_of_frame
 from fabric.dataplane.transport.registry import CONTROLS, Kernel, mask_of
 
 _NONE = int(Stop.NONE)
@@ -111,7 +113,7 @@ def _same_mark(state: State, qp: int, marked: bool) -> bool:
 def _start(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @kernel
     def start(state: State, qp: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, qp)
         else:
             otherwise(state, qp)
@@ -122,7 +124,7 @@ def _start(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _stamp(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, qp, packet, now_ps)
         else:
             otherwise(state, qp, packet, now_ps)
@@ -133,7 +135,7 @@ def _stamp(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _forwarded(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def forwarded(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law_of_frame(state, packet)]["cc"] == code:
             own(state, device, port, packet, now_ps)
         else:
             otherwise(state, device, port, packet, now_ps)
@@ -144,7 +146,7 @@ def _forwarded(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _consumed(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @kernel
     def consumed(state: State, packet: np.uint32, waited_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law_of_frame(state, packet)]["cc"] == code:
             own(state, packet, waited_ps)
         else:
             otherwise(state, packet, waited_ps)
@@ -155,7 +157,7 @@ def _consumed(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _sent(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def sent(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: int, now_ps: int) -> int:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             return i64(own(state, device, qp, size_bytes, serialisation_ps, now_ps))
         return i64(otherwise(state, device, qp, size_bytes, serialisation_ps, now_ps))
 
@@ -165,7 +167,7 @@ def _sent(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _acknowledged(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, device, qp, packet, newly_pkts, now_ps)
         else:
             otherwise(state, device, qp, packet, newly_pkts, now_ps)
@@ -176,7 +178,7 @@ def _acknowledged(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _notified(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @kernel
     def notified(state: State, device: int, qp: int, now_ps: int) -> bool:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             return bool(own(state, device, qp, now_ps))
         return bool(otherwise(state, device, qp, now_ps))
 
@@ -186,7 +188,7 @@ def _notified(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _catch_up(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def catch_up(state: State, device: int, qp: int, now_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, device, qp, now_ps)
         else:
             otherwise(state, device, qp, now_ps)
@@ -197,7 +199,7 @@ def _catch_up(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _next_change_ps(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def next_change_ps(state: State, qp: int) -> int:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             return i64(own(state, qp))
         return i64(otherwise(state, qp))
 
@@ -207,7 +209,7 @@ def _next_change_ps(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _change_line(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @kernel
     def change_line(state: State, qp: int, now_ps: int, line_bps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, qp, now_ps, line_bps)
         else:
             otherwise(state, qp, now_ps, line_bps)
@@ -228,7 +230,7 @@ def _settle(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _look(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @kernel
     def look(state: State, qp: int, now_ps: int) -> None:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             own(state, qp, now_ps)
         else:
             otherwise(state, qp, now_ps)
@@ -239,7 +241,7 @@ def _look(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
 def _mark_changes(code: int, own: Kernel, otherwise: Kernel) -> Kernel:
     @hot
     def mark_changes(state: State, qp: int, marked: bool) -> bool:
-        if state.config[0]["cc"] == code:
+        if state.config[law(state, qp)]["cc"] == code:
             return bool(own(state, qp, marked))
         return bool(otherwise(state, qp, marked))
 
@@ -265,12 +267,12 @@ mark_changes: Final = _chain("mark_changes", _mark_changes, _same_mark)
 
 
 @hot
-def echoes(state: State) -> bool:
-    """Whether ACKs and NAKs echo the mark of their data packet."""
-    return _ECHO >> i64(state.config[0]["cc"]) & 1 != 0
+def echoes(state: State, qp: int) -> bool:
+    """Whether ACKs and NAKs of a queue pair echo the mark of their data packet."""
+    return _ECHO >> i64(state.config[law(state, qp)]["cc"]) & 1 != 0
 
 
 @hot
-def notifies(state: State) -> bool:
-    """Whether marked packets are answered with CNPs."""
-    return _CNPS >> i64(state.config[0]["cc"]) & 1 != 0
+def notifies(state: State, qp: int) -> bool:
+    """Whether marked packets of a queue pair are answered with CNPs."""
+    return _CNPS >> i64(state.config[law(state, qp)]["cc"]) & 1 != 0

@@ -37,6 +37,7 @@ from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.control_tables import HOPS
 from fabric.dataplane.state.types import TELEMETRY_WORDS, State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law
 
 _DATA = int(PacketKind.DATA)
 _PS_PER_NS = 1000
@@ -85,7 +86,7 @@ def waiting_bytes(state: State, port: int) -> int:
 
 @kernel
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
-    out, config = state.ports[u(port)], state.config[0]
+    out, config = state.ports[u(port)], state.config[law(state, i64(state.packets[packet]["qp"]))]
     multiple = i64(config["int_multiple"])
     size_bytes, overhead = i64(state.packets[packet]["size"]), i64(config["min_gap_bytes"])
     sent = i64(out["tx_bytes"]) - size_bytes + (i64(out["tx_pkts"]) - 1) * overhead
@@ -152,7 +153,8 @@ def _note(state: State, qp: int, base: int, now_ps: int) -> None:
 def _load(state: State, qp: int, base: int, hop: int, tau_ns: int) -> float:
     """Load of a hop between its last record and this one, tau_ns later (rule 2)."""
     record = i64(state.telemetry[base + 1 + hop])
-    old, multiple = i64(state.hpcc_hops[u(qp * HOPS + hop)]["record"]), i64(state.config[0]["int_multiple"])
+    old = i64(state.hpcc_hops[u(qp * HOPS + hop)]["record"])
+    multiple = i64(state.config[law(state, qp)]["int_multiple"])
     sent_bytes = ((record >> _BYTES_AT) - (old >> _BYTES_AT) & _BYTES) * _BYTE_UNIT * multiple
     speed = (i64(state.telemetry[base + _SPEED_WORD]) >> hop * _SPEED_BITS & _SPEED) * _BPS_PER_GBPS
     queue = min(record >> _QUEUE_AT & _QUEUE, old >> _QUEUE_AT & _QUEUE) * _QUEUE_UNIT * multiple
@@ -162,9 +164,9 @@ def _load(state: State, qp: int, base: int, hop: int, tau_ns: int) -> float:
 
 
 @kernel
-def _is_skipped(state: State, record: int, fast: bool) -> bool:
+def _is_skipped(state: State, qp: int, record: int, fast: bool) -> bool:
     """Rule 7: a hop without a queue, where such are not sampled at this ACK."""
-    return fast and state.config[0]["sample_feedback"] != 0 and record >> _QUEUE_AT & _QUEUE == 0
+    return fast and state.config[law(state, qp)]["sample_feedback"] != 0 and record >> _QUEUE_AT & _QUEUE == 0
 
 
 @kernel
@@ -175,7 +177,7 @@ def _tau_ns(state: State, qp: int, hop: int, record: int) -> int:
 @kernel
 def clipped(state: State, qp: int, rate_bps: int) -> int:
     """A rate within [min, line]."""
-    return min(max(rate_bps, i64(state.config[0]["min_rate_bps"])), i64(state.qps[u(qp)]["line_bps"]))
+    return min(max(rate_bps, i64(state.config[law(state, qp)]["min_rate_bps"])), i64(state.qps[u(qp)]["line_bps"]))
 
 
 @kernel
@@ -189,11 +191,11 @@ def divided(state: State, qp: int, rate_bps: int, c: float) -> int:
 @kernel
 def _one_rate(state: State, device: int, qp: int, base: int, hops: int, fast: bool, now_ps: int) -> None:
     """Rules 3 to 5 with the fullest hop."""
-    mine, config = state.hpcc[u(qp)], state.config[0]
+    mine, config = state.hpcc[u(qp)], state.config[law(state, qp)]
     rtt, fullest, span, seen = i64(mine["rtt_ns"]), 0.0, 0, False
     for hop in range(hops):
         record = i64(state.telemetry[base + 1 + hop])
-        if not _is_skipped(state, record, fast):
+        if not _is_skipped(state, qp, record, fast):
             seen = True
             tau = _tau_ns(state, qp, hop, record)
             if tau > 0:
@@ -220,11 +222,11 @@ def _one_rate(state: State, device: int, qp: int, base: int, hops: int, fast: bo
 @kernel
 def _least_rate(state: State, device: int, qp: int, base: int, hops: int, fast: bool, now_ps: int) -> None:
     """Rule 7: each hop has a separate rate."""
-    mine, config = state.hpcc[u(qp)], state.config[0]
+    mine, config = state.hpcc[u(qp)], state.config[law(state, qp)]
     rtt, least, seen = i64(mine["rtt_ns"]), i64(state.qps[u(qp)]["line_bps"]), False
     for hop in range(hops):
         record, own = i64(state.telemetry[base + 1 + hop]), state.hpcc_hops[u(qp * HOPS + hop)]
-        if _is_skipped(state, record, fast):
+        if _is_skipped(state, qp, record, fast):
             least = min(least, i64(own["rate_bps"]))
             continue
         seen = True
@@ -253,7 +255,7 @@ def _least_rate(state: State, device: int, qp: int, base: int, hops: int, fast: 
 @hot
 def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
     """An ACK or NAK has been applied."""
-    row, mine, config = state.qps[u(qp)], state.hpcc[u(qp)], state.config[0]
+    row, mine, config = state.qps[u(qp)], state.hpcc[u(qp)], state.config[law(state, qp)]
     fast = bool(i64(state.packets[packet]["seq"]) <= mine["mark_psn"])
     if fast and config["fast_react"] == 0:
         return

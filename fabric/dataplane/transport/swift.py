@@ -29,6 +29,7 @@ from fabric.dataplane.state.codes import PacketKind
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import TELEMETRY_WORDS, State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law
 
 _DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
 _WAIT_WORD, _HOPS_WORD = 1, 2
@@ -58,14 +59,14 @@ def consumed(state: State, packet: np.uint32, waited_ps: int) -> None:
 @kernel
 def _largest(state: State, qp: int) -> float:
     """The window of line rate, packets."""
-    return i64(state.config[0]["window_bytes"]) / i64(state.qps[u(qp)]["payload_bytes"])
+    return i64(state.config[law(state, qp)]["window_bytes"]) / i64(state.qps[u(qp)]["payload_bytes"])
 
 
 @kernel
 def _apply(state: State, qp: int) -> None:
     """Bound both windows and set the rate by the lesser one (rule 5)."""
     row, mine = state.qps[u(qp)], state.swift[u(qp)]
-    largest, least = _largest(state, qp), float(state.config[0]["least_window"])
+    largest, least = _largest(state, qp), float(state.config[law(state, qp)]["least_window"])
     mine["fabric_pkts"] = min(max(float(mine["fabric_pkts"]), least), largest)
     mine["host_pkts"] = min(max(float(mine["host_pkts"]), least), largest)
     share = min(float(mine["fabric_pkts"]), float(mine["host_pkts"])) / largest
@@ -77,7 +78,7 @@ def start(state: State, qp: int) -> None:
     """A new queue pair may send one base round trip of line rate."""
     pacing.start(state, qp)
     row, mine = state.qps[u(qp)], state.swift[u(qp)]
-    first = i64(row["line_bps"]) / _PS_PER_S * i64(state.config[0]["span_ns"]) * 1000 / _BITS
+    first = i64(row["line_bps"]) / _PS_PER_S * i64(state.config[law(state, qp)]["span_ns"]) * 1000 / _BITS
     mine["fabric_pkts"] = mine["host_pkts"] = max(first / i64(row["payload_bytes"]), 1.0)
     _apply(state, qp)
 
@@ -101,9 +102,9 @@ def sent(state: State, device: int, qp: int, size_bytes: int, serialisation_ps: 
 
 
 @kernel
-def target_ps(state: State, hops: int, window_pkts: float) -> float:
+def target_ps(state: State, qp: int, hops: int, window_pkts: float) -> float:
     """Target of the fabric's delay (rule 3)."""
-    config = state.config[0]
+    config = state.config[law(state, qp)]
     scaled = float(config["flow_scale_ps"]) / math.sqrt(window_pkts) + float(config["flow_offset_ps"])
     more = max(min(scaled, float(config["flow_range_ps"])), 0.0)
     return i64(config["base_target_ps"]) + hops * i64(config["hop_target_ps"]) + more
@@ -111,10 +112,10 @@ def target_ps(state: State, hops: int, window_pkts: float) -> float:
 
 @kernel
 def _adjusted(
-    state: State, window: float, delay_ps: int, goal_ps: float, newly_pkts: int, may_cut: bool, gap: bool
+    state: State, qp: int, window: float, delay_ps: int, goal_ps: float, newly_pkts: int, may_cut: bool, gap: bool
 ) -> float:
     """The next window (rule 2)."""
-    config = state.config[0]
+    config = state.config[law(state, qp)]
     most = float(config["largest_cut"])
     if gap:
         return window * (1.0 - most) if may_cut else window
@@ -133,16 +134,16 @@ def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pk
     gap = i64(state.packets[packet]["kind"]) == _NAK
     rtt, host = now_ps - i64(state.telemetry[base]), i64(state.telemetry[base + _WAIT_WORD])
     before, before_bps = float(mine["fabric_pkts"]), i64(row["rate_bps"])
-    goal = target_ps(state, i64(state.telemetry[base + _HOPS_WORD]), before)
+    goal = target_ps(state, qp, i64(state.telemetry[base + _HOPS_WORD]), before)
     mine["rtt_ps"] = rtt
     may = bool(now_ps - i64(mine["fabric_cut_ps"]) >= rtt)
-    mine["fabric_pkts"] = _adjusted(state, before, rtt - host, goal, newly_pkts, may, gap)
+    mine["fabric_pkts"] = _adjusted(state, qp, before, rtt - host, goal, newly_pkts, may, gap)
     if mine["fabric_pkts"] < before:
         mine["fabric_cut_ps"] = now_ps
     before = float(mine["host_pkts"])
     may = bool(now_ps - i64(mine["host_cut_ps"]) >= rtt)
-    goal = float(state.config[0]["host_target_ps"])
-    mine["host_pkts"] = _adjusted(state, before, host, goal, newly_pkts, may, gap)
+    goal = float(state.config[law(state, qp)]["host_target_ps"])
+    mine["host_pkts"] = _adjusted(state, qp, before, host, goal, newly_pkts, may, gap)
     if mine["host_pkts"] < before:
         mine["host_cut_ps"] = now_ps
     _apply(state, qp)

@@ -25,6 +25,7 @@ import numpy as np
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
 from fabric.dataplane.state.types import TELEMETRY_WORDS, State
 from fabric.dataplane.transport import pacing
+from fabric.dataplane.transport.laws import law
 
 _PS_PER_NS = 1000
 _SLOW_STAGES = 5
@@ -48,7 +49,7 @@ def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
 @kernel
 def _adjust(state: State, device: int, qp: int, rtt_ns: int, now_ps: int) -> None:
     """One sample (rules 3 to 5)."""
-    row, mine, config = state.qps[u(qp)], state.timely[u(qp)], state.config[0]
+    row, mine, config = state.qps[u(qp)], state.timely[u(qp)], state.config[law(state, qp)]
     alpha, beta = float(config["gain"]), float(config["beta"])
     slope = (1 - alpha) * float(mine["slope_ns"]) + alpha * (rtt_ns - i64(mine["rtt_ns"]))
     gradient = slope / i64(config["min_rtt_ns"])

@@ -22,6 +22,7 @@ from fabric.scenario.card import run_card
 from fabric.scenario.compile.controls import rate_problems
 from fabric.scenario.compile.given import given_routes
 from fabric.scenario.compile.job_tenants import with_job_tenants
+from fabric.scenario.compile.laws import chooser, completed, law_problems, of_each, unused, with_laws
 from fabric.scenario.compile.layers import merge, settle
 from fabric.scenario.compile.lower import Lowering, dscp_table, needed
 from fabric.scenario.compile.ns3_rdma_lower import ns3_rdma_flows, ns3_rdma_settings
@@ -269,8 +270,10 @@ def complete(placed: PlacedScenario) -> CompiledScenario:
         else delay,
         labels=params.messages.label,
         keep_messages=keep_messages,
-        ideal_ps=ideal_fct_ps(fabric, params, routes),
-        ideal_transfers_ps=ideal_transfers_ps(fabric, params, routes) if keep_messages else np.empty((0, 2), np.int64),
+        ideal_ps=of_each(params, params.messages.qp, lambda it: ideal_fct_ps(fabric, it, routes)),
+        ideal_transfers_ps=of_each(params, params.transfers.qp, lambda it: ideal_transfers_ps(fabric, it, routes))
+        if keep_messages
+        else np.empty((0, 2), np.int64),
         card=run_card(scenario, fabric, params),
         control=control,
         estimate=placed.estimate,
@@ -306,15 +309,16 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
             "overtaken packet as lost; use recovery: out-of-order",
             rdma.recovery,
         )
-    frame = frames(rdma)
+    frame, others = frames(rdma), completed(scenario, rdma)
     _stage("checking the settings", problems)
-    longest = frame.data_header_bytes + frame.reth_bytes + frame.payload_bytes
+    header = max(frames(it).data_header_bytes for it in (rdma, *others))
+    longest = header + frame.reth_bytes + frame.payload_bytes
     longest += frame.vxlan_bytes if scenario.vxlan is not None else 0
     switches, ports, hosts = Lowering(fabric, settings, seed, problems, pfc=pfc, roce_frame_bytes=longest).run()
     unit = unit_bytes(scenario)
     if has_scale_up(fabric):
         ports = list(scale_up_ports(fabric, ports, frame, unit))
-    largest = largest_frame(rdma)
+    largest = max(largest_frame(it) for it in (rdma, *others))
     short = [port for host in fabric.hosts for port in host.ports if ports[port].mtu_bytes < largest]
     if short:
         problems.append(
@@ -328,6 +332,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         )
     slowest = min(fabric.links[fabric.ports[host.first_port].link].rate_bps for host in fabric.hosts)
     problems += rate_problems(rdma, slowest, path)
+    problems += law_problems(rdma, others, slowest, path)
     _stage("checking the settings", problems)
 
     traffic = Traffic(scenario, fabric, problems)
@@ -351,7 +356,9 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         table[needed(rdma.dscp)],
         QpRules(policy.per, policy.count, needed(rdma.source_port), needed(rdma.nic_port)),
         seed,
+        chooser(scenario, fabric, path, problems) if others else None,
     )
+    problems += unused(scenario, queue_pairs.law, path) if not problems else []
     tenancy = Tenancy() if scenario.vxlan is None else tenancy_of(scenario.vxlan, fabric, path, problems)
     ends = np.concatenate([[messages.src, messages.dst], [transfers.rows.src, transfers.rows.dst]], axis=1)
     check_tenants(tenancy, fabric, ends, traffic.place, problems)
@@ -405,6 +412,7 @@ def _asic(scenario: Scenario, fabric: Fabric, path: str, problems: list[Problem]
         egress_detail=any(it.egress is not None for it in settings.switch_ports.values())
         or any(it.egress_pools is not None for it in settings.switches.values()),
     )
+    params = with_laws(scenario, others, slowest, fabric, params, routes)
     return with_window(scenario, fabric, params, routes), routes
 
 

@@ -165,10 +165,16 @@ class Traffic:
         return self.fabric.nodes[int(node)].name
 
     def join(
-        self, dscp_of: Mapping[int, int], default_priority: int, rules: QpRules, seed: int
+        self,
+        dscp_of: Mapping[int, int],
+        default_priority: int,
+        rules: QpRules,
+        seed: int,
+        laws: Callable[[Ints, str], Ints] | None = None,
     ) -> tuple[Messages, Transfers, QueuePairs]:
         """Columns for the engine; -1 priorities become the transport's. All messages of a transfer have its queue pair:
-        in transport.qp a transfer counts as one message.
+        in transport.qp a transfer counts as one message. laws: (sending hosts, name of their entry) -> the congestion
+        control of each; None: all alike.
         """
         sent = [placed.rows.src != placed.rows.dst for _, _, placed in self.transfers]
 
@@ -191,7 +197,13 @@ class Traffic:
         priority[priority < 0] = default_priority
         table = np.array([dscp_of.get(priority, 0) for priority in range(8)], np.int64)
         dscp = table[priority]
-        qp, queue_pairs = assign(self.fabric, seed, with_transfers(src, "src"), with_transfers(dst, "dst"), dscp, rules)
+        law = None
+        if laws is not None:
+            of_batches = [laws(it.src, name) for name, it in zip(self.names, self.batches, strict=True)]
+            ends = zip(self.transfers, sent, strict=True)
+            law = np.concatenate([*of_batches, *(laws(it.src[here], name) for (_, name, it), here in ends)])
+        sources, targets = with_transfers(src, "src"), with_transfers(dst, "dst")
+        qp, queue_pairs = assign(self.fabric, seed, sources, targets, dscp, rules, law)
         qp_of_transfer = np.full(sum(map(len, sent)), -1, np.int64)
         if sent:
             qp_of_transfer[np.concatenate(sent)] = qp[n_single:]

@@ -131,6 +131,35 @@ class QpPolicy(Strict):
         return self
 
 
+ControlName = Literal["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint", "swift"]
+
+
+class TransportOverride(Strict):
+    """Another congestion control for some queue pairs; the last match decides."""
+
+    host: str | None = Field(None, min_length=1, description="Sending hosts by name or shell pattern; all if absent.")
+    workload: str | None = Field(
+        None,
+        min_length=1,
+        description="Entries of workload by name (kind where one has no name) or shell pattern; all if absent.",
+    )
+    cc: ControlName = Field(description="As in transport. hpcc-pint cannot be one of several.")
+    dcqcn: DcqcnOrName | None = Field(None, description="As in transport.")
+    dctcp: Dctcp | None = Field(None, description="As in transport.")
+    timely: Timely | None = Field(None, description="As in transport.")
+    hpcc: Hpcc | None = Field(None, description="As in transport.")
+    pint: Pint | None = Field(None, description="As in transport.")
+    swift: Swift | None = Field(None, description="As in transport.")
+    window: AutoOffSize | None = Field(None, description="As in transport; auto if absent.")
+    variable_window: bool | None = Field(None, description="As in transport.")
+
+    @model_validator(mode="after")
+    def _chooses(self) -> Self:
+        if self.host is None and self.workload is None:
+            raise ValueError("this override is for all queue pairs; give host or workload, or set transport.cc")
+        return self
+
+
 Recovery = Literal["go-back-n", "selective", "go-back-0", "out-of-order"]
 
 
@@ -142,8 +171,9 @@ class TransportSpec(Strict):
         description="RDMA path MTU: 256B, 512B, 1024B, 2048B or 4096B; in model "
         "hpcc-ns3 the payload of a packet, 64B to 9000B.",
     )
-    cc: Literal["none", "dcqcn", "dctcp", "timely", "hpcc", "hpcc-pint", "swift"] | None = Field(
-        None, description="Congestion control (docs/congestion-control.md)."
+    cc: ControlName | None = Field(None, description="Congestion control (docs/congestion-control.md).")
+    overrides: Annotated[tuple[TransportOverride, ...], Field(strict=False)] = Field(
+        (), description="Other congestion controls for queue pairs of some hosts or some entries of workload."
     )
     dcqcn: DcqcnOrName | None = Field(None, description="A preset's name, or a mapping that starts from one.")
     dctcp: Dctcp | None = Field(None, description="Parameters of cc: dctcp.")

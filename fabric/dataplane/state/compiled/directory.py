@@ -29,9 +29,10 @@ from fabric.dataplane.state import datagram_tables as dt
 from fabric.dataplane.state import shaper_tables as st
 from fabric.dataplane.state import transfer_tables as tt
 from fabric.dataplane.state import types as t
+from fabric.dataplane.state.config_table import CONFIG
 
 DTYPES: dict[str, np.dtype[Any]] = {
-    "config": t.CONFIG,
+    "config": CONFIG,
     "devices": t.DEVICE,
     "ports": t.PORT,
     "queues": t.QUEUE,
@@ -76,6 +77,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "tasks": t.TASK,
     "lists": t.LIST,
     "qp_list": np.dtype(np.uint32),
+    "laws": np.dtype(np.uint8),
     "fib": np.dtype(np.uint32),
     "wires": t.WIRE,
     "inbox": t.SENT,
