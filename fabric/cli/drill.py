@@ -98,14 +98,16 @@ def run(args: argparse.Namespace) -> int:
 def _start(args: argparse.Namespace) -> int:
     from secrets import randbelow  # noqa: PLC0415
 
-    from telemetry.drill.begin import begun, drawn  # noqa: PLC0415  --help must not load the engine
+    from fabric.cli.terminal.compiler_note import CompilerNote  # noqa: PLC0415  --help must not load the engine
+    from telemetry.drill.begin import begun, drawn  # noqa: PLC0415  as above
 
     if args.seed is not None and args.seed < 0:
         raise InputErrors("options", [Problem("--seed", f"{args.seed} is below 0", "give 0 or more")])
     seed = randbelow(1_000_000_000) if args.seed is None else args.seed
     incident = drawn(args.kind, args.level, seed)
     out = args.out or free_folder("drill")
-    folder = begun(incident, args.level, seed, out, lambda scenario: admission(scenario, yes=args.yes))
+    with CompilerNote(sys.stderr, quiet=False):
+        folder = begun(incident, args.level, seed, out, lambda scenario: admission(scenario, yes=args.yes))
     if args.json:
         print(json.dumps({"directory": str(out), **_about(folder)}, indent=2))
         return 0
