@@ -32,6 +32,8 @@ RULES_FILE = "rules.yml"
 PROMETHEUS_FILE = "prometheus.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
+_WHAT = "What, at the time when it fired"
+"""Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
 """Names of the corpus up to release 0.1; accepted, and not shown in help or completion."""
 
@@ -200,7 +202,7 @@ def _incident_table(joined: list[Incident]) -> Table:
         "Until",
         "Severity",
         "Root",
-        "What, at the time when it fired",
+        _WHAT,
         "Alerts",
         title="Incidents",
         title_justify="left",
@@ -226,7 +228,9 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
     from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
 
-    table = Table("Fired", "Until", "Alert", "What, at the time when it fired", title="Alerts", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        "Fired", "Until", "Alert", _WHAT, title="Alerts", title_justify="left", box=None, pad_edge=False
+    )  # fmt: skip
     for it in firings:
         until = "end" if it.cleared_ns is None else format_time_ps(it.cleared_ns * PS_PER_NS)
         table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)

@@ -286,7 +286,7 @@ def _section(args: argparse.Namespace, folder: Folder, window: Window) -> Sectio
         else:
             found = table(args.table, folder.store, window)
         more = () if found.rows else (Prose(found.note or "nothing here"),)  # an empty table is not printed
-        return Section(args.table, args.table.capitalize(), (found, *more))
+        return Section(args.table, "PFC" if args.table == "pfc" else args.table.capitalize(), (found, *more))
     if not folder.index["shows_alerts"]:
         text = f"level {folder.index['level']} shows no alerts: users only say that their work is slow or fails"
         return Section("alerts", "Alerts", (Prose(text),))

@@ -43,10 +43,7 @@ def test_a_verdict_is_green_only_where_the_run_shows_no_problem(
 
 @pytest.mark.parametrize(
     ("alerts", "said"),
-    [
-        (None, "its check was met."),
-        (AlertResult(("FabricPfcStorm",), (), ()), "all 2 checks were met."),
-    ],
+    [(None, "its check was met."), (AlertResult(("FabricPfcStorm",), (), ()), "all 2 checks were met.")],
 )
 def test_the_number_of_checks_is_that_of_the_rows_that_say_yes(alerts: AlertResult | None, said: str) -> None:
     verdict = _verdict(PLAYBOOK, [MET, ACT], alerts, DONE)
