@@ -25,6 +25,7 @@ import logging
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast
 
@@ -113,15 +114,22 @@ class VerbModule(Protocol):
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Descriptions keep their lines; prose is folded at the width of the help, examples (indented) stay whole."""
+    """Descriptions keep their lines where these fit; examples (indented) stay whole.
+
+    Prose with a line that is wider than the help is folded anew as a whole: its own line ends would leave short lines
+    between full ones.
+    """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = super()._fill_text(text, width, indent).splitlines()
-        return "\n".join(
-            row
-            for line in lines
-            for row in ([line] if line.startswith("  ") else textwrap.wrap(line, width, break_long_words=False) or [""])
-        )
+        rows: list[str] = []
+        for is_prose, some in groupby(lines, lambda line: bool(line.strip()) and not line.startswith("  ")):
+            block = list(some)
+            if is_prose and max(map(len, block)) > width:
+                rows += textwrap.wrap(" ".join(block), width, break_long_words=False)
+            else:
+                rows += block
+        return "\n".join(rows)
 
 
 class Parser(argparse.ArgumentParser):

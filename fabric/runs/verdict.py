@@ -265,11 +265,12 @@ def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterato
     for host in paused_hosts(now).tolist():
         ports = [port for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()]
         pausers.update({fabric.peer_of(port).name for port in ports})
-    for switch, count in pausers.most_common(3):
+    named = 4 if len(pausers) == 4 else 3  # a line that says "1 more switch" could as well name it
+    for switch, count in pausers.most_common(named):
         yield "note", f"{_count(count, 'host')} paused by {switch}"
-    if len(pausers) > 3:
-        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(3))
-        yield "note", f"{_count(rest, 'host')} paused by {_count(len(pausers) - 3, 'more switch', 'more switches')}"
+    if len(pausers) > named:
+        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(named))
+        yield "note", f"{_count(rest, 'host')} paused by {len(pausers) - named:,} more switches"
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
         how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
