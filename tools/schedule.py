@@ -35,6 +35,9 @@ LONGEST: Final = (
 )
 """Files with slow tests of two minutes and more. They are begun first, so that no process is left with one alone."""
 
+TOGETHER: Final = {"tests/validate/test_remedy_table.py": "tests/mistakes/test_mistakes.py"}
+"""A file -> another one in whose process it runs, because both ask for one costly result (tests.mistakes.score)."""
+
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
     """Schedule by file."""
@@ -42,6 +45,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
 
 
 class _EachOnce(LoadFileScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        """Name the file whose tests go to one process together."""
+        file = nodeid.partition("::")[0]
+        return TOGETHER.get(file, file)
+
     def _assign_work_unit(self, node: WorkerController) -> None:
         """Give it the longest file that is left, else the one with most tests (pytest-xdist's own order)."""
         longest = next((file for file in LONGEST if file in self.workqueue), None)
