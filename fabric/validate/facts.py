@@ -100,6 +100,17 @@ class Facts:
                 of_vrf.update((str(ip_interface(text).ip), device) for text in texts)
         return found
 
+    def across(self, device: Device, interface: str) -> tuple[str, str]:
+        """(switch, port or LAG) at the other end of an interface; ('', '') where no link says so."""
+        for port in device.ports.values():
+            if interface in (port.name, port.lag):
+                end = self.peers.get((device.name, port.name))
+                line = None if end is None else self.line(end)
+                if end is not None:
+                    bundled = line is not None and port.lag == interface and line.port.lag
+                    return end[0], str(line.port.lag) if line is not None and bundled else end[1]
+        return "", ""
+
     @cached_property
     def routes(self) -> Routes:
         """The paths of packets."""
