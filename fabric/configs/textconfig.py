@@ -202,7 +202,7 @@ class TextReader:
 
     def switched(self, line: Line, ports: list[Port]) -> None:
         """Ports that say they are in a VLAN."""
-        if line.has(r"switchport(?: (?:access|mode|trunk) .*)?"):
+        if line.has(r"switchport(?: (?:access|mode (?:access|trunk)|trunk)(?: .*)?)?"):
             vlan = self.device.vlans.setdefault("switched", Vlan("switched", self.note(line, "switchport"), None))
             vlan.members = (*vlan.members, *(port.name for port in ports))
         for port in ports if line.has(r"switchport (?:mode trunk|trunk .*)") else ():

@@ -209,8 +209,21 @@ class Facts:
 
     @cached_property
     def usual_pfc(self) -> frozenset[int]:
-        """The set of PFC priorities that most lossless ports have."""
-        return Counter(line.port.lossless for line in self.lossless).most_common(1)[0][0] if self.lossless else _NONE
+        """The set of PFC priorities that most switches have on most of their lossless ports.
+
+        A leaf has many more ports than its spines, and is one switch all the same. Of sets that equally many switches
+        have, the one that protects RoCE on more ports, then the one that more ports have.
+        """
+        ports = Counter(line.port.lossless for line in self.lossless)
+        own = (Counter(line.port.lossless for line in lines).most_common(1)[0][0] for lines in self._by_device.values())
+        switches = Counter(own)
+        most = max(switches.values(), default=0)
+        tied = [it for it in ports if switches[it] == most]
+        carry = Counter(it.port.lossless for it in self.lossless if len(tied) > 1 and self._carries_roce(it))
+        return max(tied, key=lambda it: (carry[it], ports[it]), default=_NONE)
+
+    def _carries_roce(self, line: Line) -> bool:
+        return any(self.lossless_class(line, dscp)[1] is not None for dscp in self.network.roce_dscps)
 
     def usual_class(self, dscp: int) -> tuple[int, int] | None:
         """(class, priority) of a DSCP on most of the ports where it is lossless; None where it is lossless nowhere."""
