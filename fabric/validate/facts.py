@@ -16,7 +16,7 @@ from ipaddress import ip_interface
 from typing import Any, Final
 
 from fabric.configs.headroom import ROCE_MTU_BYTES
-from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Wred
+from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Where, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
 
@@ -98,6 +98,15 @@ class Facts:
             for name, texts in device.addresses.items():
                 of_vrf = found.setdefault(device.identity.interface_vrfs.get(name, ""), {})
                 of_vrf.update((str(ip_interface(text).ip), device) for text in texts)
+        return found
+
+    @cached_property
+    def stated_at(self) -> dict[str, list[tuple[str, Where]]]:
+        """Address, without length, to the switches and places that state it."""
+        found: dict[str, list[tuple[str, Where]]] = {}
+        for device in self.devices:
+            for (_, text), where in device.identity.address_where.items():
+                found.setdefault(str(ip_interface(text).ip), []).append((device.name, where))
         return found
 
     def across(self, device: Device, interface: str) -> tuple[str, str]:

@@ -90,7 +90,7 @@ def _twice(
     consequence="routes to it lead to either switch: BGP sessions, VXLAN tunnels and pings reach the wrong one",
     remedy="give every switch a different address",
     source="RFC 7938 section 5.2.3; RFC 4271 section 4.2 (the BGP identifier is such an address)",
-    leads_to="I2 I3 V4 V7 V11 P22",
+    leads_to="I2 I3 P2 P3 V4 V7 V11 P22",
 )
 def I1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Loopbacks and ports of one VRF; gateways of VLANs are shared on purpose."""

@@ -177,6 +177,7 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 named(session.where),
                 f"{text}; {UNDECIDED}" if is_own is None else text,
                 (_evidence(device, session, "asn", session.asn), own),
+                rests_on=facts.stated_at.get(session.address, []),
                 fix=None if is_own is None else set_remote_as(device, session, peer.asn),
             )
 
@@ -312,7 +313,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     for wire in facts.wires
                     if {wire.a.device.name, wire.b.device.name} == {device.name, peer.name}
                     for line in (wire.a, wire.b)
-                ],
+                ]
+                + facts.stated_at.get(session.local_address or near, []),  # another switch has the address as well
             )
 
 
