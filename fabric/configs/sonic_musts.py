@@ -107,7 +107,9 @@ def _vrfs(rows: Rows) -> None:
     vlans = {str(row.get("vni", "")): str(row.get("vlan", "")) for _, _, row in rows.raw("VXLAN_TUNNEL_MAP")}
     for vrf, where, fields in rows.raw("VRF"):
         vlan = vlans.get(str(fields.get("vni", "")), "")
-        if vlan in rows.keys("VLAN_INTERFACE") and bound.get(vlan) != vrf:
+        keys = rows.keys("VLAN_INTERFACE")
+        of_hosts = any(key.startswith(f"{vlan}|") for key in keys)  # with an address it is no VLAN of a VRF's VNI (V1)
+        if vlan in keys and not of_hosts and bound.get(vlan) != vrf:
             its = f"is in {bound[vlan][:40]}" if vlan in bound else "is in no VRF"
             text = f"the VNI routes at {vlan[:20]}, which {its} (vrf_name of VLAN_INTERFACE)"
             rows.defect("R9", (*where, "vni"), f"VRF|{vrf}"[:120], text)
