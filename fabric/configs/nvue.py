@@ -7,6 +7,7 @@ read by `nvue_buffers.py`. Source: NVIDIA Cumulus Linux 5.x user guide, "RoCE" a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -322,6 +323,7 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     bonds = [(key, reader.at("interface", key, "bond", "member")) for key in written]
     reader.unfold(keys)
     for name in keys:
+        _whole_port(reader, name)
         if reader.at("interface", name).get("type", "swp") == "swp" and not _broken_out(reader, name):
             reader.device.ports[name] = _port(reader, ("interface", name), name, profiles, watchdog)
     for key, domain in bridged:
@@ -376,6 +378,26 @@ def _broken_out(reader: Reader, name: str) -> bool:
         text = f"{name} is split ({modes[0]}) and has '{left[0]}' of a whole port: its ports are {name}s0 and following"
         reader.bad(("interface", name, "link", "breakout"), text, "R9")
     return split
+
+
+def _whole_port(reader: Reader, name: str) -> None:
+    """A defect (R9) of a part of a port, such as swp1s0, whose port is not split, or into fewer parts than that."""
+    match = _PART.fullmatch(name)
+    if match is None:
+        return
+    if match[1] not in reader.at("interface"):
+        links = (reader.at("interface", str(it), "link") for it in reader.at("interface"))
+        if not any("breakout" in link for link in links):
+            return  # the file leaves splits out
+    modes = words_of(reader.at("interface", match[1], "link").get("breakout"))
+    parts = [int(found[1]) for mode in modes if (found := _SPLIT.match(mode))]
+    if not modes or (parts and int(match[2]) >= max(parts)):
+        its = f"is split in {max(parts)}" if parts else "has no 'link breakout'"
+        reader.bad(("interface", name), f"{name} is a part of {match[1]}, which {its}: the port does not exist", "R9")
+
+
+_PART: Final = re.compile(r"(swp\d+)s(\d+)", re.ASCII)
+_SPLIT: Final = re.compile(r"(\d+)x", re.ASCII)
 
 
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:

@@ -16,6 +16,7 @@ from fabric.configs.nvue_policy import read_policies, uses_of
 from fabric.configs.nvue_reader import Reader, words_of
 from fabric.configs.nvue_words import is_on
 from fabric.configs.policy import prefix_entry
+from fabric.configs.spelling import meant
 from fabric.configs.textconfig import numbers
 
 _DEFAULT: Final = "default"
@@ -131,6 +132,10 @@ def _interface(reader: Reader, name: str) -> None:
         if name.startswith("vlan"):
             vlan = str(reader.at("interface", name).get("vlan", name.removeprefix("vlan")))
             found.vrfs[vlan] = Stated(vrf, reader.where("interface", name, "ip", "vrf"))
+        known = {str(it) for it in reader.at("vrf")}
+        if vrf not in known | {_MANAGEMENT} and (known - {_DEFAULT, _MANAGEMENT} or reader.at("system")):
+            text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
+            reader.bad(("interface", name, "ip", "vrf"), text, "R1")
     _addresses(reader, name, ("interface", name, "ip", "address"))
     if name.startswith("eth"):
         stated = found.address_where.items()
@@ -326,6 +331,7 @@ def _sessions(reader: Reader, vrf: str) -> None:
                 families=frozenset(families),
                 vrf="" if vrf == _DEFAULT else vrf,
                 interface="" if numbered else str(name),
+                external=next((it["remote-as"] for it in merged if "remote-as" in it), "") == "external",
                 source=source,
                 hops=int(hops) if hops.isascii() and hops.isdigit() and len(hops) < 4 else None,
                 password=any("password" in it for it in merged),
