@@ -55,7 +55,7 @@ VERBS: Final = (
     Verb("run", "build", "simulate a scenario and write a run directory"),
     Verb("whatif", "build", "what breaks and what slows when parts fail, are drained, or more is added"),
     Verb("reliability", "build", "how often a fabric of many parts fails, and the best interval of checkpoints"),
-    Verb("demo", "build", "a gallery of short demos: play one, read its page, and continue from there"),
+    Verb("demo", "build", "a gallery of short demos: run one, read its page, and continue from there"),
     Verb("init", "build", "copy a scenario or an example into this folder, to edit it"),
     Verb("scenario", "build", "list or check scenarios, or print one with every default filled in"),
     Verb("validate", "build", "check switch configurations: PFC, ECN, buffers, headroom, paths"),
