@@ -163,11 +163,11 @@ def _other_vrfs(facts: Facts) -> Iterator[Found]:
         count = Counter(number for *_, number in rows).most_common(2)
         decided = len(count) > 1 and count[0][1] > count[1][1]
         other, place, name, number = next(row for row in rows if row[3] == count[0][0])
-        for device, where, vrf, its in rows:
-            if its == number or vrf == name:
+        for device, where, its_name, its in rows:
+            if its == number or its_name == name:
                 continue
-            text = f"gateway of VLAN {vlan} is in {vrf} (VNI {its}), on {other.name} in {name} (VNI {number})"
-            evidence = stated(device, vrf, where), stated(other, name, place, f"{other.name} VRF")
+            text = f"gateway of VLAN {vlan} is in {its_name} (VNI {its}), on {other.name} in {name} (VNI {number})"
+            evidence = stated(device, its_name, where), stated(other, name, place, f"{other.name} VRF")
             yield Found(device.name, named(where), text if decided else f"{text}; {UNDECIDED}", evidence)
 
 
