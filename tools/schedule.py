@@ -16,6 +16,7 @@ from xdist.workermanage import WorkerController
 LONGEST: Final = (
     "tests/reliability/test_reliability.py",
     "tests/telemetry/test_one_page.py",
+    "tests/telemetry/test_storm_returns.py",
     "tests/lab/test_laboratory.py",
     "tests/telemetry/test_recipes.py",
     "tests/studies/test_dask.py",

@@ -4,7 +4,7 @@ WHICH is fast (what is not marked `slow`), slow (only what is), or all.
 
     parallel   tests that are not marked `timed`, in one process a processor
     timed      tests that are: their verdict depends on wall time or on the speed of other programs, so they run after
-               the others, one at a time; the slow ones, which wait for most of their time, two at a time
+               the others, one at a time; the slow ones, which wait for most of their time, four at a time
 
 A timed test that fails has one second look, when the processor is free: passed then, it is named as unstable, and
 more than three unstable tests fail. Any other test that fails is run once more as well, to say whether it is a race;
@@ -44,7 +44,7 @@ FREE_WITHIN_S: Final = 60
 NO_TESTS: Final = 5
 """Exit status of pytest that collected nothing."""
 SELECTION: Final = {"fast": "not slow", "slow": "slow", "all": ""}
-TIMED_AT_ONCE: Final = {"fast": 1, "slow": 2, "all": 2}
+TIMED_AT_ONCE: Final = {"fast": 1, "slow": 4, "all": 4}
 HANGS_AFTER_S: Final = {"fast": 300, "slow": 900, "all": 900}
 
 
@@ -135,7 +135,7 @@ def main(words: Sequence[str] | None = None) -> int:
     slow = SELECTION[args.which]
     parallel = pytest.run("parallel", *_workers(args.workers), "-m", _and(slow, "not timed"))
     files = [] if given else _listed(timed_files(args.out / "parallel.jsonl"))
-    at_once = min(args.workers, TIMED_AT_ONCE[args.which])
+    at_once = TIMED_AT_ONCE[args.which] if args.workers else 0
     parts = [parallel, pytest.run("timed", *_workers(at_once), "-m", _and(slow, "timed"), *files)]
     if not any(part.outcomes for part in parts):
         print("error: no test was found; say which, as to pytest: a file, or file::test", file=sys.stderr)
