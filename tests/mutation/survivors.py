@@ -168,8 +168,8 @@ ONCE_SURVIVED: Final[tuple[Caught, ...]] = (
     Caught(
         "host",
         "CNPs more than an interval apart",
-        '>= config["cnp_interval_ps"]',
-        '> config["cnp_interval_ps"]',
+        '>= state.config[law(state, qp)]["cnp_interval_ps"]',
+        '> state.config[law(state, qp)]["cnp_interval_ps"]',
         "tests/edges/test_host_edges.py::test_a_mark_exactly_at_the_end_of_the_cnp_interval_causes_a_cnp",
     ),
     Caught(

@@ -260,7 +260,7 @@ def _alone(device: Device, session: Session) -> bool:
 def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """By pairs of switches, and by address where both ends have one; a warning where a peer's file has no session."""
     yield from _open_ports(facts)
-    found = [row for row in sessions(facts) if not row[1].interface]
+    found = [row for row in sessions(facts) if not _at_port(row[0], row[1])]
     towards = {(device.name, session.address) for device, session, _ in found}
     back: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for device, session, peer in found:
@@ -316,6 +316,11 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 ]
                 + facts.stated_at.get(session.local_address or near, []),  # another switch has the address as well
             )
+
+
+def _at_port(device: Device, session: Session) -> bool:
+    """Whether a session is unnumbered; SONiC also takes a name that is neither an address nor a port."""
+    return any(session.interface in (port.name, port.lag) for port in device.ports.values() if session.interface)
 
 
 def _open_ports(facts: Facts) -> Iterator[Found]:
