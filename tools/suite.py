@@ -44,7 +44,10 @@ FREE_WITHIN_S: Final = 60
 NO_TESTS: Final = 5
 """Exit status of pytest that collected nothing."""
 SELECTION: Final = {"fast": "not slow", "slow": "slow", "all": ""}
-TIMED_AT_ONCE: Final = {"fast": 1, "slow": 4, "all": 4}
+_QUICK: Final = {"timed": ("timed and not slow", 1)}
+_SLOW: Final = {"timed-slow": ("timed and slow", 4)}
+TIMED: Final = {"fast": _QUICK, "slow": _SLOW, "all": {**_QUICK, **_SLOW}}
+"""Parts of the timed tests: what they select, and how many run at a time."""
 HANGS_AFTER_S: Final = {"fast": 300, "slow": 900, "all": 900}
 
 
@@ -135,8 +138,10 @@ def main(words: Sequence[str] | None = None) -> int:
     slow = SELECTION[args.which]
     parallel = pytest.run("parallel", *_workers(args.workers), "-m", _and(slow, "not timed"))
     files = [] if given else _listed(timed_files(args.out / "parallel.jsonl"))
-    at_once = TIMED_AT_ONCE[args.which] if args.workers else 0
-    parts = [parallel, pytest.run("timed", *_workers(at_once), "-m", _and(slow, "timed"), *files)]
+    parts = [parallel]
+    for name, (marked, at_once) in TIMED[args.which].items():
+        workers = at_once if args.workers > 1 else args.workers
+        parts.append(pytest.run(name, *_workers(workers), "-m", marked, *files))
     if not any(part.outcomes for part in parts):
         print("error: no test was found; say which, as to pytest: a file, or file::test", file=sys.stderr)
         return 2
@@ -159,7 +164,9 @@ def report(parts: Sequence[Part], again: dict[str, str], *, none_skipped: bool) 
         f"{len(part.having('skipped'))} skipped in {part.seconds:.0f} s; {part.load}"
         for part in parts
     ]
-    unstable = [one for part in parts if part.name == "timed" for one in part.having("failed") if _stood(one, again)]
+    unstable = [
+        one for part in parts if part.name in {*_QUICK, *_SLOW} for one in part.having("failed") if _stood(one, again)
+    ]
     lines += [f"unstable: {one.id}: {one.message}" for one in unstable]
     problems = [
         f"FAILED {one.id}{' (passed alone: a race)' if _stood(one, again) else ''}: {one.message}"

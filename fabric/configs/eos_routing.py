@@ -237,6 +237,7 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
     for line, match in block.find(r"neighbor (\S+) (.+)"):
         if match[1] != "interface":
             _neighbor(reader, line, bgp, match[1], match[2])
+    reader.device.identity.listens |= block.has(r"bgp listen range .*")
     activated: dict[str, set[str]] = {}
     off: dict[str, set[str]] = {}
     networks = _networks(reader, block, vrf)

@@ -132,7 +132,10 @@ class LocalProcesses:
         _end(worker, busy=True)
         failed_starts = 0 if worker.began else worker.failed_starts + 1
         if failed_starts >= _FAILED_STARTS:
-            raise FabricError("worker processes end while they start", "the reason is in their output, above")
+            raise FabricError(
+                "worker processes end while they start",
+                "read their output, above; finished runs are kept, and --resume goes on",
+            )
         if worker.fruitless + 1 >= _STARTS * ATTEMPTS:
             raise FabricError(
                 "worker processes end before they give a result",

@@ -105,3 +105,52 @@ def test_a_range_of_ports_with_short_names_is_a_session_for_each(tmp_path: Path)
     assert first.check.id == "P2"
     assert {it.device for it in first.findings} == {"leaf1"}
     assert len(first.findings) == 2
+
+
+def _folded(tree: dict[str, object]) -> object:
+    """The two neighbours of a switch under one key, as `nv config show` folds them."""
+    neighbors: dict[str, object] = tree
+    for step in _BGP:
+        neighbors = neighbors[step]  # type: ignore[assignment]
+    first, second = sorted(neighbors)
+    neighbors[f"{first}-{second.removeprefix('swp')}"] = neighbors.pop(first)
+    del neighbors[second]
+    return tree
+
+
+def test_neighbours_of_a_folded_range_of_ports_are_a_session_each(tmp_path: Path) -> None:
+    assert not judged(fabric("nvue", tmp_path, **_whole(spine1=_folded, leaf1=_folded)))
+    first = judged(fabric("nvue", tmp_path, **_whole(leaf1=_folded, spine1=_number(64_999))))
+    assert not first, "external neighbours have any other number"
+
+
+def test_a_session_of_an_unnumbered_pair_may_be_shut_at_both_ends(tmp_path: Path) -> None:
+    shut = put(*_BGP, "swp3", "shutdown", value="on"), put(*_BGP, "swp1", "shutdown", value="on")
+    found = {it.check.id for it in judged(fabric("nvue", tmp_path, **_whole(leaf1=shut[0], spine1=shut[1])))}
+    assert not found & {"P3", "P6", "P9"}
+
+
+def test_a_session_over_the_link_of_a_pair_of_switches_is_no_loose_port(tmp_path: Path) -> None:
+    extra = put(*_BGP, "peerlink.4094", value={"type": "unnumbered", "remote-as": "external"})
+    shut = put(*_BGP, "swp3", "shutdown", value="on")
+    found = judged(fabric("nvue", tmp_path, **_whole(leaf1=both(extra, shut))))
+    assert "P9" not in {it.check.id for it in found}
+
+
+def test_equal_own_numbers_may_be_hidden_by_a_local_as(tmp_path: Path) -> None:
+    shown = both(*(put(*_BGP, port, "local-as", value={"enable": "on", "asn": 65_099}) for port in ("swp1", "swp2")))
+    leaf = both(*(put(*_BGP, port, "local-as", value={"enable": "on", "asn": 65_050}) for port in ("swp3", "swp4")))
+    found = judged(fabric("nvue", tmp_path, **_whole(spine1=both(_number(65_101), shown), leaf1=leaf)))
+    assert "P2" not in {it.check.id for it in found}
+
+
+def test_a_switch_that_listens_for_neighbours_needs_no_session_of_its_own(tmp_path: Path) -> None:
+    def listens(text: str) -> str:
+        lines = [line for line in _over_ports(text).splitlines() if "neighbor interface" not in line]
+        at = next(n for n, line in enumerate(lines) if line.startswith("router bgp"))
+        lines.insert(at + 1, "   bgp listen range fe80::/10 peer-group FABRIC peer-filter LEAVES")
+        return "\n".join(lines) + "\n"
+
+    edits: dict[str, Edit] = dict.fromkeys(("leaf1", "leaf2"), _over_ports)
+    found = judged(fabric("eos", tmp_path, **edits, spine1=listens, spine2=listens))
+    assert not {it.check.id for it in found} & {"P3", "P9"}

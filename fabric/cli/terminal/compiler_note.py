@@ -33,6 +33,7 @@ class CompilerNote:
         self._began_s: float | None = None
         self._first_line = FIRST_LINE
         self._explained = False
+        self._lock = threading.Lock()  # the timer's thread against the compiler's
         self._watching = ExitStack()
 
     def __enter__(self) -> Self:
@@ -58,11 +59,16 @@ class CompilerNote:
         self._wait(LINE_EVERY_S if self._explained else NOTE_AFTER_S)
 
     def _ends(self) -> None:
-        timer, self._timer = self._timer, None
+        with self._lock:
+            timer, self._timer = self._timer, None
         if timer is not None:
             timer.cancel()
 
     def _wait(self, seconds: float) -> None:
+        with self._lock:
+            self._begin_timer(seconds)
+
+    def _begin_timer(self, seconds: float) -> None:
         timer = threading.Timer(seconds, lambda: self._explain(timer))
         timer.daemon = True
         self._timer = timer
@@ -76,7 +82,9 @@ class CompilerNote:
         self._explained = True
         with suppress(OSError):
             print(text, file=self._out, flush=True)
-        self._wait(LINE_EVERY_S)
+        with self._lock:
+            if self._timer is timer:
+                self._begin_timer(LINE_EVERY_S)
 
 
 def is_first_use() -> bool:

@@ -148,10 +148,10 @@ def _loose_ports(facts: Facts) -> Iterator[Found]:
     waiting: dict[str, list[tuple[Device, Session, str]]] = {}
     for device, session, peer in sessions(facts):
         there = facts.across(device, session.interface)[1] if session.interface else ""
-        if there and other_end(facts, device, session, peer) is None:
+        if there and not peer.identity.listens and not any(it.interface == there for it in peer.sessions):
             waiting.setdefault(peer.name, []).append((device, session, there))
     for device in facts.devices:
-        loose = [it for it in device.sessions if it.up and it.interface and not facts.across(device, it.interface)[0]]
+        loose = [it for it in device.sessions if it.up and _without_cable(facts, device, it.interface)]
         for session, (peer, its, near) in zip(loose, waiting.get(device.name, ()), strict=False):
             yield Found(
                 device.name,
@@ -161,6 +161,12 @@ def _loose_ports(facts: Facts) -> Iterator[Found]:
                 (shows(device, session.where, "", session.interface), shows(peer, its.where, "", its.neighbor)),
                 rests_on=[(peer.name, its.where)],
             )
+
+
+def _without_cable(facts: Facts, device: Device, name: str) -> bool:
+    """Whether no cable leads from this port; bundles and sub-interfaces have the cables of their ports."""
+    lags = {port.lag for port in device.ports.values() if port.lag}
+    return bool(name) and "." not in name and name not in lags and not facts.across(device, name)[0]
 
 
 def _places(device: Device, address: str) -> list[Where]:
@@ -297,11 +303,11 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         where = owner.identity.asn_where
         shown = f" ('{owner.asn}')" if owner.asn else ""
-        number = next((it.asn for _, it in its if it.asn), "")
+        who, number = next(((device.name, it.asn) for device, it in its if it.asn), (its[0][0].name, ""))
         yield Found(
             owner.name,
             named(where),
-            f"no AS number is stated{shown}, and {its[0][0].name} expects {number or 'one'}",
+            f"no AS number is stated{shown}, and {who} expects {number or 'one'}",
             (shows(owner, where, "", owner.asn or "missing"),),
             rests_on=[(device.name, session.where) for device, session in its],
             fix=set_asn(owner, number) if number else None,

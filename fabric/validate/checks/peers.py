@@ -185,9 +185,12 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def _not_external(facts: Facts) -> Iterator[Found]:
     """Sessions to any AS but the own one, whose neighbour has just that."""
     for device, session, peer in sessions(facts):
-        if session.external and device.asn and device.asn == peer.asn:
-            text = f"another AS than the own {device.asn} is expected (external), and {peer.name} has it"
-            own = shows(peer, peer.identity.asn_where, "", peer.asn, f"{peer.name} AS number")
+        back = other_end(facts, device, session, peer)
+        mine = session.local_as.value or device.asn
+        theirs = (back.local_as.value if back is not None else "") or peer.asn
+        if session.external and mine and mine == theirs:
+            text = f"another AS than the own {mine} is expected (external), and {peer.name} has it"
+            own = shows(peer, peer.identity.asn_where, "", theirs, f"{peer.name} AS number")
             evidence = (_evidence(device, session, "asn", "external"), own)
             rests = [(it.name, it.identity.asn_where) for it in (device, peer)]
             yield Found(device.name, named(session.where), text, evidence, rests_on=rests)
@@ -197,7 +200,9 @@ _SHOWN: Final = 4
 
 
 def _back(facts: Facts, device: Device, session: Session, peer: Device) -> Session | None:
-    """The other end of a session: of several, the one to its source."""
+    """The other end of a session: of several, the one to its source, or at the other end of its cable."""
+    if session.interface:
+        return other_end(facts, device, session, peer)
     mine = [it for it in peer.sessions if it.vrf == session.vrf and _owner(facts, it, peer) is device]
     near = [it for it in mine if it.address == near_address(device, session)]
     return (near or mine)[0] if len(near or mine) == 1 else None
@@ -237,8 +242,8 @@ def _is_own(facts: Facts, peer: Device, apart: list[tuple[Device, Session]]) -> 
 
 
 def _number_at(session: Session, device: Device) -> str:
-    """The number that a switch expects at the address of a session."""
-    return next((it.asn for it in device.sessions if (it.address, it.vrf) == (session.address, session.vrf)), "")
+    """The number that a switch expects of the neighbour of a session."""
+    return next((it.asn for it in device.sessions if (it.neighbor, it.vrf) == (session.neighbor, session.vrf)), "")
 
 
 def _alone(device: Device, session: Session) -> bool:
@@ -268,6 +273,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         back.setdefault((device.name, peer.name, session.vrf), []).append(ends)
     pairs = {(device.name, peer.name, session.vrf) for device, session, peer in sessions(facts)}
     for device, session, peer in found:
+        if peer.identity.listens:
+            continue
         one_way = (peer.name, device.name, session.vrf) not in pairs
         by_address = (
             session.local_address
@@ -327,7 +334,7 @@ def _open_ports(facts: Facts) -> Iterator[Found]:
     """Unnumbered sessions whose port leads to one without a session."""
     for device, session, peer in sessions(facts):
         there = facts.across(device, session.interface)[1] if session.interface else ""
-        if not there or any(it.interface == there for it in peer.sessions):
+        if not there or peer.identity.listens or any(it.interface == there for it in peer.sessions):
             continue
         yield Found(
             device.name,
@@ -352,10 +359,14 @@ def _open_ports(facts: Facts) -> Iterator[Found]:
 def P6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the end that is shut."""
     up = {(device.name, peer.name, session.vrf) for device, session, peer in sessions(facts)}
+    ports = {(device.name, session.interface) for device, session, _ in sessions(facts) if session.interface}
     for device in facts.devices:
         for session in device.sessions:
             peer = _owner(facts, session, device)
-            if not session.up and peer is not None and (peer.name, device.name, session.vrf) in up:
+            if session.up or peer is None or (peer.name, device.name, session.vrf) not in up:
+                continue
+            there = facts.across(device, session.interface)[1] if session.interface else ""
+            if not there or (peer.name, there) in ports:
                 yield Found(
                     device.name,
                     named(session.where),
