@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import yaml
 from yaml.events import (
@@ -57,16 +57,20 @@ class Resolve(Protocol):
         """`plain`: neither quoted nor a block. Raises: YamlError."""
 
 
-class _Open:
-    """An open mapping or list."""
+class _Open(NamedTuple):
+    """A mapping or list that waits for the end of one that it holds."""
 
-    __slots__ = ("anchor", "at_value", "began", "key", "lines", "value")
+    value: dict[Any, Any] | list[Any]
+    key: Any
+    """Of a mapping: the last one."""
+    anchor: str | None
+    began: int
+    lines: dict[Any, int]
+    """Of a mapping's keys, where lines are kept."""
 
-    def __init__(self, value: dict[Any, Any] | list[Any], anchor: str | None, began: int) -> None:
-        self.value, self.anchor, self.began = value, anchor, began
-        self.key: Any = None
-        self.at_value = False  # of a mapping: its last key still waits for a value
-        self.lines: dict[Any, int] = {}  # of a mapping's keys
+
+class _GivenTwiceError(Exception):
+    """A key is given twice, and lines of keys were not kept."""
 
 
 _OPEN: Final = object()
@@ -96,7 +100,12 @@ def build(
     """
     try:
         with without_collector():
-            return _built(text, resolve, max_nodes, too_many, twice, note)
+            try:
+                return _built(
+                    text, resolve, max_nodes, too_many, twice, note, lined=not (twice is None and note is None)
+                )
+            except _GivenTwiceError:  # once more, for the line of the first
+                return _built(text, resolve, max_nodes, too_many, twice, note, lined=True)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 0
@@ -119,13 +128,26 @@ def _built(
     too_many: str,
     twice: Callable[[list[Any], int, int], None] | None,
     note: Callable[[list[Any], int], object] | None,
+    *,
+    lined: bool,
 ) -> Any:  # noqa: ANN401  as build()
-    """The loop over the events. It runs a million times for 8 MB, and takes twice as long as libyaml does itself."""
-    stack: list[_Open] = []
+    """The loop over the events. It runs a million times for 8 MB, and takes nearly as long as libyaml does itself.
+
+    The innermost collection is in local names, those around it in `around`. Lines of keys are kept where `lined`.
+    """
+    around: list[_Open] = []
+    inner: Any = None  # a dict, a list, or None before the first
+    key: Any = None
+    at_value = False  # of a mapping: its last key still waits for a value
+    anchor: str | None = None
+    began = 0
+    lines: dict[Any, int] = {}
     anchors: dict[str, tuple[Any, int]] = {}
-    known: dict[tuple[str, bool], Any] = {}
+    plain: dict[str, Any] = {}
+    quoted: dict[str, Any] = {}
     root: Any = None
     nodes = documents = 0
+    is_plainly_read = note is None and not lined
     loader = yaml.CSafeLoader(text)
     following: Callable[[], Any] = loader.get_event
     try:
@@ -135,38 +157,40 @@ def _built(
             if kind is _END_OF_STREAM:
                 return root
             if kind is _SCALAR:
-                line = event.start_mark.line + 1
                 if event.tag is not None:
-                    _plain_tag(event.tag, line)
-                word = event.value, event.implicit[0]
+                    _plain_tag(event.tag, _line(event))
+                known = plain if event.implicit[0] else quoted
+                word = event.value
                 value = known.get(word, _OPEN)
                 if value is _OPEN:
-                    value = resolve(*word, line)
+                    value = resolve(word, known is plain, _line(event))
                     if len(known) < _MOST_KNOWN:
                         known[word] = value
                 if event.anchor:
                     anchors[event.anchor] = value, 1
                 collection = False
             elif kind in _STARTS:
-                line = event.start_mark.line + 1
-                _plain_tag(event.tag, line)
-                if len(stack) >= MAX_DEPTH:
-                    raise YamlError(_DEEP, line, _SHALLOWER)
+                _plain_tag(event.tag, _line(event))
+                if len(around) + (inner is not None) >= MAX_DEPTH:
+                    raise YamlError(_DEEP, _line(event), _SHALLOWER)
                 value = {} if kind is MappingStartEvent else []
                 if event.anchor:
                     anchors[event.anchor] = _OPEN, 0
                 collection = True
             elif kind in _ENDS:
-                ended = stack.pop()
-                if ended.anchor:
-                    anchors[ended.anchor] = ended.value, nodes - ended.began
+                if anchor:
+                    anchors[anchor] = inner, nodes - began
+                if around:
+                    inner, key, anchor, began, lines = around.pop()
+                else:
+                    inner = None
+                at_value = False
                 continue
             elif kind is AliasEvent:
-                line = event.start_mark.line + 1
                 value, size = anchors.get(str(event.anchor), (_OPEN, 0))
                 if value is _OPEN:
                     raise YamlError(
-                        f"alias '{str(event.anchor)[:60]}' names nothing before it", line, "write the value out"
+                        f"alias '{str(event.anchor)[:60]}' names nothing before it", _line(event), "write the value out"
                     )
                 nodes += size - 1
                 collection = False
@@ -178,19 +202,32 @@ def _built(
                 continue
             nodes += 1
             if nodes > max_nodes:
-                raise YamlError(f"more than {max_nodes:,} values once aliases are followed", line, too_many)
-            if not stack:
+                raise YamlError(f"more than {max_nodes:,} values once aliases are followed", _line(event), too_many)
+            if at_value:
+                inner[key] = value
+                at_value = False
+            elif inner is None:
                 root = value
-            elif (top := stack[-1]).at_value:
-                top.value[top.key] = value
-                top.at_value = False
-            elif note is None and type(value) is str and type(top.value) is dict and value not in top.value:
-                top.lines[value] = line
-                top.key, top.at_value = value, True
+            elif type(inner) is list:
+                inner.append(value)
+                if note is not None:
+                    note([*_path(around), str(len(inner) - 1)], _line(event))
             else:
-                _put(stack, value, line, collection=collection, twice=twice, note=note)
+                if not (is_plainly_read and type(value) is str and value not in inner):
+                    _check_key(
+                        value, inner, lines, _line(event), around, collection=collection, lined=lined, twice=twice
+                    )
+                    if lined:
+                        lines[value] = _line(event)
+                    if note is not None:
+                        note([*_path(around), value], _line(event))
+                key, at_value = value, True
             if collection:
-                stack.append(_Open(value, event.anchor, nodes - 1))
+                if inner is not None:
+                    around.append(_Open(inner, key, anchor, began, lines))
+                inner, key, anchor, began, at_value = value, None, event.anchor, nodes - 1, False
+                if lined:
+                    lines = {}
     finally:
         loader.dispose()
 
@@ -217,37 +254,31 @@ def _is_depth(error: yaml.MarkedYAMLError) -> bool:
     return "nesting depth" in (error.problem or "")
 
 
-def _put(
-    stack: list[_Open],
+def _check_key(
     value: Any,  # noqa: ANN401
+    inner: dict[Any, Any],
+    lines: dict[Any, int],
     line: int,
+    around: list[_Open],
     *,
     collection: bool,
+    lined: bool,
     twice: Callable[[list[Any], int, int], None] | None,
-    note: Callable[[list[Any], int], object] | None,
 ) -> None:
-    """Append a value to the innermost list, or take it as a key of the innermost mapping."""
-    top = stack[-1]
-    if isinstance(top.value, list):
-        top.value.append(value)
-        if note is not None:
-            note([*_path(stack[:-1]), str(len(top.value) - 1)], line)
-        return
+    """Refuse what is no key of the mapping `inner`, or is one already."""
     if collection or isinstance(value, dict | list):
         raise YamlError("a key is not a plain word", line, "write 'key: value'")
     if value is None or isinstance(value, bool | float):
         raise YamlError(f"'{value}' is not a key", line, "keys are words or whole numbers; quote it if it is a word")
-    if value in top.value:
-        first = top.lines[value]
+    if value in inner:
+        if not lined:
+            raise _GivenTwiceError
+        first = lines[value]
         if twice is None:
             raise YamlError(
                 f"'{value}' is given twice in one mapping", line, f"the first is on line {first}; remove one of them"
             )
-        twice([*_path(stack[:-1]), value], first, line)
-    top.lines[value] = line
-    top.key, top.at_value = value, True
-    if note is not None:
-        note([*_path(stack[:-1]), value], line)
+        twice([*_path(around), value], first, line)
 
 
 def _line(event: yaml.Event) -> int:

@@ -275,11 +275,13 @@ def _verdict(
     if outcome.status == "interrupted":
         return "The run was interrupted; the steps below cover only its beginning."
     failed = [result for result in steps if result.met is False]
-    checked = sum(result.met is not None for result in steps)
+    judged = [result.met for result in steps if result.met is not None]
+    judged += [] if alerts is None else [alerts.met]  # the rows of the table of steps that say yes or no
+    checked = len(judged)
     if failed:
         first = failed[0]
         problem = "did not show the expected symptoms" if first.step.step == "expect" else "was not resolved"
-        return f"{playbook.title}: it {problem} ({len(failed)} of {checked} checks failed): {first.step.text}"
+        return f"{playbook.title}: it {problem} ({judged.count(False)} of {checked} checks failed): {first.step.text}"
     if alerts is not None and not alerts.met:
         return f"{playbook.title}: every step was met, but the alerts were not: {', '.join(alerts.lines)}."
     if outcome.exit_code:

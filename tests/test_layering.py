@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -42,6 +43,7 @@ LADDER: Final = (                                     # lowest first; names on o
 # fmt: on
 ROW: Final = {part: row for row, parts in enumerate(LADDER) for part in parts}
 MAX_LINES: Final = 600
+MAX_MODULES: Final = 70
 SANS_IO: Final = ("fabric.wire", "fabric.controlplane.bgp", "fabric.controlplane.evpn")
 IO_MODULES: Final = {
     "asyncio",
@@ -192,3 +194,13 @@ def test_no_file_has_more_than_600_lines() -> None:
         for path in (ROOT / package).rglob("*.py")
     }
     assert {path: lines for path, lines in lengths.items() if lines > MAX_LINES} == {}
+
+
+def test_no_folder_has_more_than_70_modules() -> None:
+    """A longer list is not read to its end (docs/architecture.md section 1)."""
+    folders = Counter(
+        str(path.parent.relative_to(ROOT))
+        for package in ("fabric", "telemetry", "playbooks")
+        for path in (ROOT / package).rglob("*.py")
+    )
+    assert {folder: files for folder, files in folders.items() if files > MAX_MODULES} == {}

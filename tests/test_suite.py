@@ -10,13 +10,14 @@ from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 
 from tests.waiting import LIMIT_S, until
-from tools import shuffle, suite
+from tools import schedule, shuffle, suite
 from tools.outcomes import pytest_deselected, timed_files
-from tools.suite import Outcome, Part, _listed, report
+from tools.suite import ROOT, Outcome, Part, _listed, outcomes, report
 
 PYPROJECT: Final = '[tool.pytest.ini_options]\nmarkers = ["slow", "timed"]\n'
 TESTS: Final = """\
@@ -65,6 +66,21 @@ def test_of_the_slow_ones():
 
 def test_is_skipped():
     pytest.skip("no program")
+"""
+
+
+COMPUTES: Final = """\
+import subprocess
+import sys
+import time
+
+
+def test_computes():
+    subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.6: pass"], check=True)
+
+
+def test_waits():
+    time.sleep(0.7)
 """
 
 
@@ -215,3 +231,26 @@ def test_files_of_timed_tests_that_a_part_leaves_out_are_listed_once(tmp_path: P
     pytest_deselected([item("d.py::one", True), item("a.py::two", True)])
     assert _listed(timed_files(outcomes)) == ["a.py", "b.py", "d.py"]
     assert _listed(tmp_path / "absent") == []
+
+
+def test_the_longest_files_are_begun_first_and_exist(repo_root: Path) -> None:
+    named = [*schedule.LONGEST, *schedule.TOGETHER, *schedule.TOGETHER.values()]
+    assert [file for file in named if not (repo_root / file).is_file()] == []
+    given: list[list[int]] = []
+    files = ["tests/a.py", schedule.LONGEST[3], "tests/b.py", schedule.LONGEST[1]]
+    queue = schedule._EachOnce(SimpleNamespace(getvalue=lambda _: ["popen"], option=None))
+    worker: Any = Mock(send_runtest_some=given.append)
+    queue.registered_collections[worker] = [f"{file}::test" for file in files]
+    queue.workqueue.update({file: {f"{file}::test": False} for file in files})
+    for _ in files:
+        queue._assign_work_unit(worker)
+    assert given == [[3], [1], [0], [2]]
+
+
+def test_a_test_that_computes_in_a_process_of_its_own_has_the_processors_seconds(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(COMPUTES, encoding="utf-8")
+    file = tmp_path / "outcomes.jsonl"
+    words = ["-q", "-n", "1", "-p", "tools.outcomes", f"--outcomes={file}", "--rootdir", str(tmp_path), str(tmp_path)]
+    subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, check=True, cwd=ROOT)
+    computes, waits = outcomes(file)
+    assert computes.cpu_s > 0.5 > waits.cpu_s

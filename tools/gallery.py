@@ -1,4 +1,4 @@
-"""`python -m tools.gallery`: play every demo, take a picture of its page, and write docs/gallery.md.
+"""`python -m tools.gallery`: run every demo, take a picture of its page, and write docs/gallery.md.
 
     python -m tools.gallery              all of them: pictures, page, measured seconds
     python -m tools.gallery pfc-storm    pictures of these only, and the page
@@ -44,8 +44,8 @@ def page() -> str:
     lines = [
         "# Gallery",
         "",
-        "Made by `python -m tools.gallery`, which plays every demo. `fabric demo` lists them in the terminal, and",
-        "`fabric demo NAME` plays one in any folder: it prints its commands, leaves a page, and says what to ask next.",
+        "Made by `python -m tools.gallery`, which runs every demo. `fabric demo` lists them in the terminal, and",
+        "`fabric demo NAME` runs one in any folder: it prints its commands, leaves a page, and says what to ask next.",
         "The first run compiles the engine, once per version; the seconds below are those of one core afterwards.",
     ]
     for it in DEMOS:
@@ -61,8 +61,8 @@ def _placed(words: tuple[str, ...], folder: str) -> list[str]:
     return [word.replace("{}", folder) for word in words]
 
 
-def play(it: Demo, folder: Path) -> float:
-    """Play a demo in `folder`. Returns: its processor time in seconds.
+def run_demo(it: Demo, folder: Path) -> float:
+    """Run a demo in `folder`. Returns: its processor time in seconds.
 
     Raises: CalledProcessError, also where it ends otherwise than it should.
     """
@@ -116,12 +116,12 @@ def picture(file: Path, chromium: str, work: Path) -> bytes:
 
 
 def main(given: list[str] | None = None) -> int:
-    """Play, take pictures, write."""
+    """Run, take pictures, write."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.gallery", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these demos")
-    parser.add_argument("--page", action="store_true", help="play nothing")
+    parser.add_argument("--page", action="store_true", help="run nothing")
     words = parser.parse_args(given)
     unknown = set(words.names) - {it.name for it in DEMOS}
     if unknown:
@@ -133,7 +133,7 @@ def main(given: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as home:
             folder = Path(home) / "demo"
             began = time.monotonic()
-            seconds = play(it, folder)
+            seconds = run_demo(it, folder)
             shot = picture(Path(it.page.replace("{}", str(folder))), str(chromium), Path(home))
         (ROOT / PICTURES).mkdir(parents=True, exist_ok=True)
         (ROOT / PICTURES / f"{it.name}.png").write_bytes(shot)

@@ -1,14 +1,16 @@
 """A plugin of pytest that writes one JSON line for each test that ended: `-p tools.outcomes --outcomes FILE`.
 
-Each line: {"id", "outcome", "seconds", "message"}; `outcome` is passed, failed or skipped, `seconds` those of set-up,
-call and tear-down, `message` the first line of what failed, or the reason of a skip. An expected failure has passed.
+Each line: {"id", "outcome", "seconds", "cpu_s", "message"}; `outcome` is passed, failed or skipped, `seconds` those of
+set-up, call and tear-down, `cpu_s` the processor's seconds for them in this process and in children that have ended,
+`message` the first line of what failed, or the reason of a skip. An expected failure has passed.
 The lines are written as tests end, so that they are there after a kill.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -38,6 +40,28 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
             listed.writelines(f"{file}\n" for file in timed)
 
 
+_BEGAN_CPU_S = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Note where the processor's time of the test begins."""
+    item.stash[_BEGAN_CPU_S] = _cpu_s()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give each report the processor's time so far; it travels from a worker to the process that writes."""
+    report = yield
+    report.cpu_s = round(_cpu_s() - item.stash[_BEGAN_CPU_S], 3)  # type: ignore[attr-defined]  # reports keep what is set
+    return report
+
+
+def _cpu_s() -> float:
+    return sum(os.times()[:4])
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Write in the process that gathers the reports, not in a worker of it."""
     path = config.getoption("--outcomes")
@@ -53,9 +77,10 @@ class _Writer:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather set-up, call and tear-down of a test. A worker that ends in a test: one report, of no such stage."""
         row = self._open.setdefault(
-            report.nodeid, {"id": report.nodeid, "outcome": "passed", "seconds": 0.0, "message": ""}
+            report.nodeid, {"id": report.nodeid, "outcome": "passed", "seconds": 0.0, "cpu_s": 0.0, "message": ""}
         )
         row["seconds"] = round(float(str(row["seconds"])) + report.duration, 3)
+        row["cpu_s"] = getattr(report, "cpu_s", row["cpu_s"])  # a worker that ended has none
         if report.failed and row["outcome"] != "failed":
             row |= {"outcome": "failed", "message": _first_line(report)}
         elif report.skipped and not hasattr(report, "wasxfail"):
@@ -66,7 +91,9 @@ class _Writer:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that cannot be collected has failed as well."""
         if report.failed:
-            self._write({"id": report.nodeid, "outcome": "failed", "seconds": 0.0, "message": _first_line(report)})
+            self._write(
+                {"id": report.nodeid, "outcome": "failed", "seconds": 0.0, "cpu_s": 0.0, "message": _first_line(report)}
+            )
 
     def pytest_sessionfinish(self) -> None:
         """Close; a test that was interrupted has no line."""

@@ -3,7 +3,8 @@
 WHICH is fast (what is not marked `slow`), slow (only what is), or all.
 
     parallel   tests that are not marked `timed`, in one process a processor
-    timed      tests that are: their verdict depends on wall time or on the speed of other programs, so they run alone
+    timed      tests that are: their verdict depends on wall time or on the speed of other programs, so they run after
+               the others, one at a time; the slow ones, which wait for most of their time, four at a time
 
 A timed test that fails has one second look, when the processor is free: passed then, it is named as unstable, and
 more than three unstable tests fail. Any other test that fails is run once more as well, to say whether it is a race;
@@ -43,17 +44,22 @@ FREE_WITHIN_S: Final = 60
 NO_TESTS: Final = 5
 """Exit status of pytest that collected nothing."""
 SELECTION: Final = {"fast": "not slow", "slow": "slow", "all": ""}
+_QUICK: Final = {"timed": ("timed and not slow", 1)}
+_SLOW: Final = {"timed-slow": ("timed and slow", 4)}
+TIMED: Final = {"fast": _QUICK, "slow": _SLOW, "all": {**_QUICK, **_SLOW}}
+"""Parts of the timed tests: what they select, and how many run at a time."""
 HANGS_AFTER_S: Final = {"fast": 300, "slow": 900, "all": 900}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test's end; `seconds` with its set-up and tear-down."""
+    """One test's end; `seconds` with its set-up and tear-down, `cpu_s` of them those of a processor."""
 
     id: str
     outcome: str
     seconds: float
     message: str
+    cpu_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +138,10 @@ def main(words: Sequence[str] | None = None) -> int:
     slow = SELECTION[args.which]
     parallel = pytest.run("parallel", *_workers(args.workers), "-m", _and(slow, "not timed"))
     files = [] if given else _listed(timed_files(args.out / "parallel.jsonl"))
-    parts = [parallel, pytest.run("timed", *_workers(min(args.workers, 1)), "-m", _and(slow, "timed"), *files)]
+    parts = [parallel]
+    for name, (marked, at_once) in TIMED[args.which].items():
+        workers = at_once if args.workers > 1 else args.workers
+        parts.append(pytest.run(name, *_workers(workers), "-m", marked, *files))
     if not any(part.outcomes for part in parts):
         print("error: no test was found; say which, as to pytest: a file, or file::test", file=sys.stderr)
         return 2
@@ -147,15 +156,17 @@ def report(parts: Sequence[Part], again: dict[str, str], *, none_skipped: bool) 
 
     `again`: id of each test that had a second look -> its second outcome.
     """
-    lines = [f"== slowest {SHOWN_SLOWEST}, in seconds"]
+    lines = [f"== slowest {SHOWN_SLOWEST}: seconds, of them the processor's"]
     everything = sorted((one for part in parts for one in part.outcomes), key=lambda one: -one.seconds)
-    lines += [f"{one.seconds:7.1f}  {one.id}" for one in everything[:SHOWN_SLOWEST]]
+    lines += [f"{one.seconds:7.1f} {one.cpu_s:7.1f}  {one.id}" for one in everything[:SHOWN_SLOWEST]]
     lines += [
         f"== {part.name}: {len(part.having('passed'))} passed, {len(part.having('failed'))} failed, "
         f"{len(part.having('skipped'))} skipped in {part.seconds:.0f} s; {part.load}"
         for part in parts
     ]
-    unstable = [one for part in parts if part.name == "timed" for one in part.having("failed") if _stood(one, again)]
+    unstable = [
+        one for part in parts if part.name in {*_QUICK, *_SLOW} for one in part.having("failed") if _stood(one, again)
+    ]
     lines += [f"unstable: {one.id}: {one.message}" for one in unstable]
     problems = [
         f"FAILED {one.id}{' (passed alone: a race)' if _stood(one, again) else ''}: {one.message}"

@@ -16,6 +16,7 @@ from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.output import add_out, write_file
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
+from fabric.visible import command
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
     from collections.abc import Sequence
@@ -31,6 +32,8 @@ RULES_FILE = "rules.yml"
 PROMETHEUS_FILE = "prometheus.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
+_WHAT = "What, at the time when it fired"
+"""Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
 """Names of the corpus up to release 0.1; accepted, and not shown in help or completion."""
 
@@ -76,6 +79,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"`for` and scrapes scale with it (default {DEFAULT_DILATION:g}, as in `fabric serve`: 1 ms is seen "
             "as 15 s)",
         )
+    ruling.epilog = (
+        "examples:\n  fabric alerts rules --out rules\n"
+        "  fabric alerts rules --out rules --dilation 1000 --pager http://127.0.0.1:9095/pager"
+    )
     corpus = actions.add_parser(
         "corpus", help="simulate the labelled scenarios of the alert corpus; precision and recall of every alert"
     )
@@ -195,7 +202,7 @@ def _incident_table(joined: list[Incident]) -> Table:
         "Until",
         "Severity",
         "Root",
-        "What",
+        _WHAT,
         "Alerts",
         title="Incidents",
         title_justify="left",
@@ -221,7 +228,9 @@ def _firing_table(firings: Sequence[Firing]) -> Table:
 
     from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
 
-    table = Table("Fired", "Until", "Alert", "What", title="Alerts", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        "Fired", "Until", "Alert", _WHAT, title="Alerts", title_justify="left", box=None, pad_edge=False
+    )  # fmt: skip
     for it in firings:
         until = "end" if it.cleared_ns is None else format_time_ps(it.cleared_ns * PS_PER_NS)
         table.add_row(format_time_ps(it.firing_ns * PS_PER_NS), until, it.alert.name, it.description)
@@ -310,8 +319,42 @@ def _rules(args: argparse.Namespace) -> int:
         write_file(args.out / name, text)
     write_runbooks(args.out / RUNBOOKS_FOLDER)
     paths = [str(args.out / name) for name in (RULES_FILE, ALERTMANAGER_FILE, PROMETHEUS_FILE, RUNBOOKS_FOLDER)]
-    print(json.dumps({"written": paths, "dilation": args.dilation}) if args.json else "\n".join(paths))
+    if args.json:
+        print(json.dumps({"written": paths, "dilation": args.dilation}))
+        return 0
+    print("\n".join(paths))
+    sys.stdout.flush()
+    for line in _next_commands(args.out, args.dilation):
+        streams.say(line)
     return 0
+
+
+def _next_commands(folder: Path, dilation: float) -> list[str]:
+    """What is done with the files: the programs that read them, with the options that they need."""
+    from shutil import which  # noqa: PLC0415  only where files were written
+
+    debian = "prometheus-alertmanager"
+    paced = dilation != DEFAULT_DILATION
+    programs = (
+        ("fabric", "serve", "scenarios/pause-storm.yml", "--loop", *(("--dilation", f"{dilation:g}") if paced else ())),
+        (
+            debian if which(debian) and not which("alertmanager") else "alertmanager",
+            f"--config.file={folder / ALERTMANAGER_FILE}",
+            f"--storage.path={folder / 'alertmanager'}",
+            "--cluster.listen-address=",
+        ),
+        (
+            "prometheus",
+            f"--config.file={folder / PROMETHEUS_FILE}",
+            f"--storage.tsdb.path={folder / 'prometheus'}",
+            f"--web.user-assets={folder / RUNBOOKS_FOLDER}",
+            *(("--rules.alert.resend-delay=2s",) if dilation < DEFAULT_DILATION else ()),
+        ),
+    )
+    return [
+        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them, and has a pager for tests):",
+        *(f"  {command(*words)}" for words in programs),
+    ]
 
 
 def _tickets_beside(pager: str) -> str:

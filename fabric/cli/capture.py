@@ -77,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     """Simulate, write the file, print a summary."""
     from fabric.capture.process import FrameFile  # noqa: PLC0415  --help must not load an engine
     from fabric.cli.terminal.bar import Bar  # noqa: PLC0415
+    from fabric.cli.terminal.compiler_note import CompilerNote  # noqa: PLC0415
     from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps  # noqa: PLC0415
 
     scenario, compiled = _compiled(args.source, args.sets)
@@ -111,15 +112,16 @@ def run(args: argparse.Namespace) -> int:
     file = FrameFile(None if args.out == STDOUT else args.out)
     begun_s = time.monotonic()
     try:
-        for time_ps, kind, frame in _packets(args, scenario, compiled, ports, pair, (start_ps, end_ps), bar):
-            if counts.total() == args.limit:
-                stopped = True
-                break
-            if args.dilation is not None:
-                due_s = begun_s + (time_ps - start_ps) / PS_PER_S * args.dilation
-                time.sleep(max(0.0, due_s - time.monotonic()))
-            file.write(time_ps // PS_PER_NS, frame, flush=args.dilation is not None)
-            counts[kind] += 1
+        with CompilerNote(sys.stderr, quiet=args.quiet):
+            for time_ps, kind, frame in _packets(args, scenario, compiled, ports, pair, (start_ps, end_ps), bar):
+                if counts.total() == args.limit:
+                    stopped = True
+                    break
+                if args.dilation is not None:
+                    due_s = begun_s + (time_ps - start_ps) / PS_PER_S * args.dilation
+                    time.sleep(max(0.0, due_s - time.monotonic()))
+                file.write(time_ps // PS_PER_NS, frame, flush=args.dilation is not None)
+                counts[kind] += 1
     finally:
         bar.close()
         file.close()

@@ -1,4 +1,4 @@
-"""``fabric demo [NAME]``: list the gallery, or play one demo: its commands, its page, and what to ask next."""
+"""``fabric demo [NAME]``: list the gallery, or run one demo: its commands, its page, and what to ask next."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the name and where it is played."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the demo to play (default: list them)")
+    """Declare the name and where it is run."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the demo to run (default: list them)")
     add_out(parser, "DIR", "folder of the demo; default runs/demo-NAME, with a number where that exists")
     parser.add_argument(
         "--json",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or play."""
+    """List or run."""
     if args.name is None:
         if args.out is not None:
             raise InputErrors("options", [Problem("--out", "has no effect without a demo", "name one: `fabric demo`")])

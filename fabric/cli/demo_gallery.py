@@ -1,6 +1,6 @@
 """The gallery of `fabric demo`: each demo is a few commands of this program, the page that they leave, and what to ask.
 
-`{}` in a word is the demo's folder. tests/cli/test_demo.py checks every row; `python -m tools.gallery` plays all of
+`{}` in a word is the demo's folder. tests/cli/test_demo.py checks every row; `python -m tools.gallery` runs all of
 them and writes docs/gallery.md with their pictures.
 """
 
@@ -92,8 +92,8 @@ DEMOS: Final = (
          _run("bgp-spine-failure"), RUN_PAGE,
          (("bgp", "summary", "{}", "--at", "3ms"), ("explain", "drops", "{}"), ("show", "{}", "messages"))),
     Demo("mac-move", "What does a host that flaps between two leaves cost?",
-         "A MAC address moves again and again. EVPN counts its moves, and frames are lost until the leaves have heard "
-         "of each.", 6,
+         "A MAC address moves again and again. EVPN counts its moves, and frames are lost until the leaves have "
+         "learned each.", 6,
          _playbook("mac-move"), PLAYBOOK_PAGE,
          (("evpn", "mac", "{}", "--at", "3ms"), ("explain", "roots", "{}"), ("explain", "drops", "{}"))),
     Demo("slow-nic", "64 ranks wait for one: which, and why?",

@@ -98,14 +98,16 @@ def run(args: argparse.Namespace) -> int:
 def _start(args: argparse.Namespace) -> int:
     from secrets import randbelow  # noqa: PLC0415
 
-    from telemetry.drill.begin import begun, drawn  # noqa: PLC0415  --help must not load the engine
+    from fabric.cli.terminal.compiler_note import CompilerNote  # noqa: PLC0415  --help must not load the engine
+    from telemetry.drill.begin import begun, drawn  # noqa: PLC0415  as above
 
     if args.seed is not None and args.seed < 0:
         raise InputErrors("options", [Problem("--seed", f"{args.seed} is below 0", "give 0 or more")])
     seed = randbelow(1_000_000_000) if args.seed is None else args.seed
     incident = drawn(args.kind, args.level, seed)
     out = args.out or free_folder("drill")
-    folder = begun(incident, args.level, seed, out, lambda scenario: admission(scenario, yes=args.yes))
+    with CompilerNote(sys.stderr, quiet=False):
+        folder = begun(incident, args.level, seed, out, lambda scenario: admission(scenario, yes=args.yes))
     if args.json:
         print(json.dumps({"directory": str(out), **_about(folder)}, indent=2))
         return 0
@@ -284,7 +286,7 @@ def _section(args: argparse.Namespace, folder: Folder, window: Window) -> Sectio
         else:
             found = table(args.table, folder.store, window)
         more = () if found.rows else (Prose(found.note or "nothing here"),)  # an empty table is not printed
-        return Section(args.table, args.table.capitalize(), (found, *more))
+        return Section(args.table, "PFC" if args.table == "pfc" else args.table.capitalize(), (found, *more))
     if not folder.index["shows_alerts"]:
         text = f"level {folder.index['level']} shows no alerts: users only say that their work is slow or fails"
         return Section("alerts", "Alerts", (Prose(text),))

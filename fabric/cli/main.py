@@ -25,6 +25,7 @@ import logging
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NoReturn, Protocol, cast
 
@@ -54,7 +55,7 @@ VERBS: Final = (
     Verb("run", "build", "simulate a scenario and write a run directory"),
     Verb("whatif", "build", "what breaks and what slows when parts fail, are drained, or more is added"),
     Verb("reliability", "build", "how often a fabric of many parts fails, and the best interval of checkpoints"),
-    Verb("demo", "build", "a gallery of short demos: play one, read its page, and continue from there"),
+    Verb("demo", "build", "a gallery of short demos: run one, read its page, and continue from there"),
     Verb("init", "build", "copy a scenario or an example into this folder, to edit it"),
     Verb("scenario", "build", "list or check scenarios, or print one with every default filled in"),
     Verb("validate", "build", "check switch configurations: PFC, ECN, buffers, headroom, paths"),
@@ -113,15 +114,22 @@ class VerbModule(Protocol):
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Descriptions keep their lines; prose is folded at the width of the help, examples (indented) stay whole."""
+    """Descriptions keep their lines where these fit; examples (indented) stay whole.
+
+    Prose with a line that is wider than the help is folded anew as a whole: its own line ends would leave short lines
+    between full ones.
+    """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = super()._fill_text(text, width, indent).splitlines()
-        return "\n".join(
-            row
-            for line in lines
-            for row in ([line] if line.startswith("  ") else textwrap.wrap(line, width, break_long_words=False) or [""])
-        )
+        rows: list[str] = []
+        for is_prose, some in groupby(lines, lambda line: bool(line.strip()) and not line.startswith("  ")):
+            block = list(some)
+            if is_prose and max(map(len, block)) > width:
+                rows += textwrap.wrap(" ".join(block), width, break_long_words=False)
+            else:
+                rows += block
+        return "\n".join(rows)
 
 
 class Parser(argparse.ArgumentParser):

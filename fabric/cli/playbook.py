@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from pathlib import Path
 
 from fabric.cli.options.estimating import add_yes, admission
@@ -91,8 +92,10 @@ def _show(args: argparse.Namespace) -> int:
         print(json.dumps(playbook.model_dump(mode="json"), indent=2))
         return 0
     width = terminal_width()
-    head = f"{visible(playbook.title)} ({playbook.severity})\n\n{visible(playbook.summary.strip(), lines=True)}\n"
-    print(folded(head, width, prose=True))
+    print(f"{visible(playbook.title)} ({playbook.severity})\n")
+    for line in visible(playbook.summary.strip(), lines=True).splitlines():
+        print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
+    print()
     steps = "\n".join(f"  {step.step:<8}  {visible(step.text)}" for step in playbook.steps)
     print(folded(steps, width), end="")
     if text:
@@ -129,6 +132,7 @@ def _docs(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from fabric.cli.terminal.compiler_note import CompilerNote  # noqa: PLC0415  it loads the compiler
     from fabric.render.document import Document, Section  # noqa: PLC0415
     from fabric.render.json import to_json  # noqa: PLC0415
     from fabric.render.text import console_for, print_document  # noqa: PLC0415
@@ -145,7 +149,10 @@ def _run(args: argparse.Namespace) -> int:
     out = args.out or runs_folder() / f"playbook-{folder.name}"
     prepared = runner.prepare(folder, args.sets, lambda scenario: admission(scenario, yes=args.yes, out=out))
     acts = [(step.at, step.text) for step in prepared.playbook.steps if isinstance(step, ActStep)]
-    with LiveView(sys.stderr, prepared.compiled.duration_ps, acts, quiet=args.quiet) as view:
+    with (
+        CompilerNote(sys.stderr, quiet=args.quiet),
+        LiveView(sys.stderr, prepared.compiled.duration_ps, acts, quiet=args.quiet) as view,
+    ):
         result = runner.run(
             prepared, Options(out=out, threads=args.threads, force=args.force), Hooks(on_sample=view.on_sample)
         )

@@ -390,8 +390,8 @@ def _announce(
     )
     for name in args.also_seen_by:
         print(f"as seen by {name}: {url}/{name}", file=sys.stderr)
-    if args.dilation != DEFAULT_DILATION:
-        print(f"alert rules for it: fabric alerts rules --out DIR --dilation {args.dilation:g}", file=sys.stderr)
+    paced = "" if args.dilation == DEFAULT_DILATION else f" --dilation {args.dilation:g}"
+    print(f"alert rules for it: fabric alerts rules --out DIR{paced}; in a terminal: fabric top {url}", file=sys.stderr)
     if gnmi is not None:
         first = compiled.fabric.switches[0].name
         tls = "" if args.tls_cert else ", without TLS"

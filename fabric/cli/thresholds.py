@@ -94,7 +94,7 @@ def _device(path: Path, ports: list[str]) -> Device:
 
     device = parse_device(read_file(path, mark=True), str(path))
     problems = []
-    if device.language != "sonic":
+    if not device.capabilities.tables:
         text = f"is a configuration of {device.language}, which does not state pools, minimums and headroom in bytes"
         problems.append(Problem(str(path), text, "give a config_db.json of SONiC"))
     problems += [

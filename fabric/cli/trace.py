@@ -29,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "  fabric trace compare hardware.txt other.json\n  fabric trace export training-job --format chakra -o traces"
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    info = actions.add_parser("info", help="ranks, operations, bytes and problems; exit code 1 if it cannot be played")
+    info = actions.add_parser("info", help="ranks, operations, bytes and problems; exit code 1 if it cannot be run")
     info.add_argument("file", type=Path, metavar="FILE", help="file, or PREFIX of Chakra files")
     convert = actions.add_parser("convert", help="write a trace in another format")
     convert.add_argument("file", type=Path, metavar="FILE", help="file, or PREFIX of Chakra files")

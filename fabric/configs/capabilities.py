@@ -71,6 +71,10 @@ class Capabilities:
     """The loopback whose address the templates of BGP advertise where no line says what is; '': there are none."""
     classified_by_policies: bool = False
     """Only policies classify: without one a packet is in the default class."""
+    watchdog_default_ms: int = 0
+    """Detection time that the system's own start of the PFC watchdog sets; 0: none is published."""
+    watchdog_ports_per_step: int = 0
+    """That time is multiplied by the number of parts of so many ports; 0: it is the same for any number of ports."""
     marking_enabled_by_colour: bool = False
     """A marking profile has a switch for each colour, without which some platforms do not mark (qosorch.cpp)."""
     default_headroom_m: int | None = None
@@ -100,6 +104,8 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         hash_seed_from_role=True,
         model_field_names=True,
         tables=True,
+        watchdog_default_ms=200,  # sonic-utilities pfcwd/main.py, start_default
+        watchdog_ports_per_step=32,
         marking_enabled_by_colour=True,
         own_asn_is_a_value=True,
         autoneg="off",
@@ -110,6 +116,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         "Cumulus Linux",
         group_memory_stated=True,
         shell_statements=True,
+        watchdog_default_ms=300,  # three polls of 100 ms
         own_asn_is_a_value=True,
         autoneg="on",
         missing_policies=_FRR,
@@ -126,6 +133,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     "nxos": Capabilities(
         "Cisco NX-OS",
         classified_by_policies=True,
+        watchdog_default_ms=100,
         bundle="port-channel",
         blocks_of_lines=True,
         interfaces_state_up=True,

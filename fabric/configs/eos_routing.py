@@ -12,6 +12,7 @@ from typing import Final
 from fabric.configs.identity import Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Tunnel, Where
 from fabric.configs.policy import Use
+from fabric.configs.port_ranges import interfaces_of
 from fabric.configs.spelling import is_address, is_number
 from fabric.configs.text_filters import read_filters
 from fabric.configs.text_policy import read_aggregates, read_policies
@@ -24,6 +25,7 @@ from fabric.configs.textconfig import (
     Timers,
     needs_primary,
     needs_vrf_first,
+    needs_vrfs,
     numbers,
     read_address,
     read_gateway,
@@ -64,6 +66,7 @@ def read_routing(reader: TextReader) -> None:
         read_interface(reader, line, name, _ROUTED_MTU)
         if not name.startswith("Ethernet"):
             line.accept(r"description .*|no autostate|no shutdown|mtu \d+")
+    needs_vrfs(reader, r"vrf (?:forwarding )?(\S+)", r"vrf (?:instance|definition) (\S+)")
     for line, match in root.find(r"ip virtual-router mac-address ([0-9a-fA-F.:-]{12,17})"):
         found.gateway_mac = Stated(canonical_mac(match[1]), reader.note(line, "ip virtual-router mac-address"))
     read_policies(reader)
@@ -229,10 +232,12 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
         timers = (*seconds_of(reader, line, match[1], match[2]), reader.note(line, *at, "timers bgp"))
     default_ipv4 = not block.has(r"no bgp default ipv4-unicast")
     for line, match in block.find(r"neighbor interface (\S+) peer-group (\S+)(?: remote-as (\S+))?(?P<rest> .*)?"):
-        bgp.peers[match[1]] = Neighbor(reader.note(line, *at, f"neighbor {match[1]}"), match[3] or "", match[2])
+        for name in _ports(match[1]):
+            bgp.peers[name] = Neighbor(reader.note(line, *at, f"neighbor {name}"), match[3] or "", match[2])
     for line, match in block.find(r"neighbor (\S+) (.+)"):
         if match[1] != "interface":
             _neighbor(reader, line, bgp, match[1], match[2])
+    reader.device.identity.listens |= block.has(r"bgp listen range .*")
     activated: dict[str, set[str]] = {}
     off: dict[str, set[str]] = {}
     networks = _networks(reader, block, vrf)
@@ -254,7 +259,7 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
             bgp.of(word[1]).policies += (Use(match[1], word[4] == "in", word[3], at_line, word[2]),)
         line.accept(r"neighbor .*|no neighbor .*|host-flap .*|redistribute .*|bgp .*")
     for name, peer in bgp.peers.items():
-        if name in bgp.groups or not (is_address(name) or name.startswith("Ethernet")):
+        if name in bgp.groups or not (is_address(name) or name.startswith(_PORTS)):
             continue
         group = bgp.peers.get(peer.group)
         if peer.group and group is None:
@@ -290,6 +295,16 @@ def _redistributed(reader: TextReader, block: Line, vrf: str) -> bool:
             at = reader.note(line, "router bgp", "redistribute connected")
             reader.device.identity.policies.redistribution = match[1], at
     return found
+
+
+def _ports(text: str) -> list[str]:
+    """Interfaces of 'Et1/1-4/1,Po5' by their whole names; a running-config writes them short."""
+    whole = re.sub(r"(?<![A-Za-z-])(Et|Po|Vl)(?=\d)", lambda match: _SHORT[match[1]], text)
+    return interfaces_of(whole)[0] or [text]
+
+
+_SHORT: Final = {"Et": "Ethernet", "Po": "Port-Channel", "Vl": "Vlan"}
+_PORTS: Final = tuple(_SHORT.values())
 
 
 def _neighbor(reader: TextReader, line: Line, bgp: _Bgp, name: str, text: str) -> None:

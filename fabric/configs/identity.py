@@ -145,6 +145,8 @@ class Identity:
     """'on' or 'off': whether broadcast is replicated to the other VTEPs (NVUE); empty: on."""
     flooded: list[Stated] = field(default_factory=list)
     """Addresses of VTEPs that broadcast is copied to by a line, beside those that EVPN brings (EOS, NX-OS)."""
+    listens: bool = False
+    """Whether it takes sessions of neighbours that it does not name (EOS `bgp listen range`)."""
     drained: Stated = NOTHING
     """What takes traffic away from the switch for maintenance, in the words of its language; empty: nothing does."""
     igp: Stated = NOTHING

@@ -46,20 +46,25 @@ def _continue(block: Line) -> list[Line]:
     these blocks one after the other. The blocks that continue are returned. A line `no X` that took lines away has done
     what it is for, and counts as used.
     """
-    withdrawn: dict[str, list[Line]] = {it.text[3:]: [] for it in block.children if it.text.startswith("no ")}
+    withdrawn: dict[str, list[Line]] = {it: [] for line in block.children for it in _withdrawn_by(line.text)}
     words = max((it.count(" ") + 1 for it in withdrawn), default=0)
     first: dict[str, Line] = {}
     again: dict[int, Line] = {}
     gone: set[int] = set()
     for line in block.children:
         text = line.text
-        if text.startswith("no ") and text[3:] not in _KEPT:
-            for it in withdrawn[text[3:]]:
-                gone.add(id(it))
+        for start in _withdrawn_by(text):
+            if start in _KEPT:
+                continue
+            for it in withdrawn[start]:
                 line.used = True
+                if text == f"default {it.text}" and it.text.startswith("interface "):
+                    it.children = []  # the port is there still
+                    continue
+                gone.add(id(it))
                 if first.get(it.text) is it:
                     del first[it.text]
-            withdrawn[text[3:]].clear()
+            withdrawn[start].clear()
         ports = _range(line)
         for port in ports:
             first.pop(f"interface {port}", None)
@@ -79,13 +84,22 @@ def _continue(block: Line) -> list[Line]:
     return [line for line in again.values() if id(line) not in gone]
 
 
+def _withdrawn_by(text: str) -> tuple[str, ...]:
+    """Beginnings of the lines that a line takes back: `no X` those of X, `default X` those of X and of `no X`."""
+    if text.startswith("no "):
+        return (text[3:],)
+    rest = text.removeprefix("default ")
+    return () if rest == text else (rest, f"no {rest}")
+
+
 def _range(line: Line) -> Sequence[str]:
     """The ports of a block of several interfaces; nothing for every other line."""
     text = line.text
     if not text.startswith("interface ") or not ("," in text or "-" in text):
         return ()
     match = _SEVERAL.fullmatch(text)
-    return () if match is None else interfaces_of(match[1])[0]
+    names = [] if match is None else interfaces_of(match[1])[0]
+    return names if names != [text.removeprefix("interface ")] else ()  # 'Port-Channel11' has a hyphen and is one
 
 
 def _set_apart(root: Line) -> None:
@@ -103,12 +117,12 @@ def _set_apart(root: Line) -> None:
         for line in root.children
         if line.text.startswith("interface ") and line.children
     ]
-    taken = {it.text[3:] for line, _ in blocks for it in line.children if it.text.startswith("no ")} - _KEPT
+    taken = {start for line, _ in blocks for it in line.children for start in _withdrawn_by(it.text)} - _KEPT
     words = max((it.count(" ") + 1 for it in taken), default=0)
     begun: dict[str, set[str]] = {}
     apart: set[str] = set()
     for line, names in blocks:
-        back = taken & {it.text[3:] for it in line.children if it.text.startswith("no ")}
+        back = taken & {start for it in line.children for start in _withdrawn_by(it.text)}
         starts = taken & {
             " ".join(it.text.split(" ", words)[:count]) for it in line.children for count in range(1, words + 1)
         }

@@ -381,6 +381,8 @@ class Session:
     """'' is the default VRF."""
     interface: str = ""
     """Port of an unnumbered session."""
+    external: bool = False
+    """Whether the neighbour may have every AS number but the switch's own ('external')."""
     policies: tuple[Use, ...] = ()
     """Filters of its routes in either direction."""
     reflects: bool = False
@@ -406,6 +408,11 @@ class Session:
     """Hops that packets of the neighbour may have made, by their TTL (RFC 5082); empty: any TTL is taken."""
     max_prefixes: Stated = NOTHING
     """Number of IPv4 prefixes above which the switch closes the session; empty: no limit, or only a warning."""
+
+    @property
+    def neighbor(self) -> str:
+        """The neighbour as the file names it: its address, or the port of an unnumbered session."""
+        return self.address or self.interface
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ read by `nvue_buffers.py`. Source: NVIDIA Cumulus Linux 5.x user guide, "RoCE" a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -21,6 +22,7 @@ from fabric.configs.nvue_reader import Reader, is_nvue, words_of
 from fabric.configs.nvue_routing import read_routing
 from fabric.configs.nvue_shaper import Shaper, read_shapers
 from fabric.configs.nvue_words import check_words, is_on, is_shut
+from fabric.configs.port_ranges import folded_ports
 from fabric.configs.textconfig import numbers
 from fabric.configs.tree_filters import read_nvue_filters
 from fabric.configs.yamlfile import YamlText
@@ -281,31 +283,11 @@ def _marking(reader: Reader, *, macro: bool) -> dict[str, dict[int, tuple[str, B
     return found
 
 
-def _names(text: str) -> Iterator[str]:
-    """'swp1-4,swp9s0-3' -> every port, as `nv config show` folds them."""
-    for part in text.split(","):
-        stem, dash, last = part.strip().rpartition("-")
-        head = stem.rstrip("0123456789")
-        first = stem[len(head) :]
-        if (
-            dash
-            and first
-            and last.isascii()
-            and last.isdigit()
-            and len(first) < 5
-            and len(last) < 5
-            and (int(first) <= int(last))
-        ):
-            yield from (f"{head}{number}" for number in range(int(first), int(last) + 1))
-        else:
-            yield part.strip()
-
-
 def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     written = [str(key) for key in reader.at("interface")]
     keys: dict[str, list[str]] = {}
     for key in written:
-        for name in _names(key) if key.startswith("swp") else ():
+        for name in folded_ports(key) if key.startswith("swp") else ():
             if len(keys) >= _MAX_PORTS:
                 raise refuse(
                     str(reader.device.place(reader.where("interface", key))),
@@ -322,15 +304,16 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     bonds = [(key, reader.at("interface", key, "bond", "member")) for key in written]
     reader.unfold(keys)
     for name in keys:
+        _whole_port(reader, name)
         if reader.at("interface", name).get("type", "swp") == "swp" and not _broken_out(reader, name):
             reader.device.ports[name] = _port(reader, ("interface", name), name, profiles, watchdog)
     for key, domain in bridged:
         if domain:
             vlan = reader.device.vlans.setdefault("switched", Vlan("switched", reader.where("interface", key), None))
-            vlan.members = (*vlan.members, *(name for name in _names(key) if name in reader.device.ports))
+            vlan.members = (*vlan.members, *(name for name in folded_ports(key) if name in reader.device.ports))
     for key, members in bonds:
         for member in members:
-            for name in (it for it in _names(str(member)) if it in reader.device.ports):
+            for name in (it for it in folded_ports(str(member)) if it in reader.device.ports):
                 before = reader.device.ports[name].lag
                 if before not in (None, key):
                     at = ("interface", key, "bond", "member", str(member))
@@ -345,7 +328,7 @@ def _ports(reader: Reader, profiles: _Profiles, watchdog: Watchdog) -> None:
     for key, domain in bridged:
         rows = [row if isinstance(row, dict) else {} for row in domain.values()]
         whole = any(not row.get("access") for row in rows)
-        names = set(_names(key))
+        names = set(folded_ports(key))
         for port in (it for it in reader.device.ports.values() if domain and (it.name in names or it.lag == key)):
             port.trunk = port.trunk or whole
             for row in rows:
@@ -376,6 +359,26 @@ def _broken_out(reader: Reader, name: str) -> bool:
         text = f"{name} is split ({modes[0]}) and has '{left[0]}' of a whole port: its ports are {name}s0 and following"
         reader.bad(("interface", name, "link", "breakout"), text, "R9")
     return split
+
+
+def _whole_port(reader: Reader, name: str) -> None:
+    """A defect (R9) of a part of a port, such as swp1s0, whose port is not split, or into fewer parts than that."""
+    match = _PART.fullmatch(name)
+    if match is None:
+        return
+    if match[1] not in reader.at("interface"):
+        links = (reader.at("interface", str(it), "link") for it in reader.at("interface"))
+        if not any("breakout" in link for link in links):
+            return  # the file leaves splits out
+    modes = words_of(reader.at("interface", match[1], "link").get("breakout"))
+    parts = [int(found[1]) for mode in modes if (found := _SPLIT.match(mode))]
+    if not modes or (parts and int(match[2]) >= max(parts)):
+        its = f"is split in {max(parts)}" if parts else "has no 'link breakout'"
+        reader.bad(("interface", name), f"{name} is a part of {match[1]}, which {its}: the port does not exist", "R9")
+
+
+_PART: Final = re.compile(r"(swp\d+)s(\d+)", re.ASCII)
+_SPLIT: Final = re.compile(r"(\d+)x", re.ASCII)
 
 
 def _port(reader: Reader, path: tuple[str, ...], name: str, profiles: _Profiles, watchdog: Watchdog) -> Port:

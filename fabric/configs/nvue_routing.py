@@ -16,6 +16,8 @@ from fabric.configs.nvue_policy import read_policies, uses_of
 from fabric.configs.nvue_reader import Reader, words_of
 from fabric.configs.nvue_words import is_on
 from fabric.configs.policy import prefix_entry
+from fabric.configs.port_ranges import folded_ports
+from fabric.configs.spelling import meant
 from fabric.configs.textconfig import numbers
 
 _DEFAULT: Final = "default"
@@ -131,6 +133,10 @@ def _interface(reader: Reader, name: str) -> None:
         if name.startswith("vlan"):
             vlan = str(reader.at("interface", name).get("vlan", name.removeprefix("vlan")))
             found.vrfs[vlan] = Stated(vrf, reader.where("interface", name, "ip", "vrf"))
+        known = {str(it) for it in reader.at("vrf")}
+        if vrf not in known | {_MANAGEMENT} and (known - {_DEFAULT, _MANAGEMENT} or reader.at("system")):
+            text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
+            reader.bad(("interface", name, "ip", "vrf"), text, "R1")
     _addresses(reader, name, ("interface", name, "ip", "address"))
     if name.startswith("eth"):
         stated = found.address_where.items()
@@ -312,39 +318,38 @@ def _sessions(reader: Reader, vrf: str) -> None:
         hops = next((str(it["multihop-ttl"]) for it in merged if "multihop-ttl" in it), "1")
         local = reader.device.addresses.get(source, (source if source[:1].isdigit() else "",))[0]
         timers = [reader.at(*it, "timers") for it in both]
-        reader.device.sessions.append(
-            Session(
-                reader.where(*bgp, "neighbor", str(name)),
-                "",
-                _remote_as(reader, merged, (*both[0], "remote-as")),
-                str(name) if numbered else "",
-                local.partition("/")[0],
-                all(it.get("shutdown", "off") not in ("on", True, "enabled") for it in merged)
-                and _on(row, default=True),
-                keepalive_s=_number(timers, "keepalive"),
-                hold_s=_number(timers, "hold"),
-                families=frozenset(families),
-                vrf="" if vrf == _DEFAULT else vrf,
-                interface="" if numbered else str(name),
-                source=source,
-                hops=int(hops) if hops.isascii() and hops.isdigit() and len(hops) < 4 else None,
-                password=any("password" in it for it in merged),
-                bfd=any(_on(it["bfd"], default=False) for it in merged if isinstance(it.get("bfd"), dict)),
-                passive=any(is_on(it.get("passive-mode"), default=False) for it in merged),
-                states_asn=any("remote-as" in it for it in merged),
-                policies=tuple(uses_of(reader, both)),
-                reflects=any(
-                    _on({"enable": reader.at(*it, "address-family", key).get("route-reflector-client")}, default=False)
-                    for it in both
-                    for key in ("ipv4-unicast", "l2vpn-evpn")
-                ),
-                local_as=_of_both(reader, both, "local-as", "asn"),
-                ttl_security=_of_both(reader, both, "ttl-security", "hops"),
-                max_prefixes=_max_prefixes(reader, both),
-                keeps_next_hop=False if any(_next_hop_self(reader, it, "l2vpn-evpn") for it in both) else None,
-                sets_next_hop=any(_next_hop_self(reader, it, "ipv4-unicast") for it in both),
-            )
+        session = Session(
+            reader.where(*bgp, "neighbor", str(name)),
+            "",
+            _remote_as(reader, merged, (*both[0], "remote-as")),
+            str(name) if numbered else "",
+            local.partition("/")[0],
+            all(it.get("shutdown", "off") not in ("on", True, "enabled") for it in merged) and _on(row, default=True),
+            keepalive_s=_number(timers, "keepalive"),
+            hold_s=_number(timers, "hold"),
+            families=frozenset(families),
+            vrf="" if vrf == _DEFAULT else vrf,
+            external=next((it["remote-as"] for it in merged if "remote-as" in it), "") == "external",
+            source=source,
+            hops=int(hops) if hops.isascii() and hops.isdigit() and len(hops) < 4 else None,
+            password=any("password" in it for it in merged),
+            bfd=any(_on(it["bfd"], default=False) for it in merged if isinstance(it.get("bfd"), dict)),
+            passive=any(is_on(it.get("passive-mode"), default=False) for it in merged),
+            states_asn=any("remote-as" in it for it in merged),
+            policies=tuple(uses_of(reader, both)),
+            reflects=any(
+                _on({"enable": reader.at(*it, "address-family", key).get("route-reflector-client")}, default=False)
+                for it in both
+                for key in ("ipv4-unicast", "l2vpn-evpn")
+            ),
+            local_as=_of_both(reader, both, "local-as", "asn"),
+            ttl_security=_of_both(reader, both, "ttl-security", "hops"),
+            max_prefixes=_max_prefixes(reader, both),
+            keeps_next_hop=False if any(_next_hop_self(reader, it, "l2vpn-evpn") for it in both) else None,
+            sets_next_hop=any(_next_hop_self(reader, it, "ipv4-unicast") for it in both),
         )
+        ports = ("",) if numbered else folded_ports(str(name))
+        reader.device.sessions.extend(replace(session, interface=port) for port in ports)
 
 
 def _next_hop_self(reader: Reader, path: tuple[str, ...], family: str) -> bool:

@@ -24,6 +24,7 @@ from fabric.configs.textconfig import (
     Timers,
     needs_primary,
     needs_vrf_first,
+    needs_vrfs,
     numbers,
     read_address,
     read_gateway,
@@ -67,6 +68,7 @@ def read_routing(reader: TextReader) -> None:
         read_interface(reader, line, match[1], _ROUTED_MTU, down=True)
         if not match[1].startswith("Ethernet"):
             line.accept(r"description .*|no shutdown|mtu \d+|no ip redirects|no ipv6 redirects|ip forward")
+    needs_vrfs(reader, r"vrf member (\S+)", r"vrf context (\S+)")
     for line, match in root.find(r"fabric forwarding anycast-gateway-mac ([0-9a-fA-F.:-]{12,17})"):
         found.gateway_mac = Stated(canonical_mac(match[1]), reader.note(line, "anycast-gateway-mac"))
     keeping = {

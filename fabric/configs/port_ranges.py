@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _MAX_EXPANDED: Final = 4096
@@ -62,3 +63,23 @@ def _span(span: re.Match[str], wrong: list[str]) -> list[str]:
         name + "/".join((*lower[:at], str(index), *lower[at + 1 :]))
         for index in range(int(lower[at]), int(upper[at]) + 1)
     ]
+
+
+def folded_ports(text: str) -> Iterator[str]:
+    """'swp1-4,swp9s0-3' -> every port, as `nv config show` folds them."""
+    for part in text.split(","):
+        stem, dash, last = part.strip().rpartition("-")
+        head = stem.rstrip("0123456789")
+        first = stem[len(head) :]
+        if (
+            dash
+            and first
+            and last.isascii()
+            and last.isdigit()
+            and len(first) < 5
+            and len(last) < 5
+            and (int(first) <= int(last))
+        ):
+            yield from (f"{head}{number}" for number in range(int(first), int(last) + 1))
+        else:
+            yield part.strip()

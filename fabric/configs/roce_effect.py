@@ -34,6 +34,7 @@ _QOS: Final = (
 _WORDS: Final = (
     ("storm control", r"storm.?control"),
     ("rate limit", r"shap(?:e|er|ing)|polic(?:e|er|ing)|rate.limit|bandwidth|policers?"),
+    ("port mode", r"traffic.loopback|switchport mode"),
     ("policy map", r"policy.map|class.map|service.policy|service.profile|traffic.policy"),
     ("QoS", _QOS),
 )
@@ -41,7 +42,7 @@ _EFFECTS: Final = tuple((reason, re.compile(rf"(?<![a-z])(?:{words})(?![a-z])"))
 
 
 def effect_of(text: str, leaves: Iterable[Leaf] = (), *, by_name: bool = False) -> str:
-    """'storm control', 'rate limit', 'policy map', 'QoS', 'filter on UDP 4791'; '' where no word says so.
+    """'storm control', 'rate limit', 'port mode', 'policy map', 'QoS', 'filter on UDP 4791'; '' where no word says so.
 
     `text` and the paths of leaves are words of the language; values are looked at for the UDP port alone. With
     `by_name` only `text` is: a table's name says what it is for, its fields may limit the rate of log lines.

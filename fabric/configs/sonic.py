@@ -33,9 +33,10 @@ from fabric.configs.sonic_identity import read_identity
 from fabric.configs.sonic_musts import check_musts
 from fabric.configs.sonic_policy import read_policies, read_targets
 from fabric.configs.sonic_routing import read_routing
-from fabric.configs.sonic_rows import Fields, Rows, meant
+from fabric.configs.sonic_rows import Fields, Rows
 from fabric.configs.sonic_schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
 from fabric.configs.sonic_shape import check_shape
+from fabric.configs.spelling import meant
 from fabric.configs.tree_filters import read_sonic_filters
 
 _CABLE: Final = re.compile(r"([0-9]{1,7})m")

@@ -11,7 +11,8 @@ from collections import Counter
 from typing import Final
 
 from fabric.configs.model import Device
-from fabric.configs.sonic_rows import Rows, meant
+from fabric.configs.sonic_rows import Rows
+from fabric.configs.spelling import meant
 
 _REQUIRED: Final = {
     "BUFFER_POOL": ("type", "mode"),
@@ -66,6 +67,7 @@ def check_musts(rows: Rows, device: Device) -> None:
     _lanes(rows)
     _interfaces(rows, device)
     _instances(rows)
+    _vrfs(rows)
     for key, where, fields in rows.raw("FLEX_COUNTER_TABLE"):
         dogs = [name for name in rows.keys("PFC_WD") if name != "GLOBAL"]
         if key == "PFCWD" and fields.get("FLEX_COUNTER_STATUS") == "disable" and dogs:
@@ -88,6 +90,35 @@ def _instances(rows: Rows) -> None:
                 rows.defect("R1", rows.where(table, key), f"{table}|{key}"[:120], text)
 
 
+def _vrfs(rows: Rows) -> None:
+    """An interface names a VRF that is a row (sonic-interface.yang, vrf_name: a leafref), and the VLAN of a VRF's VNI
+    has its interface, where it has one, in that VRF, which routes there (SONiC HLD EVPN VXLAN, symmetric IRB).
+    """
+    known = rows.keys("VRF") | rows.keys("VNET") | _OWN_VRFS
+    bound: dict[str, str] = {}
+    for table in _ROUTED_TABLES:
+        for key, where, fields in rows.raw(table):
+            vrf = fields.get("vrf_name")
+            if isinstance(vrf, str) and vrf and "|" not in key:
+                bound[key] = vrf
+                if vrf not in known:
+                    text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
+                    rows.defect("R1", (*where, "vrf_name"), f"{table}|{key}"[:120], text)
+    vlans = {str(row.get("vni", "")): str(row.get("vlan", "")) for _, _, row in rows.raw("VXLAN_TUNNEL_MAP")}
+    for vrf, where, fields in rows.raw("VRF"):
+        vlan = vlans.get(str(fields.get("vni", "")), "")
+        keys = rows.keys("VLAN_INTERFACE")
+        of_hosts = any(key.startswith(f"{vlan}|") for key in keys)  # with an address it is no VLAN of a VRF's VNI (V1)
+        if vlan in keys and not of_hosts and bound.get(vlan) != vrf:
+            its = f"is in {bound[vlan][:40]}" if vlan in bound else "is in no VRF"
+            text = f"the VNI routes at {vlan[:20]}, which {its} (vrf_name of VLAN_INTERFACE)"
+            rows.defect("R9", (*where, "vni"), f"VRF|{vrf}"[:120], text)
+
+
+_OWN_VRFS: Final = frozenset(("default", "mgmt"))
+_ROUTED_TABLES: Final = ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE")
+
+
 def _interfaces(rows: Rows, device: Device) -> None:
     """An address needs the row of its interface (intfmgrd); a port is routed, in a VLAN, or in a LAG, not two of them.
 
@@ -98,7 +129,7 @@ def _interfaces(rows: Rows, device: Device) -> None:
         {key.partition("|")[2]: (table, key) for key in sorted(rows.keys(table), reverse=True)}  # the first one stays
         for table in ("VLAN_MEMBER", "PORTCHANNEL_MEMBER")
     )
-    for table in ("INTERFACE", "PORTCHANNEL_INTERFACE", "VLAN_INTERFACE", "LOOPBACK_INTERFACE"):
+    for table in _ROUTED_TABLES:
         names = {key for key in rows.keys(table) if "|" not in key}
         for key in sorted(rows.keys(table) - names):
             name = key.partition("|")[0]

@@ -103,6 +103,7 @@ def _sessions(rows: Rows, device: Device) -> None:
             hold_s=next((cast("int", it["holdtime"]) for it in its if "holdtime" in it), None),
             vrf=vrf.replace(_DEFAULT_VRF, ""),
             interface="" if is_address(name) else name,
+            external=managed and not asn and _first(its, "peer_type") == "external",
             source=source,
             password=managed and bool(_first(its, "auth_password")),
             bfd=managed and _first(its, "bfd") == "true",

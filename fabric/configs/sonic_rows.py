@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, KeysView
-from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, Final
 
 from fabric.configs.model import Defect, Device, Leaf, Unread, Where
 from fabric.configs.roce_effect import effect_of
 from fabric.configs.sonic_schema import FREE_FIELDS, IGNORED, SCHEMA, UNJUDGED_EFFECTS, Rule
-from fabric.configs.spelling import odd_characters
+from fabric.configs.spelling import meant, odd_characters
 
 _BRACKETS: Final = re.compile(r"\[[A-Z0-9_]+\|([^\]]*)\]")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
@@ -29,13 +27,6 @@ MAX_DEFECTS: Final = 10_000
 """Of one kind of one file; a file with more is broken as a whole and says so with these."""
 
 Value = int | str | tuple[str, ...]
-
-
-@lru_cache(maxsize=1000)
-def meant(word: str, known: frozenset[str]) -> str:
-    """' (did you mean ...?)' for a word that is one slip away from a known one."""
-    close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
-    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 class Fields(dict[str, Value]):

@@ -5,9 +5,14 @@ A switch takes such a name literally, so a reference to the name that a person r
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Final
 
 from fabric.visible import hidden
+
+_CLOSE: Final = 0.88
 
 
 def odd_characters(text: str) -> str:
@@ -38,3 +43,10 @@ def is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@lru_cache(maxsize=1000)
+def meant(word: str, known: frozenset[str]) -> str:
+    """' (did you mean ...?)' for a word that is one slip away from a known one."""
+    close = get_close_matches(word[:60], known, n=1, cutoff=_CLOSE)
+    return f" (did you mean '{close[0]}'?)" if close else ""

@@ -22,7 +22,7 @@ from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Sessi
 from fabric.configs.policy import Use
 from fabric.configs.port_ranges import interfaces_of
 from fabric.configs.roce_effect import effect_of, is_free_text
-from fabric.configs.spelling import is_address, odd_characters, prefix_of
+from fabric.configs.spelling import is_address, meant, odd_characters, prefix_of
 from fabric.units import count as counted
 from fabric.visible import sentence
 
@@ -202,7 +202,7 @@ class TextReader:
 
     def switched(self, line: Line, ports: list[Port]) -> None:
         """Ports that say they are in a VLAN."""
-        if line.has(r"switchport(?: (?:access|mode|trunk) .*)?"):
+        if line.has(r"switchport(?: (?:access|mode (?:access|trunk)|trunk)(?: .*)?)?"):
             vlan = self.device.vlans.setdefault("switched", Vlan("switched", self.note(line, "switchport"), None))
             vlan.members = (*vlan.members, *(port.name for port in ports))
         for port in ports if line.has(r"switchport (?:mode trunk|trunk .*)") else ():
@@ -356,6 +356,7 @@ def session_of(
         allows_own_as=peer.allows_own_as,
         vrf=vrf,
         interface="" if numbered else address,
+        external=peer.asn == "external",
         policies=peer.policies,
         reflects=peer.reflects,
         sets_next_hop=peer.sets_next_hop,
@@ -422,6 +423,27 @@ def needs_vrf_first(reader: TextReader, block: Line, pattern: str) -> None:
             f"{name} has '{rows[-1].text}' after '{lost[0].text}': the switch deletes the address when it takes the VRF"
         )
         reader.defect(rows[-1], f"{name}|vrf", text, "R9", ("interface", name))
+
+
+def needs_vrfs(reader: TextReader, member: str, defined: str) -> None:
+    """A defect (R1) for the line of an interface (`member`) that names a VRF which no line (`defined`) makes.
+
+    A file without any line of VRFs is a part of a configuration, unless it names its switch.
+    """
+    known = {match[1] for it in reader.root.children if (match := re.fullmatch(defined, it.text))}
+    if not known and not any(it.text.startswith("hostname ") for it in reader.root.children):
+        return
+    for block in reader.root.children:
+        for line in block.children if block.text.startswith("interface ") else ():
+            match = re.fullmatch(member, line.text)
+            if match and match[1] not in known | _OWN_VRFS:
+                name = block.text.removeprefix("interface ")
+                text = f"VRF '{match[1][:40]}' is not in the file{meant(match[1], frozenset(known))}"
+                reader.defect(line, f"{name}|{line.text}"[:120], text, "R1", ("interface", name))
+
+
+_OWN_VRFS: Final = frozenset(("default", "management"))
+"""VRFs that a switch has without a line: NX-OS has both."""
 
 
 def read_address(reader: TextReader, line: Line, interface: str, text: str) -> None:

@@ -19,6 +19,8 @@ from fabric.explain.evidence import Evidence, advice
 from fabric.explain.pause_tree import PauseSpan
 from fabric.ids import PortId
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, show
+from fabric.runs.measures import BUFFER_REASONS
+from fabric.runs.verdict import reason_text
 from fabric.units import PS_PER_NS, PS_PER_S, count
 
 WHY: Final = {
@@ -120,6 +122,16 @@ def _delay_ps(span: PauseSpan) -> int:
     return span.held[0][0] - span.sent_ps
 
 
+def _others(evidence: Evidence) -> str:
+    """'8,230 watchdog, 3 link down': packets of lossless classes that were not lost for lack of buffer."""
+    lost = evidence.run.summary["drops"]["lossless_by_reason"]
+    return ", ".join(
+        f"{it['pkts']:,} {reason_text(DropReason[name.upper()])}"
+        for name, it in lost.items()
+        if DropReason[name.upper()] not in BUFFER_REASONS
+    )
+
+
 def explain_drops(evidence: Evidence) -> Document:
     """The whole answer to "why was this packet lost?"."""
     found = losses(evidence)
@@ -162,11 +174,12 @@ def explain_drops(evidence: Evidence) -> Document:
     if not found:
         status, verdict = Status.GOOD, "Nothing was dropped."
     elif starved:
-        status, verdict = Status.BAD, f"{dropped}, {starved:,} of lossless classes for lack of buffer."
+        also = f", {lossless - starved:,} for other reasons ({_others(evidence)})" if lossless > starved else ""
+        status, verdict = Status.BAD, f"{dropped}, {starved:,} of lossless classes for lack of buffer{also}."
     elif lossless:
         status, verdict = (
             Status.WARNING,
-            f"{dropped}, {lossless:,} of lossless classes, none of these for lack of buffer.",
+            f"{dropped}, {lossless:,} of lossless classes, none of these for lack of buffer: {_others(evidence)}.",
         )
     else:
         status, verdict = Status.WARNING, f"{dropped}, none of a lossless class."

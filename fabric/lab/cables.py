@@ -23,7 +23,7 @@ class CableChanges:
     """Interfaces to shut down."""
     silent: tuple[int, ...] = ()
     """Cables that become silent."""
-    heard: tuple[int, ...] = ()
+    silence_ended: tuple[int, ...] = ()
     """Cables that carry frames again."""
     up: tuple[tuple[int, ...], ...] = ()
     """For each cable that gains carrier: its interfaces that were shut down."""
@@ -38,7 +38,7 @@ class Cables:
         """Cables that a fault has cut."""
         self._muted: set[int] = set()
         """Cables that a fault keeps silent."""
-        self._dark: set[int] = set()
+        self._crashed: set[int] = set()
         """Crashed routers whose ports have no light."""
         self._hung: set[int] = set()
         """Crashed routers whose ports have light."""
@@ -59,11 +59,11 @@ class Cables:
             case e.CableSilenceEnded():
                 self._muted.discard(event.cable)
             case e.RouterCrash():
-                self._dark.discard(event.router)
+                self._crashed.discard(event.router)
                 self._hung.discard(event.router)
-                (self._hung if event.carrier else self._dark).add(event.router)
+                (self._hung if event.carrier else self._crashed).add(event.router)
             case e.RouterBoot():
-                self._dark.discard(event.router)
+                self._crashed.discard(event.router)
                 self._hung.discard(event.router)
                 own = set(self._of_router(event.router))
                 self._cut = self._cut - own | (event.down_cables & own)
@@ -76,11 +76,11 @@ class Cables:
 
     def is_crashed(self, router: int) -> bool:
         """Whether a router has crashed and not started again."""
-        return router in self._dark or router in self._hung
+        return router in self._crashed or router in self._hung
 
     def has_carrier(self, cable: int) -> bool:
         """Whether both ends of a cable have carrier."""
-        return cable not in self._cut and not self._dark & set(self._routers(cable))
+        return cable not in self._cut and not self._crashed & set(self._routers(cable))
 
     def is_silent(self, cable: int) -> bool:
         """Whether a cable loses every frame."""
@@ -104,11 +104,11 @@ class Cables:
                 if shut:
                     up.append(shut)
             elif not shut:
-                # A crashed switch's own ports go dark; a cut is made at one end, and the other end loses carrier.
-                dark = [row for row in ends if self._plan.interfaces[row].router in self._dark]
-                down += dark or ends[:1]
+                # A crashed switch's own ports lose carrier; a cut is made at one end, and the other end loses carrier.
+                crashed = [row for row in ends if self._plan.interfaces[row].router in self._crashed]
+                down += crashed or ends[:1]
         silent = [cable for cable in cables if self.is_silent(cable) and cable not in self._silent]
-        heard = [cable for cable in cables if not self.is_silent(cable) and cable in self._silent]
+        silence_ended = [cable for cable in cables if not self.is_silent(cable) and cable in self._silent]
         self._shut = (self._shut | set(down)) - {row for rows in up for row in rows}
-        self._silent = (self._silent | set(silent)) - set(heard)
-        return CableChanges(tuple(down), tuple(silent), tuple(heard), tuple(up))
+        self._silent = (self._silent | set(silent)) - set(silence_ended)
+        return CableChanges(tuple(down), tuple(silent), tuple(silence_ended), tuple(up))

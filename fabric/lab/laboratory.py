@@ -329,7 +329,7 @@ class Laboratory:
         for row in changes.down:
             space, interface = self._end(row)
             space.down(interface)
-        for cables, change in ((changes.silent, silence), (changes.heard, end_silence)):
+        for cables, change in ((changes.silent, silence), (changes.silence_ended, end_silence)):
             for cable in cables:
                 for space, interface in self._ends(cable):
                     change(space, interface)
@@ -405,11 +405,11 @@ class Laboratory:
             self._attach(host, event.mac, event.vni, event.router, event.port)
         if known is None:
             self._churned[event.vni, event.mac] = event
-        dark = (event.router, event.port) in self._down_ports
-        if dark and known is not None and len(known.attachments) > 1 and not back:
+        carrier_down = (event.router, event.port) in self._down_ports
+        if carrier_down and known is not None and len(known.attachments) > 1 and not back:
             return  # a bond sends on ports with carrier only
         self._active[event.vni, event.mac] = (event.router, event.port)
-        if event.arp and not dark and not self._cables.is_crashed(event.router):
+        if event.arp and not carrier_down and not self._cables.is_crashed(event.router):
             self.announce(event.mac, event.ip, event.router, event.port)
 
     def _gone(self, event: e.HostGone) -> None:

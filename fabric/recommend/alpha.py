@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.recommend.bench import Played, play, rate_bytes, star, switch, time_ps
+from fabric.recommend.bench import BenchRun, rate_bytes, simulate, star, switch, time_ps
 from fabric.recommend.classes import PortClass, SwitchClass
 
 LARGEST: Final = 3
@@ -66,7 +66,7 @@ def _burst(port: PortClass) -> int:
     return rate_bytes(port.speed_mbps, BURST_PS)
 
 
-def _incast(port: PortClass, senders: int, exponent: int, xoff: int, pool: int) -> Played:
+def _incast(port: PortClass, senders: int, exponent: int, xoff: int, pool: int) -> BenchRun:
     """`senders` hosts to one, without congestion control; when their groups are full, a burst to another port."""
     alpha = 2.0**exponent
     full = int(alpha * pool / (1 + max(senders, 1) * alpha))
@@ -94,4 +94,4 @@ def _incast(port: PortClass, senders: int, exponent: int, xoff: int, pool: int) 
         ],
         "run": {"duration": f"{end_ps}ps", "stop": "duration"},
     }
-    return play(data, end_ps)
+    return simulate(data, end_ps)

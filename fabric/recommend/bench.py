@@ -78,7 +78,7 @@ def switch(class_: PortClass, pool_bytes: int, buffer: Mapping[str, object], **m
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class BenchRun:
     """A simulated run."""
 
     end: Snapshot
@@ -130,7 +130,7 @@ class Played:
         return int(self.end.ports[port]["busy_ps"]) - since
 
 
-def play(data: Mapping[str, Any], until_ps: int, warm_ps: int | None = None) -> Played:
+def simulate(data: Mapping[str, Any], until_ps: int, warm_ps: int | None = None) -> BenchRun:
     """Compile and simulate. Raises: InputErrors."""
     case = compile_scenario(build_scenario({"name": "recommend", **data}, _FILE))
     engine = Emulator(case.fabric, case.params, case.edits, record=TraceBit.PAUSE | TraceBit.MARK)
@@ -139,4 +139,4 @@ def play(data: Mapping[str, Any], until_ps: int, warm_ps: int | None = None) -> 
         engine.advance(warm_ps)
         warm = engine.snapshot()
     engine.advance(until_ps)
-    return Played(engine.snapshot(), warm, engine.drain_events())
+    return BenchRun(engine.snapshot(), warm, engine.drain_events())

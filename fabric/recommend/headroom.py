@@ -18,9 +18,9 @@ from fabric.recommend.bench import (
     LOSSLESS,
     RDMA_HEADERS_BYTES,
     WIRE_BYTES,
-    Played,
-    play,
+    BenchRun,
     rate_bytes,
+    simulate,
     star,
     switch,
     time_ps,
@@ -124,7 +124,7 @@ def _corners(class_: PortClass) -> Iterator[Corner]:
             yield Corner(frame, acks, response, phase)
 
 
-def _fill(class_: PortClass, corner: Corner, headroom: int) -> Played:
+def _fill(class_: PortClass, corner: Corner, headroom: int) -> BenchRun:
     """The sender fills the group of its port; the receiver is stopped and sends in the opposite direction."""
     cell = class_.asic.cell_bytes
     large = corner.frame_bytes > class_.roce_mtu
@@ -175,4 +175,4 @@ def _fill(class_: PortClass, corner: Corner, headroom: int) -> Played:
         ],
         "run": {"duration": f"{2 * end_ps}ps", "stop": "duration"},
     }  # fmt: skip
-    return play(data, end_ps)
+    return simulate(data, end_ps)

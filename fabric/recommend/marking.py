@@ -19,7 +19,7 @@ from typing import Final
 
 from fabric.dataplane.state.codes import EventKind
 from fabric.recommend.alpha import BURST_PS
-from fabric.recommend.bench import RDMA_HEADERS_BYTES, WIRE_BYTES, play, rate_bytes, star, switch, time_ps
+from fabric.recommend.bench import RDMA_HEADERS_BYTES, WIRE_BYTES, rate_bytes, simulate, star, switch, time_ps
 from fabric.recommend.classes import PortClass
 from fabric.units import PS_PER_NS
 
@@ -192,10 +192,10 @@ class _Bench:
             ],
             "run": {"duration": f"{END_PS}ps", "seed": seed, "stop": "duration"},
         }  # fmt: skip
-        played = play(data, END_PS, WARM_PS)
-        xoff, mark = played.first_ps(EventKind.PAUSE_SENT), played.first_ps(EventKind.MARK)
+        done = simulate(data, END_PS, WARM_PS)
+        xoff, mark = done.first_ps(EventKind.PAUSE_SENT), done.first_ps(EventKind.MARK)
         early = xoff is not None and (mark is None or xoff < mark)
-        short = played.completion_ps(SHORT_BYTES, WARM_PS)
-        used = played.busy_ps("receiver") / (END_PS - WARM_PS)
+        short = done.completion_ps(SHORT_BYTES, WARM_PS)
+        used = done.busy_ps("receiver") / (END_PS - WARM_PS)
         p99_ns = float(short[-(-99 * short.size // 100) - 1]) / PS_PER_NS
-        return Score(used, p99_ns, used / p99_ns * 1e6, played.xoffs([*names, *_SHORT_SENDERS]), int(early))
+        return Score(used, p99_ns, used / p99_ns * 1e6, done.xoffs([*names, *_SHORT_SENDERS]), int(early))

@@ -10,9 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from fabric.configs.buffermgr import add_run_time_buffers
+from fabric.configs.capabilities import Language
 from fabric.configs.jsonfile import JsonText, read_file
 from fabric.configs.model import Device, Place
 from fabric.configs.network import Cable, Host, Network, links_of_neighbors
@@ -25,7 +26,6 @@ from fabric.validate.facts import Facts
 State = tuple[int, ...]
 """The level of each unit."""
 HOSTS, LINKS = "hosts", "links"
-_SONIC: Final = "sonic"
 _ENDS_OF_HOSTS: Final = 2
 _NOWHERE: Final = Place("", 0)
 
@@ -41,7 +41,7 @@ class Unit:
     """One less than levels."""
     devices: tuple[Device | None, ...] = ()
     """Of a switch at each level; None where it is not there."""
-    system: str = ""
+    system: Language | Literal[""] = ""
 
     @property
     def last(self) -> int:
@@ -236,11 +236,11 @@ def _switch(
         for step in steps[:-1]:
             tables = apply(tables, step.edits)
             devices.append(device_of(tables, after.file, old))
-        return Unit(name, "switch", steps, (*devices, after), _SONIC) if steps else None
+        return Unit(name, "switch", steps, (*devices, after), after.language) if steps else None
     if before is None or after is None:
         title = "added" if before is None else "removed"
         present = after or before
-        system = present.language if present else ""
+        system: Language | Literal[""] = present.language if present else ""
         return Unit(name, "switch", (Step(55, title, text=title),), (before, after), system)
     if not lines:
         return None
@@ -248,8 +248,8 @@ def _switch(
 
 
 def tables_of(device: Device) -> Tables | None:
-    """The CONFIG_DB of a SONiC switch, read from its file; None for other systems. Raises: InputErrors."""
-    if device.language != _SONIC:
+    """The CONFIG_DB of a switch, read from its file; None for systems without such tables. Raises: InputErrors."""
+    if not device.capabilities.tables:
         return None
     return well_formed(json.loads(read_file(Path(device.file), mark=True)))
 

@@ -178,7 +178,7 @@ class RunDir:
     def _why_not(self) -> tuple[str, str]:
         """The reason why results are missing, and the remedy."""
         if self.status == "broken-invariant":
-            return "a law of the model was broken, and the run has no results", "see manifest.json for the error"
+            return "an invariant of the model was broken, and the run has no results", "see manifest.json for the error"
         owner = lock.writer(self.path)
         if owner is not None:
             return f"the run is being written by {owner}", "wait for its end"

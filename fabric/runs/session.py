@@ -349,7 +349,8 @@ class Session:
             broken = self._hooks.check(self._engine, now)
             if broken:
                 raise InvariantError(
-                    f"{len(broken)} broken at {now.time_ps} ps:\n" + "\n".join(f"  {law}" for law in broken),
+                    f"{len(broken)} broken at {now.time_ps} ps:\n"
+                    + "\n".join(f"  {invariant}" for invariant in broken),
                     "this is a defect of the emulator; please report it with manifest.json",
                 )
         if self._hooks.on_sample is not None:

@@ -265,11 +265,12 @@ def _pfc(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterato
     for host in paused_hosts(now).tolist():
         ports = [port for port in fabric.nodes[host].ports if now.prios["pauses"][port].any()]
         pausers.update({fabric.peer_of(port).name for port in ports})
-    for switch, count in pausers.most_common(3):
+    named = 4 if len(pausers) == 4 else 3  # a line that says "1 more switch" could as well name it
+    for switch, count in pausers.most_common(named):
         yield "note", f"{_count(count, 'host')} paused by {switch}"
-    if len(pausers) > 3:
-        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(3))
-        yield "note", f"{_count(rest, 'host')} paused by {_count(len(pausers) - 3, 'more switch', 'more switches')}"
+    if len(pausers) > named:
+        rest = sum(pausers.values()) - sum(count for _, count in pausers.most_common(named))
+        yield "note", f"{_count(rest, 'host')} paused by {len(pausers) - named:,} more switches"
     if summary["pfc"]["paused_ports"]:
         worst = summary["pfc"]["paused_ports"][0]
         how = f"{format_time_ps(worst['paused_ns'] * 1000)} in {_count(worst['pauses'], 'pause')}"
@@ -391,19 +392,22 @@ def _without_cable(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[
         if it["objects"].get("cable") == "none" and it["start_ns"] < end_ns:
             host, leaf = it["objects"]["hosts"][0], it["objects"]["to"]
             at = format_time_ps(it["start_ns"] * PS_PER_NS)
-            yield "warning", f"{host} was heard at {leaf} at {at} and has no cable to it: frames for it are lost there"
+            yield (
+                "warning",
+                f"{host} was learned at {leaf} at {at} and has no cable to it: frames for it are lost there",
+            )
 
 
 def _never_reached(truth: Sequence[Mapping[str, Any]], end_ns: int) -> Iterator[Sentence]:
     """Faults and repairs of the scenario after the end of the run, which had no effect."""
     begun = [f"{it['kind']} at {format_time_ps(it['start_ns'] * 1000)}" for it in truth if it["start_ns"] >= end_ns]
-    mended = [
+    repairs = [
         f"{it['kind']} at {format_time_ps(it['end_ns'] * 1000)}"
         for it in truth
         if it["start_ns"] < end_ns <= it["end_ns"] and it["repaired"]
     ]
     parts = [f"{_count(len(begun), 'fault')} never happened ({_some(begun, 3)})"] if begun else []
-    parts += [f"{_count(len(mended), 'repair')} never came ({_some(mended, 3)})"] if mended else []
+    parts += [f"{_count(len(repairs), 'repair')} never came ({_some(repairs, 3)})"] if repairs else []
     if parts:
         yield "note", f"the run ended at {format_time_ps(end_ns * 1000)}, so {' and '.join(parts)}"
 

@@ -252,7 +252,8 @@ def _transport(scenario: Scenario) -> _Found:
         yield "transport.variable_window", f"false: {control.title} is a window that varies", "remove it"
     if transport.recovery == "selective" and unbounded and not brings_window(scenario):
         yield ("transport.recovery", "selective keeps a bitmap of the window", "give window a size such as '1MB'")
-    if "ack_every" in own and varies_window(scenario) and transport.window != "off" and not transport.overrides:
+    ways = (scenario, *alone(scenario))
+    if "ack_every" in own and all(varies_window(it) and it.transport.window != "off" for it in ways):
         text = "has no effect with a window that varies with the rate: every packet requests its ACK"
         yield "transport.ack_every", text, "remove it, or use variable_window: false"
     if transport.retransmit_timeout == "off" and "retries" in own:

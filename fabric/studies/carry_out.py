@@ -190,8 +190,7 @@ def _written(found: Tuned, out: Path, sums: Sums) -> tuple[Analysis, dict[str, A
     files.write_text(out / REPORT, to_html(tune_document(found, analysis)), sums)
     for it in chosen_patches(found):
         if it.lines:
-            suffix = "json" if it.language == "sonic" else "txt"
-            files.write_text(out / f"patch-{it.language}.{suffix}", "\n".join(it.lines) + "\n", sums)
+            files.write_text(out / f"patch-{it.language}.{it.suffix}", "\n".join(it.lines) + "\n", sums)
     return analysis, facts
 
 

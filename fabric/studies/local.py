@@ -31,6 +31,8 @@ _AHEAD: Final = 2
 """Jobs given to one worker: one under way and the next, so that it never waits for this process."""
 _STARTS: Final = 3
 """Starts of one worker without a result after which the machine cannot run it."""
+_FAILED_STARTS: Final = 2
+"""Workers that end one after the other before they can take a job; each start loads the caller's main module again."""
 
 
 @dataclass
@@ -42,6 +44,13 @@ class _Worker:
     given: deque[tuple[Job, Future[Any]]] = field(default_factory=deque)
     fruitless: int = 0
     """Starts since the last result."""
+    failed_starts: int = 0
+    """Starts before this one that ended before a job, one after the other."""
+
+    @property
+    def began(self) -> bool:
+        """Whether the process has come to take jobs."""
+        return self.pid.done() and self.pid.exception() is None
 
 
 class LocalProcesses:
@@ -64,7 +73,7 @@ class LocalProcesses:
     @property
     def pids(self) -> list[int]:
         """Process ids of the workers that have started."""
-        return [it.pid.result() for it in self._workers if it.pid.done() and it.pid.exception() is None]
+        return [it.pid.result() for it in self._workers if it.began]
 
     def __enter__(self) -> Self:
         self._workers = [_started() for _ in range(self._count)]
@@ -121,12 +130,18 @@ class LocalProcesses:
         lost = [job for job, _ in worker.given]
         worker.given.clear()
         _end(worker, busy=True)
+        failed_starts = 0 if worker.began else worker.failed_starts + 1
+        if failed_starts >= _FAILED_STARTS:
+            raise FabricError(
+                "worker processes end while they start",
+                "read their output, above; finished runs are kept, and --resume goes on",
+            )
         if worker.fruitless + 1 >= _STARTS * ATTEMPTS:
             raise FabricError(
                 "worker processes end before they give a result",
                 "run the scenario alone with `fabric run` to see why; finished runs are kept",
             )
-        self._workers[place] = _started(worker.fruitless + 1)
+        self._workers[place] = _started(worker.fruitless + 1, failed_starts)
         first = lost[0]
         attempts[first.key] = attempts.get(first.key, 0) + 1
         jobs.extendleft(reversed(lost[1:]))
@@ -156,14 +171,14 @@ def _result(job: Job, future: Future[Any], attempts: int) -> Result:
     return Result(job.key, value, failure, wall_s, worker, attempts)
 
 
-def _started(fruitless: int = 0) -> _Worker:
+def _started(fruitless: int = 0, failed_starts: int = 0) -> _Worker:
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
-    return _Worker(pool, pool.submit(os.getpid), fruitless=fruitless)
+    return _Worker(pool, pool.submit(os.getpid), fruitless=fruitless, failed_starts=failed_starts)
 
 
 def _end(worker: _Worker, *, busy: bool) -> None:
     """End a worker; one that is busy is killed. Its process is a child of this one."""
-    if busy and worker.pid.done() and worker.pid.exception() is None:
+    if busy and worker.began:
         with suppress(ProcessLookupError):
             os.kill(worker.pid.result(), signal.SIGKILL)
     worker.pool.shutdown(wait=not busy, cancel_futures=True)

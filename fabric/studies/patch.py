@@ -34,6 +34,8 @@ class Patch:
     """Settings in one language."""
 
     language: str
+    suffix: str = "txt"
+    """Of the file that has the lines."""
     lines: list[str] = field(default_factory=list)
     """Commands; for SONiC one JSON patch."""
     missing: list[str] = field(default_factory=list)
@@ -81,7 +83,7 @@ def _curve(resolved: Mapping[str, Any]) -> tuple[int, int, int] | None:
 
 
 def _sonic(fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
-    found = Patch("sonic")
+    found = Patch("sonic", "json")
     edits: list[dict[str, str]] = []
     curve = _curve(resolved)
     profile = "/BUFFER_PROFILE/pg_lossless_SPEED_CABLE_profile"

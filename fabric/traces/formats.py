@@ -11,7 +11,7 @@ from fabric.errors import InputErrors, Problem
 from fabric.reading import open_bytes
 from fabric.traces.chakra.reader import read_chakra
 from fabric.traces.chakra.writer import write_chakra
-from fabric.traces.goal.binary import MAGIC, PLAYED, read_goal_binary, write_goal_binary
+from fabric.traces.goal.binary import MAGIC, SIMULATED, read_goal_binary, write_goal_binary
 from fabric.traces.goal.text import MAX_TAG, read_goal_text
 from fabric.traces.goal.writing import write_goal_text
 from fabric.traces.graph import Kind, Trace
@@ -71,7 +71,7 @@ def format_of(path: Path) -> str:
         raise InputErrors(STAGE, [Problem(str(path), "is the file of one rank", hint)])
     with open_bytes(path, stage=STAGE) as file:
         head = file.read(_HEAD_BYTES)
-    if head[:8] in {MAGIC, PLAYED}:
+    if head[:8] in {MAGIC, SIMULATED}:
         return "goal-binary"
     text = head.decode("utf-8-sig", errors="replace")
     words = text.split(maxsplit=1)

@@ -1,1 +1,1 @@
-"""Verdicts: headroom arithmetic, conservation laws, queueing theory, and checks of configurations."""
+"""The linter of switch configurations: facts, checks, remedies and their output."""

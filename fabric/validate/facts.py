@@ -16,7 +16,7 @@ from ipaddress import ip_interface
 from typing import Any, Final
 
 from fabric.configs.headroom import ROCE_MTU_BYTES
-from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Wred
+from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Where, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
 
@@ -99,6 +99,26 @@ class Facts:
                 of_vrf = found.setdefault(device.identity.interface_vrfs.get(name, ""), {})
                 of_vrf.update((str(ip_interface(text).ip), device) for text in texts)
         return found
+
+    @cached_property
+    def stated_at(self) -> dict[str, list[tuple[str, Where]]]:
+        """Address, without length, to the switches and places that state it."""
+        found: dict[str, list[tuple[str, Where]]] = {}
+        for device in self.devices:
+            for (_, text), where in device.identity.address_where.items():
+                found.setdefault(str(ip_interface(text).ip), []).append((device.name, where))
+        return found
+
+    def across(self, device: Device, interface: str) -> tuple[str, str]:
+        """(switch, port or LAG) at the other end of an interface; ('', '') where no link says so."""
+        for port in device.ports.values():
+            if interface in (port.name, port.lag):
+                end = self.peers.get((device.name, port.name))
+                line = None if end is None else self.line(end)
+                if end is not None:
+                    bundled = line is not None and port.lag == interface and line.port.lag
+                    return end[0], str(line.port.lag) if line is not None and bundled else end[1]
+        return "", ""
 
     @cached_property
     def routes(self) -> Routes:
@@ -198,8 +218,21 @@ class Facts:
 
     @cached_property
     def usual_pfc(self) -> frozenset[int]:
-        """The set of PFC priorities that most lossless ports have."""
-        return Counter(line.port.lossless for line in self.lossless).most_common(1)[0][0] if self.lossless else _NONE
+        """The set of PFC priorities that most switches have on most of their lossless ports.
+
+        A leaf has many more ports than its spines, and is one switch all the same. Of sets that equally many switches
+        have, the one that protects RoCE on more ports, then the one that more ports have.
+        """
+        ports = Counter(line.port.lossless for line in self.lossless)
+        own = (Counter(line.port.lossless for line in lines).most_common(1)[0][0] for lines in self._by_device.values())
+        switches = Counter(own)
+        most = max(switches.values(), default=0)
+        tied = [it for it in ports if switches[it] == most]
+        carry = Counter(it.port.lossless for it in self.lossless if len(tied) > 1 and self._carries_roce(it))
+        return max(tied, key=lambda it: (carry[it], ports[it]), default=_NONE)
+
+    def _carries_roce(self, line: Line) -> bool:
+        return any(self.lossless_class(line, dscp)[1] is not None for dscp in self.network.roce_dscps)
 
     def usual_class(self, dscp: int) -> tuple[int, int] | None:
         """(class, priority) of a DSCP on most of the ports where it is lossless; None where it is lossless nowhere."""

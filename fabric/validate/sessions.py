@@ -145,7 +145,7 @@ def peer_of(facts: Facts, device: Device, session: Session) -> Device | None:
     """The other switch: by its name, by the owner of the address, or by the cable at the interface of that subnet."""
     peer = facts.network.devices.get(session.peer) or facts.owners.get(session.address)
     if peer is None and session.interface:
-        peer = facts.network.devices.get(_far_port(facts, device, session.interface)[0])
+        peer = facts.network.devices.get(facts.across(device, session.interface)[0])
     if peer is None and _is_address(session.address):
         interface = interfaces_of(facts, device).facing(session.address)[0]
         end = facts.peers.get((device.name, interface))
@@ -161,21 +161,9 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _far_port(facts: Facts, device: Device, interface: str) -> tuple[str, str]:
-    """(switch, port or LAG) at the other end of an interface; ('', '') where no link says so."""
-    for port in device.ports.values():
-        if interface in (port.name, port.lag):
-            end = facts.peers.get((device.name, port.name))
-            line = None if end is None else facts.line(end)
-            if end is not None:
-                bundled = line is not None and port.lag == interface and line.port.lag
-                return end[0], str(line.port.lag) if line is not None and bundled else end[1]
-    return "", ""
-
-
 def _unnumbered(facts: Facts, device: Device, session: Session, peer: Device) -> dict[frozenset[int], Peering]:
     """The session over the link of an interface: both ends name their own interface (RFC 4861, RFC 8950)."""
-    there = _far_port(facts, device, session.interface)[1]
+    there = facts.across(device, session.interface)[1]
     back = next((it for it in peer.sessions if it.interface == there), None)
     near, far = End(device, session, session.interface), End(peer, back, there)
     key = frozenset((id(session), id(back)) if back is not None else (id(session),))
@@ -235,6 +223,9 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
                 f"{end.device.name} expects AS {its.asn}, {other.device.name} has {seen}",
                 (at, place(other.device, other.device.identity.asn_where)),
             )
+        if its.external and seen and seen == end.device.asn:
+            text = f"{end.device.name} expects another AS than its own {seen}, which {other.device.name} has"
+            return Cause(text, (at, place(other.device, other.device.identity.asn_where)))
         if (cause := _out_of_range(end, other)) is not None:
             return cause
         if multihop and its.hops == 1 and its.asn and its.asn != end.device.asn:

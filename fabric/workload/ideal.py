@@ -26,7 +26,7 @@ _FAR: Final = 2**62
 
 
 @dataclass(frozen=True)
-class Ways:
+class Paths:
     """The fastest shortest path of each queue pair, hop by hop; columns past the end of a path are -1."""
 
     port: Ints
@@ -66,17 +66,17 @@ def _ideal_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | None, qp
     if not len(qp):
         return np.empty(0, np.int64)
     routes, pairs = routes if routes is not None else equal_cost_ports(fabric), params.queue_pairs
-    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
+    forward = _paths(fabric, params, routes, pairs.dst, pairs.port)
     back_port = _arrival_port(fabric, forward, pairs.dst)
-    backward = _ways(fabric, params, routes, pairs.src, back_port)
+    backward = _paths(fabric, params, routes, pairs.src, back_port)
     return _complete(fabric, params, forward, backward, qp, size_bytes)
 
 
 def base_rtt_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable) -> Ints:
     """(n_qps,) picoseconds from posting one full packet to its ACK on an idle fabric."""
     pairs = params.queue_pairs
-    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
-    backward = _ways(fabric, params, routes, pairs.src, _arrival_port(fabric, forward, pairs.dst))
+    forward = _paths(fabric, params, routes, pairs.dst, pairs.port)
+    backward = _paths(fabric, params, routes, pairs.src, _arrival_port(fabric, forward, pairs.dst))
     every = np.arange(len(pairs.src))
     return _complete(fabric, params, forward, backward, every, params.payload_of_qps())
 
@@ -103,10 +103,10 @@ class Course:
 def courses(fabric: Fabric, params: EngineParams, routes: EcmpTable | None = None) -> Course:
     """The paths that ideal_arrival_ps() assumes, of all queue pairs."""
     pairs = params.queue_pairs
-    ways = _ways(fabric, params, routes if routes is not None else equal_cost_ports(fabric), pairs.dst, pairs.port)
+    paths = _paths(fabric, params, routes if routes is not None else equal_cost_ports(fabric), pairs.dst, pairs.port)
     rate, _, _ = _link_columns(fabric, params)
     return Course(
-        ways.port, rate[ways.port], _overheads(fabric, params)[ways.port], _arrival_port(fabric, ways, pairs.dst)
+        paths.port, rate[paths.port], _overheads(fabric, params)[paths.port], _arrival_port(fabric, paths, pairs.dst)
     )
 
 
@@ -142,7 +142,7 @@ def _ns3_rdma_tx_ps(size_bytes: Ints, rate_bps: Ints) -> Ints:
     return ticks
 
 
-def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, first: Ints) -> Ways:
+def _paths(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, first: Ints) -> Paths:
     """Walk all pairs at once: at every switch the member of the group with the least remaining time for a full
     frame.
     """
@@ -166,7 +166,7 @@ def _ways(fabric: Fabric, params: EngineParams, routes: EcmpTable, dst: Ints, fi
         here = np.where(step >= 0, peer[step], dst)
     port = np.stack(columns, axis=1)
     reached = peer[port[np.arange(len(port)), (port >= 0).sum(axis=1) - 1]] == dst
-    return Ways(port, np.where(reached, (port >= 0).sum(axis=1), 0))
+    return Paths(port, np.where(reached, (port >= 0).sum(axis=1), 0))
 
 
 def _best_ports(fabric: Fabric, routes: EcmpTable, cost: Ints, peer: Ints) -> Ints:
@@ -190,7 +190,7 @@ def _best_ports(fabric: Fabric, routes: EcmpTable, cost: Ints, peer: Ints) -> In
     return best
 
 
-def _arrival_port(fabric: Fabric, forward: Ways, dst: Ints) -> Ints:
+def _arrival_port(fabric: Fabric, forward: Paths, dst: Ints) -> Ints:
     """Port by which an acknowledgement leaves: the one its data arrived at."""
     last = forward.port[np.arange(len(dst)), np.maximum(forward.hops - 1, 0)]
     peer = np.array([port.peer for port in fabric.ports], np.int64)
@@ -198,15 +198,17 @@ def _arrival_port(fabric: Fabric, forward: Ways, dst: Ints) -> Ints:
     return np.where(forward.hops > 0, peer[last], first[dst])
 
 
-def _overlay(params: EngineParams, ways: Ways) -> NDArray[np.bool_]:
+def _overlay(params: EngineParams, paths: Paths) -> NDArray[np.bool_]:
     """(n, hops) hops on which frames have an outer header: between the first and the last switch."""
     if params.vxlan is None:
-        return np.zeros(ways.port.shape, np.bool_)
-    place = np.arange(ways.port.shape[1])[None, :]
-    return (place > 0) & (place < ways.hops[:, None] - 1)
+        return np.zeros(paths.port.shape, np.bool_)
+    place = np.arange(paths.port.shape[1])[None, :]
+    return (place > 0) & (place < paths.hops[:, None] - 1)
 
 
-def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Ways, qp: Ints, size_bytes: Ints) -> Ints:
+def _complete(
+    fabric: Fabric, params: EngineParams, forward: Paths, backward: Paths, qp: Ints, size_bytes: Ints
+) -> Ints:
     frames, every = params.frames, params.transport.ack_every_packets
     payload = params.payload_of_qps()[qp]
     packets = np.maximum(-(-size_bytes // payload), 1)
@@ -229,22 +231,22 @@ def _complete(fabric: Fabric, params: EngineParams, forward: Ways, backward: Way
     return np.where((forward.hops[qp] > 0) & (backward.hops[qp] > 0), done, -1)
 
 
-def _data_ps(fabric: Fabric, params: EngineParams, ways: Ways, qp: Ints, packets: Ints, last_payload: Ints) -> Ints:
+def _data_ps(fabric: Fabric, params: EngineParams, paths: Paths, qp: Ints, packets: Ints, last_payload: Ints) -> Ints:
     """Arrival of the last of `packets` frames of which the first has a RETH and the last carries `last_payload`."""
     rate, delay, _ = _link_columns(fabric, params)
     frames = params.frames
-    valid = ways.port >= 0
+    valid = paths.port >= 0
     payload = params.payload_of_qps()[:, None]
-    head = frames.data_header_bytes + _overheads(fabric, params)[ways.port]
-    extra = np.where(_overlay(params, ways), frames.vxlan_bytes, 0)
-    rates = rate[ways.port]
+    head = frames.data_header_bytes + _overheads(fabric, params)[paths.port]
+    extra = np.where(_overlay(params, paths), frames.vxlan_bytes, 0)
+    rates = rate[paths.port]
     # Full-size frames depend on the path only; the last frame depends on the message.
     first = np.where(valid, _tx_ps(params, head + frames.reth_bytes + payload + extra, rates), 0)
     middle = np.where(valid, _tx_ps(params, head + payload + extra, rates), 0)
-    fixed = np.where(valid, delay[ways.port], 0).sum(axis=1)[qp]
+    fixed = np.where(valid, delay[paths.port], 0).sum(axis=1)[qp]
     reth = np.where(packets == 1, frames.reth_bytes, 0)
     last = np.where(valid[qp], _tx_ps(params, head[qp] + (reth + last_payload)[:, None] + extra[qp], rates[qp]), 0)
-    n_hops = ways.port.shape[1]
+    n_hops = paths.port.shape[1]
     # Suffix sums of the last frame's times, prefix sums of the first one's: a path through the grid goes right along
     # the first frame to hop p, down through the middle frames between p and q, and right along the last frame from q.
     suffix = np.cumsum(last[:, ::-1], axis=1)[:, ::-1]
@@ -274,7 +276,7 @@ def ideal_arrival_ps(fabric: Fabric, params: EngineParams, routes: EcmpTable | N
     messages, pairs = params.messages, params.queue_pairs
     if not len(messages.src):
         return np.empty(0, np.int64)
-    forward = _ways(fabric, params, routes, pairs.dst, pairs.port)
+    forward = _paths(fabric, params, routes, pairs.dst, pairs.port)
     payload = params.payload_of_qps()[messages.qp]
     packets = np.maximum(-(-messages.size_bytes // payload), 1)
     rest = messages.size_bytes - (packets - 1) * payload

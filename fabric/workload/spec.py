@@ -299,7 +299,7 @@ class TraceSpec(MessageLoad):
     file: FileName = Field(description="File, or prefix of Chakra files, relative to the scenario: job for job.0.et.")
     hosts: HostPatterns = Field(ALL, description="Hosts of ranks 0, 1 and so on; as many as ranks, or more.")
     repeat: int = Field(
-        1, ge=1, le=10_000, description="Times that the trace is played, each a step; a rank goes on when it is done."
+        1, ge=1, le=10_000, description="Times that the trace is run, each a step; a rank goes on when it is done."
     )
     send_done: Literal["acknowledged", "posted"] = Field(
         "acknowledged", description="When what waits for a send goes on: acknowledged; or posted to the queue pair."

@@ -347,7 +347,7 @@ def drained(draw: Draw) -> Injection | None:
 
 
 def mac_moves(draw: Draw) -> Injection | None:
-    """A host's address is heard at two leaves in turn."""
+    """A host's address is learned at two leaves in turn."""
     return _moves(draw, draw.random.randint(6, 12), "fault")
 
 

@@ -18,7 +18,7 @@ VIEWS: Final = ("ideal", "sonic")
 LOOKS: Final = 2
 """Times that figures of test seeds have been looked at, with any rules, the next page included."""
 SEEN: Final = 110
-"""Test seeds below this had been looked at, and rules were mended after their misses, before the present figures."""
+"""Test seeds below this had been looked at, and rules were corrected after their misses, before the present figures."""
 _MOST: Final = 12
 """Misses listed in the terminal."""
 
@@ -184,12 +184,12 @@ def _number(row: Mapping[str, Any]) -> int:
 
 
 def _fresh(rows: Sequence[Mapping[str, Any]], fitted: Table) -> str:
-    """Figures of the seeds that no rule was mended after; '' without any."""
+    """Figures of the seeds that no rule was corrected after; '' without any."""
     fresh = [it for it in rows if _number(it) >= SEEN]
     if not fresh:
         return ""
     lines = [
-        f"- **Fresh seeds.** Seeds below {SEEN} had been looked at with earlier rules, and rules were mended after",
+        f"- **Fresh seeds.** Seeds below {SEEN} had been looked at with earlier rules, and rules were corrected after",
         f"  their misses. Of the {len(fresh)} others alone:",
     ]
     for view in VIEWS:

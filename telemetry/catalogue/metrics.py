@@ -111,7 +111,8 @@ PFC: Final = (
     counter("pfc_receive_paused_seconds", "seconds", Rows.PFC, "prios.rx_paused_ps",
              "Time for which the priority was paused at this port, the present pause included.", _PS),
     counter("pfc_transmit_paused_seconds", "seconds", Rows.PFC, "prios.tx_paused_ps",
-             "Time for which this port paused the priority at its peer, the present pause included.", _PS),
+             "Time for which this port paused the priority at its peer, the present pause included; frames that a "
+             "broken NIC sends without need are in the peer's received time alone.", _PS),
     counter("pfc_receive_pauses", "", Rows.PFC, "prios.pauses", "Pauses begun, refreshes not counted."),
     counter("pfc_receive_resume", "", Rows.PFC, "prios.on2off_pkts",
              "Pauses ended, by XON or because the timer ran out; mlx5 rx_prioN_pause_transition."),

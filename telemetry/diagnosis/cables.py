@@ -212,8 +212,8 @@ def _hung(view: View) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         ports = [int(it) for it in switch.ports]
         own = np.sum([view.sent[it] for it in ports], axis=0)
         senders = np.sum([view.sent[view.peer(it)] > 0 for it in ports], axis=0)
-        heard = np.sum([view.arrived[it] for it in ports], axis=0)
-        silent = (senders > 1) & ((own <= 0) | (heard <= 0))
+        arrived = np.sum([view.arrived[it] for it in ports], axis=0)
+        silent = (senders > 1) & ((own <= 0) | (arrived <= 0))
         if not silent.any():
             continue
         links = [view.fabric.links[view.port(it).link] for it in ports]

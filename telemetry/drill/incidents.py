@@ -79,6 +79,6 @@ INCIDENTS: Final = (
 )
 
 KINDS: Final = tuple(dict.fromkeys(it.kind for it in INCIDENTS if it.kind != NONE))
-"""Kinds that a drill can play."""
+"""Kinds that a drill can simulate."""
 ANSWERS: Final = (*(kind.value for kind in Kind), NONE)
 """Kinds that an answer may name."""

@@ -82,7 +82,7 @@ class Api:
 
     Parameters
     ----------
-    player : Simulation    the controlled run
+    simulation : Simulation    the controlled run
     world : World          the scenario's interface
     tokens : Tokens        the bearer tokens, one for each role
     about : mapping        facts of the run that do not change: scenario, version, size of the fabric
@@ -301,7 +301,7 @@ class Api:
 
     def _do(self, change: Callable[[], None]) -> Body:
         def work() -> Body:
-            self._playing()
+            self._running()
             change()
             return self._standing()
 
@@ -315,12 +315,12 @@ class Api:
 
     def _change(self, change: Callable[[Mapping[str, Any], int], Body], body: Body) -> Body:
         def work() -> Body:
-            self._playing()
+            self._running()
             return {**change(body, self._simulation.edit_ps), "pass": self._simulation.standing().number}
 
         return self._simulation.mailbox.ask(work, change=True)
 
-    def _playing(self) -> None:
+    def _running(self) -> None:
         if not self._simulation.changeable:
             raise ConflictError(
                 "the run has ended and cannot be changed any more", "start `fabric serve` with --loop to repeat it"

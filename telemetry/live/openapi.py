@@ -111,7 +111,7 @@ _ANSWERS: Final[Mapping[str, Schema]] = {
         version=_TEXT,
         hosts=_COUNT,
         switches=_COUNT,
-        state={"enum": ["starting", "playing", "paused", "finished", "stopping", "stopped"]},
+        state={"enum": ["starting", "running", "paused", "finished", "stopping", "stopped"]},
         **{"pass": _COUNT},
         passes=_COUNT,
         sim_time_seconds=_NUMBER,

@@ -99,7 +99,7 @@ class Phase(StrEnum):
     """State of the simulation."""
 
     STARTING = "starting"
-    PLAYING = "playing"
+    RUNNING = "running"
     PAUSED = "paused"
     FINISHED = "finished"
     """The last pass is over; its end is still shown."""
@@ -212,12 +212,12 @@ class Simulation:
     @property
     def changeable(self) -> bool:
         """Whether a pass is in progress."""
-        return self._phase is Phase.PLAYING
+        return self._phase is Phase.RUNNING
 
     def standing(self) -> Standing:
         """Progress of the simulation."""
         now_ps = self._engine.now_ps if self._engine is not None else 0
-        phase = Phase.PAUSED if self._phase is Phase.PLAYING and self.pacer.paused else self._phase
+        phase = Phase.PAUSED if self._phase is Phase.RUNNING and self.pacer.paused else self._phase
         return Standing(
             phase,
             self.number,
@@ -282,7 +282,7 @@ class Simulation:
         self.number += 1
         self._bound_ps = self._next_sample_ps = 0
         self._rows = []
-        self._phase = Phase.PLAYING
+        self._phase = Phase.RUNNING
         for observer in self._observers:
             observer.begin(self.number)
         self._sample(engine)  # at time 0: constant gauges are known from the start

@@ -156,3 +156,4 @@ def test_a_script_without_the_guard_is_told(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode != 0
     assert "put the call below `if __name__ == '__main__':`" in done.stderr
+    assert "worker processes end while they start" in done.stderr, "and none is started again and again"

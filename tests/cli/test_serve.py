@@ -117,7 +117,7 @@ def serving(
             tls,
             about["gnmi"],
         )
-        served.wait_until("finished" if "0.001" in options else "playing")
+        served.wait_until("finished" if "0.001" in options else "running")
         yield served
     finally:
         if process.poll() is None:
@@ -268,7 +268,7 @@ def test_tokens_are_in_files_and_nowhere_on_the_terminal(tmp_path: Path) -> None
             assert f"token of the role '{role}' in {path}" in log
             assert path.stat().st_mode & 0o777 == 0o600
         viewer = LiveClient(served.base, tokens[1])
-        assert viewer.get("status")["state"] == "playing"
+        assert viewer.get("status")["state"] == "running"
         with pytest.raises(LiveError, match="may read"):
             viewer.post("stop")
         assert not any(token in log for token in tokens)
@@ -445,7 +445,7 @@ def test_the_terminal_view_works_in_a_terminal(tmp_path: Path) -> None:
             f"{sys.executable} -c '{code}' top {served.base}; echo ended; sleep 600",
         )
         try:
-            wait_for("served  playing")
+            wait_for("served  running")
             call("send-keys", "Space")
             wait_for("served  paused")
             call("send-keys", "f")

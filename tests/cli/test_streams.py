@@ -101,7 +101,11 @@ def test_progress_that_nobody_can_read_does_not_end_a_run() -> None:
 
     line = ProgressLine(Gone(), quiet=False)
     with line:
-        line._explain_wait()
+        line._compiler._begins()
+        timer = line._compiler._timer
+        assert timer is not None
+        line._compiler._explain(timer)
+        line.first_answer()
         line.update(_standing())
         line._bar._shown_s -= 100
         line.update(_standing())

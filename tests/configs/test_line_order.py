@@ -208,3 +208,44 @@ def test_ranges_that_would_grow_too_large_are_refused() -> None:
     rows = "".join(f"   description {it}\n" for it in range(2000))
     with pytest.raises(InputErrors, match="when written out"):
         eos(f"interface Ethernet1-4000\n   mtu 1600\n{rows}interface Ethernet1-2000\n   no mtu\n")
+
+
+@pytest.mark.parametrize(("reader", "lag"), [(eos, "Port-Channel11"), (nxos, "port-channel11")])
+def test_a_lag_whose_name_has_a_hyphen_is_one_block_that_continues(reader: Callable[[str], Device], lag: str) -> None:
+    member = "interface Ethernet1/1\n  channel-group 11 mode active\n"
+    device = reader(f"{member}interface {lag}\n  mtu 1600\ninterface {lag}\n  no mtu\n")
+    assert device.ports["Ethernet1/1"].mtu == reader(f"{member}interface {lag}\n").ports["Ethernet1/1"].mtu
+
+
+def test_the_trust_of_a_lag_outlasts_a_second_block() -> None:
+    text = "interface Ethernet1/1\n  channel-group 11 mode active\ninterface Port-Channel11\n   qos trust dscp\n"
+    first, again = eos(text), eos(f"{text}interface Port-Channel11\n   description x\n")
+    assert again.ports["Ethernet1/1"].maps == first.ports["Ethernet1/1"].maps
+
+
+@pytest.mark.parametrize(("reader", "name"), [(eos, "Ethernet{}"), (nxos, "Ethernet1/{}")])
+def test_default_takes_a_line_back_and_its_no_form(reader: Callable[[str], Device], name: str) -> None:
+    one, many = name.format(2), name.format("1-3")
+    plain = reader(f"interface {one}\n  description x\n").ports[one]
+    device = reader(f"interface {many}\n  mtu 1600\n  shutdown\ninterface {one}\n  default mtu\n  default shutdown\n")
+    assert device.ports[one].mtu == plain.mtu
+    assert device.ports[one].admin_up == plain.admin_up
+    assert device.ports[name.format(3)].mtu == 1600
+    assert not device.unread
+    device = reader(f"interface {one}\n  no shutdown\n  mtu 1600\ndefault interface {one}\n")
+    assert (device.ports[one].mtu, device.ports[one].admin_up) == (plain.mtu, plain.admin_up)
+
+
+@pytest.mark.parametrize("line", ["switchport mode dot1q-tunnel", "traffic-loopback source system device mac"])
+def test_a_port_in_a_mode_that_is_not_read_could_act_on_roce(line: str) -> None:
+    device = eos(f"interface Ethernet1\n   switchport access vlan 10\n   {line}\n")
+    assert [it.roce for it in device.unread if line in it.what] == ["port mode"]
+
+
+def test_a_part_of_a_port_of_nvue_needs_its_port_split() -> None:
+    text = "- set:\n    system: {{hostname: leaf1}}\n    interface:\n"
+    text += "      swp1s{}: {{type: swp}}\n      swp1: {{link: {{{}}}}}\n"
+    split = "breakout: {2x: {}}"
+    for part, link, wrong in ((0, split, ""), (1, split, ""), (2, split, "split in 2"), (0, "mtu: 9216", "no 'link")):
+        device = parse_device(text.format(part, link), "leaf1.yaml")
+        assert [wrong in it.text for it in device.defects if "does not exist" in it.text] == [True] * bool(wrong)

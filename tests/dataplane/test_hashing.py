@@ -60,8 +60,13 @@ def test_crc32_with_seed_0_is_zlibs_over_the_same_bytes(a: int, b: int, c: int) 
 def test_crc32_with_a_seed_is_zlibs_from_that_start_rotated_by_an_amount_drawn_from_it(
     a: int, b: int, c: int, seed: int
 ) -> None:
-    crc, amount = zlib.crc32(struct.pack("<III", a, b, c), seed), _finalised(seed) % 32
-    assert _crc32(a, b, c, seed) == (crc << amount | crc >> 32 - amount) & 0xFFFFFFFF
+    assert _crc32(a, b, c, seed) == _rotated(zlib.crc32(struct.pack("<III", a, b, c), seed), seed)
+
+
+def _rotated(crc: int, seed: int) -> int:
+    """To the left, by five bits of the seed's hash; seed 0: not at all."""
+    amount = _finalised(seed) % 32 if seed else 0
+    return (crc << amount | crc >> 32 - amount) & 0xFFFFFFFF
 
 
 def _finalised(h: int) -> int:
@@ -230,6 +235,7 @@ def _of_queue_pair(algorithm: int, a: int, b: int, c: int, d: int, seed: int) ->
 def test_the_destination_qp_is_a_fourth_word_of_the_published_hashes(a: int, b: int, c: int, d: int, seed: int) -> None:
     words = struct.pack("<IIII", a, b, c, d)
     assert _of_queue_pair(int(HashAlgorithm.CRC32), a, b, c, d, 0) == zlib.crc32(words)
+    assert _of_queue_pair(int(HashAlgorithm.CRC32), a, b, c, d, seed) == _rotated(zlib.crc32(words, seed), seed)
     assert _of_queue_pair(int(HashAlgorithm.MURMUR3), a, b, c, d, seed) == _published_murmur3(words, seed)
 
 

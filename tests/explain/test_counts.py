@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fabric.explain.pause_tree import Blast, Cause, Episode, Origin
 from fabric.explain.pauses import sentence
 from fabric.ids import NodeId, PortId
+from fabric.runs import verdict
 from fabric.topology.builders.assemble import assemble
 from fabric.topology.model import Fabric, LinkSpec, NodeSpec, Role
 from playbooks.live import paused_words
@@ -62,3 +64,26 @@ def test_a_live_run_counts_its_hosts(paused: int, hosts: int, said: str) -> None
 )
 def test_the_status_of_a_playbook_counts_only_what_is_paused(hosts: int, ports: int, said: str) -> None:
     assert paused_words(hosts, ports) == said
+
+
+@pytest.mark.parametrize(
+    ("switches", "said"),
+    [
+        (3, ["2 hosts paused by s0", "1 host paused by s1", "1 host paused by s2"]),
+        (4, ["2 hosts paused by s0", "1 host paused by s1", "1 host paused by s2", "1 host paused by s3"]),
+        (
+            5,
+            ["2 hosts paused by s0", "1 host paused by s1", "1 host paused by s2", "2 hosts paused by 2 more switches"],
+        ),
+    ],
+)
+def test_a_line_for_one_more_switch_names_it(switches: int, said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = switches + 1  # two of them on the first switch
+    fabric = SimpleNamespace(
+        nodes=[SimpleNamespace(ports=[port]) for port in range(hosts)],
+        peer_of=lambda port: SimpleNamespace(name=f"s{port % switches}"),
+    )
+    now = SimpleNamespace(fabric=fabric, prios={"pauses": np.ones((hosts, 8), int)})
+    monkeypatch.setattr(verdict, "paused_hosts", lambda _: np.arange(hosts))
+    found = verdict._pfc(now, {"pfc.pause_frames": 9, "headroom.peak_ratio": None}, {"pfc": {"paused_ports": []}})
+    assert [text for _, text in found] == said

@@ -14,6 +14,7 @@ import pytest
 from fabric.cli.main import main
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import DropReason
+from fabric.explain.drops import explain_drops
 from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose
 from fabric.render import run_page as page
@@ -260,6 +261,12 @@ def test_the_tile_is_not_green_where_the_watchdog_dropped_lossless_packets(simul
     assert tile(run, "lossless_drops") == (0, Status.NEUTRAL)
     assert tile(simulated(), "lossless_lost") == (0, Status.GOOD)
     assert tile(simulated("pfc=off"), "lossless_lost") == (None, Status.NEUTRAL)
+
+
+def test_lossless_losses_without_lack_of_buffer_name_what_lost_them(simulated: Callable[..., Path]) -> None:
+    evidence = Evidence(RunDir.open(simulated(STORM, WATCHED)))
+    lost = evidence.run.summary["drops"]["lossless_by_reason"]["watchdog"]["pkts"]
+    assert explain_drops(evidence).verdict.endswith(f"none of these for lack of buffer: {lost:,} watchdog.")
 
 
 def test_the_report_leads_with_the_broken_nic(simulated: Callable[..., Path]) -> None:

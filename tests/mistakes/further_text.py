@@ -243,7 +243,7 @@ CASES: Final = (
     _case(
         "eos",
         "an uplink is in a VRF",
-        "P14",
+        "P14 R1",
         "leaf1",
         "Ethernet3/1",
         replaced("   no switchport\n", "   no switchport\n   vrf RED\n", after="interface Ethernet3/1\n"),

@@ -265,7 +265,12 @@ CASES: Final = (
         "spine1",
     ),
     _case(
-        "nvue", "the SVI is in a VRF", "V6", "leaf1 leaf2", "RED", put("interface", "vlan100", "ip", "vrf", value="RED")
+        "nvue",
+        "the SVI is in a VRF",
+        "V6 R1",
+        "leaf1 leaf2",
+        "RED",
+        put("interface", "vlan100", "ip", "vrf", value="RED"),
     ),
     _case(
         "nvue", "a host port is slow", "L2", "leaf1", "swp1", put("interface", "swp1", "link", "speed", value="100G")
@@ -339,7 +344,7 @@ CASES: Final = (
     _case(
         "sonic",
         "an uplink is in a VRF",
-        "P14",
+        "P14 R1",
         "leaf1",
         "Ethernet24",
         put("INTERFACE", "Ethernet24", "vrf_name", value="Vrf1"),
@@ -347,7 +352,7 @@ CASES: Final = (
     _case(
         "sonic",
         "the SVI is in a VRF",
-        "V6",
+        "V6 R1",
         "leaf1 leaf2",
         "Vrf1",
         put("VLAN_INTERFACE", "Vlan100", "vrf_name", value="Vrf1"),

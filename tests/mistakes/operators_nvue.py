@@ -229,7 +229,7 @@ CASES: Final = (
         "a neighbour is unnumbered at one end",
         "P3",
         "leaf1 spine1",
-        "10.1.0",
+        "swp3",
         "leaf1.yaml",
         both(
             renamed("vrf", "default", "router", "bgp", "neighbor", "10.1.0.1", to="swp3"),
@@ -407,7 +407,7 @@ CASES: Final = (
     Mistake(
         "nvue",
         "an uplink is in a VRF",
-        "P14",
+        "P14 R1",
         "leaf1",
         "swp3",
         "leaf1.yaml",

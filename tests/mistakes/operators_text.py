@@ -238,7 +238,7 @@ CASES: Final = (
     ),
     _nxos(
         "the SVI is in a VRF",
-        "V6",
+        "V6 R1",
         "leaf1 leaf2",
         "TENANT",
         both(

@@ -37,8 +37,8 @@ was added before the next one was tried.
 | 8, slips in SONiC and NVUE | 21 | 11 (52.4%) | 10 (47.6%) |
 | 9, operators (EOS, NX-OS) | 44 | 27 (61.4%) | 26 (59.1%) |
 | 10, operators (EOS, NX-OS) | 23 | 20 (87.0%) | 20 (87.0%) |
-| 11, upkeep (EOS, NX-OS) | 78 | 50 (64.1%) | 48 (61.5%) |
-| 12, upkeep (EOS, NX-OS) | 26 | 22 (84.6%) | 22 (84.6%) |
+| 11, maintenance (EOS, NX-OS) | 78 | 50 (64.1%) | 48 (61.5%) |
+| 12, maintenance (EOS, NX-OS) | 26 | 22 (84.6%) | 22 (84.6%) |
 | 13, slips in SONiC and NVUE | 54 | 33 (61.1%) | 31 (57.4%) |
 | 14, slips in SONiC and NVUE | 26 | 24 (92.3%) | 21 (80.8%) |
 | 15, slips in SONiC and NVUE | 28 | 23 (82.1%) | 22 (78.6%) |
@@ -52,8 +52,8 @@ several uplinks were not looked at; part 5 has some of the same kinds, in other 
 one profile, names and words that lead nowhere, and what operators leave behind: maintenance, a disabled feature, a
 second VLAN; part 8 has rows under names that lead nowhere, members of two LAGs, alpha and cables that differ, and
 sources of sessions. Part 9 is lines that override or precede others, LAGs at one end, communities that confine a route,
-and unequal policies. Part 11 is upkeep: names in another case, LAGs without LACP, aggregates that hide loopbacks, the
-routes that sessions between loopbacks rest on, blocks that are opened again, lists of the control plane; part 12 is
+and unequal policies. Part 11 is maintenance: names in another case, LAGs without LACP, aggregates that hide loopbacks,
+the routes that sessions between loopbacks rest on, blocks that are opened again, lists of the control plane; part 12 is
 more of it.
 Part 13 has mistakes that both ends share, so that no comparison shows them, other switches'
 files, units, LAGs that stay down, static routes, VRFs and words of other vendors; parts 14 and 15 are more of these and

@@ -24,6 +24,7 @@ from tests.mistakes import (
     eos_cases,
     further_text,
     further_trees,
+    habits,
     loopback_cases,
     nvue_cases,
     nxos_cases,
@@ -81,6 +82,7 @@ CASES: tuple[Mistake, ...] = (
     *changes_nxos.CASES,
     *changes_second.CASES,
     *changes_third.CASES,
+    *habits.CASES,
 )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from tests.mutation.operators import Mutant
 from tests.mutation.packages import PACKAGES
 from tests.mutation.runner import Verdict
-from tests.mutation.survivors import EQUIVALENT, Known
+from tests.mutation.survivors import EQUIVALENT, ONCE_SURVIVED, Known
 
 _Z: Final = 1.959964
 _HEAD: Final = """# Mutation score
@@ -52,6 +52,21 @@ def _code(text: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
+def once_survived() -> list[str]:
+    """The lines about mutants that earlier tests did not detect."""
+    rows = [f"| {it.what} | {_code(it.before)} | {_code(it.after)} | {_code(it.test)} |" for it in ONCE_SURVIVED]
+    return [
+        "## Detected since",
+        "",
+        "Earlier tests detected none of these mutants. Each was made again by hand, and the test beside it fails.",
+        "",
+        "| what | code | mutant | test |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
 def report(results: Mapping[str, tuple[int, Sequence[tuple[Mutant, Verdict]]]], seed: int, added: Sequence[str]) -> str:
     """The page."""
     from tests.mutation.runner import SLOW_S
@@ -86,6 +101,7 @@ def report(results: Mapping[str, tuple[int, Sequence[tuple[Mutant, Verdict]]]], 
     ]
     survivors.sort(key=lambda row: (row[0].path, row[0].line))
     lines += [
+        *once_survived(),
         "## Survivors",
         "",
         "A test is missing, or it is not shown yet that the mutant computes the same.",

@@ -124,3 +124,67 @@ EQUIVALENT: Final[tuple[Known, ...]] = (
     ),
 )
 """These compute the same; they are not counted."""
+
+
+class Caught(NamedTuple):
+    """A mutant that no test detected once, and the test that fails with it today."""
+
+    package: str
+    what: str
+    before: str
+    after: str
+    test: str
+
+
+ONCE_SURVIVED: Final[tuple[Caught, ...]] = (
+    Caught(
+        "port",
+        "the deficit of an emptied class is kept",
+        'state.queues[port * 8 + chosen]["deficit_bytes"] = 0',
+        "pass",
+        "tests/edges/test_port_edges.py::test_a_class_that_was_empty_starts_with_deficit_0",
+    ),
+    Caught(
+        "semantics",
+        "XON below its level only",
+        "shared <= max(",
+        "shared < max(",
+        "tests/edges/test_switch_edges.py::test_xon_is_sent_at_the_higher_of_xon_and_limit_less_offset_to_the_byte",
+    ),
+    Caught(
+        "switch",
+        "half of the rotations of CRC-32 over addresses and ports",
+        "mix32(seed & _MASK) & 31",
+        "mix32(seed & _MASK) & 15",
+        "tests/dataplane/test_hashing.py::test_crc32_with_a_seed_is_zlibs_from_that_start_rotated_by_an_amount_drawn_from_it",
+    ),
+    Caught(
+        "switch",
+        "half of the rotations of CRC-32 with the queue pair",
+        "mix32(seed & _MASK) & 31",
+        "mix32(seed & _MASK) & 15",
+        "tests/dataplane/test_hashing.py::test_the_destination_qp_is_a_fourth_word_of_the_published_hashes",
+    ),
+    Caught(
+        "host",
+        "CNPs more than an interval apart",
+        '>= state.config[law(state, qp)]["cnp_interval_ps"]',
+        '> state.config[law(state, qp)]["cnp_interval_ps"]',
+        "tests/edges/test_host_edges.py::test_a_mark_exactly_at_the_end_of_the_cnp_interval_causes_a_cnp",
+    ),
+    Caught(
+        "checks",
+        "B1 at its bound",
+        "if pools + private > total:",
+        "if pools + private >= total:",
+        "tests/validate/test_edges.py::test_a_check_speaks_beyond_its_bound_and_not_at_it",
+    ),
+    Caught(
+        "checks",
+        "B2 at its bound",
+        "W if ratio > 6 else I",
+        "W if ratio >= 6 else I",
+        "tests/validate/test_edges.py::test_a_check_speaks_beyond_its_bound_and_not_at_it",
+    ),
+)
+"""Survivors of earlier tests. Each was made by hand, and its test failed with it."""

@@ -11,33 +11,30 @@ import pytest
 from tests.mutation import runner
 from tests.mutation.operators import mutants
 from tests.mutation.packages import PACKAGES
-from tests.mutation.report import report, wilson
+from tests.mutation.report import once_survived, report, wilson
 from tests.mutation.runner import Ledger, Verdict, files_of, mutants_of
-from tests.mutation.survivors import EQUIVALENT
-
-ONCE_SURVIVED = [
-    ("port", "the deficit of an emptied class is kept", 'state.queues[port * 8 + chosen]["deficit_bytes"] = 0', "pass"),
-    ("semantics", "XON below its level only", "shared <= max(", "shared < max("),
-    ("switch", "half of the rotations of CRC-32", "mix32(seed & _MASK) & 31", "mix32(seed & _MASK) & 15"),
-    ("host", "CNPs more than an interval apart", '>= config["cnp_interval_ps"]', '> config["cnp_interval_ps"]'),
-    ("checks", "B1 at its bound", "if pools + private > total:", "if pools + private >= total:"),
-    ("checks", "B2 at its bound", "W if ratio > 6 else I", "W if ratio >= 6 else I"),
-]
+from tests.mutation.survivors import EQUIVALENT, ONCE_SURVIVED, Caught
 
 
-@pytest.mark.parametrize(
-    ("package", "before", "after"), [(row[0], *row[2:]) for row in ONCE_SURVIVED], ids=[row[1] for row in ONCE_SURVIVED]
-)
-def test_what_once_survived_is_among_the_mutants(package: str, before: str, after: str, repo_root: Path) -> None:
-    texts = {path: (repo_root / path).read_bytes() for path in files_of(repo_root, package)}
-    places = sum(text.count(before.encode()) for text in texts.values())
+@pytest.mark.parametrize("it", ONCE_SURVIVED, ids=lambda it: it.what)
+def test_what_once_survived_is_among_the_mutants(it: Caught, repo_root: Path) -> None:
+    texts = {path: (repo_root / path).read_bytes() for path in files_of(repo_root, it.package)}
+    places = sum(text.count(it.before.encode()) for text in texts.values())
     found = {
-        (path, it.start)
+        (path, mutant.start)
         for path, text in texts.items()
-        for it in mutants(path, text)
-        if before in it.before and after in it.after and before not in it.after
+        for mutant in mutants(path, text)
+        if it.before in mutant.before and it.after in mutant.after and it.before not in mutant.after
     }
     assert len(found) == places > 0
+
+
+def test_each_test_that_detects_a_former_survivor_is_there_and_on_the_page(repo_root: Path) -> None:
+    page = (repo_root / "docs" / "mutation.md").read_text(encoding="utf-8")
+    assert "\n".join(once_survived()) in page
+    for it in ONCE_SURVIVED:
+        file, _, name = it.test.partition("::")
+        assert f"def {name}(" in (repo_root / file).read_text(encoding="utf-8")
 
 
 SOURCE = b'''"""Says 1 + 1."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from fabric.render.document import Status
-from playbooks.runner import Result, _verdict
+from playbooks.runner import AlertResult, Result, _verdict, steps_table
 
 PLAYBOOK = cast("Any", SimpleNamespace(title="A storm"))
 MET = cast("Any", SimpleNamespace(met=True, step=SimpleNamespace(step="expect", text="The storm begins.")))
@@ -39,3 +39,14 @@ def test_a_verdict_is_green_only_where_the_run_shows_no_problem(
     found = result(steps, problems)
     assert found.status is status
     assert found.verdict.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("alerts", "said"),
+    [(None, "its check was met."), (AlertResult(("FabricPfcStorm",), (), ()), "all 2 checks were met.")],
+)
+def test_the_number_of_checks_is_that_of_the_rows_that_say_yes(alerts: AlertResult | None, said: str) -> None:
+    verdict = _verdict(PLAYBOOK, [MET, ACT], alerts, DONE)
+    done = Result(PLAYBOOK, DONE, (), alerts, cast("Any", None), cast("Any", None), verdict)
+    assert verdict.endswith(said)
+    assert len(steps_table(done).rows) == (alerts is not None)

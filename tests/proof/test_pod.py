@@ -11,7 +11,7 @@ from fabrics import HOSTS, small_fabric
 
 from fabric.proof.cut import Cutter, NoCutError
 from fabric.proof.outcome import simulate
-from fabric.proof.search.adversary import Genome, hunt, play, traffic_of
+from fabric.proof.search.adversary import Genome, hunt, traffic_of, tried_workload
 from fabric.proof.search.bench import Traffic
 from fabric.proof.search.classes import members
 from fabric.proof.search.output import as_data, as_searched, as_text
@@ -61,7 +61,7 @@ def test_ports_with_several_senders_or_a_fault_cannot_keep_up(pod: Pod) -> None:
 
 def test_a_storm_pauses_a_host_of_the_other_leaf_that_sends_elsewhere(pod: Pod) -> None:
     runs = Runs(1)
-    best = play(pod.bench, runs, pod.first()[0], pod.aim())
+    best = tried_workload(pod.bench, runs, pod.first()[0], pod.aim())
     assert best.rungs.held == ("host1",)
     assert best.rungs.links == 2
     hit = spread(pod, runs, best)
@@ -77,7 +77,7 @@ def test_a_storm_that_ends_before_a_buffer_is_full_spreads_nothing(pod: Pod) -> 
     runs = Runs(1)
     rows = (("host1", "host3", 1_000_000, 1.0), ("host2", "host4", 1_000_000, 1.0))
     short = Genome(rows, (("pause-storm", "host4", 5.0, 10.0),))
-    assert spread(pod, runs, play(pod.bench, runs, short, pod.aim())) is None
+    assert spread(pod, runs, tried_workload(pod.bench, runs, short, pod.aim())) is None
 
 
 def test_equal_seeds_find_the_same(pod: Pod) -> None:

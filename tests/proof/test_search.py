@@ -17,7 +17,16 @@ from fabric.proof.outcome import simulate
 from fabric.proof.recipe import lowered, scenario_of
 from fabric.proof.registry import RECIPES
 from fabric.proof.search import families
-from fabric.proof.search.adversary import MOST_FAULTS, MOST_MESSAGES, Genome, drawn, hunt, mutated, play, shrunk
+from fabric.proof.search.adversary import (
+    MOST_FAULTS,
+    MOST_MESSAGES,
+    Genome,
+    drawn,
+    hunt,
+    mutated,
+    shrunk,
+    tried_workload,
+)
 from fabric.proof.search.bench import EXPECTED, Bench, Moved, bench_at, failover_at
 from fabric.proof.search.classes import members
 from fabric.proof.search.margins import OF_SEVERAL, QUANTITIES, Margin, _Scan, largest
@@ -166,9 +175,9 @@ def test_the_example_has_no_finding() -> None:
 def test_groups_of_several_senders_overflow_a_queue_that_holds_one(narrow: Bench) -> None:
     """Above T(1) + xoff, and below what three groups hold: n groups have n T(n) of the pool."""
     runs = Runs(1)
-    assert not runs.play(narrow, families.storm(narrow, 1)).bad
+    assert not runs.run(narrow, families.storm(narrow, 1)).bad
     traffic = families.storm(narrow, 3)
-    rungs = runs.play(narrow, traffic)
+    rungs = runs.run(narrow, traffic)
     assert rungs.loss is not None
     assert rungs.loss.reason == "egress_threshold"
     assert 14_900_000 < rungs.depth_bytes <= 15_000_000
@@ -181,8 +190,8 @@ def test_groups_of_several_senders_overflow_a_queue_that_holds_one(narrow: Bench
 def test_two_queues_overflow_an_egress_pool_that_each_alone_does_not(leaf: Bench) -> None:
     """No rule adds up what the queues of a switch hold: the pool is full before a group asks for a pause."""
     runs = Runs(1)
-    assert not runs.play(leaf, families.storm(leaf, 3)).bad
-    rungs = runs.play(leaf, families.two_storms(leaf), Moved(response=0.0))
+    assert not runs.run(leaf, families.storm(leaf, 3)).bad
+    rungs = runs.run(leaf, families.two_storms(leaf), Moved(response=0.0))
     assert rungs.loss is not None
     assert rungs.loss.reason == "egress_pool"
     assert rungs.pause_us is None
@@ -195,7 +204,7 @@ def test_the_same_traffic_is_clean_where_the_egress_pool_holds_all(tmp_path: Pat
     facts = Facts(written(tmp_path, fabric, HOSTS))
     cutter = Cutter(facts)
     bench = bench_at(cutter, members(facts, cutter, DSCP)[0][0], DSCP)
-    rungs = Runs(1).play(bench, families.two_storms(bench))
+    rungs = Runs(1).run(bench, families.two_storms(bench))
     assert not rungs.bad
     assert rungs.pause_us is not None
 
@@ -206,7 +215,7 @@ def test_a_loss_that_needs_a_slow_peer_says_so(tmp_path: Path) -> None:
     cutter = Cutter(facts)
     bench = bench_at(cutter, members(facts, cutter, DSCP)[0][0], DSCP)
     runs = Runs(1)
-    found = [(it, runs.play(bench, it)) for it in families.tries(bench, "storm")]
+    found = [(it, runs.run(bench, it)) for it in families.tries(bench, "storm")]
     runs.keep_one(bench, [pair for pair in found if pair[1].bad])
     (hit,) = runs.hits.values()
     assert hit.reason == "headroom"
@@ -216,17 +225,17 @@ def test_a_loss_that_needs_a_slow_peer_says_so(tmp_path: Path) -> None:
 def test_a_longer_cable_and_a_slower_peer_take_more_headroom(leaf: Bench) -> None:
     runs = Runs(1)
     traffic = families.storm(leaf, 1, against=True)
-    base = runs.play(leaf, traffic).headroom_bytes
-    assert runs.play(leaf, traffic, Moved(cable_m=50)).headroom_bytes > base
-    assert runs.play(leaf, traffic, Moved(response=1.0)).headroom_bytes > base
-    assert runs.play(leaf, traffic, Moved(response=0.0)).headroom_bytes < base
+    base = runs.run(leaf, traffic).headroom_bytes
+    assert runs.run(leaf, traffic, Moved(cable_m=50)).headroom_bytes > base
+    assert runs.run(leaf, traffic, Moved(response=1.0)).headroom_bytes > base
+    assert runs.run(leaf, traffic, Moved(response=0.0)).headroom_bytes < base
 
 
 def test_frames_against_the_pause_take_headroom(leaf: Bench) -> None:
     runs = Runs(1)
-    alone = runs.play(leaf, families.storm(leaf, 1)).headroom_bytes
+    alone = runs.run(leaf, families.storm(leaf, 1)).headroom_bytes
     phased = [families.storm(leaf, 1, against=True, phase_ns=it) for it in families.phases(leaf)]
-    assert max(runs.play(leaf, it).headroom_bytes for it in phased) > alone
+    assert max(runs.run(leaf, it).headroom_bytes for it in phased) > alone
 
 
 def test_a_run_that_comes_to_a_standstill_without_a_loss_fails_the_expectations_of_a_search(tmp_path: Path) -> None:
@@ -249,7 +258,7 @@ def test_no_run_loses_what_the_closed_form_allows(name: str, leaf: Bench) -> Non
 
 
 def test_a_long_storm_shows_when_the_watchdog_acts(leaf: Bench) -> None:
-    rungs = Runs(1).play(leaf, families.long_storm(leaf))
+    rungs = Runs(1).run(leaf, families.long_storm(leaf))
     assert rungs.storms == 1
     assert rungs.storm_us is not None
     assert 200_000 < rungs.storm_us <= 600_000  # detection of 200 ms at a poll of 200 ms
@@ -261,7 +270,7 @@ def test_a_failover_moves_the_load_to_the_other_path(example: tuple[Facts, Cutte
     rows, _ = members(facts, cutter, DSCP)
     bench = failover_at(cutter, next(it for it in rows if it.kind.peer == "switch" and it.kind.ports == 4), DSCP)
     assert sorted(bench.cut.network.devices) == ["leaf1", "leaf2", "spine1", "spine2"]
-    rungs = Runs(1).play(bench, families.failover(bench))
+    rungs = Runs(1).run(bench, families.failover(bench))
     assert rungs.mark_us is not None
     assert not rungs.bad
 
@@ -271,7 +280,7 @@ def test_a_failover_moves_the_load_to_the_other_path(example: tuple[Facts, Cutte
 
 def test_mutated_workloads_stay_within_their_bounds(leaf: Bench) -> None:
     genome = drawn(leaf, stream(1, "test"))
-    tried = play(leaf, Runs(1), genome)
+    tried = tried_workload(leaf, Runs(1), genome)
     for number in range(200):
         genome = mutated(leaf, [tried], stream(1, str(number)))
         assert 1 <= len(genome.messages) <= MOST_MESSAGES
@@ -292,7 +301,7 @@ def test_a_loss_is_shown_with_the_messages_that_it_needs(narrow: Bench) -> None:
     needed = tuple((host, narrow.cut.receiver, size, 1.0) for host in narrow.senders)
     idle = tuple((narrow.senders[0], narrow.senders[1], 10_000, float(at)) for at in range(2, 6))
     faults = (("pause-storm", narrow.cut.receiver, 5.0, 300.0), ("link-rate", narrow.senders[1], 1.0, 50.0))
-    tried = play(narrow, runs, Genome((*needed, *idle), faults))
+    tried = tried_workload(narrow, runs, Genome((*needed, *idle), faults))
     assert tried.rungs.bad
     small = shrunk(narrow, runs, tried, 10_000)
     assert small.rungs.bad

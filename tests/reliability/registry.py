@@ -40,7 +40,7 @@ FAMILIES: Final[Mapping[str, Family]] = {
     "doors-access": Family(Section.DOORS, doors_access.rows),
     "doors-bgp": Family(Section.DOORS, doors_bgp.rows),
     "laboratory": Family(Section.LABORATORY, laboratory.rows),
-    "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows),
+    "supply-chain": Family(Section.SUPPLY_CHAIN, supply_chain.rows, supply_chain.some_rows),
     "found-by-use": Family(Section.USE, found_by_use.rows, found_by_use.collected_rows),
 }
 

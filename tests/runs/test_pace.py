@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fabric.cli.terminal import progress
+from fabric.cli.terminal import compiler_note
 from fabric.cli.terminal.progress import ProgressLine, standing_text
 from fabric.runs.pace import Look, Pace
 from fabric.runs.session import Progress
@@ -185,7 +186,9 @@ def test_the_progress_line_shows_only_known_values() -> None:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "COMPILE_NOTE_S", 0.02)
+    monkeypatch.setattr(compiler_note, "NOTE_AFTER_S", 0.02)
+    monkeypatch.setattr(compiler_note, "LINE_EVERY_S", 600.0)
+    monkeypatch.setattr(compiler_note, "is_first_use", lambda: True)
 
 
 @pytest.mark.usefixtures("eager")
@@ -199,7 +202,7 @@ def test_a_wait_without_the_compiler_is_not_put_down_to_it() -> None:
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("quiet", [False, True])
 def test_the_compiler_is_named_while_it_is_at_work(quiet: bool) -> None:
-    out, shown = io.StringIO(), "compiling the engine; this happens once per version\n"
+    out, shown = io.StringIO(), f"{compiler_note.FIRST_LINE}\n"
     numba = pytest.importorskip("numba")
     from fabric.dataplane.state.compiled.jit import is_compiled
 
@@ -227,3 +230,53 @@ def test_the_compiler_is_named_while_it_is_at_work(quiet: bool) -> None:
 
 def _quick_to_compile(number: int) -> int:
     return number + 1
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_kernel_that_no_run_needed_before_is_not_announced_as_the_whole_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    event = pytest.importorskip("numba.core.event")
+    monkeypatch.setattr(compiler_note, "is_first_use", lambda: False)
+    out = io.StringIO()
+    with compiler_note.CompilerNote(out, quiet=False):
+        event.start_event("numba:compile")
+        until(out.getvalue, "the compiler is named")
+        event.end_event("numba:compile")
+    assert out.getvalue() == f"{compiler_note.ANOTHER_PART}\n"
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_long_compilation_says_how_long_it_has_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = pytest.importorskip("numba.core.event")
+    monkeypatch.setattr(compiler_note, "LINE_EVERY_S", 0.02)
+    out, times = io.StringIO(), iter(range(0, 1_000, 10))
+    with compiler_note.CompilerNote(out, quiet=False, clock=lambda: next(times)):
+        for _ in range(2):  # two kernels, one after the other: the time is that of both
+            event.start_event("numba:compile")
+            lines = len(out.getvalue().splitlines())
+            until(lambda: len(out.getvalue().splitlines()) > lines + 1, "another line")  # noqa: B023
+            event.end_event("numba:compile")
+    first, *later = out.getvalue().splitlines()
+    assert first == compiler_note.FIRST_LINE
+    assert later == [f"compiling the engine: {format_duration_s(10.0 * n)} so far" for n in range(2, 2 + len(later))]
+    assert len(later) > 2
+
+
+def test_a_study_says_that_its_runs_wait_for_the_compiler_only_where_nothing_is_compiled_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from fabric.cli.terminal.study_progress import StudyProgress
+
+    if not compiler_note.is_compiled():
+        pytest.skip("nothing is compiled with NUMBA_DISABLE_JIT=1")
+    monkeypatch.setattr(compiler_note, "cache_folder", lambda: tmp_path)
+    told = []
+    for file in ("", "loop.nbi"):
+        if file:
+            (tmp_path / file).touch()
+        out = io.StringIO()
+        with StudyProgress(out, quiet=False) as line:
+            line.begins(4, "2 processes", 10.0)
+        told.append(compiler_note.BEFORE_OTHERS in out.getvalue())
+    assert told == [True, False]

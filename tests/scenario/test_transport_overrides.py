@@ -11,6 +11,7 @@ import pytest
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import CongestionControl
 from fabric.errors import InputErrors
+from fabric.scenario.compile.laws import at_override
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario
 
@@ -132,6 +133,7 @@ def test_the_ideal_time_of_a_message_counts_the_frames_of_its_control() -> None:
             "overrides[0].dcqcn.cnp_delay",
             "differs from another one",
         ),
+        ({"cc": "dctcp", "ack_every": 4, "overrides": [{"host": "host2", "cc": "hpcc"}]}, "ack_every", "has no effect"),
     ],
 )
 def test_an_override_without_effect_or_sense_is_refused_at_its_place(
@@ -141,3 +143,7 @@ def test_an_override_without_effect_or_sense_is_refused_at_its_place(
         compiled(transport)
     found = [(it.path, it.text) for it in refused.value.problems]
     assert any(path.endswith(f"transport.{place}") and text in said for path, said in found), found
+
+
+def test_a_field_of_an_override_is_named_in_a_file_that_has_the_sections_name() -> None:
+    assert at_override("transport.yml: transport.dctcp.gain", 2) == "transport.yml: transport.overrides[2].dctcp.gain"

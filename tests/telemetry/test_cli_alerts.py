@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,22 @@ def test_help_and_completion_have_the_new_names_only(output: pytest.CaptureFixtu
         text = output.readouterr().out
         assert "corpus" in text
         assert "bank" not in text
+
+
+@pytest.mark.parametrize("dilation", [None, "1000"])
+def test_written_rules_are_followed_by_the_commands_that_read_them(
+    dilation: str | None, tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new rules"
+    assert main(["alerts", "rules", "--out", str(out), *(["--dilation", dilation] if dilation else [])]) == 0
+    said = output.readouterr()
+    assert len(said.out.splitlines()) == 4, "standard output is data"
+    serve, alertmanager, prometheus = (shlex.split(line) for line in said.err.splitlines()[1:])
+    assert ("--dilation" in serve) == (dilation is not None)
+    for words, file in ((alertmanager, "alertmanager.yml"), (prometheus, "prometheus.yml")):
+        [config] = [word.partition("=")[2] for word in words if word.startswith("--config.file=")]
+        assert Path(config) == out / file
+        assert Path(config).is_file()
+    assert f"--web.user-assets={out / 'runbooks'}" in prometheus
+    assert main(["alerts", "rules", "--out", str(out), "--json"]) == 0
+    assert output.readouterr().err == ""

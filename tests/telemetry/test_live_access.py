@@ -29,7 +29,7 @@ def test_the_role_view_looks_and_changes_nothing(served: Served, route: Route) -
     if status == 403:
         assert "operate" in found["error"]["hint"]
     assert not served.world.asked
-    assert served.ask("GET", "/api/v1/status")[1]["state"] == "playing"
+    assert served.ask("GET", "/api/v1/status")[1]["state"] == "running"
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
 def test_the_status_says_where_the_run_is(served: Served) -> None:
     status, found, headers = served.ask("GET", "/api/v1/status")
     assert status == 200
-    assert (found["scenario"], found["state"], found["dilation"], found["pass"]) == ("tiny", "playing", 1000, 1)
+    assert (found["scenario"], found["state"], found["dilation"], found["pass"]) == ("tiny", "running", 1000, 1)
     assert headers["Cache-Control"] == "no-store"
     assert "Access-Control-Allow-Origin" not in headers
 
@@ -87,7 +87,7 @@ def test_without_the_token_nothing_is_done(served: Served) -> None:
     assert served.ask("POST", "/api/v1/stop", Authorization="")[0] == 401
     assert served.ask("POST", "/api/v1/faults", b'{"kind": "x"}', Authorization="Bearer no")[0] == 401
     assert not served.world.asked
-    assert served.ask("GET", "/api/v1/status")[1]["state"] == "playing"
+    assert served.ask("GET", "/api/v1/status")[1]["state"] == "running"
 
 
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/api/v1/openapi.json"])
@@ -100,7 +100,7 @@ def test_a_run_is_paused_and_resumed(served: Served) -> None:
     assert served.post("pause")[1]["state"] == "paused"
     first, second = (served.ask("GET", "/api/v1/status")[1]["sim_time_seconds"] for _ in range(2))
     assert first == second
-    assert served.post("resume")[1]["state"] == "playing"
+    assert served.post("resume")[1]["state"] == "running"
 
 
 def test_the_pace_is_changed(served: Served) -> None:

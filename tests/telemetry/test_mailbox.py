@@ -28,7 +28,7 @@ def served() -> Iterator[Mailbox]:
     thread.join(PATIENCE_S)
 
 
-def test_work_is_done_by_the_playing_thread(served: Mailbox) -> None:
+def test_work_is_done_by_the_simulating_thread(served: Mailbox) -> None:
     assert served.ask(threading.get_ident, PATIENCE_S) != threading.get_ident()
 
 

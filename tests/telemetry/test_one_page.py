@@ -1,5 +1,4 @@
-"""A real Prometheus and a real Alertmanager against a served storm: one page, and what the offline road finds, too; and
-no ticket as it begins, ends and begins again.
+"""A real Prometheus and a real Alertmanager against a served storm: one page, and what the offline road finds, too.
 
 They are seven times faster than the committed rules expect, with rules and waiting times rendered for that dilation:
 one nominal scrape of 15 s takes 2 s here. The same logic without a clock is in test_outlive.py (promtool), and in
@@ -8,11 +7,8 @@ test_alert_corpus.py and test_incidents.py (telemetry/alerting/evaluate.py over 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -20,14 +16,10 @@ from fabric.runs.rundir import RunDir
 from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.evaluate import evaluate_store
 from telemetry.sources.recorded import store_of
-from tests.telemetry.programs import PATIENCE_S, get, query, query_range, wait_for
-from tests.telemetry.watched import Inbox, Watch, watched
+from tests.telemetry.programs import PATIENCE_S, get, query, wait_for
+from tests.telemetry.watched import DILATION, Inbox, Watch, seen, watched
 
 pytestmark = pytest.mark.timed
-T = TypeVar("T")
-DILATION: Final = 2000.0
-EVALUATION_S: Final = DILATION / 1000
-"""Wall time from one scrape and evaluation to the next: a simulated millisecond."""
 LASTING: Final = """\
 name: lasting-storm
 topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
@@ -73,30 +65,6 @@ def _fired(url: str) -> set[tuple[str, str, str]]:
     return {(it["alertname"], it.get("device", ""), it.get("port", "")) for it in found}
 
 
-def seen(folder: Path, scenario: Path, options: Sequence[str], look: Callable[[Watch], T]) -> T:
-    """What `look` finds or raises; of a second try where the machine did not keep up in the first.
-
-    Windows of rules are seconds here: where scrapes are lost, or simulated time falls behind, alerts are other ones.
-    """
-    for number in range(2):
-        found: T | AssertionError
-        with watched(folder / str(number), scenario, DILATION, *options) as watch:
-            try:
-                found = look(watch)
-            except AssertionError as error:
-                found = error
-            lost, slipped = (
-                sum(float(it["value"][1]) for it in query(watch.prometheus, expr))
-                for expr in ("count_over_time((up == 0)[1h:])", "max_over_time(fabric_sim_slipped_seconds_total[1h])")
-            )
-        print(f"try {number}: {lost:g} scrapes lost, {slipped:g} s slipped")  # noqa: T201  a failure is told with it
-        if not lost and slipped < EVALUATION_S:
-            break
-    if isinstance(found, AssertionError):
-        raise found
-    return found
-
-
 @pytest.fixture(scope="module")
 def storm_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the storm is recorded."""
@@ -121,48 +89,6 @@ def storm(storm_run: Path, repo_root: Path) -> Seen:
 
     options = ("--out", str(storm_run), "--force")
     return seen(storm_run.parent, repo_root / "scenarios/alerts/storm.yml", options, look)
-
-
-class Looped(NamedTuple):
-    """What a storm that begins, ends and begins again left behind."""
-
-    inbox: Inbox
-    firing: dict[str, set[int]]
-    """Alert -> moments, in seconds, at which it fired somewhere."""
-
-
-LOOPED: Final = (
-    "--loop",
-    "--set",
-    "faults[0].duration=20ms",
-    "--set",
-    "run.duration=90ms",
-    "--set",
-    "workload[0].repeat=1050",
-    "--set",
-    "workload[1].stop=90ms",
-)
-"""The storm of storm.yml from 2 to 22 ms of 90: senders catch up after it for another ten or so.
-
-The alert fires for 20 ms and is kept for 24 more, so it is silent for some 46 ms of a pass. Alertmanager looks at a
-group every 20 ms and tells of an end only where it finds one: a shorter silence can lie between two looks, and the
-storms are one page.
-"""
-
-
-@pytest.fixture(scope="module")
-def looped(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Looped:
-    """Two passes, until the page of the second is resolved."""
-
-    def look(watch: Watch) -> Looped:
-        began_s = time.time()
-        wait_for(lambda: len(watch.inbox.resolved("/pager")) == 2, "the second page to be resolved", 3.5 * PATIENCE_S)
-        firing = 'count by (alertname) (ALERTS{alertstate="firing"})'
-        rows = query_range(watch.prometheus, firing, began_s, time.time(), EVALUATION_S)
-        moments = {row["metric"]["alertname"]: {round(float(at)) for at, _ in row["values"]} for row in rows}
-        return Looped(watch.inbox, moments)
-
-    return seen(tmp_path_factory.mktemp("looped"), repo_root / "scenarios/alerts/storm.yml", LOOPED, look)
 
 
 @pytest.mark.slow
@@ -197,28 +123,3 @@ def test_both_roads_find_the_same_alerts(storm: Seen, storm_run: Path) -> None:
         if it.firing_ns <= end_ns
     }
     assert sure <= storm.alerts <= found
-
-
-SYMPTOMS: Final = ("FabricPfcPauseRatioHigh", "FabricVictimFlows")
-
-
-@pytest.mark.slow
-def test_a_storm_that_begins_ends_and_begins_again_writes_no_ticket(looped: Looped) -> None:
-    assert looped.inbox.received["/tickets"] == []
-    pages = looped.inbox.firing("/pager")
-    assert [it["commonLabels"]["alertname"] for it in pages] == ["FabricPfcStorm"] * 2
-    assert {it["commonLabels"]["root_device"] for it in pages} == {"host1"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("symptom", SYMPTOMS)
-def test_the_storm_fires_before_its_symptoms_and_resolves_after_them(looped: Looped, symptom: str) -> None:
-    """So this is why: the symptoms fired in both passes, and at no evaluation without the storm."""
-    fired = sorted(looped.firing[symptom])
-    assert max(after - before for before, after in pairwise(fired)) > 10 * EVALUATION_S, "one pass only"
-    assert set(fired) <= looped.firing["FabricPfcStorm"]
-
-
-@pytest.mark.slow
-def test_a_broken_nic_that_storms_again_is_not_called_a_slow_receiver(looped: Looped) -> None:
-    assert "FabricSlowReceiver" not in looped.firing

@@ -24,7 +24,7 @@ STATUS: dict[str, Any] = {
     "version": "1",
     "hosts": 12,
     "switches": 5,
-    "state": "playing",
+    "state": "running",
     "pass": 1,
     "passes": 0,
     "sim_time_seconds": 0.0023,

@@ -89,7 +89,7 @@ class Simulation:
 
     def standing(self) -> Standing:
         return Standing(
-            Phase.PLAYING,
+            Phase.RUNNING,
             self.number,
             self.number - 1,
             self.now.time_ps,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fabric.errors import InputErrors
 from fabric.traces.formats import FORMATS, format_of, read_trace, write_trace
-from fabric.traces.goal.binary import MAGIC, PLAYED, read_goal_binary, write_goal_binary
+from fabric.traces.goal.binary import MAGIC, SIMULATED, read_goal_binary, write_goal_binary
 from fabric.traces.goal.text import MAX_TAG, read_goal_text
 from fabric.traces.goal.writing import goal_text, write_goal_text
 from fabric.traces.graph import ANY, OPERATIONS, Kind, Op, Trace
@@ -145,7 +145,7 @@ def test_binary_files_have_the_documented_layout(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_played_with_save_mem_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.bin").write_bytes(PLAYED + b"x" * 50)
+    (tmp_path / "t.bin").write_bytes(SIMULATED + b"x" * 50)
     assert format_of(tmp_path / "t.bin") == "goal-binary"
     with pytest.raises(InputErrors, match="--save-mem"):
         read_trace(tmp_path / "t.bin")

@@ -104,10 +104,10 @@ def test_a_mutated_configuration_is_judged_or_refused(seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_mutated_configurations_are_judged_or_refused() -> None:
+def test_three_thousand_mutated_configurations_are_judged_or_refused() -> None:
     tables = base()
     text = json.dumps(tables)
-    for seed in range(10_000):
+    for seed in range(3_000):
         rng = random.Random(seed)
         if seed % 4:
             judge_text(json.dumps(mutate(rng, tables)))

@@ -154,6 +154,6 @@ def test_a_mutated_file_of_any_language_is_judged_or_refused(seed: int, devices:
 
 
 @pytest.mark.slow
-def test_two_thousand_mutated_files_of_every_other_language_are_judged_or_refused(devices: dict[str, Device]) -> None:
-    for seed in range(40, 2040):
+def test_six_hundred_mutated_files_of_every_other_language_are_judged_or_refused(devices: dict[str, Device]) -> None:
+    for seed in range(40, 640):
         one_round(seed, devices)

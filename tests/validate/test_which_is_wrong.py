@@ -160,3 +160,16 @@ def test_an_address_that_is_used_twice_is_wrong_where_other_lines_say_another(wr
     other = right["leaf2" if wrong == "leaf1" else "leaf1"]
     edit = replaced(f"ip address {right[wrong]}/32", f"ip address {other}/32")
     assert named(causes("eos", tmp_path, 2, **{wrong: edit}))[0] == ("I1", wrong)
+
+
+def test_a_session_to_an_address_that_two_switches_have_follows_from_that(tmp_path: Path) -> None:
+    edit = both(
+        replaced("10.0.0.2/32", "10.0.0.1/32", after="interface loopback0"),
+        everywhere("network 10.0.0.2", "network 10.0.0.1"),
+    )
+    files = LANGUAGES["nxos"].good(loopbacks=True)
+    files["leaf2.cfg"] = edit(files["leaf2.cfg"])
+    write("nxos", files, tmp_path)
+    found = [it for it in validate(load_network([tmp_path])).causes if it.severity is Severity.ERROR]
+    assert found[0].check.id == "I1"
+    assert "P3" not in {it.check.id for it in found}

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from fabric.cli.terminal.bar import Bar
+from fabric.cli.terminal.compiler_note import BEFORE_OTHERS, is_first_use
 from fabric.studies.sweep import Standing
 from fabric.units import count, format_duration_s
 
@@ -32,6 +33,8 @@ class StudyProgress:
             with suppress(OSError):
                 about = format_duration_s(estimated_s)
                 print(f"{count(runs, 'run')} on {where}, about {about}".replace("about less", "less"), file=self._out)
+                if is_first_use():
+                    print(BEFORE_OTHERS, file=self._out, flush=True)
 
     def update(self, at: Standing) -> None:
         """Show how far the study is."""

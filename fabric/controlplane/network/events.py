@@ -135,7 +135,7 @@ class HostSeen(ControlEvent):
     data_port: int = -1
     """Row of the port in the data plane; -1: no such port."""
     back: bool = False
-    """It is heard again where it was last; router, port and data_port are its home, in case it was never heard."""
+    """Its frames arrive again where the last one did; router, port and data_port are for one that has sent none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Where the endpoints of an overlay are: the leaf and the port of each, and which are away.
 
-An endpoint is where its last frame was, or would have been heard: one that moves to a leaf without power, or comes back
-behind a dark port, is there, and sends when the leaf or the port starts. A bond sends only on ports with carrier.
+An endpoint is where its last frame was learned, or would have been: one that moves to a leaf without power, or comes
+back behind a port without carrier, is there, and sends when the leaf or the port starts. A bond sends on ports with
+carrier only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def key_of(event: e.HostSeen | e.HostGone) -> Key:
 
 
 class Whereabouts:
-    """Of the plan's endpoints and of those that faults add. Silent ones are nowhere until they are heard."""
+    """Of the plan's endpoints and of those that faults add. Silent ones are nowhere until a frame of theirs arrives."""
 
     def __init__(self, plan: ControlPlan) -> None:
         self._ends: Final = {(it.vni, it.mac): it.attachments for it in plan.endpoints}

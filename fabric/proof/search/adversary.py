@@ -55,7 +55,7 @@ class Tried:
 
 
 def hunt(bench: Bench, runs: Runs, budget: int, aim: Aim | None = None) -> Iterator[Tried]:
-    """Play `budget` workloads, shrinking included, and yield the best one after each run."""
+    """Run `budget` workloads, shrinking included, and yield the best one after each run."""
     aim = aim or Aim()
     until = runs.count + budget
     elite: list[Tried] = []
@@ -67,7 +67,7 @@ def hunt(bench: Bench, runs: Runs, budget: int, aim: Aim | None = None) -> Itera
             genome = aim.first[number - 1]
         else:
             genome = drawn(bench, rng) if number <= max(FIRST, len(aim.first)) else mutated(bench, elite, rng)
-        tried = play(bench, runs, genome, aim)
+        tried = tried_workload(bench, runs, genome, aim)
         if tried.rungs.bad and not runs.knows(bench, traffic_of(bench, genome, aim.name), tried.rungs):
             small = shrunk(bench, runs, tried, until, aim)
             runs.keep(bench, traffic_of(bench, small.genome, aim.name), small.rungs)
@@ -75,10 +75,10 @@ def hunt(bench: Bench, runs: Runs, budget: int, aim: Aim | None = None) -> Itera
         yield elite[0]
 
 
-def play(bench: Bench, runs: Runs, genome: Genome, aim: Aim | None = None) -> Tried:
+def tried_workload(bench: Bench, runs: Runs, genome: Genome, aim: Aim | None = None) -> Tried:
     """One run."""
     aim = aim or Aim()
-    rungs = runs.play(bench, traffic_of(bench, genome, aim.name))
+    rungs = runs.run(bench, traffic_of(bench, genome, aim.name))
     return Tried(genome, rungs, aim.score(bench, rungs))
 
 
@@ -100,7 +100,7 @@ class Aim:
     name: str = "mutated"
     """Of the family."""
     first: tuple[Genome, ...] = ()
-    """Workloads that are played first."""
+    """Workloads that are run first."""
     score: Callable[[Bench, Rungs], Score] = score
 
 
@@ -254,5 +254,5 @@ def shrunk(bench: Bench, runs: Runs, tried: Tried, until: int, aim: Aim | None =
 def _smaller(bench: Bench, runs: Runs, best: Tried, genome: Genome, until: int, aim: Aim | None) -> Tried:
     if runs.count >= until:
         return best
-    tried = play(bench, runs, genome, aim)
+    tried = tried_workload(bench, runs, genome, aim)
     return tried if tried.rungs.bad else best

@@ -112,7 +112,7 @@ def _load(bench: Bench, runs: Runs) -> Margin:
 
 def _played(runs: Runs, bench: Bench, traffic: Traffic) -> Rungs:
     """A run of the fabric as configured: what it loses is a finding of the search."""
-    rungs = runs.play(bench, traffic)
+    rungs = runs.run(bench, traffic)
     if rungs.bad:
         runs.keep(bench, traffic, rungs)
     return rungs
@@ -122,7 +122,7 @@ def _phased(runs: Runs, bench: Bench, moved: Moved) -> list[Rungs]:
     """The storm, with frames against the pauses in several phases; it ends with the first loss."""
     found = []
     for phase_ns in families.phases(bench):
-        found.append(runs.play(bench, families.storm(bench, 1, against=True, phase_ns=phase_ns), moved))
+        found.append(runs.run(bench, families.storm(bench, 1, against=True, phase_ns=phase_ns), moved))
         if found[-1].bad:
             break
     return found

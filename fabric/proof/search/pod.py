@@ -93,7 +93,7 @@ def spread(pod: Pod, runs: Runs, best: Tried) -> Hit | None:
     traffic = traffic_of(pod.bench, best.genome, "pod")
     hot = hot_pairs(pod.bench, traffic)
     rest = replace(traffic, faults=(), messages=tuple(it for it in traffic.messages if it[:2] not in hot))
-    alone = runs.play(pod.bench, rest) if rest.messages else None
+    alone = runs.run(pod.bench, rest) if rest.messages else None
     held = [it for it in best.rungs.held if alone is None or it not in alone.held]
     links = best.rungs.idle_links if alone is None or not alone.links else 0
     if not (held or links):

@@ -66,7 +66,7 @@ class Runs:
     count: int = 0
     hits: dict[tuple[str, str, str], Hit] = field(default_factory=dict)
 
-    def play(self, bench: Bench, traffic: Traffic, moved: Moved = AS_CONFIGURED) -> Rungs:
+    def run(self, bench: Bench, traffic: Traffic, moved: Moved = AS_CONFIGURED) -> Rungs:
         """One run."""
         self.count += 1
         raw = bench.scenario(traffic, "search", moved, self.seed)
@@ -106,12 +106,12 @@ class Runs:
 
     def _least_response(self, bench: Bench, traffic: Traffic) -> float:
         """The share of the time of 802.3 above which it loses; 0 where it loses with peers that stop at once."""
-        if self.play(bench, traffic, Moved(response=0.0)).bad:
+        if self.run(bench, traffic, Moved(response=0.0)).bad:
             return 0.0
         low, high = 0.0, HALF
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            low, high = (low, middle) if self.play(bench, traffic, Moved(response=middle)).bad else (middle, high)
+            low, high = (low, middle) if self.run(bench, traffic, Moved(response=middle)).bad else (middle, high)
         return low or high
 
 

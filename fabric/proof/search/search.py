@@ -208,10 +208,10 @@ class Search:
             except NoCutError as error:
                 it.omitted.append(f"failover: {error.text}")
                 return
-            found = [(traffic := failover(bench), self.runs.play(bench, traffic))]
+            found = [(traffic := failover(bench), self.runs.run(bench, traffic))]
         else:
             bench = self._bench(it.member)
-            found = [(traffic, self.runs.play(bench, traffic)) for traffic in tries(bench, family)]
+            found = [(traffic, self.runs.run(bench, traffic)) for traffic in tries(bench, family)]
         if not found:
             it.omitted.append(f"{family}: the switch has no other port for it")
             return

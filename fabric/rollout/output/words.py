@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from fabric.configs.capabilities import CAPABILITIES
 from fabric.rollout.check import Checked
 from fabric.rollout.effects import APPLIER_S, ROLLBACK
 from fabric.rollout.order import Order
@@ -74,7 +75,7 @@ def totals(change: Change, release: str) -> list[str]:
             )
         lines.append(f"the applier waits {APPLIER_S} s after each table; {ROLLBACK}")
     systems = {unit.system for unit in change.units if unit.kind == "switch"}
-    other = sorted(systems - {"", "sonic"})
+    other = sorted(it for it in systems if it and not CAPABILITIES[it].tables)
     if other:
         lines.append(f"what a running {', '.join(other)} switch does with an edit is not known")
     return lines

@@ -53,7 +53,8 @@ def completed(scenario: Scenario, rdma: TransportSpec) -> list[TransportSpec]:
 
 def at_override(path: str, number: int) -> str:
     """'transport.dctcp.gain' -> 'transport.overrides[0].dctcp.gain'."""
-    return path.replace("transport.", f"transport.overrides[{number}].", 1)
+    file, _, field = path.rpartition("transport.")  # the file's name may have the word as well
+    return f"{file}transport.overrides[{number}].{field}"
 
 
 def law_problems(rdma: TransportSpec, specs: Sequence[TransportSpec], slowest_bps: int, path: str) -> Iterator[Problem]:

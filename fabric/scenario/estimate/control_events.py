@@ -32,7 +32,7 @@ class ControlEvents:
     """Of that field; 0 where it is no quantity."""
     made: float
     """All events of the fault, which are in memory before the run."""
-    happening: float
+    in_run: float
     """Of them, those until run.duration."""
     updates: float
     """Changed routes, each counted on every session that carries it."""
@@ -60,8 +60,8 @@ def _of_fault(traffic: Traffic, spec: FaultSpec, path: str, sessions: float, ori
     end_ps = traffic.duration_ps
     if isinstance(spec, EndpointChurnSpec):
         each = spec.per_minute / 60 / PS_PER_S
-        made, happening = each * (spec.until - spec.at), each * max(min(spec.until, end_ps) - spec.at, 0)
-        yield ControlEvents(f"{path}.per_minute", spec.per_minute, made, happening, happening * sessions)
+        made, in_run = each * (spec.until - spec.at), each * max(min(spec.until, end_ps) - spec.at, 0)
+        yield ControlEvents(f"{path}.per_minute", spec.per_minute, made, in_run, in_run * sessions)
     elif isinstance(spec, MacMoveSpec):
         turns = max(spec.arps, 1)
         before = sum(spec.at + turn * spec.arp_interval < end_ps for turn in range(turns))
@@ -70,8 +70,8 @@ def _of_fault(traffic: Traffic, spec: FaultSpec, path: str, sessions: float, ori
     elif isinstance(spec, HostLeaveSpec):
         hosts = len(match_hosts(traffic.fabric, spec.hosts, "", []))
         made = hosts * len(_moments(spec))
-        happening = hosts * sum(at < end_ps for at in _moments(spec))
-        yield ControlEvents(f"{path}.hosts", 0.0, made, happening, happening * sessions)
+        in_run = hosts * sum(at < end_ps for at in _moments(spec))
+        yield ControlEvents(f"{path}.hosts", 0.0, made, in_run, in_run * sessions)
     elif isinstance(spec, LinkFlapSpec):
         period = spec.down + spec.up
         turns = min(spec.count, max(-(-(min(spec.until or end_ps, end_ps) - spec.at) // period), 0))
@@ -83,9 +83,9 @@ def _of_fault(traffic: Traffic, spec: FaultSpec, path: str, sessions: float, ori
         yield _of_cables(traffic, spec.link, f"{path}.link", 0.0, times, sessions, origins)
     elif spec.kind in _OF_SWITCHES:
         moments = _moments(spec) if isinstance(spec, Lasting) else (spec.at,)
-        happening = sum(at < end_ps for at in moments)
+        in_run = sum(at < end_ps for at in moments)
         of_switch = 2 * sessions / max(len(traffic.fabric.switches), 1)
-        yield ControlEvents(path, 0.0, len(moments), happening, happening * of_switch * origins)
+        yield ControlEvents(path, 0.0, len(moments), in_run, in_run * of_switch * origins)
 
 
 def _of_cables(
@@ -95,9 +95,9 @@ def _of_cables(
     fabric = traffic.fabric
     links = match_links(fabric, link, "", [])
     hosts = sum(fabric.node_of(end).is_host for it in links for end in (it.a, it.b))
-    made, happening = times
+    made, in_run = times
     changed = (len(links) - hosts) * origins + hosts * sessions
-    return ControlEvents(path, value, made * len(links), happening * len(links), happening * changed)
+    return ControlEvents(path, value, made * len(links), in_run * len(links), in_run * changed)
 
 
 def _moments(spec: Lasting) -> tuple[int, ...]:

@@ -113,9 +113,9 @@ def estimate(scenario: Scenario, fabric: Fabric, until_ps: int | None = None) ->
 
 def _control_figures(control: ControlPlane) -> tuple[Figure, ...]:
     """Events of the control plane, and the routes that they change."""
-    happening, updates = sum(it.happening for it in control.events), control.updates
+    in_run, updates = sum(it.in_run for it in control.events), control.updates
     return (
-        exact("control events", "events", happening, "from faults: endpoints, cables and switches, until run.duration"),
+        exact("control events", "events", in_run, "from faults: endpoints, cables and switches, until run.duration"),
         ordered("route changes", "routes", 0, updates, 2 * updates, "of these events, on every session"),
     )
 

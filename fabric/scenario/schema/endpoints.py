@@ -175,7 +175,9 @@ class TransportSpec(Strict):
     )
     cc: ControlName | None = Field(None, description="Congestion control (docs/congestion-control.md).")
     overrides: Annotated[tuple[TransportOverride, ...], Field(strict=False)] = Field(
-        (), description="Other congestion controls for queue pairs of some hosts or some entries of workload."
+        (),
+        max_length=255,
+        description="Other congestion controls for queue pairs of some hosts or some entries of workload.",
     )
     dcqcn: DcqcnOrName | None = Field(None, description="A preset's name, or a mapping that starts from one.")
     dctcp: Dctcp | None = Field(None, description="Parameters of cc: dctcp.")

@@ -66,7 +66,9 @@ class Scenario(Strict):
     name: Name = Field(description="Name of the scenario, of its run directory and its tables.")
     description: str = Field("", max_length=2000, description="What it shows.")
     topology: TopologySpec = Field(description="The fabric.")
-    model: Literal["asic", "hpcc-ns3"] = Field("asic", description="Bundle of laws and defaults: `fabric model list`.")
+    model: Literal["asic", "hpcc-ns3"] = Field(
+        "asic", description="Bundle of semantics and defaults: `fabric model list`."
+    )
     routing: Literal["shortest-path", "bgp", "given"] = Field(
         "shortest-path",
         description="shortest-path: ECMP over all shortest paths, repaired after run.reroute_delay; "

@@ -38,7 +38,7 @@ from fabric.traces.graph import (
 from fabric.units import PS_PER_NS
 
 MAGIC: Final = struct.pack("<Q", 4223)
-PLAYED: Final = struct.pack("<Q", 2342)
+SIMULATED: Final = struct.pack("<Q", 2342)
 """What LogGOPSim --save-mem leaves: it overwrites the file while it reads it."""
 MAX_BINARY_BYTES: Final = 512 * MIB
 _HEAD: Final = struct.Struct("<IBB")
@@ -62,7 +62,7 @@ class _Damaged(Exception):  # noqa: N818  private, becomes a Problem
 def read_goal_binary(path: Path) -> Trace:
     """A GOAL schedule. Raises: InputErrors where the file is no whole schedule."""
     data = read_bytes(path, MAX_BINARY_BYTES, stage=STAGE)
-    if data[:8] == PLAYED:
+    if data[:8] == SIMULATED:
         text = "was overwritten by LogGOPSim --save-mem"
         raise InputErrors(STAGE, [Problem(str(path), text, "make it again with txt2bin, and copy it before a run")])
     try:

@@ -112,7 +112,10 @@ def _alone(line: Line) -> bool:
     leads_to="V11",
 )
 def L14(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Where most ports to hosts in the VLAN, over all switches, are untagged, and this one has no untagged VLAN."""
+    """Where most ports to hosts in the VLAN, over all switches, are untagged, and this one has no untagged VLAN.
+
+    Where half of the VLAN's are, as with one host of a rail on each of two switches, most ports of all VLANs decide.
+    """
     lines = [line for line in facts.used if facts.faces_host(line)]
     untagged = Counter(line.port.vlan for line in lines if line.port.vlan)
     tagged: dict[str, list[Line]] = {}
@@ -123,8 +126,9 @@ def L14(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 tagged.setdefault(number, []).append(line)
         for number in _carried(line, untagged) if line.port.trunk and not line.port.vlan else ():
             tagged.setdefault(number, []).append(line)
+    alike = untagged.total() > sum(map(len, tagged.values()))
     for number, its in tagged.items():
-        for line in its if untagged[number] > len(its) else ():
+        for line in its if untagged[number] > len(its) or (alike and untagged[number] == len(its)) else ():
             if line.port.vlan:
                 continue
             several = len(_vlans(line)) > 1

@@ -10,7 +10,7 @@ from fabric.configs.model import Device, Session, Where
 from fabric.configs.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback
-from fabric.validate.checks.peers import beside, near_address, sessions
+from fabric.validate.checks.peers import beside, near_address, other_end, sessions
 from fabric.validate.facts import Facts
 from fabric.validate.routing_fixes import activate, open_session, send_from, set_asn, set_remote_as, set_session
 from fabric.validate.sessions import needs_ttl
@@ -140,6 +140,33 @@ def P9(facts: Facts) -> Iterator[Found]:  # noqa: N802
             ],
             fix=set_session(device, session, "address", address, {}),
         )
+    yield from _loose_ports(facts)
+
+
+def _loose_ports(facts: Facts) -> Iterator[Found]:
+    """Unnumbered sessions at ports without a cable, of switches that another one waits for at another port."""
+    waiting: dict[str, list[tuple[Device, Session, str]]] = {}
+    for device, session, peer in sessions(facts):
+        there = facts.across(device, session.interface)[1] if session.interface else ""
+        if there and not peer.identity.listens and not any(it.interface == there for it in peer.sessions):
+            waiting.setdefault(peer.name, []).append((device, session, there))
+    for device in facts.devices:
+        loose = [it for it in device.sessions if it.up and _without_cable(facts, device, it.interface)]
+        for session, (peer, its, near) in zip(loose, waiting.get(device.name, ()), strict=False):
+            yield Found(
+                device.name,
+                named(session.where),
+                f"no cable leads from {session.interface} to a switch; {peer.name}, which waits for this one, is "
+                f"at {near}",
+                (shows(device, session.where, "", session.interface), shows(peer, its.where, "", its.neighbor)),
+                rests_on=[(peer.name, its.where)],
+            )
+
+
+def _without_cable(facts: Facts, device: Device, name: str) -> bool:
+    """Whether no cable leads from this port; bundles and sub-interfaces have the cables of their ports."""
+    lags = {port.lag for port in device.ports.values() if port.lag}
+    return bool(name) and "." not in name and name not in lags and not facts.across(device, name)[0]
 
 
 def _places(device: Device, address: str) -> list[Where]:
@@ -211,21 +238,17 @@ def _facing(facts: Facts, device: Device, session: Session) -> bool:
 )
 def P10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Sessions whose two ends are in the files; a session between loopbacks may carry EVPN alone: a warning."""
-    found = list(sessions(facts))
-    for device, session, peer in found:
+    for device, session, peer in sessions(facts):
         if session.families is None or "ipv4" in session.families or ":" in session.address:
             continue
-        near = near_address(device, session)
-        back = next(
-            (it for other, it, to in found if other is peer and to is device and near and it.address == near), None
-        )
+        back = other_end(facts, device, session, peer)
         if back is None or back.families is None or "ipv4" not in back.families:
             continue
         yield Found(
             device.name,
             named(session.where),
-            f"IPv4 unicast is not activated towards {session.address}, {peer.name} has it",
-            (shows(device, session.where, "", session.address), shows(peer, back.where, "", back.address)),
+            f"IPv4 unicast is not activated towards {session.neighbor}, {peer.name} has it",
+            (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor)),
             W if is_loopback(_owner(peer, session.address)) else E,
             fix=activate(device, session, "ipv4"),
         )
@@ -250,8 +273,8 @@ def P11(facts: Facts) -> Iterator[Found]:  # noqa: N802
         yield Found(
             device.name,
             named(session.where),
-            f"the neighbour {session.address} ({peer.name}) has no AS number",
-            (shows(device, session.where, "", session.address),),
+            f"the neighbour {session.neighbor} ({peer.name}) has no AS number",
+            (shows(device, session.where, "", session.neighbor),),
             rests_on=rests,
             within=[(device.name, session.where)],
             fix=set_remote_as(device, session, peer.asn) if peer.asn else None,
@@ -272,7 +295,7 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where a neighbour that was given expects one."""
     expected: dict[str, list[tuple[Device, Session]]] = {}
     for device, session, peer in sessions(facts):
-        if session.asn:
+        if session.asn or session.external:
             expected.setdefault(peer.name, []).append((device, session))
     for name, its in expected.items():
         owner = facts.network.devices[name]
@@ -280,13 +303,14 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             continue
         where = owner.identity.asn_where
         shown = f" ('{owner.asn}')" if owner.asn else ""
+        who, number = next(((device.name, it.asn) for device, it in its if it.asn), (its[0][0].name, ""))
         yield Found(
             owner.name,
             named(where),
-            f"no AS number is stated{shown}, and {its[0][0].name} expects {its[0][1].asn}",
+            f"no AS number is stated{shown}, and {who} expects {number or 'one'}",
             (shows(owner, where, "", owner.asn or "missing"),),
             rests_on=[(device.name, session.where) for device, session in its],
-            fix=set_asn(owner, its[0][1].asn),
+            fix=set_asn(owner, number) if number else None,
         )
 
 
@@ -305,16 +329,14 @@ _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))
 )
 def P13(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Whether both have the same password is in no file."""
-    found = list(sessions(facts))
-    for device, session, peer in found:
-        near = near_address(device, session)
-        back = next((it for other, it, to in found if other is peer and to is device and it.address == near), None)
-        if near and back is not None and session.password and not back.password:
+    for device, session, peer in sessions(facts):
+        back = other_end(facts, device, session, peer)
+        if back is not None and session.password and not back.password:
             yield Found(
                 peer.name,
                 named(back.where),
-                f"the session to {back.address} has no password, and {device.name} has one",
-                (shows(peer, back.where, "", back.address), shows(device, session.where, "", session.address)),
+                f"the session to {back.neighbor} has no password, and {device.name} has one",
+                (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "", session.neighbor)),
             )
 
 
@@ -395,8 +417,8 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
     found = list(sessions(facts))
     usual = 2 * sum(bool(session.ttl_security) for _, session, _ in found) > len(found)
     for device, session, peer in found:
-        near = near_address(device, session)
-        back = next((it for other, it, to in found if other is peer and to is device and it.address == near), None)
+        near = near_address(device, session) or facts.across(device, session.interface)[1]
+        back = other_end(facts, device, session, peer)
         if back is None or not session.ttl_security or back.ttl_security or not needs_ttl(back, peer):
             continue
         hops = session.ttl_security.value
@@ -406,12 +428,12 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
             "nvue": f"ttl-security enable on hops {hops}",
             "sonic": f"ttl_security_hops {hops}",
         }
-        evidence = (shows(device, session.ttl_security.where, "", hops), shows(peer, back.where, "", back.address))
+        evidence = (shows(device, session.ttl_security.where, "", hops), shows(peer, back.where, "", back.neighbor))
         at = (peer, back) if usual else (device, session)
         yield Found(
             at[0].name,
             named(at[1].where),
-            f"{device.name} has TTL security towards {session.address}, and {peer.name} has none towards {near}",
+            f"{device.name} has TTL security towards {session.neighbor}, and {peer.name} has none towards {near}",
             evidence[::-1] if usual else evidence,
             fix=set_session(peer, back, "TTL security", hops, lines) if usual else None,
         )
@@ -428,17 +450,15 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def P24(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the end without it."""
-    found = list(sessions(facts))
-    for device, session, peer in found:
-        near = near_address(device, session)
-        back = next((it for other, it, to in found if other is peer and to is device and it.address == near), None)
-        if near and back is not None and session.bfd and not back.bfd:
+    for device, session, peer in sessions(facts):
+        back = other_end(facts, device, session, peer)
+        if back is not None and session.bfd and not back.bfd:
             lines = {"eos": "bfd", "nxos": "bfd", "nvue": "bfd enable on", "sonic": "bfd true"}
             yield Found(
                 peer.name,
                 named(back.where),
-                f"the session to {back.address} has no BFD, and {device.name} has it",
-                (shows(peer, back.where, "", back.address), shows(device, session.where, "bfd", "on")),
+                f"the session to {back.neighbor} has no BFD, and {device.name} has it",
+                (shows(peer, back.where, "", back.neighbor), shows(device, session.where, "bfd", "on")),
                 fix=set_session(peer, back, "BFD", "on", lines),
             )
 
@@ -458,16 +478,15 @@ def P25(facts: Facts) -> Iterator[Found]:  # noqa: N802
     told: set[tuple[str, str]] = set()
     found = [(device, session, peer) for device, session, peer in sessions(facts) if session.passive]
     for device, session, peer in found:
-        near = near_address(device, session)
-        back = next((it for other, it, to in found if other is peer and to is device and it.address == near), None)
-        if not near or back is None or (device.name, session.address) in told:
+        back = other_end(facts, device, session, peer)
+        if back is None or not back.passive or (device.name, session.neighbor) in told:
             continue
-        told.add((peer.name, back.address))
+        told.add((peer.name, back.neighbor))
         yield Found(
             device.name,
             named(session.where),
-            f"{device.name} waits for {session.address}, and {peer.name} waits for {near}",
-            (shows(device, session.where, "", session.address), shows(peer, back.where, "", back.address)),
+            f"{device.name} waits for {session.neighbor}, and {peer.name} waits for {back.neighbor}",
+            (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor)),
             fix=open_session(device, session),
         )
 

@@ -78,7 +78,7 @@ def _lossy(facts: Facts, line: Line, dscp: int, tc: int | None) -> Found:
     text = f"DSCP {dscp} {where}"
     usual = facts.usual_class(dscp)
     if usual is not None and lacks_pfc(facts, line, dscp, tc):
-        wanted = facts.usual_pfc if usual[1] in facts.usual_pfc else line.port.lossless | {usual[1]}
+        wanted = facts.usual_pfc | {usual[1]}
         return Found(
             line.device.name,
             line.port.name,

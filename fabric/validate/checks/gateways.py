@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.validate.checks.base import Check, E, Found, check, named
 from fabric.validate.checks.identity import stated
 from fabric.validate.disagreement import UNDECIDED, changed, told_apart
@@ -29,6 +29,7 @@ from fabric.validate.routing_fixes import set_gateway, set_gateway_mac
 def V6(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Against what most switches have."""
     yield from _half_gateways(facts)
+    yield from _other_vrfs(facts)
     yield from _outside(facts)
     yield from _own_is_gateway(facts)
     by_vlan: dict[str, list[tuple[Device, str, tuple[str, ...]]]] = {}
@@ -146,6 +147,28 @@ def _half_gateways(facts: Facts) -> Iterator[Found]:
                 text = f"gateway of VLAN {gateway.vlan} is in no VRF, on {other.name} in {vrf.value}"
                 at = stated(other, vrf.value, vrf.where, f"{other.name} VRF")
                 yield Found(device.name, named(gateway.where), text, (stated(device, "", gateway.where), at))
+
+
+def _other_vrfs(facts: Facts) -> Iterator[Found]:
+    """Gateways in VRFs of other names and other VNIs than most have: VRFs of one VNI are one, whatever their names."""
+    held: dict[str, list[tuple[Device, Where, str, str]]] = {}
+    for device in facts.devices:
+        own = device.identity
+        vnis = {it.vrf: it.number for it in own.routed_vnis}
+        for vlan in dict.fromkeys(it.vlan for it in own.gateways):
+            vrf = own.vrfs.get(vlan)
+            if vrf is not None and vrf.value in vnis:
+                held.setdefault(vlan, []).append((device, vrf.where, vrf.value, vnis[vrf.value]))
+    for vlan, rows in held.items():
+        count = Counter(number for *_, number in rows).most_common(2)
+        decided = len(count) > 1 and count[0][1] > count[1][1]
+        other, place, name, number = next(row for row in rows if row[3] == count[0][0])
+        for device, where, its_name, its in rows:
+            if its == number or its_name == name:
+                continue
+            text = f"gateway of VLAN {vlan} is in {its_name} (VNI {its}), on {other.name} in {name} (VNI {number})"
+            evidence = stated(device, its_name, where), stated(other, name, place, f"{other.name} VRF")
+            yield Found(device.name, named(where), text if decided else f"{text}; {UNDECIDED}", evidence)
 
 
 def _outside(facts: Facts) -> Iterator[Found]:

@@ -90,7 +90,7 @@ def _twice(
     consequence="routes to it lead to either switch: BGP sessions, VXLAN tunnels and pings reach the wrong one",
     remedy="give every switch a different address",
     source="RFC 7938 section 5.2.3; RFC 4271 section 4.2 (the BGP identifier is such an address)",
-    leads_to="I2 I3 V4 V7 V11 P22",
+    leads_to="I2 I3 P2 P3 V4 V7 V11 P22",
 )
 def I1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Loopbacks and ports of one VRF; gateways of VLANs are shared on purpose."""
@@ -218,14 +218,22 @@ def I4(facts: Facts) -> Iterator[Found]:  # noqa: N802
 )
 def I5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Spines of one pod share a number on purpose: nothing is behind them."""
-    expected = {peer.name for _, session, peer in sessions(facts) if session.asn == peer.asn}
+    known = list(sessions(facts))
+    expected = {peer.name for _, session, peer in known if session.asn == peer.asn}
+    across: dict[str, set[str]] = {}
+    for device, session, peer in known:
+        if not session.asn and peer.asn:
+            across.setdefault(device.name, set()).add(peer.asn)
     for group in _shared(
         (device, Stated(device.asn, device.identity.asn_where))
         for device in facts.devices
         if device.asn and (device.identity.vtep or _has_hosts(facts, device))
     ):
         devices = [device for device, _ in group]
-        external = [{it.asn for it in device.sessions if it.asn and it.asn != device.asn} for device in devices]
+        external = [
+            ({it.asn for it in device.sessions if it.asn} | across.get(device.name, set())) - {device.asn}
+            for device in devices
+        ]
         internal = any(it.asn == device.asn for device in devices for it in device.sessions)
         loops = any(not any(it.allows_own_as for it in device.sessions) for device in devices)
         if set.intersection(*external) and not internal and loops and not paired(devices):
@@ -256,7 +264,7 @@ def I6(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(
                 device.name,
                 named(session.where),
-                f"keepalive {keepalive} s, hold time {hold} s, neighbour {session.address}",
+                f"keepalive {keepalive} s, hold time {hold} s, neighbour {session.neighbor}",
                 (stated(device, f"{keepalive} s, {hold} s", session.where, "keepalive, hold time"),),
             )
 

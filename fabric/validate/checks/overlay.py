@@ -13,7 +13,7 @@ from fabric.configs.model import Device, Session
 from fabric.validate.checks.base import Check, E, Found, W, check, named
 from fabric.validate.checks.gateways import gateways_of
 from fabric.validate.checks.identity import address_roots, is_loopback, paired, stated, vtep_address
-from fabric.validate.checks.peers import same_policies, sessions
+from fabric.validate.checks.peers import other_end, same_policies, sessions
 from fabric.validate.disagreement import UNDECIDED, changed, contradicts_itself, is_unusual, same_vni, told_apart
 from fabric.validate.facts import Facts
 from fabric.validate.routing_fixes import activate, send_targets, set_vtep_source
@@ -364,7 +364,11 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device, session, peer in found:
         if session.families is None:
             continue
-        back = _back(between.get((peer.name, device.name), ()), device, session, peer)
+        back = (
+            other_end(facts, device, session, peer)
+            if session.interface
+            else _back(between.get((peer.name, device.name), ()), device, session, peer)
+        )
         if (
             back is not None
             and back.families is not None
@@ -374,16 +378,16 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(
                 device.name,
                 named(session.where),
-                f"EVPN is not activated towards {session.address}, {peer.name} has it",
-                (stated(device, session.address, session.where), stated(peer, back.address, back.where)),
+                f"EVPN is not activated towards {session.neighbor}, {peer.name} has it",
+                (stated(device, session.neighbor, session.where), stated(peer, back.neighbor, back.where)),
                 fix=activate(device, session, "evpn"),
             )
         if "evpn" in session.families and session.extended_communities is False:
             yield Found(
                 device.name,
                 named(session.where),
-                f"no extended communities towards {session.address}: route targets are not sent",
-                (stated(device, session.address, session.where),),
+                f"no extended communities towards {session.neighbor}: route targets are not sent",
+                (stated(device, session.neighbor, session.where),),
                 fix=send_targets(device, session),
             )
 
@@ -419,7 +423,8 @@ def _back(theirs: Sequence[Session], device: Device, session: Session, peer: Dev
 def V9(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Languages that rewrite it by default."""
     for device, session, peer in sessions(facts):
-        external = session.asn and session.asn != device.asn
+        expected = session.asn or peer.asn
+        external = expected and expected != device.asn
         carried = session.families is not None and "evpn" in session.families
         if device.identity.vtep or device.identity.vnis or not external or not carried:
             continue
@@ -428,8 +433,8 @@ def V9(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield Found(
                 device.name,
                 named(session.where),
-                f"EVPN routes towards {session.address} ({peer.name}) get this switch as next hop",
-                (stated(device, session.address, session.where),),
+                f"EVPN routes towards {session.neighbor} ({peer.name}) get this switch as next hop",
+                (stated(device, session.neighbor, session.where),),
                 rests_on=[(device.name, where) for where in same_policies(device, session)],
             )
 
@@ -443,7 +448,7 @@ def _set_next_hops(device: Device, session: Session, peer: Device) -> Iterator[F
             yield Found(
                 device.name,
                 named(clause.where),
-                f"EVPN routes towards {session.address} ({peer.name}) get {clause.next_hop} as next hop by route map "
+                f"EVPN routes towards {session.neighbor} ({peer.name}) get {clause.next_hop} as next hop by route map "
                 f"{use.name}",
                 (stated(device, clause.next_hop, clause.where), stated(device, use.name, use.where)),
             )

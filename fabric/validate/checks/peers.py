@@ -100,9 +100,21 @@ def same_policies(device: Device, session: Session) -> list[Where]:
 
 
 def _owner(facts: Facts, session: Session, device: Device) -> Device | None:
-    """The other switch of a session: by its name, or by its address in the session's VRF."""
+    """The other switch of a session: by its name, by its address in the session's VRF, or by the cable at its port."""
     peer = facts.network.devices.get(session.peer) or facts.owners_in(session.vrf).get(session.address)
+    if peer is None and session.interface:
+        peer = facts.network.devices.get(facts.across(device, session.interface)[0])
     return None if peer is device else peer
+
+
+def other_end(facts: Facts, device: Device, session: Session, peer: Device) -> Session | None:
+    """The peer's session to this end: at the port across an unnumbered one, else the one to the near address."""
+    if session.interface:
+        there = facts.across(device, session.interface)[1]
+        return next((it for it in peer.sessions if it.up and there and it.interface == there), None)
+    near = near_address(device, session)
+    back = (it for it in peer.sessions if it.up and near and it.address == near)
+    return next((it for it in back if _owner(facts, it, peer) is device), None)
 
 
 def _evidence(device: Device, session: Session, field: str, value: str) -> Evidence:
@@ -121,6 +133,7 @@ def _evidence(device: Device, session: Session, field: str, value: str) -> Evide
 )
 def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where both numbers are in the files. One finding at a switch of which all neighbours expect another number."""
+    yield from _not_external(facts)
     expected: dict[str, list[tuple[Device, Session]]] = {}
     showing = {device.name for device in facts.devices if any(it.local_as for it in device.sessions)}
     for device, session, peer in sessions(facts):
@@ -164,15 +177,32 @@ def P2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 named(session.where),
                 f"{text}; {UNDECIDED}" if is_own is None else text,
                 (_evidence(device, session, "asn", session.asn), own),
+                rests_on=facts.stated_at.get(session.address, []),
                 fix=None if is_own is None else set_remote_as(device, session, peer.asn),
             )
+
+
+def _not_external(facts: Facts) -> Iterator[Found]:
+    """Sessions to any AS but the own one, whose neighbour has just that."""
+    for device, session, peer in sessions(facts):
+        back = other_end(facts, device, session, peer)
+        mine = session.local_as.value or device.asn
+        theirs = (back.local_as.value if back is not None else "") or peer.asn
+        if session.external and mine and mine == theirs:
+            text = f"another AS than the own {mine} is expected (external), and {peer.name} has it"
+            own = shows(peer, peer.identity.asn_where, "", theirs, f"{peer.name} AS number")
+            evidence = (_evidence(device, session, "asn", "external"), own)
+            rests = [(it.name, it.identity.asn_where) for it in (device, peer)]
+            yield Found(device.name, named(session.where), text, evidence, rests_on=rests)
 
 
 _SHOWN: Final = 4
 
 
 def _back(facts: Facts, device: Device, session: Session, peer: Device) -> Session | None:
-    """The other end of a session: of several, the one to its source."""
+    """The other end of a session: of several, the one to its source, or at the other end of its cable."""
+    if session.interface:
+        return other_end(facts, device, session, peer)
     mine = [it for it in peer.sessions if it.vrf == session.vrf and _owner(facts, it, peer) is device]
     near = [it for it in mine if it.address == near_address(device, session)]
     return (near or mine)[0] if len(near or mine) == 1 else None
@@ -212,8 +242,8 @@ def _is_own(facts: Facts, peer: Device, apart: list[tuple[Device, Session]]) -> 
 
 
 def _number_at(session: Session, device: Device) -> str:
-    """The number that a switch expects at the address of a session."""
-    return next((it.asn for it in device.sessions if (it.address, it.vrf) == (session.address, session.vrf)), "")
+    """The number that a switch expects of the neighbour of a session."""
+    return next((it.asn for it in device.sessions if (it.neighbor, it.vrf) == (session.neighbor, session.vrf)), "")
 
 
 def _alone(device: Device, session: Session) -> bool:
@@ -234,14 +264,17 @@ def _alone(device: Device, session: Session) -> bool:
 )
 def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """By pairs of switches, and by address where both ends have one; a warning where a peer's file has no session."""
-    found = list(sessions(facts))
+    yield from _open_ports(facts)
+    found = [row for row in sessions(facts) if not _at_port(row[0], row[1])]
     towards = {(device.name, session.address) for device, session, _ in found}
     back: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for device, session, peer in found:
         ends = near_address(device, session), session.address
         back.setdefault((device.name, peer.name, session.vrf), []).append(ends)
-    pairs = {(device.name, peer.name, session.vrf) for device, session, peer in found}
+    pairs = {(device.name, peer.name, session.vrf) for device, session, peer in sessions(facts)}
     for device, session, peer in found:
+        if peer.identity.listens:
+            continue
         one_way = (peer.name, device.name, session.vrf) not in pairs
         by_address = (
             session.local_address
@@ -287,8 +320,30 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     for wire in facts.wires
                     if {wire.a.device.name, wire.b.device.name} == {device.name, peer.name}
                     for line in (wire.a, wire.b)
-                ],
+                ]
+                + facts.stated_at.get(session.local_address or near, []),  # another switch has the address as well
             )
+
+
+def _at_port(device: Device, session: Session) -> bool:
+    """Whether a session is unnumbered; SONiC also takes a name that is neither an address nor a port."""
+    return any(session.interface in (port.name, port.lag) for port in device.ports.values() if session.interface)
+
+
+def _open_ports(facts: Facts) -> Iterator[Found]:
+    """Unnumbered sessions whose port leads to one without a session."""
+    for device, session, peer in sessions(facts):
+        there = facts.across(device, session.interface)[1] if session.interface else ""
+        if not there or peer.identity.listens or any(it.interface == there for it in peer.sessions):
+            continue
+        yield Found(
+            device.name,
+            named(session.where),
+            f"{peer.name} has no session at {there} back to {device.name} ({session.interface})",
+            (_evidence(device, session, "", session.interface),),
+            E if peer.sessions else W,
+            rests_on=[(peer.name, it.where) for it in peer.sessions if _owner(facts, it, peer) in (None, device)],
+        )
 
 
 @check(
@@ -304,15 +359,19 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def P6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the end that is shut."""
     up = {(device.name, peer.name, session.vrf) for device, session, peer in sessions(facts)}
+    ports = {(device.name, session.interface) for device, session, _ in sessions(facts) if session.interface}
     for device in facts.devices:
         for session in device.sessions:
             peer = _owner(facts, session, device)
-            if not session.up and peer is not None and (peer.name, device.name, session.vrf) in up:
+            if session.up or peer is None or (peer.name, device.name, session.vrf) not in up:
+                continue
+            there = facts.across(device, session.interface)[1] if session.interface else ""
+            if not there or (peer.name, there) in ports:
                 yield Found(
                     device.name,
                     named(session.where),
-                    f"the session to {peer.name} ({session.address}) is shut, and {peer.name} tries it",
-                    (_evidence(device, session, "", session.address),),
+                    f"the session to {peer.name} ({session.neighbor}) is shut, and {peer.name} tries it",
+                    (_evidence(device, session, "", session.neighbor),),
                 )
 
 
@@ -348,7 +407,7 @@ def P15(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for device, session, peer in left:
             others = sorted(clients.get(peer.name, set()) - {name})
             text = f"{peer.name} is no client here" + (f", and is one of {', '.join(others)}" if others else "")
-            yield Found(name, named(session.where), text, (_evidence(device, session, "", session.address),), severity)
+            yield Found(name, named(session.where), text, (_evidence(device, session, "", session.neighbor),), severity)
 
 
 @check(

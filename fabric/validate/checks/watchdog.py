@@ -25,7 +25,6 @@ _PATIENT_TIMEOUT: Final = 18
 _USUAL_FACTOR: Final = 2
 """`pfcwd start` without a restoration time takes twice the detection time."""
 _DEFAULT_MS: Final = 200
-_PORTS_PER_STEP: Final = 32
 _MAX_POLL_MS: Final = 1000
 
 
@@ -251,12 +250,10 @@ def W6(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 
 def _started_with(device: Device) -> int:
-    """The detection time that a switch of this language starts with, in milliseconds.
-
-    SONiC's `pfcwd start_default` takes 200 ms for each 32 ports; NVUE has three polls of 100 ms.
-    """
-    steps = 1 + max(0, len(device.ports) - 1) // _PORTS_PER_STEP
-    return {"sonic": _DEFAULT_MS * steps, "nvue": 300, "nxos": 100}.get(device.language, 0)
+    """The detection time that a switch of this language starts with, in milliseconds; 0 where none is published."""
+    its = device.capabilities
+    steps = 1 + max(0, len(device.ports) - 1) // its.watchdog_ports_per_step if its.watchdog_ports_per_step else 1
+    return its.watchdog_default_ms * steps
 
 
 @check(
@@ -346,16 +343,19 @@ def W10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     "W9",
     I,
     "watchdog times are not the default's for so many ports",
-    condition="detection = 200 ms x ceil(ports / 32) above 32 ports",
+    condition="on SONiC: detection = 200 ms x ceil(ports / 32) above 32 ports",
     consequence="more polling work than the default script plans for",
     remedy="start the watchdog with the default times for this number of ports, or know why not",
     source="sonic-utilities pfcwd/main.py l.404-441",
 )
 def W9(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """Once per switch."""
+    """Once per switch, where the default grows with the number of ports."""
     for device in facts.devices:
-        steps = (len(device.ports) - 1) // _PORTS_PER_STEP + 1
-        usual, poll = _DEFAULT_MS * steps, min(_DEFAULT_MS * steps, _MAX_POLL_MS)
+        per_step = device.capabilities.watchdog_ports_per_step
+        if not per_step:
+            continue
+        steps, usual = (len(device.ports) - 1) // per_step + 1, _started_with(device)
+        poll = min(usual, _MAX_POLL_MS)
         own = next((line.port.watchdog for line in facts.lossless_of(device) if line.port.watchdog), None)
         if own is not None and steps > 1 and own.detection_ms is not None and own.detection_ms < usual:
             yield Found(
