@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fabric.cli.options.output import add_out, write_file
+from fabric.cli.options.output import add_out, problems_of_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.units import format_per_s
 
@@ -55,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="recorded cases without random decisions in this order of simultaneous events only; default both",
     )
     parser.add_argument("--list", action="store_true", help="print the rows without running them")
+    parser.add_argument(
+        "--draw-rates",
+        metavar="FILE",
+        type=Path,
+        help="run no row; draw the rates of flows, recorded and ours, of every recorded case that has them: "
+        "FILE.svg, FILE.png or FILE.pdf",
+    )
     add_out(
         parser,
         "FILE",
@@ -70,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 if every finding agrees or is a known miss within its bounds, 1 if one is neither."""
     _check(args)
+    if args.draw_rates is not None:
+        from fabric.verify.fidelity import rate_figure  # noqa: PLC0415
+
+        count = rate_figure.write(args.draw_rates, args.reference)
+        print(f"wrote {args.draw_rates}: {count} cases", file=sys.stderr)
+        return 0
     chosen = _chosen(args)
     if args.list:
         _print_rows(chosen, as_json=args.json)
@@ -132,8 +145,23 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.write is not None and args.reference is None:
         problems.append(Problem("--write", "the page shows the recorded runs, too", "give --reference"))
+    if args.draw_rates is not None:
+        problems += _rates_problems(args)
     if problems:
         raise InputErrors("options", problems)
+
+
+def _rates_problems(args: argparse.Namespace) -> list[Problem]:
+    """Of --draw-rates."""
+    option, others = "--draw-rates", ("cases", "patterns", "fast", "order", "list", "write", "json")
+    problems = problems_of_out(args.draw_rates, (), (), option)
+    if args.draw_rates.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        problems.append(Problem(option, f"{args.draw_rates} is no picture", "name FILE.svg, FILE.png or FILE.pdf"))
+    if any(getattr(args, name) for name in others):
+        problems.append(Problem(option, "runs no row, so that the other options have no effect", "leave them out"))
+    if args.reference is None:
+        problems.append(Problem(option, "draws recorded runs", "give --reference"))
+    return problems
 
 
 def _chosen(args: argparse.Namespace) -> dict[str, list[Row]]:

@@ -11,6 +11,7 @@ Rules
 3. With random numbers: SEEDS runs of ours against as many of the simulator. Means may differ by Z standard errors of
    their difference (Welch), and the Anderson-Darling two-sample test of the runs' values may not reject at LEVEL. With
    one recorded run only, it must lie within the prediction interval of our seeds at LEVEL.
+4. Where the rates of a run were recorded, every flow's rate at every recorded moment is equal to the last digit.
 
 LEVEL is 0.001 for each number: with the dozens of numbers here the page raises a false alarm in some percent of all
 changes of random numbers, and with 30 runs on each side the two-sample test finds a shift of one standard deviation
@@ -32,6 +33,7 @@ import numpy as np
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.reading import MIB
 from fabric.theory import two_sample
+from fabric.verify.fidelity import rate_traces
 from fabric.verify.fidelity.case import Case, read_case, with_seed
 from fabric.verify.fidelity.case_files import case_files, name_of, plain_text
 from fabric.verify.fidelity.simulating import Simulated, simulate
@@ -95,6 +97,7 @@ def case_rows(file: Path) -> Sequence[Row]:
     hops = int(result["counters"]["packet_hops"]["total"])
     title = str(result["description"])
     if case.deterministic or not result["ecn_marks_total"]:
+        rates = rate_traces.trace_file(file)
         return [
             Row(
                 f"ns3/{name}/insertion",
@@ -113,6 +116,11 @@ def case_rows(file: Path) -> Sequence[Row]:
                 _SOURCE,
                 partial(_close, recorded),
                 slow=hops * TIES > _SLOW_HOPS,
+            ),
+            *(
+                [Row(f"ns3/{name}/rates", title, "hpcc-ns3", "R", _SOURCE, partial(_same_rates, case, rates))]
+                if rates.is_file()
+                else []
             ),
         ]
     return [
@@ -198,6 +206,11 @@ def _equal(recorded: Recorded) -> Sequence[Finding]:
         same = sum(_same_times(simulate(with_seed(case, run["seed"]), "insertion"), run) for run in runs)
         found.append(exactly("seeds with every FCT equal", len(runs), same))
     return found
+
+
+def _same_rates(case: Case, file: Path) -> Sequence[Finding]:
+    theirs = rate_traces.read_trace(file)
+    return rate_traces.compare(rate_traces.trace(case, theirs.time_us), theirs)
 
 
 def _same_times(simulated: Simulated, run: Mapping[str, Any]) -> bool:
