@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bench import cases
+from bench.controls import controls, controls_table
 from bench.rings import rings, rings_table
 from bench.simulate import bytes_by_row
 from bench.table import Table, count, megabytes, millions, seconds
@@ -432,6 +433,7 @@ SECTIONS: Final[Mapping[str, Section]] = {
     "pairs": Section(
         "8-to-1 with 1, 32 and 512 queue pairs a host, asic and hpcc-ns3, in both orders", _pairs, _pairs_table
     ),
+    "controls": Section("P256 under each congestion control", controls, controls_table),
     "rings": Section("ring all-reduce of 64, 256 and 1,024 ranks", rings, rings_table),
     "profile": Section("P256 by kind of event", _profile, _profile_table),
     "memory": Section("bytes per port, queue pair and packet", _memory, _memory_table),

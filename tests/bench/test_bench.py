@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from bench import page, plots
+from bench import controls, page, plots
 from bench.__main__ import main
 from bench.cases import CURVE_HOSTS, NAMES, compiled, named, permutation
 from bench.machine import conditions, undisturbed_s
@@ -16,6 +17,7 @@ from bench.table import Table
 from fabric.dataplane.state.codes import CongestionControl, TraceBit
 from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.errors import InputErrors
+from fabric.scenario.schema.endpoints import ControlName
 
 MARKED = "# Page\n\nbefore\n<!-- bench: cases -->\nold\n<!-- end: cases -->\nafter <!-- bench: x -->\n"
 PROFILE = {
@@ -44,6 +46,13 @@ def test_nothing_is_switched_off_in_a_case(name: str, tmp_path: Path) -> None:
         if queue.ecn is not None
     ]
     assert marking
+
+
+def test_every_congestion_control_is_measured(tmp_path: Path) -> None:
+    assert set(controls.CONTROLS) == set(get_args(ControlName))
+    for name in controls.CONTROLS:
+        params = compiled(controls.scenario(name, quick=True), tmp_path).params
+        assert params.transport.congestion_control.name.lower().replace("_", "-") == name
 
 
 @pytest.mark.parametrize("hosts", CURVE_HOSTS[:-1])
