@@ -17,6 +17,7 @@ from bench.table import Table
 from fabric.dataplane.state.codes import CongestionControl, TraceBit
 from fabric.dataplane.state.compiled.jit import is_compiled
 from fabric.errors import InputErrors
+from fabric.scenario.compile.controls import CONTROLS
 from fabric.scenario.schema.endpoints import ControlName
 
 MARKED = "# Page\n\nbefore\n<!-- bench: cases -->\nold\n<!-- end: cases -->\nafter <!-- bench: x -->\n"
@@ -52,7 +53,7 @@ def test_every_congestion_control_is_measured(tmp_path: Path) -> None:
     assert set(controls.CONTROLS) == set(get_args(ControlName))
     for name in controls.CONTROLS:
         params = compiled(controls.scenario(name, quick=True), tmp_path).params
-        assert params.transport.congestion_control.name.lower().replace("_", "-") == name
+        assert params.transport.congestion_control is CONTROLS[name].code
 
 
 @pytest.mark.parametrize("hosts", CURVE_HOSTS[:-1])
