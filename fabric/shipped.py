@@ -1,4 +1,4 @@
-"""Files of the package: scenarios, studies, runbooks of alerts, and examples.
+"""Files of the package: scenarios, studies, pages of the documentation, and examples.
 
 In a checkout they are in their source folders. The wheel carries copies below fabric/shipped_files (pyproject.toml).
 """
@@ -10,13 +10,13 @@ from typing import Final
 
 _PACKAGE: Final = Path(__file__).resolve().parent
 _INSTALLED: Final = _PACKAGE / "shipped_files"
-_IN_CHECKOUT: Final = {"scenarios": "scenarios", "runbooks": "docs/runbooks", "examples": "docs/howto"}
+_IN_CHECKOUT: Final = {"scenarios": "scenarios", "docs": "docs", "examples": "docs/howto"}
 _STUDIES: Final = _PACKAGE / "studies" / "shipped"
 """Part of the package, so the same folder in a checkout and installed."""
 
 
 def folder(kind: str) -> Path:
-    """The folder of `scenarios`, `runbooks` or `examples`; in a checkout, its own folder."""
+    """The folder of `scenarios`, `docs` or `examples`; in a checkout, its own folder."""
     installed = _INSTALLED / kind
     return installed if installed.is_dir() else _PACKAGE.parent / _IN_CHECKOUT[kind]
 
@@ -53,3 +53,16 @@ def study(path: Path) -> Path:
         return path
     named = _STUDIES / (path.name if path.suffix in {".yml", ".yaml"} else f"{path.name}.yml")
     return named if named.is_file() else path
+
+
+def pages() -> dict[str, Path]:
+    """Every page of the documentation by its name, without suffix: 'diagnosis', 'howto/live'; sorted."""
+    root = folder("docs")
+    found = sorted(path for path in root.rglob("*.md") if path.relative_to(root).parts[0] not in {"man", "site"})
+    return {path.relative_to(root).with_suffix("").as_posix(): path for path in found}
+
+
+def page_name(text: str) -> str:
+    """The name of the page that a message or a link means: 'docs/howto/live.md', 'howto/live' and 'live.md' alike."""
+    name = text.strip().removeprefix("./").removeprefix("docs/")
+    return name.removesuffix(".md").strip("/")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fabric
+from fabric import shipped
 from fabric.cli.init import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,16 +53,29 @@ def test_every_folder_with_code_is_a_package() -> None:
     assert [str(folder.relative_to(ROOT)) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_every_example_folder_of_the_guides_is_in_the_wheel_the_image_and_init() -> None:
+def test_every_example_folder_of_the_guides_is_in_the_wheel_and_init() -> None:
     names = {path.name for path in (ROOT / "docs/howto").glob("*-example")}
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    image = [(ROOT / "deploy" / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Dockerfile.dockerignore")]
     assert names == set(EXAMPLES)
     for name in names:
-        folder = f"docs/howto/{name}"
-        assert wheel[folder] == f"fabric/shipped_files/examples/{name}"
-        assert f"COPY {folder} {folder}\n" in image[0]
-        assert f"!{folder}\n" in image[1]
+        assert wheel[f"docs/howto/{name}"] == f"fabric/shipped_files/examples/{name}"
+
+
+def test_the_image_is_built_from_all_that_the_wheel_carries() -> None:
+    """What the wheel's build reads is copied into the image's first stage, and not left out of its context."""
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    read = {*wheel["packages"], *wheel["force-include"], wheel["hooks"]["custom"]["path"], *wheel["shared-data"]}
+    image, context = (
+        (ROOT / "deploy" / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Dockerfile.dockerignore")
+    )
+    copied = set(re.findall(r"^COPY (\S+) \1$", image, re.MULTILINE))
+    kept = {line[1:] for line in context.splitlines() if line.startswith("!")}
+    left_out = {line for line in context.splitlines() if not line.startswith(("!", "*", "#"))}
+    for path in sorted(read):
+        above = {path, *(parent.as_posix() for parent in Path(path).parents)}
+        assert above & copied, path
+        assert above & kept, path
+        assert not above & left_out, path
 
 
 def test_every_ignored_lint_rule_has_its_reason() -> None:
@@ -87,4 +101,5 @@ def test_a_built_wheel_carries_code_data_and_type_marker(built_wheel: Path) -> N
         if path.suffix in kinds
     }
     assert ours <= held
+    assert {f"fabric/shipped_files/docs/{name}.md" for name in shipped.pages()} <= held
     assert not any(name.startswith(("tests/", "bench/")) for name in held)

@@ -82,8 +82,9 @@ def _models(annotation: object, mark: str = "") -> Iterator[tuple[type[BaseModel
 
 
 def _complete_names(root: argparse.ArgumentParser) -> None:
-    """Complete the names of playbooks, demos and models that come with the package."""
+    """Complete the names of what comes with the package: playbooks, demos, pages, what `init` copies, models."""
     from fabric.cli.demo_gallery import DEMOS  # noqa: PLC0415  as below
+    from fabric.cli.init import EXAMPLES, starters  # noqa: PLC0415
     from fabric.cli.model import PRESETS  # noqa: PLC0415
     from fabric.scenario.presets.models import MODELS  # noqa: PLC0415
     from playbooks.catalogue import slugs  # noqa: PLC0415  pydantic, only where a script is made
@@ -96,6 +97,8 @@ def _complete_names(root: argparse.ArgumentParser) -> None:
     rows = [(parser, "NAME|DIR", slugs()) for parser in inner(verbs["playbook"]).values()]
     rows += [
         (verbs["demo"], "NAME", [it.name for it in DEMOS]),
+        (verbs["docs"], "PAGE", [name for name in shipped.pages() if not name.startswith("decisions/")]),
+        (verbs["init"], "WHAT", [*starters(), *EXAMPLES, *(it.stem for it in shipped.scenarios())]),
         (inner(verbs["model"])["show"], "NAME", [*MODELS, *PRESETS]),
     ]
     for parser, metavar, names in rows:

@@ -94,6 +94,7 @@ VERBS: Final = (
     Verb("fidelity", "reference", "compare with recorded simulators, closed forms and theory"),
     Verb("schema", "reference", "JSON Schema of scenario and study files; dictionary of a run's data"),
     Verb("config", "reference", "defaults of options from your configuration file, and where each comes from"),
+    Verb("docs", "reference", "pages of the documentation: list, read and search them"),
     Verb("errors", "reference", "what an error message means, and its remedy, by the id or the words"),
     Verb("completion", "reference", "completion script for bash, zsh or tcsh"),
 )
@@ -178,11 +179,10 @@ class Root(Parser):
 
 
 def _documentation() -> str:
-    """Where the pages are: in a checkout their folder, else in the source and as manual pages."""
+    """How to read the pages that texts of this program name."""
     pages = Path(__file__).resolve().parents[2] / "docs" / "index.md"
-    if pages.is_file():
-        return f"Documentation: {pages}; `make site` builds it as a site with search."
-    return "Documentation: docs/index.md of the source; manual pages: `man fabric` and `man fabric-VERB`."
+    site = "; `make site` builds them as a site" if pages.is_file() else "; `man fabric-VERB` has a manual page"
+    return f"Documentation: `fabric docs` lists its pages, `fabric docs PAGE` prints one (docs/PAGE.md){site}."
 
 
 def available(among: Collection[str] | None = None) -> tuple[Verb, ...]:

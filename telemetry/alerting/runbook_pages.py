@@ -104,7 +104,7 @@ def page(alert: str, text: str) -> str:
 
 def pages() -> dict[str, str]:
     """File name -> page, of all runbooks."""
-    files = sorted(shipped.folder("runbooks").glob("Fabric*.md"))
+    files = sorted((shipped.folder("docs") / "runbooks").glob("Fabric*.md"))
     return {f"{file.stem}.html": page(file.stem, file.read_text(encoding="utf-8")) for file in files}
 
 

@@ -34,6 +34,8 @@ def completed(folder: Path, *words: str) -> set[str]:
     [
         (("playbook", "run", "pfc-"), {"pfc-storm", "pfc-missing"}),
         (("demo", "pfc"), {"pfc-storm"}),
+        (("docs", "howto/l"), {"howto/live", "howto/lab"}),
+        (("init", "valid"), {"validate-example"}),
         (("model", "show", "dcq"), {"dcqcn"}),
         (("run", "inc"), {"incast"}),
         (("run", "incast", "--set", "transport.c"), {"transport.cc="}),
