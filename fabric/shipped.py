@@ -42,6 +42,21 @@ def scenario(path: Path) -> Path:
     return named if named.is_file() else path
 
 
+def example(path: str | Path) -> Path:
+    """The file or folder that a user means: an existing one, else one of the examples of switch configurations.
+
+    'rollout-example/old' and 'docs/howto/rollout-example/old' name the same folder, as the guides write it.
+    """
+    path = Path(path)
+    if path.exists() or path.is_absolute() or ".." in path.parts:
+        return path
+    inside = Path(*path.parts[2:]) if path.parts[:2] == ("docs", "howto") else path
+    if not (inside.parts and inside.parts[0].endswith("-example")):
+        return path
+    found = folder("examples") / inside
+    return found if found.exists() else path
+
+
 def studies() -> list[Path]:
     """Every study that comes with the package, sorted."""
     return sorted(_STUDIES.glob("*.yml"))

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.wheels import build_wheel, link_locked
+from tools import page_commands
 
 ROOT = Path(__file__).resolve().parent.parent
 ENDINGS = {"fabric diff runs/incast runs/incast-no-cc": 1}
@@ -107,6 +108,25 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
     assert (installed.parent / "share/man/man1/fabric-run.1").is_file()
     where = spoken(installed, "python -c 'import fabric; print(fabric.__file__)'", tmp_path)
     assert str(installed.parent) in where.stdout
+
+
+def first_commands() -> list[page_commands.How]:
+    """Of every guide the first command that the page's own test runs, with its exit code."""
+    rows, found = page_commands.table(), []
+    for page in page_commands.pages():
+        if page.startswith(("docs/howto/", "docs/tutorials/")):
+            mine = [page_commands.how(it, rows) for it in page_commands.commands(page) if it.text.startswith("fabric ")]
+            found += [it for it in mine if not (it.run_by or it.not_run)][:1]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", first_commands(), ids=lambda it: it.page)
+def test_the_first_command_of_a_guide_works_in_an_empty_folder(
+    first: page_commands.How, installed: Path, tmp_path: Path
+) -> None:
+    done = spoken(installed, first.run_as or first.command, tmp_path)
+    assert done.returncode == first.exit, done.stdout + done.stderr
 
 
 @pytest.mark.slow

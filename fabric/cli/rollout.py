@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric import shipped
 from fabric.cli.options.output import add_out, problems_of_out, write_styled
 from fabric.cli.terminal.bar import Bar
 from fabric.errors import InputErrors, Problem
@@ -36,11 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  fabric rollout old/ new/ --prove --prove-out proofs/\n  fabric rollout old/ new/ --estimate\n\n"
         "exit codes: 0 a safe order, 1 a hazard on the way or in NEW, or no answer,\n2 bad input"
     )
-    parser.add_argument("old", type=Path, metavar="OLD", help="folder of the present configurations, one per switch")
-    parser.add_argument("new", type=Path, metavar="NEW", help="folder of the configurations to arrive at")
+    parser.add_argument(
+        "old", type=shipped.example, metavar="OLD", help="folder of the present configurations, one per switch"
+    )
+    parser.add_argument("new", type=shipped.example, metavar="NEW", help="folder of the configurations to arrive at")
     parser.add_argument(
         "--hosts",
-        type=Path,
+        type=shipped.example,
         action="append",
         default=[],
         metavar="FILE",
@@ -48,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--links",
-        type=Path,
+        type=shipped.example,
         action="append",
         default=[],
         metavar="FILE",

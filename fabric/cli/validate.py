@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric import shipped
 from fabric.cli.options.assumptions import add_latency, add_response, assumptions
 from fabric.cli.options.output import STDOUT, add_out, problems_of_out, write_styled
 from fabric.cli.validate_recommend import problems_of, recommended
@@ -38,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  fabric validate configs/ --reach host1 host3\n  fabric validate --explain E2"
     )
     parser.add_argument(
-        "configs", nargs="*", type=Path, metavar="CONFIGS", help="files, or folders of them, one per switch"
+        "configs", nargs="*", type=shipped.example, metavar="CONFIGS", help="files, or folders of them, one per switch"
     )
     parser.add_argument(
         "--links",
-        type=Path,
+        type=shipped.example,
         metavar="FILE",
         help="links, containerlab or netlab file, or a "
         "folder of LLDP dumps named SWITCH.json (default: the switches' neighbour tables, or "
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--hosts",
-        type=Path,
+        type=shipped.example,
         metavar="FILE",
         help="hosts' RoCE settings, or a folder of mlnx_qos outputs (default: hosts.* in the folder)",
     )
@@ -102,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "their margins",
     )
     parser.add_argument(
-        "--baseline", type=Path, metavar="DIR", help="the present configurations; report only new findings"
+        "--baseline", type=shipped.example, metavar="DIR", help="the present configurations; report only new findings"
     )
     parser.add_argument(
         "--suppress", type=Path, metavar="FILE", help="accepted findings, each with a reason and a date"

@@ -46,6 +46,20 @@ def test_only_scenarios_below_the_shipped_folder_are_found(name: str, empty: Pat
     assert shipped.scenario(Path(name)) == Path(name)
 
 
+@pytest.mark.parametrize("folder", ["validate-example/before", "docs/howto/validate-example/before"])
+def test_an_example_is_found_from_any_folder(folder: str, empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", folder]) == 0
+    assert main(["rollout", folder, folder, "--estimate"]) == 0
+    assert list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["howto/live.md", "../validate-example", "/validate-example", "validate-example/no"])
+def test_only_examples_are_found_besides_what_is_there(name: str, empty: Path) -> None:
+    assert shipped.example(name) == Path(name)
+    (empty / "validate-example/before").mkdir(parents=True)
+    assert shipped.example("validate-example/before") == Path("validate-example/before")
+
+
 def test_a_mistyped_scenario_is_told_the_nearest_shipped_one(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", "check", "incsat.yml"]) == 2
     assert "did you mean 'incast.yml'?" in capsys.readouterr().err

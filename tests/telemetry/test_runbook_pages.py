@@ -26,7 +26,9 @@ WORD = re.compile(r'(?<=")[A-Z]+(?=")')
 PATIENCE_S = 600
 
 
-@pytest.mark.parametrize("file", sorted((shipped.folder("docs") / "runbooks").glob("Fabric*.md")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted((shipped.folder("docs") / "runbooks").glob("Fabric*.md")), ids=lambda file: file.stem
+)
 def test_every_word_in_the_queries_of_a_runbook_is_filled_in_or_read_off(file: Path) -> None:
     quoted = set(WORD.findall(file.read_text(encoding="utf-8")))
     assert quoted - READ_OFF.get(file.stem, set()) == set(WORDS.get(file.stem, {}))
