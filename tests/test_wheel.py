@@ -110,23 +110,24 @@ def test_the_first_commands_of_the_documentation_work_in_an_empty_folder(install
     assert str(installed.parent) in where.stdout
 
 
-def first_commands() -> list[page_commands.How]:
-    """Of every guide the first command that the page's own test runs, with its exit code."""
+def first_commands() -> list[tuple[str, str, int]]:
+    """(page, command, exit code): of every guide the first command that the page's own test runs."""
     rows, found = page_commands.table(), []
     for page in page_commands.pages():
         if page.startswith(("docs/howto/", "docs/tutorials/")):
-            mine = [page_commands.how(it, rows) for it in page_commands.commands(page) if it.text.startswith("fabric ")]
-            found += [it for it in mine if not (it.run_by or it.not_run)][:1]
+            mine = [(it.text, page_commands.how(it, rows)) for it in page_commands.commands(page)]
+            run = [(page, how.run_as or text, how.exit) for text, how in mine if not (how.run_by or how.not_run)]
+            found += [it for it in run if it[1].startswith("fabric ")][:1]
     return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", first_commands(), ids=lambda it: it.page)
+@pytest.mark.parametrize(("page", "command", "code"), first_commands())
 def test_the_first_command_of_a_guide_works_in_an_empty_folder(
-    first: page_commands.How, installed: Path, tmp_path: Path
+    page: str, command: str, code: int, installed: Path, tmp_path: Path
 ) -> None:
-    done = spoken(installed, first.run_as or first.command, tmp_path)
-    assert done.returncode == first.exit, done.stdout + done.stderr
+    done = spoken(installed, command, tmp_path)
+    assert done.returncode == code, (page, done.stdout, done.stderr)
 
 
 @pytest.mark.slow
