@@ -16,7 +16,7 @@ import pytest
 from fabric.controlplane.evpn import evpn_attributes
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.engine.edits import PauseStorm
-from fabric.dataplane.state.codes import CongestionControl, Recovery, WatchdogRule
+from fabric.dataplane.state.codes import FIVE_TUPLE, CongestionControl, LoadBalance, Recovery, WatchdogRule
 from fabric.dataplane.state.params import EngineParams
 from fabric.scenario.presets.dcqcn import DCQCN_PRESETS
 from fabric.verify.fidelity import (
@@ -33,6 +33,7 @@ from fabric.verify.fidelity import (
     v16_ecmp,
     v17_bmwg,
     v18_control,
+    v19_balancing,
 )
 from fabric.verify.fidelity.table import Finding
 
@@ -324,6 +325,23 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     "V17/convergence": [Mutant("no additive increase", NO_ADDITIVE, lambda: v17_bmwg.convergence([16]))],
     "V17/job": [Mutant("longer gaps on the wire", WIDE_GAPS)],
     "V17/deadlock": [Mutant("no PFC", NO_PFC, lambda: v17_bmwg.deadlock(1))],
+    "V19/fullest": [
+        Mutant("switches hash instead of spraying", switches(lambda _: {"load_balance": LoadBalance.ECMP}))
+    ],
+    "V19/queue-pairs": [
+        Mutant(
+            "switches do not hash the queue pair",
+            switches(lambda _: {"hash_fields": int(FIVE_TUPLE)}),
+            lambda: v19_balancing.scaling(range(1, 3)),
+        )
+    ],
+    "V19/throughput": [
+        Mutant(
+            "switches hash instead of spraying",
+            switches(lambda _: {"load_balance": LoadBalance.ECMP}),
+            v19_balancing.balanced,
+        )
+    ],
     "V18/routes": [
         Mutant(
             "a leaf without hosts of the VNI",

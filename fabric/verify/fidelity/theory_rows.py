@@ -25,6 +25,7 @@ from fabric.verify.fidelity import (
     v16_ecmp,
     v17_bmwg,
     v18_control,
+    v19_balancing,
 )
 from fabric.verify.fidelity.table import Row
 
@@ -51,4 +52,5 @@ def rows(_reference: Path | None) -> Sequence[Row]:
         *v16_ecmp.ROWS,
         *v17_bmwg.ROWS,
         *v18_control.ROWS,
+        *v19_balancing.ROWS,
     )

@@ -1,0 +1,176 @@
+"""V19: load balancers under an all-reduce: a ring is as fast as its fullest link, and published gains over plain ECMP.
+
+A ring of 32 hosts under four leaves, every neighbour under another leaf, as many uplinks as hosts at a leaf (1:1) or
+more: each host sends one long flow at line rate, which is the pattern of the sources. PFC holds the queues, without
+congestion control, as in Meta's clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from fabric.dataplane.state.codes import TraceBit
+from fabric.errors import FabricError
+from fabric.verify.fidelity.experiment import PS_PER_S, compiled, emulator, wire_bytes
+from fabric.verify.fidelity.table import Finding, Row, between, within
+
+_SEEDS: Final = range(1, 11)
+_FEW: Final = range(1, 4)
+_PUBLISHED_GAIN: Final = 1.40
+"""Gangidi et al., SIGCOMM 2024: up to so much, of an all-reduce, by E-ECMP with queue-pair scaling over plain ECMP."""
+_PUBLISHED_SHARE: Final = {"ecmp": 0.60, "spray": 0.95}
+"""NVIDIA on a cluster of 100,000 GPUs (Spectrum-X, 2024): throughput of standard Ethernet, and with its balancing."""
+_START_AND_END: Final = 0.15
+_PAIR: Final = "transport.source_port=pair"
+"""The queue pairs of two hosts differ in their number alone, which plain ECMP does not hash."""
+_E_ECMP: Final = (
+    _PAIR,
+    "switches.hash={fields: [source-ip, destination-ip, source-port, destination-port, destination-qp]}",
+)
+
+
+class Ring(NamedTuple):
+    """One all-reduce."""
+
+    seconds: float
+    fullest: float
+    """Bytes over the fullest link between switches, as a multiple of what a host sends."""
+
+
+def ring(*sets: str) -> Ring:
+    """Run the all-reduce of v19-ring.yml with `--set` overrides."""
+    case = compiled("v19-ring", *sets)
+    engine = emulator(case, record=TraceBit(0))
+    engine.advance(case.duration_ps)
+    if not engine.finished:
+        raise FabricError("v19-ring: the all-reduce did not end", "give a longer run.duration")
+    sent = engine.state.ports["tx_bytes"]
+    hosts = {host.id for host in case.fabric.hosts}
+    ports = case.fabric.ports
+    links = [port.id for port in ports if port.node not in hosts and ports[port.peer].node not in hosts]
+    of_a_host = sent[[host.first_port for host in case.fabric.hosts]].mean()
+    return Ring(engine.now_ps / PS_PER_S, float(sent[links].max() / of_a_host))
+
+
+def _fullest(seeds: Sequence[int] = _FEW) -> Sequence[Finding]:
+    free = ring("switches.load_balancing=spray")
+    found = [ring(f"run.seed={seed}", _PAIR) for seed in seeds]
+    worst = max(abs(it.seconds / (free.seconds * it.fullest) - 1) for it in found)
+    return (
+        within("sprayed: load of the fullest link, of what a host sends", 1.0, free.fullest, 0.02),
+        between(
+            f"ECMP, {len(found)} seeds: largest error of time = time when sprayed x load of the fullest link",
+            0.0,
+            worst,
+            0.0,
+            _START_AND_END,
+            "15 %: the latency of a step is not multiplied by the load",
+        ),
+    )
+
+
+def gain(uplinks: int, before: int, after: int, seeds: Sequence[int] = _SEEDS) -> float:
+    """Mean speed with `after` distinguishable queue pairs a NIC over that with `before`."""
+    speeds = [
+        [
+            1
+            / ring(
+                f"topology.spines={uplinks}", f"run.seed={seed}", f"workload[0].queue_pairs={pairs}", *_E_ECMP
+            ).seconds
+            for seed in seeds
+        ]
+        for pairs in (before, after)
+    ]
+    return float(np.mean(speeds[1]) / np.mean(speeds[0]))
+
+
+def scaling(seeds: Sequence[int] = _SEEDS) -> Sequence[Finding]:
+    """Queue-pair scaling by four, of a NIC with four channels, with as many uplinks as hosts and with twice as many."""
+    as_many, twice = gain(8, 4, 16, seeds), gain(16, 4, 16, seeds)
+    return (
+        between(
+            "as many uplinks as NICs: speed of the all-reduce with 16 flows a NIC over that with 4",
+            _PUBLISHED_GAIN,
+            as_many,
+            _PUBLISHED_GAIN - 0.15,
+            _PUBLISHED_GAIN + 0.15,
+            "published: up to 1.40",
+        ),
+        between(
+            "twice as many uplinks: the same",
+            _PUBLISHED_GAIN,
+            twice,
+            1.05,
+            _PUBLISHED_GAIN,
+            "published: up to 1.40; some gain",
+        ),
+    )
+
+
+def _share(balancing: str, seed: int) -> float:
+    """Share of line rate that eight line-rate pairs under two leaves get through eight uplinks."""
+    long = ("workload[0].repeat=1", "workload[0].interval=null", "workload[0].size=10GB", "run.duration=1ms")
+    case = compiled("v16-ecmp", *long, f"switches.load_balancing={balancing}", f"run.seed={seed}")
+    engine = emulator(case)
+    begin_ps = PS_PER_S // 2000
+    engine.advance(begin_ps)
+    receivers = [host.id for host in case.fabric.hosts]
+    before = engine.snapshot().hosts["goodput_bytes"].sum()
+    engine.advance(2 * begin_ps)
+    passed = float(engine.snapshot().hosts["goodput_bytes"].sum() - before)
+    payload = case.params.frames.payload_bytes / wire_bytes(case)
+    return passed * 8 * PS_PER_S / (begin_ps * case.fabric.links[0].rate_bps * len(receivers) * payload)
+
+
+def throughput(seeds: Sequence[int] = _SEEDS) -> Sequence[Finding]:
+    """Line-rate pairs over as many uplinks: by the hash, packet by packet, and by the shortest queue."""
+    hashed = float(np.mean([_share("ecmp", seed) for seed in seeds]))
+    expected = 1 - (1 - 1 / 8) ** 8
+    return (
+        within("ECMP: share of line rate, against 1 - (1 - 1/8)^8", expected, hashed, 0.12),
+        between("ECMP: the same against the published one", _PUBLISHED_SHARE["ecmp"], hashed, 0.5, 0.7, "0.6 +- 0.1"),
+        *balanced(),
+    )
+
+
+def balanced() -> Sequence[Finding]:
+    """The same, packet by packet in turn and by the shortest queue."""
+    reference = _PUBLISHED_SHARE["spray"]
+    return [
+        between(f"{name}: share of line rate", reference, _share(name, 1), reference, 1.0, "at least 0.95")
+        for name in ("spray", "adaptive")
+    ]
+
+
+ROWS: Final = (
+    Row(
+        "V19/fullest",
+        "A ring all-reduce is as fast as the fullest link of its hash",
+        "asic",
+        "C",
+        "load of the fullest link x time of a ring that is sprayed",
+        _fullest,
+    ),
+    Row(
+        "V19/queue-pairs",
+        "E-ECMP: all-reduce with four times the queue pairs",
+        "asic",
+        "R",
+        "Gangidi et al., RDMA over Ethernet for distributed AI training at Meta scale, SIGCOMM 2024: E-ECMP with "
+        "queue-pair scaling, up to 40 % for AllReduce; the number of channels of its NICs is not published: four here",
+        scaling,
+        slow=True,
+    ),
+    Row(
+        "V19/throughput",
+        "Line-rate pairs through as many uplinks: hashed, sprayed, adaptive",
+        "asic",
+        "R",
+        "NVIDIA, Spectrum-X in a cluster of 100,000 GPUs, 2024: 95 % of throughput, against 60 % by standard Ethernet",
+        throughput,
+        slow=True,
+    ),
+)
