@@ -7,7 +7,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from fabric import shipped
@@ -32,6 +32,7 @@ RULES_FILE = "rules.yml"
 PROMETHEUS_FILE = "prometheus.yml"
 ALERTMANAGER_FILE = "alertmanager.yml"
 RUNBOOKS_FOLDER = "runbooks"
+_PAGER = "127.0.0.1:9095"
 _WHAT = "What, at the time when it fired"
 """Heading: the figures of a description go on after it."""
 DEPRECATED_ACTION, DEPRECATED_OPTION, DEPRECATED_FILE = "bank", "--bank", "bank.yml"
@@ -83,6 +84,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n  fabric alerts rules --out rules\n"
         "  fabric alerts rules --out rules --dilation 1000 --pager http://127.0.0.1:9095/pager"
     )
+    paging = actions.add_parser("pager", help="receive notifications of Alertmanager and print a line for each alert")
+    paging.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default=_PAGER,
+        help=f"address of this receiver (default {_PAGER}, as in the configuration that `rules` writes)",
+    )
     corpus = actions.add_parser(
         "corpus", help="simulate the labelled scenarios of the alert corpus; precision and recall of every alert"
     )
@@ -95,14 +103,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         files.add_argument(DEPRECATED_OPTION, metavar="FILE", type=Path, dest="deprecated", help=argparse.SUPPRESS)
         add_yes(action)
         add_out(action, "FILE", "write the page about alerts (docs/alerts.md)", "--write", dest="write")
+    paging.add_argument("--json", action="store_true", help="print one JSON object a line")
     for action in (showing, listing, ruling, corpus, deprecated):
         action.add_argument("--json", action="store_true", help="print one JSON value")
 
 
 def run(args: argparse.Namespace) -> int:
     """Do one action; `corpus` exits 1 where an alert is wrong with a seed that it was fitted to."""
-    actions = {"show": _show, "list": _list, "rules": _rules, "corpus": _corpus, DEPRECATED_ACTION: _corpus}
+    actions = {
+        "show": _show,
+        "list": _list,
+        "rules": _rules,
+        "pager": _pager,
+        "corpus": _corpus,
+        DEPRECATED_ACTION: _corpus,
+    }
     return actions[args.action](args)
+
+
+def _pager(args: argparse.Namespace) -> int:
+    """Until it is interrupted. Raises: InputErrors where the address cannot be used."""
+    from telemetry.alerting.pager import line, server  # noqa: PLC0415
+    from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  it brings prometheus_client
+
+    def received(receiver: str, alert: dict[str, Any]) -> None:
+        print(json.dumps({"receiver": receiver, **alert}) if args.json else line(receiver, alert), flush=True)
+
+    try:
+        listening = server(*parse_listen(args.listen), received)
+    except ListenError as error:
+        raise InputErrors("options", [Problem("--listen", error.text, error.hint)]) from error
+    except OSError as error:
+        hint = "end what listens there, or name another port"
+        raise InputErrors("options", [Problem("--listen", f"{args.listen}: {error.strerror}", hint)]) from error
+    with listening:
+        print(f"notifications to http://{args.listen}/pager and /tickets; Ctrl-C ends", file=sys.stderr)
+        listening.serve_forever()
+    return 0
 
 
 def _checked_dilation(args: argparse.Namespace) -> None:
@@ -337,6 +374,7 @@ def _next_commands(folder: Path, dilation: float) -> list[str]:
     paced = dilation != DEFAULT_DILATION
     programs = (
         ("fabric", "serve", "scenarios/pause-storm.yml", "--loop", *(("--dilation", f"{dilation:g}") if paced else ())),
+        ("fabric", "alerts", "pager"),
         (
             debian if which(debian) and not which("alertmanager") else "alertmanager",
             f"--config.file={folder / ALERTMANAGER_FILE}",
@@ -352,7 +390,7 @@ def _next_commands(folder: Path, dilation: float) -> list[str]:
         ),
     )
     return [
-        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them, and has a pager for tests):",
+        "to use them, each in a terminal of its own (docs/howto/alerts.md explains them):",
         *(f"  {command(*words)}" for words in programs),
     ]
 
@@ -360,7 +398,7 @@ def _next_commands(folder: Path, dilation: float) -> list[str]:
 def _tickets_beside(pager: str) -> str:
     """Where warnings go if only --pager is given: to the same receiver, never to one that nobody started.
 
-    A receiver that tells both apart by the path, as deploy/pager.py does, has /tickets beside /pager.
+    A receiver that tells both apart by the path, as `fabric alerts pager` does, has /tickets beside /pager.
     """
     parts = urlsplit(pager)
     if not parts.path.endswith("/pager"):

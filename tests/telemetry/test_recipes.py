@@ -24,7 +24,7 @@ from tests.conftest import ROOT
 from tests.telemetry.programs import end, get, held_port, program, query, query_range, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.timed]
-SERVERS: Final = ("fabric serve", "prometheus ", "alertmanager ", "python deploy/pager.py")
+SERVERS: Final = ("fabric serve", "prometheus ", "alertmanager ", "fabric alerts pager")
 PORTS: Final = ("9464", "9465", "9090", "9093", "9095")
 """Of the run, of the other run, of Prometheus, of Alertmanager, of the pager."""
 BEGINS_S: Final = 600.0
@@ -74,6 +74,8 @@ class Bench:
                 text += f" --duration {SERVER_S}s"
                 if "--listen" not in text:
                     text += f" --listen 127.0.0.1:{self.ports['9464']}"
+            if text == "fabric alerts pager":
+                text += f" --listen 127.0.0.1:{self.ports['9095']}"
             with (self.folder / f"{len(self.servers)}.log").open("wb") as log:
                 self.servers.append(
                     subprocess.Popen(
@@ -151,7 +153,7 @@ def bench(folder: Path) -> Iterator[Bench]:
             (folder / name).symlink_to(ROOT / name)
         for name in ("deploy", "telemetry/prometheus", "telemetry/alertmanager"):
             shutil.copytree(ROOT / name, folder / name)
-        for name in ("deploy/prometheus.yml", "deploy/pager.py", "telemetry/alertmanager/alertmanager.yml"):
+        for name in ("deploy/prometheus.yml", "telemetry/alertmanager/alertmanager.yml"):
             (folder / name).write_text(found.moved((folder / name).read_text()))
         try:
             yield found

@@ -1,0 +1,78 @@
+"""`fabric alerts pager`: a line for each alert of a notification, and a refusal of all that is none."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from fabric.cli import alerts
+from fabric.cli.main import main
+from telemetry.alerting.pager import LISTEN, line, server
+
+STORM = {
+    "status": "firing",
+    "labels": {"alertname": "FabricPfcStorm"},
+    "annotations": {"description": "host1 kept leaf1 from\x1b[31m sending."},
+}
+Received = list[tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture
+def pager() -> Iterator[tuple[str, Received]]:
+    """Its address, and what it was sent."""
+    received: Received = []
+    with server("127.0.0.1", 0, lambda name, alert: received.append((name, alert))) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}", received
+        listening.shutdown()
+        thread.join()
+
+
+def sent(url: str, body: bytes) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, body, method="POST")) as answer:  # noqa: S310  our own
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_each_alert_of_a_notification_is_received_with_the_name_of_its_receiver(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    body = json.dumps({"alerts": [STORM, {**STORM, "status": "resolved"}]}).encode()
+    assert sent(f"{url}/tickets", body) == 204
+    assert [(name, alert["status"]) for name, alert in received] == [("tickets", "firing"), ("tickets", "resolved")]
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"[]", b"{}", b'{"alerts": [1]}', b'{"alerts": [{"status": "firing"}]}'])
+def test_what_is_no_notification_is_refused_and_the_next_one_received(pager: tuple[str, Received], body: bytes) -> None:
+    url, received = pager
+    assert sent(f"{url}/pager", body) in {400, 413}
+    assert received == []
+    assert sent(f"{url}/pager", json.dumps({"alerts": [STORM]}).encode()) == 204
+    assert len(received) == 1
+
+
+def test_an_alert_is_one_line_without_control_characters() -> None:
+    assert line("pager", STORM) == "pager   firing   FabricPfcStorm: host1 kept leaf1 from\\u001b[31m sending."
+
+
+def test_the_default_address_is_that_of_the_rules() -> None:
+    assert alerts._PAGER == LISTEN
+
+
+def test_an_address_that_is_taken_or_none_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        assert main(["alerts", "pager", "--listen", address]) == 2
+    assert f"--listen: {address}: " in capsys.readouterr().err
+    assert main(["alerts", "pager", "--listen", "nowhere"]) == 2
+    assert "--listen" in capsys.readouterr().err
