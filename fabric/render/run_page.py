@@ -159,7 +159,7 @@ def measured(metric: str, value: float | None, left_out: str = "") -> str:
 
 def _sampled(manifest: Mapping[str, Any]) -> str:
     """The sampling interval, where the run may be so long that the default is not the usual one."""
-    if default_interval_ps(manifest["duration_ps"]) == USUAL_INTERVAL_PS:
+    if default_interval_ps(manifest["duration_ps"]) <= USUAL_INTERVAL_PS:
         return ""
     return f", sampled every {format_time_ps(manifest['sampling_ps'])} (telemetry.interval)"
 

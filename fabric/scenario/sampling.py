@@ -9,5 +9,8 @@ MOST_SAMPLES: Final = 20_000
 
 
 def default_interval_ps(duration_ps: int) -> int:
-    """100 us, or its first multiple that gives at most MOST_SAMPLES samples within the longest simulated time."""
-    return USUAL_INTERVAL_PS * max(-(-duration_ps // (MOST_SAMPLES * USUAL_INTERVAL_PS)), 1)
+    """100 us, or its first multiple that gives at most MOST_SAMPLES samples within the longest simulated time.
+
+    The whole of a shorter run: an interval that is longer than the run is refused where it is written.
+    """
+    return min(USUAL_INTERVAL_PS * max(-(-duration_ps // (MOST_SAMPLES * USUAL_INTERVAL_PS)), 1), max(duration_ps, 1))

@@ -26,7 +26,7 @@ def test_two_and_four_flows_of_every_control_have_recorded_rates() -> None:
 def test_every_rate_at_every_moment_is_equal(row: recorded.Row) -> None:
     presence, rates = row.run()
     assert presence.agrees, presence
-    assert rates.reference > 300, "a trace without rates compares nothing"
+    assert rates.reference > 200, "a trace without rates compares nothing"
     assert rates.agrees, rates
 
 

@@ -125,7 +125,7 @@ def test_an_idle_second_takes_a_few_snapshots(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(
     ("duration", "interval_ps"),
-    [("1ms", 100_000_000), ("2s", 100_000_000), ("2001ms", 200_000_000), ("60s", 3_000_000_000)],
+    [("50us", 50_000_000), ("1ms", 100_000_000), ("2s", 100_000_000), ("2001ms", 200_000_000), ("60s", 3_000_000_000)],
 )
 def test_the_default_interval_gives_at_most_twenty_thousand_samples(
     duration: str, interval_ps: int, tmp_path: Path

@@ -492,10 +492,12 @@ def test_any_payload_that_is_a_frame_fits_the_ns3_model(size: str, fits: bool) -
             scenario_of(raw)
 
 
+@pytest.mark.parametrize("duration", ["10ms", "50us", "3s"])
 def test_the_resolved_scenario_is_printed_as_a_file_that_can_be_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    duration: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["scenario", "show", str(ROOT / "scenarios" / "incast.yml"), "--resolved"]) == 0
+    shown = ["scenario", "show", str(ROOT / "scenarios" / "incast.yml"), "--set", f"run.duration={duration}"]
+    assert main([*shown, "--resolved"]) == 0
     file = tmp_path / "whole.yml"
     file.write_text(capsys.readouterr().out, encoding="utf-8")
     assert main(["scenario", "check", str(file)]) == 0

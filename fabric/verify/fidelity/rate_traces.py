@@ -70,14 +70,14 @@ def trace(case: Case, time_us: NDArray[np.float64]) -> RateTrace:
     """The rates of our run of a case at given moments, in the order of insertion."""
     engine = Emulator(case.fabric, case.params, record=TraceBit(0), scheduler="sequential", order="insertion")
     messages: NDArray[Any] = engine.state.messages[1:]
-    begin_ps = int(case.params.messages.start_ps.min())
+    start_ps = case.params.messages.start_ps
+    begin_ps = int(start_ps.min())
     rates = np.full((len(time_us), len(messages)), np.nan)
     for row, moment_us in enumerate(time_us):
         moment_ps = begin_ps + round(moment_us * PS_PER_US)
         engine.advance(moment_ps + PS_PER_NS)  # the bound is exclusive; times of this model are whole nanoseconds
-        begun = messages["start_ps"] <= moment_ps
         ended = (messages["end_ps"] > 0) & (messages["end_ps"] <= moment_ps)
-        there = begun & ~ended
+        there = (start_ps <= moment_ps) & ~ended
         rates[row, there] = engine.state.qps["rate_bps"][messages["qp"][there]] / 1e9
     return RateTrace(time_us, rates)
 
