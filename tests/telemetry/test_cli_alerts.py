@@ -188,8 +188,9 @@ def test_written_rules_are_followed_by_the_commands_that_read_them(
     assert main(["alerts", "rules", "--out", str(out), *(["--dilation", dilation] if dilation else [])]) == 0
     said = output.readouterr()
     assert len(said.out.splitlines()) == 4, "standard output is data"
-    serve, alertmanager, prometheus = (shlex.split(line) for line in said.err.splitlines()[1:])
+    serve, pager, alertmanager, prometheus = (shlex.split(line) for line in said.err.splitlines()[1:])
     assert ("--dilation" in serve) == (dilation is not None)
+    assert pager == ["fabric", "alerts", "pager"]
     for words, file in ((alertmanager, "alertmanager.yml"), (prometheus, "prometheus.yml")):
         [config] = [word.partition("=")[2] for word in words if word.startswith("--config.file=")]
         assert Path(config) == out / file
