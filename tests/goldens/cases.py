@@ -163,6 +163,23 @@ CASES: Final[Mapping[str, Tree]] = {
         "switches": {"load_balancing": "spray", "ecn": "off"},
         "transport": {"cc": "swift", "recovery": "out-of-order"},
     },
+    "cubic": {
+        "pfc": "off",
+        "switches": {"memory": "200KB"},
+        "transport": {"cc": "cubic", "recovery": "selective", "retransmit_timeout": "400us"},
+        "workload": LONG,
+    },
+    "dctcp-loss-cut": {
+        "pfc": "off",
+        "switches": {"memory": "200KB", "ecn": {"kmin": "70KB", "kmax": "70001B", "pmax": 1.0}},
+        "transport": {
+            "cc": "dctcp",
+            "dctcp": {"loss_cut": 0.5},
+            "recovery": "selective",
+            "retransmit_timeout": "400us",
+        },
+        "workload": LONG,
+    },
     "hpcc-multi-rate": {
         **CLOS,
         "switches": {"ecn": "off"},
