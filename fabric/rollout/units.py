@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.capabilities import Language
-from fabric.configs.jsonfile import JsonText, read_file
 from fabric.configs.model import Device, Place
 from fabric.configs.network import Cable, Host, Network, links_of_neighbors
-from fabric.configs.sonic import parse_sonic
+from fabric.configs.sonic.buffermgr import add_run_time_buffers
+from fabric.configs.sonic.parse import parse_sonic
+from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.rollout.edits import Tables, apply, well_formed
 from fabric.rollout.steps import HOSTS_RANK, LINKS_RANK, Step, merged, steps_of
 from fabric.validate.baseline import changes
