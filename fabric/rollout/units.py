@@ -136,7 +136,7 @@ class Change:
         return mixed
 
     def _without_absent(self, links: Sequence[Cable], devices: Mapping[str, Device]) -> tuple[Cable, ...]:
-        """The links without those of switches that are not there: nothing answers at them, whoever names them."""
+        """The links without those of switches that are not there: no file that names them makes them answer."""
         absent = (self.old.devices.keys() | self.new.devices.keys()) - devices.keys()
         return tuple(it for it in links if it.a[0] not in absent and it.b[0] not in absent)
 

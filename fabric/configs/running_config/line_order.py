@@ -42,7 +42,7 @@ def _continue(block: Line) -> list[Line]:
     """Blocks that are opened again continue where they ended: a switch has one of each name, and takes lines in order.
 
     A line `no X` takes the earlier lines away that begin with X ('no neighbor 10.0.0.1' all of this neighbour), and a
-    block X after it begins anew. An `interface` block does not continue beyond a range that has its port: readers take
+    block X after it is a new one. An `interface` block does not continue beyond a range that has its port: readers take
     these blocks one after the other. The blocks that continue are returned. A line `no X` that took lines away has done
     what it is for, and counts as used.
     """
