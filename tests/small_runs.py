@@ -94,7 +94,7 @@ def still(tiny: Fabric) -> Callable[..., Snapshot]:
 
 @pytest.fixture
 def incast_file(tmp_path: Path) -> Path:
-    """A scenario of seven messages on ten switch links that takes well under a second to play."""
+    """A scenario of seven messages on ten switch links that takes well under a second to run."""
     path = tmp_path / "small-incast.yml"
     path.write_text(INCAST, encoding="utf-8")
     return path

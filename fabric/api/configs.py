@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from fabric.api.fixes import Fixes, fixes_of
 from fabric.api.words import python_words
-from fabric.configs.budget import MEANING, budget
-from fabric.configs.headroom import Assumptions
+from fabric.configs.buffers.budget import MEANING, budget
+from fabric.configs.buffers.headroom import Assumptions
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.theory.headroom import ASSUMED_RESPONSE
 from fabric.topology.select import nearest

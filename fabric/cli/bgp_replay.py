@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
                     "inputs": len(journal.entries),
                     "outputs": outputs,
                     "differences": [
-                        {"line": it.line, "call": it.call, "recorded": it.recorded, "played": it.simulated}
+                        {"line": it.line, "call": it.call, "recorded": it.recorded, "replayed": it.simulated}
                         for it in differences
                     ],
                 },

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
             json.dumps(
                 {
                     "rows": [_as_data(outcome) for outcome in outcomes],
-                    "played": simulated,
+                    "cases": simulated,
                     "known_misses": sum(it.passes and not it.agrees for outcome in outcomes for it in outcome.findings),
                     "misses": sum(not it.passes for outcome in outcomes for it in outcome.findings),
                 },

@@ -14,7 +14,7 @@ from fabric.theory.headroom import TERMS
 from fabric.units import parse_length_mm, parse_rate_bps
 
 if TYPE_CHECKING:
-    from fabric.configs.budget import Budget, Need
+    from fabric.configs.buffers.budget import Budget, Need
 
 EXIT_FINDING: Final = 1
 _LONGEST: Final = 9638
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print terms, bounds and rows."""
-    from fabric.configs.budget import budget  # noqa: PLC0415
+    from fabric.configs.buffers.budget import budget  # noqa: PLC0415
 
     if unknown := sorted(args.without - set(TERMS)):
         raise InputErrors(
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _judge(found: Budget, xoff: int) -> None:
     """The need decides; the bounds say what is lost whatever is assumed."""
-    from fabric.configs.budget import MEANING  # noqa: PLC0415
+    from fabric.configs.buffers.budget import MEANING  # noqa: PLC0415
 
     need = found.need
     verdict = "covers the need" if xoff >= need.bytes else f"is {need.bytes - xoff} B less than the need"
@@ -131,8 +131,8 @@ def _judge(found: Budget, xoff: int) -> None:
 
 
 def _print(found: Budget) -> None:
-    from fabric.configs.budget import MEANING  # noqa: PLC0415
-    from fabric.configs.headroom import occupancy  # noqa: PLC0415
+    from fabric.configs.buffers.budget import MEANING  # noqa: PLC0415
+    from fabric.configs.buffers.headroom import occupancy  # noqa: PLC0415
 
     _say(f"headroom at {found.speed_mbps // 1000}G, {found.cable_m} m, MTU {found.mtu_bytes}\n")
     _say("terms of the bounds, bytes per priority group:")

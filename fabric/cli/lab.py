@@ -414,7 +414,7 @@ def _compare(
             json.dumps(
                 {
                     "equal": found == 0,
-                    "not_played": [] if args.start_only else skipped,
+                    "left_out": [] if args.start_only else skipped,
                     "not_compared": dict(omitted),
                     "stages": [
                         {

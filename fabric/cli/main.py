@@ -117,7 +117,7 @@ class VerbModule(Protocol):
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Descriptions keep their lines where these fit; examples (indented) stay whole.
 
-    Prose with a line that is wider than the help is folded anew as a whole: its own line ends would leave short lines
+    Prose with a line that is wider than the help is folded again as a whole: its own line ends would leave short lines
     between full ones.
     """
 

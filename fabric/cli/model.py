@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fabric.cli.options.output import add_out, write_out
-from fabric.configs.mmu import mmu_card
+from fabric.configs.buffers.mmu import mmu_card
 from fabric.errors import FabricError
 from fabric.scenario.card import asic_card, dcqcn_card, ecn_card, model_card
 from fabric.scenario.docs import model_markdown

@@ -15,9 +15,9 @@ from fabric.units import count
 from fabric.visible import visible
 
 if TYPE_CHECKING:
-    from fabric.configs.mmu import Mmu
+    from fabric.configs.buffers.mmu import Mmu
+    from fabric.configs.buffers.thresholds import GroupCounts, QueueCounts, Thresholds
     from fabric.configs.model import Device
-    from fabric.configs.thresholds import GroupCounts, QueueCounts, Thresholds
     from fabric.verify.threshold_runs import Alone, Together
 
 _STAGE: Final = "reading the configuration"
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the counts."""
-    from fabric.configs.thresholds import thresholds  # noqa: PLC0415  --help does without
+    from fabric.configs.buffers.thresholds import thresholds  # noqa: PLC0415  --help does without
 
     device = _device(args.config, args.port or [])
     mmu = _mmu(device, args.asic)
@@ -89,8 +89,8 @@ def _one_of(words: list[str]) -> str:
 
 
 def _device(path: Path, ports: list[str]) -> Device:
-    from fabric.configs.jsonfile import read_file  # noqa: PLC0415
     from fabric.configs.load import parse_device  # noqa: PLC0415
+    from fabric.configs.text.jsonfile import read_file  # noqa: PLC0415
 
     device = parse_device(read_file(path, mark=True), str(path))
     problems = []
@@ -108,7 +108,7 @@ def _device(path: Path, ports: list[str]) -> Device:
 
 
 def _mmu(device: Device, word: str | None) -> Mmu:
-    from fabric.configs.mmu import MMUS, chip_of, find_mmu  # noqa: PLC0415
+    from fabric.configs.buffers.mmu import MMUS, chip_of, find_mmu  # noqa: PLC0415
 
     known = ", ".join(MMUS)
     if word is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from fabric.configs.jsonfile import refuse
+from fabric.configs.text.jsonfile import refuse
 
 _PRIORITIES: Final = 8
 _TRUST: Final = re.compile(r"^\s*Priority trust state:\s*(\S+)", re.MULTILINE)

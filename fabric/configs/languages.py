@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.configs.banners import outside_banners
-from fabric.configs.jsonfile import refuse
-from fabric.configs.nvue_commands import PROMPT
+from fabric.configs.nvue.commands import PROMPT
+from fabric.configs.running_config.banners import outside_banners
+from fabric.configs.text.jsonfile import refuse
 
 NAMES: Final = {
     "nvue_commands": "NVUE commands",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from fabric.configs.model import Leaf, Locator, Place, Unread
-from fabric.configs.nvue_reader import leaves_of
+from fabric.configs.nvue.reader import leaves_of
 
 _ROW: Final = frozenset(("a", "b", "endpoints", "interfaces", "length_m"))
 

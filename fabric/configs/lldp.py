@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from fabric.configs.jsonfile import refuse
 from fabric.configs.model import Place
 from fabric.configs.network import Cable, End
+from fabric.configs.text.jsonfile import refuse
 
 _MANAGEMENT: Final = ("eth0", "mgmt", "management", "ma")
 _TABLE: Final = "LLDP_ENTRY_TABLE"

@@ -12,19 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
-from fabric.configs.jsonfile import MAX_BYTES, FixedLines, JsonText, read_file, refuse
 from fabric.configs.links_coverage import unjudged_of_links
 from fabric.configs.lldp import merge, parse_lldp
 from fabric.configs.model import Device, Place, Unread
 from fabric.configs.network import Cable, Host, Network, join, links_of_neighbors, parse_hosts, parse_links
-from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.registry import is_frr, parser_of
 from fabric.configs.routes import Route, is_fib_map, parse_fib
+from fabric.configs.sonic.buffermgr import add_run_time_buffers
+from fabric.configs.sonic.pgtable import HeadroomTables
+from fabric.configs.text.jsonfile import MAX_BYTES, FixedLines, JsonText, read_file, refuse
+from fabric.configs.text.yamlfile import MAX_BYTES as YAML_MAX_BYTES
+from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.values import check_values
-from fabric.configs.yamlfile import MAX_BYTES as YAML_MAX_BYTES
-from fabric.configs.yamlfile import YamlText
 from fabric.errors import InputErrors, Problem, first_few
 from fabric.topology.select import nearest
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from fabric.configs.headroom import Assumptions
+from fabric.configs.buffers.headroom import Assumptions
 from fabric.configs.model import Device, Place, Port, Site, Unread
-from fabric.configs.pgtable import HeadroomTables
 from fabric.configs.routes import Route
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem, first_few
 from fabric.topology.select import nearest
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from fabric.configs.eos import parse_eos
-from fabric.configs.jsonfile import JsonText, refuse
+from fabric.configs.eos.parse import parse_eos
 from fabric.configs.languages import language_of
 from fabric.configs.model import Device, Place, Unread, name_of_file
-from fabric.configs.nvue import parse_nvue
-from fabric.configs.nvue_commands import Commands
-from fabric.configs.nvue_reader import is_nvue
-from fabric.configs.nxos import parse_nxos
-from fabric.configs.roce_effect import UNKNOWN_LANGUAGE, effect_of
-from fabric.configs.sonic import parse_sonic
-from fabric.configs.sonic_schema import SCHEMA
-from fabric.configs.textconfig import TextReader
-from fabric.configs.yamlfile import YamlText
+from fabric.configs.nvue.commands import Commands
+from fabric.configs.nvue.parse import parse_nvue
+from fabric.configs.nvue.reader import is_nvue
+from fabric.configs.nxos.parse import parse_nxos
+from fabric.configs.running_config.reader import TextReader
+from fabric.configs.sonic.parse import parse_sonic
+from fabric.configs.sonic.schema import SCHEMA
+from fabric.configs.text.jsonfile import JsonText, refuse
+from fabric.configs.text.roce_effect import UNKNOWN_LANGUAGE, effect_of
+from fabric.configs.text.yamlfile import YamlText
 
 Parser = Callable[[str, str], Device]
 

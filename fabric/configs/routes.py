@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 
-from fabric.configs.jsonfile import refuse
 from fabric.configs.model import Place
+from fabric.configs.text.jsonfile import refuse
 from fabric.errors import InputErrors, Problem
 
 Network = IPv4Network | IPv6Network

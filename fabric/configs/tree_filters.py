@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from fabric.configs.filters import PROTOCOLS, Filter, FilterRule, FilterUse, dscp_of, network_of, span
 from fabric.configs.model import Device
-from fabric.configs.nvue_reader import Reader, words_of
-from fabric.configs.sonic_rows import Rows
-from fabric.configs.spelling import is_number
+from fabric.configs.nvue.reader import Reader, words_of
+from fabric.configs.sonic.rows import Rows
+from fabric.configs.text.spelling import is_number
 
 _FILTERING: Final = frozenset(("L3", "L3V4V6"))
 """Types of ACL_TABLE whose rules drop or forward IPv4 packets of the data plane."""

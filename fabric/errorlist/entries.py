@@ -97,7 +97,7 @@ def _holds(first: str, between: Sequence[str], message: str) -> bool:
 
 def made() -> str:
     """entries.json as the source says now; ids that are kept stay."""
-    from fabric.errorlist.sites import sites  # noqa: PLC0415  reading the source is for whoever makes the file
+    from fabric.errorlist.sites import sites  # noqa: PLC0415  only the program that makes the file reads the source
 
     root = Path(str(files("fabric"))).parent
     found: dict[str, tuple[list[str], list[str]]] = {}

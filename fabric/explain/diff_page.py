@@ -93,7 +93,7 @@ def _map(runs: tuple[Evidence, Evidence], names: tuple[str, str], focuses: tuple
     interval = interval if differs is None else differs
     note = "Both maps show the same layer and interval, in the same colours; they open where they differ most. "
     note += (
-        "After the end of the shorter run its counters stand still, and its depths and rates stay as they were last."
+        "After the end of the shorter run its counters do not change, and its depths and rates stay as they were last."
     )
     return LayeredMap(KEY, "Before and after", tuple(edges.tolist()), panes, layer, interval, note)
 

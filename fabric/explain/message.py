@@ -228,7 +228,7 @@ def _account(
 
 def _waits_for_timer(evidence: Evidence, message: dict[str, Any]) -> list[tuple[int, int]]:
     """(from, to) in ns of the waits that ended with a timeout of its queue pair: each as long as the timer, which
-    every progress starts anew.
+    every progress starts again.
     """
     timer: str = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout") or "off"
     if timer == "off":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fabric.dataplane.engine.edits import Edit, PfcClasses, PgThreshold, QueueEcn
+from fabric.dataplane.engine.edits import Edit, FlowControlClasses, PgThreshold, QueueEcn
 from fabric.dataplane.state.params import EcnParams, PgParams, PortParams
 from fabric.errors import Problem
 from fabric.faults.base import FaultContext, Injected
@@ -63,7 +63,7 @@ def _changed(spec: ConfigDriftSpec, port: Port, now: PortParams, path: str, cont
     if spec.pfc_priorities is not None:
         classes = sum(1 << priority for priority in set(spec.pfc_priorities))
         if classes != now.flow_control.classes:
-            edits.append(PfcClasses(spec.at, port.id, classes))
+            edits.append(FlowControlClasses(spec.at, port.id, classes))
     return edits
 
 
@@ -102,7 +102,7 @@ def _restored(spec: ConfigDriftSpec, port: Port, now: PortParams) -> list[Edit]:
         ]
     edits += [PgThreshold(until, port.id, number, now.pgs[number], ends=True) for number, _ in _groups(spec, now)]
     if spec.pfc_priorities is not None:
-        edits.append(PfcClasses(until, port.id, now.flow_control.classes, ends=True))
+        edits.append(FlowControlClasses(until, port.id, now.flow_control.classes, ends=True))
     return edits
 
 

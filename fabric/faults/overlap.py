@@ -39,8 +39,8 @@ class _Overlap:
         self._silent: set[int] = set()
         self._placed: dict[_Key, int] = {}
         """Host -> the latest fault that moved it or took it away."""
-        self._heard: set[_Key] = set()
-        """(host, fault that has let it be heard)."""
+        self._received: set[_Key] = set()
+        """(host, fault after which its frames were received)."""
 
     def take(self, fault: int, event: e.ControlEvent, *, lasting: bool) -> Iterator[e.ControlEvent]:
         """The events that replace one event of a fault; `lasting`: the fault has an end."""
@@ -73,11 +73,11 @@ class _Overlap:
     def _host(self, fault: int, event: e.HostGone | e.HostSeen, *, lasting: bool) -> Iterator[e.ControlEvent]:
         seen = isinstance(event, e.HostSeen)
         key: _Key = ("host", event.vni, event.mac)
-        if seen and not lasting and (*key, fault) in self._heard and self._placed.get(key) != fault:
+        if seen and not lasting and (*key, fault) in self._received and self._placed.get(key) != fault:
             return  # rule 3
         self._placed[key] = fault
         if seen:
-            self._heard.add((*key, fault))
+            self._received.add((*key, fault))
         if lasting:
             yield from self._any(key, fault, event, ends=seen)
         else:

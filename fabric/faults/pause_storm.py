@@ -22,7 +22,7 @@ def pause_storm(spec: PauseStormSpec, path: str, context: FaultContext) -> Injec
     edits = []
     for host in hosts:
         control = context.params.ports[fabric.ports[host.first_port].peer].flow_control
-        honoured = control.classes & ~control.port_values().get("pfc_ignored", 0)
+        honoured = control.obeyed
         classes = honoured if spec.priorities is None else sum(1 << priority for priority in set(spec.priorities))
         if not classes & honoured:
             context.problems.append(

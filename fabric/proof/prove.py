@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fabric.configs.headroom import quanta_bytes
+from fabric.configs.buffers.headroom import quanta_bytes
 from fabric.configs.network import Network
 from fabric.errors import FabricError, InputErrors
 from fabric.proof.cut import Cut, Cutter

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.configs.mmu import chip_of
+from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import Device
 from fabric.scenario.presets.asics import ASICS, Asic
 from fabric.theory.headroom import ASSUMED_LATENCY_PS

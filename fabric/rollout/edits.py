@@ -67,7 +67,7 @@ class Edit:
 
 
 def well_formed(value: Any) -> Tables:  # noqa: ANN401  what json.loads() returns
-    """The tables and rows of a CONFIG_DB. Other forms were refused when it was read (sonic_shape.py)."""
+    """The tables and rows of a CONFIG_DB. Other forms were refused when it was read (sonic/shape.py)."""
     return {
         table: {key: row for key, row in rows.items() if isinstance(row, dict)}
         for table, rows in value.items()

@@ -11,7 +11,7 @@ from typing import Final
 from fabric.configs.load import load_network
 from fabric.configs.model import Device
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem
 from fabric.rollout.check import Checked, Checker, Ends, Exposure, exposure, judge_ends
 from fabric.rollout.edits import Tables

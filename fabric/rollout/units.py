@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from fabric.configs.buffermgr import add_run_time_buffers
 from fabric.configs.capabilities import Language
-from fabric.configs.jsonfile import JsonText, read_file
 from fabric.configs.model import Device, Place
 from fabric.configs.network import Cable, Host, Network, links_of_neighbors
-from fabric.configs.sonic import parse_sonic
+from fabric.configs.sonic.buffermgr import add_run_time_buffers
+from fabric.configs.sonic.parse import parse_sonic
+from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.rollout.edits import Tables, apply, well_formed
 from fabric.rollout.steps import HOSTS_RANK, LINKS_RANK, Step, merged, steps_of
 from fabric.validate.baseline import changes
@@ -136,7 +136,7 @@ class Change:
         return mixed
 
     def _without_absent(self, links: Sequence[Cable], devices: Mapping[str, Device]) -> tuple[Cable, ...]:
-        """The links without those of switches that are not there: nothing answers at them, whoever names them."""
+        """The links without those of switches that are not there: no file that names them makes them answer."""
         absent = (self.old.devices.keys() | self.new.devices.keys()) - devices.keys()
         return tuple(it for it in links if it.a[0] not in absent and it.b[0] not in absent)
 

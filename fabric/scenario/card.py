@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from fabric.configs.mmu import MMUS
+from fabric.configs.buffers.mmu import MMUS
 from fabric.dataplane.state.params import EngineParams
 from fabric.scenario.compile.ns3_rdma_checks import NS3_RDMA_PRESETS
 from fabric.scenario.compile.recovery import recovery_of
@@ -47,7 +47,7 @@ def model_card(name: str) -> dict[str, Any]:
 def asic_card() -> list[dict[str, Any]]:
     """Every chip of a scenario. `memory_of_chip_bytes` to `headroom_of` are facts that its one pool does not model.
 
-    They are None where the chip is not in `fabric.configs.mmu` or no public source states them.
+    They are None where the chip is not in `fabric.configs.buffers.mmu` or no public source states them.
     """
     return [
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fabric.configs.mmu import mmu_card
+from fabric.configs.buffers.mmu import mmu_card
 from fabric.scenario.card import dcqcn_card, ecn_card
 from fabric.scenario.presets.asics import ASICS
 from fabric.scenario.presets.cubic import cubic_card
@@ -186,7 +186,7 @@ def model_markdown() -> str:
 
 
 def _memories() -> list[str]:
-    """The facts of `fabric.configs.mmu`, beside the memory that a scenario takes."""
+    """The facts of `fabric.configs.buffers.mmu`, beside the memory that a scenario takes."""
     rows = []
     for it in mmu_card():
         asic = ASICS.get(it["name"])

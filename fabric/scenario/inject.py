@@ -193,7 +193,7 @@ def settings_after(fabric: Fabric, params: EngineParams, edits: Iterable[e.Edit]
                 groups = list(ports[edit.port].pgs)
                 groups[edit.pg] = edit.pg_params
                 ports[edit.port] = replace(ports[edit.port], pgs=tuple(groups))
-            case e.PfcClasses():
+            case e.FlowControlClasses():
                 flow_control = replace(ports[edit.port].flow_control, classes=edit.classes)
                 ports[edit.port] = replace(ports[edit.port], flow_control=flow_control)
             case e.LinkErrors():

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from fabric.errors import UnitError
-from fabric.scenario.schema.expectations import METRICS, ExpectationField
+from fabric.scenario.schema.expectations import METRICS, ExpectationField, metric_called
 from fabric.topology.quantities import TimePs
 from fabric.topology.select import nearest
 from fabric.topology.spec import Name, Strict
@@ -47,9 +47,9 @@ Share = Annotated[
 
 
 def _metric(value: object) -> object:
-    if not isinstance(value, str) or value not in METRICS:
+    if not isinstance(value, str):
         raise UnitError(f"no metric is called {value!r}", nearest(str(value), list(METRICS), "metrics"))
-    return value
+    return metric_called(value)
 
 
 Measure = Annotated[

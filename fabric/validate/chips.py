@@ -7,9 +7,9 @@ Teralynx 10 have pools as large as the memory, and their headroom on top.
 
 from __future__ import annotations
 
-from fabric.configs.mmu import chip_of
+from fabric.configs.buffers.mmu import chip_of
+from fabric.configs.buffers.platforms import find_platform
 from fabric.configs.model import Device
-from fabric.configs.platforms import find_platform
 from fabric.scenario.presets.asics import ASICS
 
 

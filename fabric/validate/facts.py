@@ -15,7 +15,7 @@ from functools import cached_property
 from ipaddress import ip_interface
 from typing import Any, Final
 
-from fabric.configs.headroom import ROCE_MTU_BYTES
+from fabric.configs.buffers.headroom import ROCE_MTU_BYTES
 from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Where, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fabric.configs.budget import Need, need_of
-from fabric.configs.headroom import Assumptions, hop_of
-from fabric.configs.mmu import cell_bytes_of
+from fabric.configs.buffers.budget import Need, need_of
+from fabric.configs.buffers.headroom import Assumptions, hop_of
+from fabric.configs.buffers.mmu import cell_bytes_of
 from fabric.configs.model import BufferProfile
 from fabric.validate.facts import Facts, Line
 

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from fabric.configs.jsonfile import read_file
 from fabric.configs.model import Device, Where
 from fabric.configs.network import Network
-from fabric.configs.subtree import Part, part_of, tree_of
+from fabric.configs.text.jsonfile import read_file
+from fabric.configs.text.subtree import Part, part_of, tree_of
 from fabric.errors import FabricError
 from fabric.validate.checks.base import Finding, Root, Severity
 

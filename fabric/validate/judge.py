@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fabric.configs.headroom import Assumptions
+from fabric.configs.buffers.headroom import Assumptions
 from fabric.configs.load import load_network, read_data
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 from fabric.units import count

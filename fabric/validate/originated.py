@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device
 from fabric.configs.policy import Use, matches
-from fabric.configs.spelling import prefix_of
+from fabric.configs.text.spelling import prefix_of
 
 if TYPE_CHECKING:
     from fabric.configs.model import Where

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from fabric.configs.policy import Use
-from fabric.configs.spelling import is_number
+from fabric.configs.text.spelling import is_number
 from fabric.controlplane.bgp.afi import IPV4_UNICAST, AddressFamily
 from fabric.controlplane.bgp.attributes import Attributes
 from fabric.controlplane.bgp.policy import Policy, evaluate

@@ -1,4 +1,4 @@
-"""The counts of a buffer configuration (configs/thresholds.py), once more: packet by packet through the emulator's MMU.
+"""The counts of a configuration (configs/buffers/thresholds.py) once more: packet by packet through the emulator's MMU.
 
 A switch gets the shared cells and the shared headroom pool of one partition of the chip. Its receivers stop it before
 the first packet, so nothing leaves; its senders ignore pause and fill it with packets of one cell, one message each.
@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from fabric.configs.mmu import Headroom
+from fabric.configs.buffers.mmu import Headroom
+from fabric.configs.buffers.thresholds import GroupCounts, QueueCounts, Thresholds
 from fabric.configs.model import BufferProfile, Device
-from fabric.configs.thresholds import GroupCounts, QueueCounts, Thresholds
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import N_CLASSES, EventKind, TraceBit
 from fabric.errors import InvariantError

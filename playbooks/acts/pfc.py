@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fabric.dataplane.engine.edits import Edit, PfcClasses
+from fabric.dataplane.engine.edits import Edit, FlowControlClasses
 from playbooks.acts.base import PORTS, Act, ActContext
 from playbooks.acts.switch_ports import switch_ports
 
@@ -25,7 +25,7 @@ class Pfc(Act):
         classes = sum(1 << priority for priority in set(self.priorities))
         ports, now = switch_ports(self.ports, context)
         found: list[Edit] = [
-            PfcClasses(context.time_ps, port.id, classes)
+            FlowControlClasses(context.time_ps, port.id, classes)
             for port in ports
             if now.ports[port.id].flow_control.classes != classes
         ]

@@ -107,7 +107,7 @@ def _if_idle(of: Expr) -> Expr:
 
 def _host_pauses(limit: float) -> Expr:
     """Ports towards hosts that are paused for more than `limit` of the time, also permanently: an upper bound would let
-    this alert and FabricPfcStorm be pending by turns, each reset by the other, and neither would fire.
+    this alert and FabricPfcStorm be pending in turn, each reset by the other, and neither would fire.
     """
     return _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device")
 

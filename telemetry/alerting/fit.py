@@ -1,7 +1,7 @@
 """Rules about the rules: whether what is scraped has the pace that the windows of the other rules are written for.
 
 Windows and `for` are wall time, so rules of one dilation misjudge a run of another: a storm lasts for less than their
-windows, alerts are pending by turns, and nobody is told. The emulator exports its dilation, and these rules compare it
+windows, alerts are pending in turn, and none fires. The emulator exports its dilation, and these rules compare it
 with their own. A fabric of real switches has no such series, and neither of the two alerts can fire.
 
 They are no part of ALERTS: they are about the installation and not about the fabric, so no run of the alert corpus can

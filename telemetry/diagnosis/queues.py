@@ -74,7 +74,7 @@ def _late(view: View, pausing: set[str]) -> Iterator[Root]:
         above = (np.diff(peak, prepend=0.0) > 0) & (peak > most)
         if name not in pausing and above.any():
             began, ended = view.span(above)
-            text = f"its receive buffer held up to {peak[-1]:,.0f} B; it paused nobody"
+            text = f"its receive buffer held up to {peak[-1]:,.0f} B; it paused no port"
             yield Root(Kind.SLOW_RECEIVER, name, began, ended, (text,), margin=float(peak[-1]) / most)
 
 

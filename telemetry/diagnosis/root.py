@@ -114,7 +114,7 @@ STOPS: Final = frozenset(
         Kind.DSCP_MAP,
     }
 )
-"""Traffic is lost, or stands still, until somebody acts."""
+"""Traffic is lost, or blocked, until an operator acts."""
 HARMLESS: Final = frozenset({Kind.INCAST, Kind.MICROBURST})
 """What a network is built for."""
 
@@ -141,7 +141,7 @@ class Root:
 
     @property
     def rank(self) -> int:
-        """0: traffic is lost or stands still; 1: it is slower; 2: what a network is built for."""
+        """0: traffic is lost or blocked; 1: it is slower; 2: what a network is built for."""
         return 0 if self.kind in STOPS else 2 if self.kind in HARMLESS else 1
 
     @property

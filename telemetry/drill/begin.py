@@ -53,7 +53,9 @@ def drawn(kind: str, level: int, seed: int) -> Incident:
         fitting = [it for it in INCIDENTS if kind in {it.kind, it.name, it.name.rpartition("/")[2]}]
         if not fitting:
             known = [*KINDS, NONE, ANY, *(it.name for it in INCIDENTS)]
-            text = "no drill plays this kind yet" if kind in ANSWERS else "there is no such kind, and no such scenario"
+            text = (
+                "no drill simulates this kind yet" if kind in ANSWERS else "there is no such kind, and no such scenario"
+            )
             raise InputErrors("options", [Problem(f"--kind {kind}", text, nearest(kind, known, "kinds and scenarios"))])
         if not healthy and all(it.kind == NONE for it in fitting):
             hint = "add --level 3, or give another kind"

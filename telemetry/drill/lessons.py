@@ -38,7 +38,7 @@ APART: Final[Mapping[str, str]] = {
     Kind.INCAST: "the deepest queue leads to a host, is not paused itself, and has many senders",
     Kind.MICROBURST: "a watermark is high in one sample and the mean load is low",
     Kind.STRAGGLER: "one rank computes longer, and the network is idle meanwhile",
-    NONE: "counters of errors stand still; pauses and marks that ECN and PFC absorb are no fault",
+    NONE: "counters of errors do not rise; pauses and marks that ECN and PFC absorb are no fault",
 }
 """Of each root, what tells it from others (docs/diagnosis.md)."""
 

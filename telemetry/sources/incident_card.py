@@ -22,7 +22,7 @@ SLOWER: Final = 2.0
 """A message is hurt where its slowdown is so many times the median of messages that ended before the root began."""
 _HOSTS: Final = 5
 _AGAIN: Final = "See it again"
-_SEVERITY: Final = ("traffic is lost or stands still", "traffic is slower", "what a network is built for")
+_SEVERITY: Final = ("traffic is lost or blocked", "traffic is slower", "what a network is built for")
 """By Root.rank."""
 
 

@@ -34,7 +34,7 @@ def test_info_says_what_a_trace_holds(capsys: pytest.CaptureFixture[str]) -> Non
     assert about["collective_bytes"] == {"all-gather": 8 * 7_340_032}
 
 
-def test_info_of_a_trace_that_cannot_be_played_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_of_a_trace_that_cannot_be_run_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "t.goal").write_text("num_ranks 2\nrank 0 {\nsend 4b to 1\n}\nrank 1 { }\n")
     assert main(["trace", "info", str(tmp_path / "t.goal")]) == 1
     assert "t.goal: rank 0 line 3: no receive takes this message" in capsys.readouterr().out

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.configs.headroom import bounds, cable_bytes, nic_xoff_bytes, quanta_bytes, vendor_row
-from fabric.configs.pgtable import HeadroomTables, parse_table
-from fabric.configs.platforms import PLATFORMS, dynamic_chip, find_platform
+from fabric.configs.buffers.headroom import bounds, cable_bytes, nic_xoff_bytes, quanta_bytes, vendor_row
+from fabric.configs.buffers.platforms import PLATFORMS, dynamic_chip, find_platform
+from fabric.configs.sonic.pgtable import HeadroomTables, parse_table
 from fabric.errors import InputErrors
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.configs.headroom import Assumptions, annex_bytes, bounds, hop_of, nic_xoff_bytes, quanta_bytes
-from fabric.configs.mmu import cell_bytes_of
+from fabric.configs.buffers.headroom import Assumptions, annex_bytes, bounds, hop_of, nic_xoff_bytes, quanta_bytes
+from fabric.configs.buffers.mmu import cell_bytes_of
 from fabric.scenario.presets.headroom import headroom_bytes
 from fabric.scenario.presets.models import default_tree
 from fabric.theory.headroom import (

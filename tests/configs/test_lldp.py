@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fabric.configs.jsonfile import FixedLines
 from fabric.configs.lldp import parse_lldp
 from fabric.configs.load import load_network
+from fabric.configs.text.jsonfile import FixedLines
 from fabric.errors import InputErrors
 
 LLDPCLI = {

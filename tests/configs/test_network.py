@@ -9,7 +9,7 @@ import pytest
 
 from fabric.configs.load import _hosts, load_network
 from fabric.configs.network import parse_hosts, parse_links
-from fabric.configs.yamlfile import YamlText
+from fabric.configs.text.yamlfile import YamlText
 from fabric.errors import InputErrors
 from fabric.validate.runner import validate
 

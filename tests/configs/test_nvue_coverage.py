@@ -1,4 +1,4 @@
-"""A pattern of nvue_coverage claims a leaf: changing it changes the model or the defects."""
+"""A pattern of nvue/coverage.py claims a leaf: changing it changes the model or the defects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from fabric.configs.load import parse_device
-from fabric.configs.nvue_coverage import READ
+from fabric.configs.nvue.coverage import READ
 from fabric.validate.baseline import _flat
 
 WORDS: Final = {

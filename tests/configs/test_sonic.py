@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from fabric.configs.buffermgr import add_run_time_buffers
-from fabric.configs.jsonfile import JsonText
 from fabric.configs.model import Device, Leaf
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables, parse_table
-from fabric.configs.sonic import parse_sonic
-from fabric.configs.sonic_rows import Rows
-from fabric.configs.sonic_shape import READ
+from fabric.configs.sonic.buffermgr import add_run_time_buffers
+from fabric.configs.sonic.parse import parse_sonic
+from fabric.configs.sonic.pgtable import HeadroomTables, parse_table
+from fabric.configs.sonic.rows import Rows
+from fabric.configs.sonic.shape import READ
+from fabric.configs.text.jsonfile import JsonText
 from fabric.errors import InputErrors
 from fabric.validate.runner import validate
 from tests.mistakes import sonic
@@ -278,7 +278,7 @@ def test_the_dynamic_model_computes_headroom_for_the_ports_own_mtu() -> None:
     ],
 )
 def test_a_file_that_is_no_config_db_is_one_clear_error(text: str) -> None:
-    from fabric.configs.jsonfile import read_text
+    from fabric.configs.text.jsonfile import read_text
 
     with pytest.raises(InputErrors) as caught:
         parse_sonic(JsonText(read_text(text.encode(), "x.json"), "x.json"), "x.json")

@@ -205,7 +205,7 @@ def test_hosts_run_early_up_to_the_first_whose_switch_another_thread_has_taken(m
     state = emulator("permutation", threads=2).state
     plain(monkeypatch, "sides", "ticks", "_run_timed")
     simulated: list[int] = []
-    monkeypatch.setattr(epoch, "run_task", lambda _, player, task, horizon_ps: simulated.append(task) or 7)
+    monkeypatch.setattr(epoch, "run_task", lambda _, thread, task, horizon_ps: simulated.append(task) or 7)
     monkeypatch.setattr(epoch.wire, "prefetch_inbox", lambda *_: None)
     monkeypatch.setattr(epoch.wire, "seen", getattr(epoch.wire.seen, "py_func", epoch.wire.seen))
     monkeypatch.setattr(epoch, "homed_list", lambda _, owner: 5)
@@ -253,7 +253,7 @@ def test_the_pay_off_does_not_overflow_in_a_long_epoch_of_a_large_fabric() -> No
     assert not row["unprofitable"]
 
 
-def test_one_shortage_doubles_the_packet_table_once_however_many_players_have_it() -> None:
+def test_one_shortage_doubles_the_packet_table_once_however_many_threads_have_it() -> None:
     engine = emulator("permutation", threads=3)
     state = engine.state
     rows = len(state.packets)

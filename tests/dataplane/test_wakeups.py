@@ -195,7 +195,7 @@ def test_frames_of_an_edit_are_lost_with_a_link_that_falls_at_the_same_time() ->
         worlds.parameters(world, fabric),
         [
             e.PauseStorm(2 * US, fabric.hosts[1].id, 1 << LOSSLESS, 9000 * US, US, 65_535),
-            e.PfcClasses(50 * US, port, 0),
+            e.FlowControlClasses(50 * US, port, 0),
             e.LinkState(50 * US, link, up=False),
         ],
         record=TraceBit(31),

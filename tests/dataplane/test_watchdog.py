@@ -158,7 +158,9 @@ def test_forwarding_gives_pfc_back_and_dropping_never_took_it() -> None:
 def test_pfc_that_an_operator_removes_does_not_return_with_the_storms_end(action: WatchdogAction, at_us: int) -> None:
     simulating = stormy(watchdog(action=action), us=100)
     port = port_to_h1(simulating)
-    simulating = stormy(watchdog(action=action), e.PfcClasses(at_us * US, simulating.fabric.ports[port].id, 0), us=100)
+    simulating = stormy(
+        watchdog(action=action), e.FlowControlClasses(at_us * US, simulating.fabric.ports[port].id, 0), us=100
+    )
     simulate(simulating, 1000 * US)
     assert simulating.state.ports[port]["pfc_classes"] == 0
     assert not simulating.state.queues["wd_state"].any()

@@ -224,7 +224,7 @@ def _fault(world: World, fabric: Fabric, kind: str, which: int, at_ps: int, much
         "drain": [e.HostDrain(at_ps, host, 10**8 * (1 + much % 50)), e.HostDrain(end_ps, host, 0)],
         "storm": [e.PauseStorm(at_ps, host, 1 << LOSSLESS, 1 + much * 1000, (much % 3) * 700_000, 2000)],
         "ecn": [e.QueueEcn(at_ps, port, LOSSLESS, EcnParams(2000, 9000, 0.5))],
-        "pfc": [e.PfcClasses(at_ps, port, 0), e.PfcClasses(end_ps, port, 1 << LOSSLESS)],
+        "pfc": [e.FlowControlClasses(at_ps, port, 0), e.FlowControlClasses(end_ps, port, 1 << LOSSLESS)],
         "watchdog": [e.WatchdogSet(at_ps, switch.id, watchdog), e.WatchdogSet(end_ps, switch.id, None)],
         "group": [e.PgThreshold(at_ps, own, LOSSLESS, replace(pg, dynamic_th=-3, reserved_bytes=much % 3000))],
         "route": [e.FibRoute(at_ps, switch.id, host, ())],

@@ -1,4 +1,4 @@
-"""Runs of small fabrics, each played once for all tests."""
+"""Runs of small fabrics, each simulated once for all tests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def scenario(*faults: Mapping[str, Any], **changes: Any) -> dict[str, Any]:  # n
     return found | changes
 
 
-_PLAYED: dict[str, list[Root]] = {}
+_DIAGNOSED: dict[str, list[Root]] = {}
 """Scenario to its roots: several faults share one healthy twin."""
 
 
@@ -55,11 +55,11 @@ _PLAYED: dict[str, list[Root]] = {}
 def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
     """Simulate a scenario, once, and name the roots from its recorded metrics."""
 
-    def play(data: Mapping[str, Any]) -> list[Root]:
+    def roots_of(data: Mapping[str, Any]) -> list[Root]:
         key = json.dumps(data, sort_keys=True)
-        if key not in _PLAYED:
-            _PLAYED[key] = simulate(data)
-        return _PLAYED[key]
+        if key not in _DIAGNOSED:
+            _DIAGNOSED[key] = simulate(data)
+        return _DIAGNOSED[key]
 
     def simulate(data: Mapping[str, Any]) -> list[Root]:
         folder = tmp_path_factory.mktemp("diagnosed")
@@ -71,4 +71,4 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
         run = RunDir.open(folder / "run")
         return diagnose(store_of(run), run.fabric)
 
-    return play
+    return roots_of

@@ -191,7 +191,7 @@ def test_a_healthy_network_is_answered_with_none_and_patience() -> None:
     ("words", "text"),
     [
         (["start", "--kind", "brokn-nic"], "did you mean 'broken-nic'?"),
-        (["start", "--kind", "evpn-loss"], "no drill plays this kind yet"),
+        (["start", "--kind", "evpn-loss"], "no drill simulates this kind yet"),
         (["start", "--kind", "none"], "add --level 3"),
         (["start", "--kind", "alerts/permutation"], "nothing is broken there, and level 1 always has a fault"),
         (["start", "--seed", "-1"], "below 0"),

@@ -27,14 +27,14 @@ TIMER_NS: Final = 67_108_864
 ALPHA: Final = "26-alpha-of-a-new-tor/run.yml"
 
 
-class Play(Protocol):
+class Simulated(Protocol):
     """Runs a scenario of the folder once."""
 
     def __call__(self, name: str, *changes: str) -> RunDir: ...
 
 
 @pytest.fixture(scope="module")
-def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
+def simulated(tmp_path_factory: pytest.TempPathFactory) -> Simulated:
     @cache
     def run(name: str, *changes: str) -> RunDir:
         folder = tmp_path_factory.mktemp("field")
@@ -49,8 +49,8 @@ def sentences(run: RunDir, level: str) -> str:
     return "\n".join(it["text"] for it in run.summary["verdict"] if it["level"] == level)
 
 
-def test_rdma_in_a_lossy_class_is_said_to_be_lost_there_and_no_loss_is_praised(play: Play) -> None:
-    run = play(CLASS_ZERO)
+def test_rdma_in_a_lossy_class_is_said_to_be_lost_there_and_no_loss_is_praised(simulated: Simulated) -> None:
+    run = simulated(CLASS_ZERO)
     assert run.summary["metrics"]["drops.lossy"] > 0
     assert run.summary["metrics"]["pfc.pauses"] == 0
     assert "of class 0, in which messages are sent, lost where this is not lossless" in sentences(run, "warning")
@@ -58,20 +58,20 @@ def test_rdma_in_a_lossy_class_is_said_to_be_lost_there_and_no_loss_is_praised(p
     assert "dropped" in run.summary["headline"]
 
 
-def test_the_drops_of_a_lossy_class_are_explained_without_a_negative_limit(play: Play) -> None:
-    found = explain_drops(Evidence(play(CLASS_ZERO)))
+def test_the_drops_of_a_lossy_class_are_explained_without_a_negative_limit(simulated: Simulated) -> None:
+    found = explain_drops(Evidence(simulated(CLASS_ZERO)))
     assert "none of a lossless class" in found.verdict
     assert "limit -1B" not in str(found)
 
 
-def test_rdma_in_the_lossless_class_loses_nothing(play: Play) -> None:
-    run = play(CLASS_ZERO, "transport.dscp=26")
+def test_rdma_in_the_lossless_class_loses_nothing(simulated: Simulated) -> None:
+    run = simulated(CLASS_ZERO, "transport.dscp=26")
     assert run.summary["metrics"]["drops.total"] == 0
     assert run.summary["metrics"]["pfc.pauses"] > 0
 
 
-def test_a_tail_that_was_lost_waits_for_the_timer_and_its_time_is_told_as_such(play: Play) -> None:
-    run = play(TAIL)
+def test_a_tail_that_was_lost_waits_for_the_timer_and_its_time_is_told_as_such(simulated: Simulated) -> None:
+    run = simulated(TAIL)
     metrics = run.summary["metrics"]
     assert metrics["transport.timeouts"] > 0
     assert metrics["goodput.total_bps"] < 20_000_000_000
@@ -83,12 +83,12 @@ def test_a_tail_that_was_lost_waits_for_the_timer_and_its_time_is_told_as_such(p
     assert "goodput" not in sentences(run, "good")
 
 
-def test_a_run_without_jitter_of_bgp_plays(play: Play) -> None:
-    assert play("24-jitter-off-crash/s.yml").summary["metrics"]["messages.done"] == 1
+def test_a_run_without_jitter_of_bgp_completes(simulated: Simulated) -> None:
+    assert simulated("24-jitter-off-crash/s.yml").summary["metrics"]["messages.done"] == 1
 
 
-def test_a_tor_with_the_smaller_alpha_pauses_more(play: Play) -> None:
-    run = play(ALPHA)
+def test_a_tor_with_the_smaller_alpha_pauses_more(simulated: Simulated) -> None:
+    run = simulated(ALPHA)
     pauses: Counter[str] = Counter()
     for row in run.summary["pfc"]["paused_ports"]:
         pauses[row["by"]] += row["pauses"]

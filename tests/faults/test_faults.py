@@ -10,12 +10,12 @@ import pytest
 
 from fabric.dataplane.engine.edits import (
     DropEvery,
+    FlowControlClasses,
     HostDrain,
     LinkErrors,
     LinkRate,
     LinkState,
     PauseStorm,
-    PfcClasses,
     PgThreshold,
     QueueEcn,
     StaticRoute,
@@ -138,7 +138,7 @@ def test_drift_changes_what_it_names_and_restores_it_exactly() -> None:
     result = compiled({"kind": "config-drift", **CASES["config-drift"]})
     leaf = result.fabric.by_name["leaf1"]
     for edit in result.edits:
-        assert isinstance(edit, QueueEcn | PgThreshold | PfcClasses)
+        assert isinstance(edit, QueueEcn | PgThreshold | FlowControlClasses)
         now = result.params.ports[edit.port]
         assert edit.port in leaf.ports
         if isinstance(edit, QueueEcn):

@@ -159,7 +159,7 @@ def ask(oracle: ModuleType, case: dict[str, Any]) -> dict[str, Any]:
                 action(*event[3])
 
     run.clock.run = bounded
-    result: dict[str, Any] = run.play()
+    result: dict[str, Any] = run.simulate()
     oracle.QueuePair = plain
     result["reaction"] = {pair.id: (pair.rate, pair.target, pair.alpha) for pair in opened}
     return result

@@ -315,7 +315,7 @@ MUTANTS: Final[dict[str, Sequence[Mutant]]] = {
     ],
     "V16/quick": [Mutant("all queue pairs have one source port", ONE_PORT)],
     "V16/hash": [Mutant("all queue pairs have one source port", ONE_PORT, lambda: v16_ecmp.drawn(8, 16))],
-    "V16/played": [Mutant("longer gaps on the wire", WIDE_GAPS)],
+    "V16/simulated": [Mutant("longer gaps on the wire", WIDE_GAPS)],
     "V16/polarisation": [Mutant("one seed everywhere", switches(lambda _: {"hash_seed": 7}))],
     "V17/incast": [
         Mutant("no PFC", NO_PFC),

@@ -79,9 +79,9 @@ def test_a_case_is_compared_in_the_given_orders(
     words = ["--case", str(ns3_dir / "cases" / "G_B.json"), "--json", *(["--order", order] if order else [])]
     code, out, _ = spoken(capsys, *words)
     answer = json.loads(out)
-    assert (code, len(answer["rows"]), len(answer["played"])) == (0, count, count)
-    assert sorted(answer["played"][0]["fct_ns"].values()) == [1_664_008, 1_664_091]
-    assert sum(answer["played"][0]["pauses"].values()) == 134
+    assert (code, len(answer["rows"]), len(answer["cases"])) == (0, count, count)
+    assert sorted(answer["cases"][0]["fct_ns"].values()) == [1_664_008, 1_664_091]
+    assert sum(answer["cases"][0]["pauses"].values()) == 134
 
 
 def test_a_case_without_a_recorded_run_is_run_without_comparison(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.goldens.__main__ import FILE
+from tests.goldens.__main__ import FILE, compared
 from tests.goldens.cases import CASES
 from tests.goldens.digests import golden
 
@@ -36,6 +36,13 @@ def test_every_committed_result_has_its_case_and_its_mechanism_acts() -> None:
         for name in KEPT
     }
     assert not {name: others for name, others in same.items() if others}, "these cases do not differ in anything"
+
+
+def test_a_result_that_changed_since_a_commit_is_named_and_a_new_case_is_no_change() -> None:
+    then = {"pfc": {"digest": "1"}, "gone": {"digest": "2"}, "same": {"digest": "3"}}
+    changed, text = compared(then, {"pfc": {"digest": "9"}, "same": {"digest": "3"}, "new": {"digest": "4"}})
+    assert changed == ["pfc", "gone"]
+    assert text == "1 of 3 results are as they were, 1 cases are new: pfc, gone"
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ CONFIG = SpeakerConfig(
 
 
 @pytest.mark.parametrize("path", JOURNALS, ids=lambda path: path.stem)
-def test_a_session_with_a_real_router_plays_again_byte_for_byte(path: Path) -> None:
+def test_a_session_with_a_real_router_is_replayed_byte_for_byte(path: Path) -> None:
     journal = read(path.read_text().splitlines(), path.name)
     speaker = speaker_of(journal.config)
     assert list(replay(journal, speaker)) == []

@@ -12,7 +12,11 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "host": ("fabric/dataplane/host/*.py",),
     "semantics": ("fabric/dataplane/state/semantics.py",),
     "checks": ("fabric/validate/checks/*.py",),
-    "headroom": ("fabric/configs/headroom.py", "fabric/configs/pgtable.py", "fabric/configs/buffermgr.py"),
+    "headroom": (
+        "fabric/configs/buffers/headroom.py",
+        "fabric/configs/sonic/pgtable.py",
+        "fabric/configs/sonic/buffermgr.py",
+    ),
     "decision": ("fabric/controlplane/bgp/decision.py", "fabric/controlplane/bgp/policy.py"),
     "overlay": (
         "fabric/controlplane/evpn/mac.py",

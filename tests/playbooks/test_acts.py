@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from fabric.dataplane.engine.edits import DropEvery, LinkErrors, LinkRate, LinkState, PfcClasses, PgThreshold, PortMtu
+from fabric.dataplane.engine.edits import (
+    DropEvery,
+    FlowControlClasses,
+    LinkErrors,
+    LinkRate,
+    LinkState,
+    PgThreshold,
+    PortMtu,
+)
 from fabric.errors import InputErrors
 from playbooks import runner
 
@@ -55,7 +63,7 @@ def test_an_act_keeps_what_an_earlier_one_has_set(tmp_path: Path) -> None:
         ("10us", "{kind: pfc, ports: leaf1, priorities: []}"),
         ("20us", "{kind: pfc, ports: leaf1, priorities: [3]}"),
     )
-    classes = [it.classes for it in prepared(tmp_path, off, on).compiled.edits if isinstance(it, PfcClasses)]
+    classes = [it.classes for it in prepared(tmp_path, off, on).compiled.edits if isinstance(it, FlowControlClasses)]
     assert set(classes) == {0, 8}
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import TypeAdapter
 
 from fabric.errors import UnitError
-from fabric.scenario.schema.expectations import METRICS, OPERATORS, Expectation, parse
+from fabric.scenario.schema.expectations import FORMER_NAMES, METRICS, OPERATORS, Expectation, parse
+from fabric.studies.schema import Measure
 
 SAMPLES = {"count": "3", "time": "2ms", "size": "64KiB", "rate": "10G", "ratio": "0.25"}
 
@@ -31,6 +33,13 @@ def test_an_operator_means_what_it_says(op: str, below: bool, same: bool, above:
     expectation = parse(f"drops.total {op} 5")
     assert [expectation.holds(value) for value in (4, 5, 6)] == [below, same, above]
     assert set(OPERATORS) == {"==", "!=", "<", "<=", ">", ">="}
+
+
+@pytest.mark.parametrize(("former", "today"), FORMER_NAMES.items())
+def test_a_former_name_of_a_metric_is_read_as_todays(former: str, today: str) -> None:
+    assert former not in METRICS
+    assert str(parse(f"{former} > 3")) == f"{today} > 3"
+    assert TypeAdapter(Measure).validate_python(former) == today
 
 
 def test_a_mapping_equals_a_sentence() -> None:

@@ -33,7 +33,7 @@ in the emulator: receivers that stop the switch, senders that ignore pause, pack
 _RULES: Final = """
 ## Rules
 
-`fabric/configs/thresholds.py` states them with their sources; `fabric/configs/mmu.py` has the facts of each chip:
+`thresholds.py` in `fabric/configs/buffers` states them with their sources; `mmu.py` beside it, the facts of each chip:
 cell, partitions, whether pool sizes contain guarantees (gross) or not (net), and what is assumed. Chips without rows
 here (Tomahawk 2, 4 and 5, Spectrum 1, 2, 4 and 5) are computed by the rules of their families, and `fabric thresholds`
 says which of their facts are assumed. Chips with virtual output queues (Jericho, Silicon One) have other rules and are

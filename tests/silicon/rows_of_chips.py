@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from fabric.configs.buffers.mmu import find_mmu
+from fabric.configs.buffers.thresholds import GroupCounts, QueueCounts, Thresholds, thresholds
 from fabric.configs.load import parse_device
-from fabric.configs.mmu import find_mmu
 from fabric.configs.model import Device
-from fabric.configs.thresholds import GroupCounts, QueueCounts, Thresholds, thresholds
 
 DATA: Final = Path(__file__).resolve().parent.parent / "data" / "silicon"
 
@@ -73,7 +73,7 @@ def expected(chip: Chip) -> dict[str, tuple[int, int]]:
 
 
 def by_rule(chip: Chip) -> dict[str, int]:
-    """The same quantities by configs/thresholds.py."""
+    """The same quantities by configs/buffers/thresholds.py."""
     found, group, queue = chip.counts()
     counts = {
         "XOFF": group.xoff_packets,

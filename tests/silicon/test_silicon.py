@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fabric.cli.main import main
+from fabric.configs.buffers.mmu import MMUS, PoolSize, chip_of, find_mmu, pool_size_of
+from fabric.configs.buffers.thresholds import Thresholds, thresholds
 from fabric.configs.load import parse_device
-from fabric.configs.mmu import MMUS, PoolSize, chip_of, find_mmu, pool_size_of
-from fabric.configs.thresholds import Thresholds, thresholds
 from fabric.scenario.presets.asics import ASICS
 from tests.silicon.page_of_chips import PAGE, page
 from tests.silicon.rows_of_chips import DATA, Chip, agrees, by_rule, chips, expected, simulated

@@ -21,7 +21,7 @@ def goal(computing_us: list[int], size_bytes: int = MESSAGE_BYTES) -> str:
 
 
 def raw(folder: Path, computing_us: list[int], *, steps: int = 3, **sections: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A scenario that plays the trace; the trace is written to the folder."""
+    """A scenario that runs the trace; the trace is written to the folder."""
     (folder / "step.goal").write_text(goal(computing_us), encoding="utf-8")
     return {
         "name": "job",

@@ -88,7 +88,7 @@ def test_a_service_waits_for_others_to_be_well(service: str) -> None:
         assert how == {"condition": "service_healthy"}
 
 
-def test_the_emulator_plays_a_scenario_that_is_there_at_the_dilation_of_the_rules() -> None:
+def test_the_emulator_runs_a_scenario_that_is_there_at_the_dilation_of_the_rules() -> None:
     args = serving("emulator")
     assert (ROOT / "scenarios" / args.scenario).is_file()
     assert args.dilation == NOMINAL_DILATION

@@ -49,7 +49,7 @@ SITUATIONS: Final[Mapping[str, tuple[str, frozenset[Need]]]] = {
     "pfc-off": ("2ms", frozenset({Need.SPINES, Need.ENDED})),
     "spray": ("2ms", LOSSLESS | {Need.ECN}),
 }
-"""Scenario -> how far to play it, and what of a panel's needs it has. Between them they have something to show on every
+"""Scenario -> how far to run it, and what of a panel's needs it has. Between them they have something to show on every
 panel but the quiet ones. Each is also shown as SONiC's polls would have it (Need.SEEN)."""
 PASSING: Final = frozenset({"incast", "all-to-all", "bgp-spine-failure", "mac-move", "tenant-routing", "link-failure"})
 """Runs with congestion that pauses now and then: whether a sample meets a pause (Need.WAITING) is chance."""

@@ -83,7 +83,7 @@ def problems(raw: Mapping[str, Any], compiled: CompiledScenario, now_ps: int = 1
 # ===== the engine =====
 
 
-def test_a_live_engine_that_nobody_changes_plays_what_the_engine_plays(compiled: CompiledScenario) -> None:
+def test_a_live_engine_without_changes_simulates_what_the_engine_simulates(compiled: CompiledScenario) -> None:
     plain = Emulator(
         compiled.fabric,
         compiled.params,
@@ -132,7 +132,7 @@ def test_settings_follow_every_edit_that_sets_something(compiled: CompiledScenar
         params,
         [
             e.QueueEcn(1, port, queue, None),
-            e.PfcClasses(2, port, 0),
+            e.FlowControlClasses(2, port, 0),
             e.HostDrain(3, fabric.by_name["host1"].id, 10**9),
             e.PgThreshold(4, port, lossless, params.ports[port].pgs[0]),
             e.LinkErrors(5, fabric.ports[port].link, 1e-6),
@@ -348,7 +348,7 @@ def test_routers_notice_a_cable_that_goes_down_now_as_if_the_scenario_had_said_s
     assert len(routed.control.events) == 2
 
 
-def test_a_switch_is_drained_while_the_fabric_plays_and_a_second_fault_keeps_the_first(routed: LiveWorld) -> None:
+def test_a_switch_is_drained_while_the_fabric_runs_and_a_second_fault_keeps_the_first(routed: LiveWorld) -> None:
     simulate(routed, PS_PER_MS)
     routed.inject({"kind": "drain", "switch": "spine1"}, routed.engine.now_ps)
     routed.configure({"kind": "ecn-off", "ports": "leaf1"}, routed.engine.now_ps)

@@ -41,7 +41,7 @@ class Box(Mailbox):
 
     def work(self, timeout_s: float | None) -> bool:
         self.waits += 1
-        assert self.waits < 100_000, "the player waits for ever"
+        assert self.waits < 100_000, "the simulation waits for ever"
         self.clock.now_s += timeout_s or 0
         due = [entry for entry in self.todo if entry[0] <= self.clock.now_s]
         for entry in due:
@@ -206,7 +206,7 @@ def test_every_event_is_told_once_in_order() -> None:
     assert world.diary.times == sorted(2 * [number * 100 * PS_PER_US for number in range(100)])
 
 
-def test_a_loop_adds_up_what_it_has_played() -> None:
+def test_a_loop_adds_up_what_it_has_simulated() -> None:
     world = World(loop=True)
     standings = []
     world.at(25.0, lambda: standings.append(world.simulation.standing()))
@@ -350,7 +350,7 @@ def test_a_machine_that_keeps_the_pace_never_slips() -> None:
     assert world.simulation.pacer.slipped_s == 0
 
 
-def test_a_change_takes_effect_where_nothing_has_been_played() -> None:
+def test_a_change_takes_effect_where_nothing_has_been_simulated() -> None:
     world = World()
     moments = []
     world.at(3.3, lambda: moments.append((world.simulation.edit_ps, max(world.engines[0].bounds))))

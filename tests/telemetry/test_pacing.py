@@ -63,7 +63,7 @@ def test_a_small_lag_is_caught_up_and_a_large_one_given_up_and_counted() -> None
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.integers(0, 10**10)), max_size=30))
-def test_what_is_played_and_what_slips_add_up_to_the_wall_clock(steps: list[tuple[float, int]]) -> None:
+def test_what_is_simulated_and_what_slips_add_up_to_the_wall_clock(steps: list[tuple[float, int]]) -> None:
     pacer, now_s, sim_ps = Pacer(1000), 0.0, 0
     pacer.begin(now_s, sim_ps)
     for wall_s, simulated_ps in steps:

@@ -162,7 +162,7 @@ class Table:
 
 
 def on_screen(test: Callable[[Top, Pilot[None], Table], Awaitable[None]], table: Table | None = None) -> None:
-    """Play the application without a terminal."""
+    """Run the application without a terminal."""
     server = table or Table()
 
     async def simulate() -> None:
@@ -222,7 +222,7 @@ def test_t_shows_trees_on_one_line_each() -> None:
     on_screen(test)
 
 
-def test_space_pauses_a_run_that_plays_and_resumes_one_that_is_paused() -> None:
+def test_space_pauses_a_run_that_advances_and_resumes_one_that_is_paused() -> None:
     async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
         await pilot.press("space")
         await settled(app, pilot)

@@ -75,7 +75,7 @@ def test_a_series_that_the_present_pass_does_not_have_yet_stays() -> None:
 
 
 class Simulation:
-    """As much of a player as a collector asks for; its run is a Snapshot."""
+    """As much of a live simulation as a collector asks for; its run is a Snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.mailbox = Mailbox()

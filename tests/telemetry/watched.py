@@ -1,4 +1,4 @@
-"""A run that `fabric serve` plays, a real Prometheus scrapes, and a real Alertmanager sends notifications of."""
+"""A run that `fabric serve` carries out, a real Prometheus scrapes, and a real Alertmanager sends notifications of."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class Inbox:
 
 @contextmanager
 def served(scenario: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """(host:port, process) of `fabric serve`, once it plays."""
+    """(host:port, process) of `fabric serve`, once it runs."""
     words = ("serve", scenario, "--listen", "127.0.0.1:0", "--json", "--quiet", "--duration", f"{SERVER_S}s")
     process = fabric(*words, *options, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         url = json.loads(process.stdout.readline())["url"].removesuffix("/metrics")
-        wait_for(lambda: get(f"{url}/-/ready"), "the emulator to play", COMPILING_S)
+        wait_for(lambda: get(f"{url}/-/ready"), "the emulator to run", COMPILING_S)
         yield url.removeprefix("http://"), process
     finally:
         end(process)

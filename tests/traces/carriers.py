@@ -49,7 +49,7 @@ def build(operation: str, n_ranks: int, size_bytes: int, node_size: int = 1) -> 
     return rows.build()
 
 
-def play(transfers: Transfers, latency_ps: int = 1_000_000, ps_per_byte: int = 20) -> list[int]:
+def carry_out(transfers: Transfers, latency_ps: int = 1_000_000, ps_per_byte: int = 20) -> list[int]:
     """End of each message in ps, in the order of `expand`, where no two messages share a link.
 
     Raises: AssertionError where some message never begins.

@@ -241,7 +241,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert again.groups == trace.groups
     for was, now in zip(sender + receiver, again.ranks[0] + again.ranks[1], strict=True):
         assert replace(now, number=0, name="") == replace(was, name="")
-    assert carriers.play(lower(again, carriers.build).transfers) == carriers.play(
+    assert carriers.carry_out(lower(again, carriers.build).transfers) == carriers.carry_out(
         lower(trace, carriers.build).transfers
     )
 

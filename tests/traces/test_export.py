@@ -16,7 +16,7 @@ from fabric.traces.export import ENDINGS, write
 from fabric.traces.formats import read_trace
 from fabric.traces.graph import OPERATIONS, Kind
 from fabric.traces.lower import lower
-from tests.traces.carriers import play
+from tests.traces.carriers import carry_out
 
 SEEDS = range(12)
 Messages = Counter[tuple[int, int, int]]
@@ -95,7 +95,7 @@ def test_a_random_schedule_comes_back_with_its_messages_and_time(tmp_path: Path,
     account = again.account
     assert account.operations_in_file == account.operations_lowered
     assert account.bytes_posted == sum(size * many for (*_, size), many in messages(rows).items())
-    ends = [max(play(it, 1_000_000, 20), default=0) for it in (again.transfers, rows)]
+    ends = [max(carry_out(it, 1_000_000, 20), default=0) for it in (again.transfers, rows)]
     assert ends[0] == pytest.approx(ends[1], abs=1000 * len(rows))
     n_calls = sum(op.kind is Kind.COLLECTIVE for ops in written.trace.ranks for op in ops)
     assert n_calls == (sum(it.ranks for it in groups if _is_whole(it)) if whole else 0)
@@ -146,4 +146,4 @@ def test_delays_of_the_messages_of_a_transfer_share_a_stream(tmp_path: Path, for
     assert {op.stream for ops in written.trace.ranks for op in ops} <= set(range(4))
     again = lower(read_trace(written.file), builder()).transfers
     assert messages(again) == messages(rows)
-    assert max(play(again)) == pytest.approx(max(play(rows)), rel=1e-3)
+    assert max(carry_out(again)) == pytest.approx(max(carry_out(rows)), rel=1e-3)

@@ -19,7 +19,7 @@ from fabric.traces.graph import ANY, OPERATIONS, Kind, Op, Trace
 from fabric.traces.lower import lower
 from fabric.traces.summary import summarise
 from fabric.traces.unfold import unfold
-from tests.traces.carriers import build, play
+from tests.traces.carriers import build, carry_out
 from tests.traces.damaged_bytes import STEPS, damaged
 
 SAMPLE: Final = Path(__file__).resolve().parents[1] / "data/traces/goal/binary_tree_32.goal"
@@ -49,7 +49,7 @@ def test_the_sample_broadcasts_one_byte_to_31_ranks() -> None:
     assert lowered.account.bytes_in_file == lowered.account.bytes_posted == 31
     assert lowered.account.operations_in_file == lowered.account.operations_lowered == 62
     # Five hops of the tree, and the acknowledgement of the last.
-    assert max(play(lowered.transfers, 1_000, 7)) == 5 * 1_007 + 1_000
+    assert max(carry_out(lowered.transfers, 1_000, 7)) == 5 * 1_007 + 1_000
 
 
 def test_options_comments_and_dependencies_are_read(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_binary_files_have_the_documented_layout(tmp_path: Path) -> None:
     assert part[12 + 78 :] == struct.pack("<I", 1)
 
 
-def test_a_file_that_was_played_with_save_mem_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_was_written_with_save_mem_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.bin").write_bytes(SIMULATED + b"x" * 50)
     assert format_of(tmp_path / "t.bin") == "goal-binary"
     with pytest.raises(InputErrors, match="--save-mem"):
@@ -208,7 +208,7 @@ def test_an_exported_collective_operation_has_the_same_bytes_and_times(
     again = lower(FORMATS[name].read(tmp_path / "out"), build)
     assert again.account.bytes_posted == first.account.bytes_posted
     assert again.transfers.sent_bytes(n).tolist() == first.transfers.sent_bytes(n).tolist()
-    assert max(play(again.transfers, 1_000_000, 20)) == max(play(first.transfers, 1_000_000, 20))
+    assert max(carry_out(again.transfers, 1_000_000, 20)) == max(carry_out(first.transfers, 1_000_000, 20))
 
 
 def test_remainders_of_a_nanosecond_are_carried_to_the_next_computation() -> None:

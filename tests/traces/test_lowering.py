@@ -7,7 +7,7 @@ import pytest
 from fabric.errors import InputErrors
 from fabric.traces.graph import OPERATIONS, Kind, Op, Trace
 from fabric.traces.lower import SendDone, lower, minimum_bytes
-from tests.traces.carriers import build, play
+from tests.traces.carriers import build, carry_out
 
 
 def trace(*ranks: list[Op], **groups: tuple[int, ...]) -> Trace:
@@ -31,7 +31,7 @@ def collective(operation: str, size: int, *after: int, group: str = "", root: in
 
 
 def end_ps(it: Trace, send_done: SendDone = SendDone.COMPLETED) -> int:
-    return max(play(lower(it, build, send_done).transfers, 1_000_000, 20), default=0)
+    return max(carry_out(lower(it, build, send_done).transfers, 1_000_000, 20), default=0)
 
 
 def problems(it: Trace) -> list[str]:
@@ -43,8 +43,8 @@ def problems(it: Trace) -> list[str]:
 def test_what_waits_for_a_receive_waits_for_the_arrival() -> None:
     it = trace([compute(5_000), send(1, 100, 0)], [recv(0, 100), compute(7_000, 0)])
     lowered = lower(it, build)
-    assert play(lowered.transfers)[0] == 5_000
-    assert play(lowered.transfers)[2] == 5_000 + 1_000_000 + 100 * 20 + 7_000
+    assert carry_out(lowered.transfers)[0] == 5_000
+    assert carry_out(lowered.transfers)[2] == 5_000 + 1_000_000 + 100 * 20 + 7_000
     assert lowered.account.bytes_in_file == lowered.account.bytes_posted == 100
     assert lowered.account.operations_in_file == lowered.account.operations_lowered == 4
 
@@ -52,7 +52,7 @@ def test_what_waits_for_a_receive_waits_for_the_arrival() -> None:
 @pytest.mark.parametrize(("done", "later_ps"), [(SendDone.COMPLETED, 2_002_000), (SendDone.POSTED, 0)])
 def test_what_waits_for_a_send_waits_as_the_option_says(done: SendDone, later_ps: int) -> None:
     it = trace([send(1, 100), compute(3_000, 0)], [recv(0, 100)])
-    assert play(lower(it, build, done).transfers)[1] == later_ps + 3_000
+    assert carry_out(lower(it, build, done).transfers)[1] == later_ps + 3_000
 
 
 def test_what_waits_for_a_receive_also_waits_for_what_the_receive_waited_for() -> None:
@@ -95,7 +95,7 @@ def test_a_collective_operation_posts_what_must_move(operation: str, n: int, siz
     lowered = lower(it, build)
     assert list(lowered.transfers.problems()) == []
     assert lowered.account.bytes_posted == lowered.account.bytes_in_file == minimum_bytes(operation, n, size)
-    play(lowered.transfers)
+    carry_out(lowered.transfers)
 
 
 def test_a_collective_operation_begins_at_a_rank_when_its_dependencies_are_done_there() -> None:

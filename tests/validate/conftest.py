@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from fabrics import HOSTS, Judge, Tables
 
 from fabric.configs.load import load_network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.validate.checks.base import Finding
 from fabric.validate.runner import validate
 

@@ -13,8 +13,8 @@ from finding_cases import LOSSLESS, Change, E, W, put
 from large import large_fabric, write
 
 from fabric.cli.main import main
-from fabric.configs.jsonfile import FixedLines
 from fabric.configs.model import Device, Port
+from fabric.configs.text.jsonfile import FixedLines
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Severity
 from fabric.validate.checks.registry import CHECKS

@@ -13,7 +13,7 @@ from fabrics import switch
 from fabric.cli.main import main
 from fabric.configs.load import load_network, parse_device
 from fabric.configs.model import Device
-from fabric.configs.sonic_schema import FREE_FIELDS, IGNORED, SCHEMA, Rule
+from fabric.configs.sonic.schema import FREE_FIELDS, IGNORED, SCHEMA, Rule
 from fabric.validate.baseline import _flat, _unjudged, changes
 from fabric.validate.coverage import NOT_JUDGED, NOT_UNDERSTOOD, uncovered
 from fabric.validate.runner import validate

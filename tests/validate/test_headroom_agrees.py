@@ -10,9 +10,9 @@ from typing import Final
 import pytest
 from fabrics import HOSTS, small_fabric
 
-from fabric.configs.headroom import Assumptions
+from fabric.configs.buffers.headroom import Assumptions
 from fabric.configs.load import load_network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.units import parse_time_ps
 from fabric.validate.checks.base import Severity
 from fabric.validate.runner import Verdict, validate

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 from fabrics import HOSTS, small_fabric
 
-from fabric.configs.headroom import Assumptions
+from fabric.configs.buffers.headroom import Assumptions
 from fabric.configs.load import load_network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.units import parse_time_ps
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.runner import Verdict, validate

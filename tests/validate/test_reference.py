@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabric.configs.load import load_network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.facts import Facts, threshold
 from fabric.validate.runner import validate

@@ -15,7 +15,7 @@ from fabrics import switch
 
 from fabric.configs.load import load_network
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.validate.checks.base import Severity
 from fabric.validate.facts import Facts, threshold
 from fabric.validate.runner import validate

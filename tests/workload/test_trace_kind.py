@@ -54,7 +54,7 @@ def scenario(folder: Path, **load: Any) -> Any:  # noqa: ANN401
     return build_scenario(raw, folder / "trace.yml")
 
 
-def played(folder: Path, **load: Any) -> RunDir:  # noqa: ANN401
+def simulated(folder: Path, **load: Any) -> RunDir:  # noqa: ANN401
     made = scenario(folder, **load)
     simulate(*prepare(made, text="trace"), Options(folder / "run"))
     return RunDir.open(folder / "run")
@@ -73,7 +73,7 @@ def table(run: RunDir) -> Any:  # noqa: ANN401
 def test_a_run_delivers_every_byte_of_a_chakra_trace(tmp_path: Path, operation: str, sent: int) -> None:
     for rank in range(8):
         shutil.copy(DATA / f"chakra/{operation}/8npus_1MB/{operation}.{rank}.et", tmp_path)
-    rows = table(played(tmp_path, file=operation))
+    rows = table(simulated(tmp_path, file=operation))
     assert pc.sum(rows["size_bytes"]).as_py() == 8 * sent
     assert set(rows["state"].to_pylist()) == {"done"}
     by_rank = rows.group_by("src").aggregate([("size_bytes", "sum")])
@@ -82,7 +82,7 @@ def test_a_run_delivers_every_byte_of_a_chakra_trace(tmp_path: Path, operation: 
 
 def test_a_run_follows_the_dependencies_of_a_goal_schedule(tmp_path: Path) -> None:
     (tmp_path / "t.goal").write_text(GOAL)
-    rows = {it["operation"]: it for it in table(played(tmp_path, file="t.goal")).to_pylist()}
+    rows = {it["operation"]: it for it in table(simulated(tmp_path, file="t.goal")).to_pylist()}
     assert set(rows) == {"trace/0 compute", "trace/1 send", "trace/2 send", "trace/3 compute", "trace/4 send"}
     assert all(it["state"] == "done" for it in rows.values())
     assert rows["trace/1 send"]["start_ns"] == 20_000

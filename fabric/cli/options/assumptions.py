@@ -10,7 +10,7 @@ from fabric.theory.headroom import ASSUMED_LATENCY_PS, ASSUMED_RESPONSE
 from fabric.units import format_time_ps, parse_time_ps
 
 if TYPE_CHECKING:
-    from fabric.configs.headroom import Assumptions
+    from fabric.configs.buffers.headroom import Assumptions
 
 LONGEST_PS: Final = 10**9
 
@@ -38,7 +38,7 @@ def add_latency(parser: argparse.ArgumentParser) -> None:
 
 def assumptions(args: argparse.Namespace, response_name: str, frames: tuple[int, int] | None = None) -> Assumptions:
     """The options, and a scenario's values where they were not given."""
-    from fabric.configs.headroom import Assumptions  # noqa: PLC0415  --help needs no formulas
+    from fabric.configs.buffers.headroom import Assumptions  # noqa: PLC0415  --help needs no formulas
 
     given, latency_ps = getattr(args, response_name), args.latency
     least, most = frames or (None, None)

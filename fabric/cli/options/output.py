@@ -44,7 +44,7 @@ def write_out(path: Path | None, text: str) -> bool:
 def write_styled(path: Path | None, text: str, style: str) -> None:
     """As write_out(); 'text' has the terminal's width, and there its encoding; other formats have UTF-8.
 
-    Prose is folded on a terminal alone: in a pipe or a file a line stays whole for whoever searches it.
+    Prose is folded on a terminal alone: in a pipe or a file a line stays whole, so that it can be searched.
     """
     shown = path is None or path == STDOUT
     if style == "text":

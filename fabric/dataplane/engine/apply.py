@@ -10,7 +10,15 @@ from dataclasses import replace
 from functools import singledispatch
 
 from fabric.dataplane.engine import edits as e
-from fabric.dataplane.engine.kernels import change_drain, change_line, change_speed, kick_port, lose_link, release_class
+from fabric.dataplane.engine.kernels import (
+    change_drain,
+    change_flow_control,
+    change_line,
+    change_speed,
+    kick_port,
+    lose_link,
+    release_class,
+)
 from fabric.dataplane.state.codes import N_CLASSES, EventKind
 from fabric.dataplane.state.fill_faults import end_storms
 from fabric.dataplane.state.fill_overlay import name_vteps, segment_row
@@ -63,9 +71,9 @@ def log_row(state: State, time_ps: int, device: int, kind: EventKind, port: int,
 
     The driver keeps half of every region free before an edit.
     """
-    player = int(state.devices[device]["thread"])
-    thread = state.threads[player]
-    row = state.trace[player * (len(state.trace) // len(state.threads)) + int(thread["trace_count"])]
+    worker = int(state.devices[device]["thread"])
+    thread = state.threads[worker]
+    row = state.trace[worker * (len(state.trace) // len(state.threads)) + int(thread["trace_count"])]
     row["time_ps"], row["device"], row["port"], row["kind"], row["qp"] = time_ps, device, port, kind, NO_QP
     row["prio"] = row["reason"] = 0
     row["a"], row["b"], row["c"], row["d"] = a, b, 0, 0
@@ -143,15 +151,8 @@ def _(edit: e.PgThreshold, state: State, fabric: Fabric, params: EngineParams, r
 
 
 @apply.register
-def _(edit: e.PfcClasses, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
-    row = state.ports[edit.port]
-    taken = int(row["wd_unpaused"])
-    lost = (int(row["pfc_classes"]) | taken) & ~edit.classes
-    row["wd_unpaused"] = taken & edit.classes
-    row["pfc_classes"] = edit.classes & ~taken
-    for c in range(N_CLASSES):
-        if lost >> c & 1:
-            release_class(state, int(row["node"]), edit.port, c, edit.time_ps)
+def _(edit: e.FlowControlClasses, state: State, fabric: Fabric, params: EngineParams, rates: Rates) -> None:
+    change_flow_control(state, int(state.ports[edit.port]["node"]), edit.port, edit.classes, edit.time_ps)
 
 
 @apply.register

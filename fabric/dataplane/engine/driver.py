@@ -35,6 +35,7 @@ from fabric.dataplane.engine.ordering import in_order, joined
 from fabric.dataplane.engine.parallel.workers import WorkerPool
 from fabric.dataplane.engine.sequential import run_sequential
 from fabric.dataplane.host import transfers
+from fabric.dataplane.port.flowcontrol import counters as flow
 from fabric.dataplane.state.build import build
 from fabric.dataplane.state.codes import INFINITY_PS, EventKind, Order, QpState, Stop, TraceBit
 from fabric.dataplane.state.digest import digest
@@ -155,7 +156,7 @@ class Emulator:
         ports, qps = self.state.ports, self.state.qps
         frames = np.where(ports["tx_pkts"] > 0, ports["busy_until_ps"] + ports["arrival_delay_ps"], 0)
         failures = qps["available_ps"][qps["state"] == QpState.FAILED]
-        return int(max(frames.max(), self.state.prios["since_ps"].max(), failures.max(initial=0)))
+        return int(max(frames.max(), flow.last_change_ps(self.state.prios), failures.max(initial=0)))
 
     def _simulated_ps(self) -> int:
         if self.state.config[0]["order"] == Order.INSERTION:
@@ -334,8 +335,7 @@ class Emulator:
         qps = state.qps
         if (
             next_ps >= INFINITY_PS
-            or state.ports["paused"].any()
-            or state.prios["xoff_sent"].any()
+            or flow.any_lasts(state.ports, state.prios)
             or state.config[0]["running_timers"] != 0
             or (
                 any(control_of(cc).look is not None for cc in state.config["cc"].tolist())

@@ -111,8 +111,8 @@ class PgThreshold(Edit):
 
 
 @dataclass(frozen=True, slots=True)
-class PfcClasses(Edit):
-    """New PFC enable bitmap of one port; classes that lose PFC resume at once."""
+class FlowControlClasses(Edit):
+    """Another bitmap of classes under link flow control at one port; a class that loses it resumes at once."""
 
     port: PortId
     classes: int

@@ -106,9 +106,9 @@ class Holds:
         return replace(edit, pg_params=params)
 
     @resolve.register
-    def _(self, edit: e.PfcClasses) -> e.Edit | None:
+    def _(self, edit: e.FlowControlClasses) -> e.Edit | None:
         built = self._params.ports[edit.port].flow_control.classes
-        thing = self._take((e.PfcClasses, edit.port), edit, edit.classes, built)
+        thing = self._take((e.FlowControlClasses, edit.port), edit, edit.classes, built)
         return None if thing is None else replace(edit, classes=[thing.base, *thing.held.values()][-1])
 
     def _take(self, key: tuple[object, ...], edit: e.Edit, value: object, base: object) -> _Thing | None:

@@ -12,7 +12,7 @@ from fabric.dataplane.port.flowcontrol import gate
 from fabric.dataplane.port.flowcontrol import hooks as flow
 from fabric.dataplane.state import calendar, pool, trace
 from fabric.dataplane.state.codes import INFINITY_PS, DropReason, EventKind, QpState, TraceBit
-from fabric.dataplane.state.compiled.jit import entry, i64
+from fabric.dataplane.state.compiled.jit import entry, i64, kernel
 from fabric.dataplane.state.types import State
 from fabric.dataplane.switch import egress, watchdog
 from fabric.dataplane.transport import hooks
@@ -112,9 +112,8 @@ def change_speed(state: State, device: int, port: int, now_ps: int, quantum_ps: 
     calendar.note_first(state, device)
 
 
-@entry
-def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> None:
-    """A class has lost PFC, or its watchdog: a storm ends; without PFC a paused class resumes."""
+@kernel
+def _release(state: State, device: int, port: int, c: int, now_ps: int) -> None:
     wire.enter(state, device)
     if state.queues[port * 8 + c]["wd_state"] != 0:
         watchdog.restore(state, device, port, c, now_ps)
@@ -124,6 +123,21 @@ def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> 
     kick(state, device, port, now_ps)
     calendar.note_first(state, device)
     wire.settle(state)
+
+
+@entry
+def release_class(state: State, device: int, port: int, c: int, now_ps: int) -> None:
+    """A class has lost its watchdog: a storm ends."""
+    _release(state, device, port, c, now_ps)
+
+
+@entry
+def change_flow_control(state: State, device: int, port: int, classes: int, now_ps: int) -> None:
+    """Other classes are under flow control: a storm or pause of a class that has lost it ends."""
+    lost = gate.set_classes(state, port, classes)
+    for c in range(8):
+        if lost >> c & 1:
+            _release(state, device, port, c, now_ps)
 
 
 @entry

@@ -14,6 +14,7 @@ from fabric.dataplane.state.params import (
     EcnParams,
     EgressShareParams,
     EngineParams,
+    FlowControlParams,
     PgParams,
     PortParams,
     QueueParams,
@@ -41,14 +42,12 @@ def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
         row["peer"], row["index"], row["scale_up"] = port.peer, port.index, fabric.is_scale_up(port.id)
         rate_row = row_of_rate[link.rate_bps, params.overhead_of(port.id)]
         row["up"], row["rate_row"], row["rate_bps"] = 1, rate_row, link.rate_bps
-        row["mtu_bytes"], row["pfc_classes"] = mine.mtu_bytes, mine.flow_control.classes
-        for name, value in mine.flow_control.port_values().items():
-            row[name] = value
+        row["mtu_bytes"] = mine.mtu_bytes
+        _fill_flow_control(state, port.id, mine.flow_control)
         row["quantum_ps"] = quantum_ps(link.rate_bps)
-        row["propagation_ps"], row["response_ps"] = link.delay_ps, mine.flow_control.response_ps
+        row["propagation_ps"] = link.delay_ps
         row["arrival_delay_ps"] = link.delay_ps + params.reception_ps(peer.id, peer.node)
         row["pause_delay_ps"] = link.delay_ps + params.ports[peer.id].flow_control.response_ps
-        row["pfc_next_ps"] = INFINITY_PS
         row["out_window"] = row["pout_window"] = -1  # no frame sent yet
         row["bit_error_ratio"] = mine.bit_error_ratio
         row["strict"] = sum(queue.strict << index for index, queue in enumerate(mine.queues))
@@ -57,8 +56,15 @@ def fill_ports(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:
     if lookahead_ps <= 0:
         raise InvariantError("a cable with no delay towards a device with no latency leaves no lookahead")
     state.config[0]["lookahead_ps"] = lookahead_ps
-    state.prios["until_ps"] = state.prios["refresh_ps"] = INFINITY_PS
     return state._replace(tx_ps=table.reshape(-1))
+
+
+def _fill_flow_control(state: t.State, port: int, mine: FlowControlParams) -> None:
+    for name, value in mine.port_values().items():
+        state.ports[port][name] = value
+    classes = state.prios[port * N_CLASSES : (port + 1) * N_CLASSES]
+    for name, value in mine.class_values().items():
+        classes[name] = value
 
 
 def fill_dscp_maps(state: t.State, fabric: Fabric, params: EngineParams) -> t.State:

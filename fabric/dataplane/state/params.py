@@ -16,6 +16,7 @@ from fabric.collectives.transfers import OperationGroup, ScheduleEntry, Transfer
 from fabric.collectives.transfers import Transfers as Schedule
 from fabric.dataplane.state.codes import (
     FIVE_TUPLE,
+    INFINITY_PS,
     CongestionControl,
     FlowControl,
     HashAlgorithm,
@@ -164,7 +165,10 @@ class SwitchParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowControlParams:
-    """Link flow control of one port: what every kind has. A kind adds its own in port/flowcontrol/params.py."""
+    """Link flow control of one port: what every kind has. A kind adds its own in port/flowcontrol/params.py.
+
+    It alone says what flow control writes into a port at the beginning of a run: the builder of the tables names none.
+    """
 
     kind: FlowControl
     classes: int
@@ -172,9 +176,18 @@ class FlowControlParams:
     response_ps: int
     """From the last bit of a control frame to its effect on this port's sending."""
 
+    @property
+    def obeyed(self) -> int:
+        """Bitmap of the classes that the peer can stop."""
+        return self.classes
+
     def port_values(self) -> dict[str, int]:
-        """By field of PORT: the parameters that only this kind has."""
-        return {}
+        """First values by field of PORT; a kind adds its own."""
+        return {"pfc_classes": self.classes, "response_ps": self.response_ps, "pfc_next_ps": INFINITY_PS}
+
+    def class_values(self) -> dict[str, int]:
+        """First values by field of PRIO, the same for each class; a kind adds its own."""
+        return {"until_ps": INFINITY_PS}
 
 
 @dataclass(frozen=True, slots=True)

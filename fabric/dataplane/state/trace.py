@@ -32,10 +32,10 @@ def _append(
     c: int,
     d: int,
 ) -> None:
-    player = i64(state.devices[device]["thread"])
-    thread = state.threads[player]
+    worker = i64(state.devices[device]["thread"])
+    thread = state.threads[worker]
     count = i64(thread["trace_count"])
-    place = player * i64(state.config[0]["trace_rows"]) + count
+    place = worker * i64(state.config[0]["trace_rows"]) + count
     row = state.trace[place]
     prefetch(state.trace, u(place + 2))  # the driver has read it since, possibly on another processor
     row["time_ps"], row["device"], row["port"], row["kind"] = time_ps, device, port, kind

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from fabric.configs.mmu import PoolSize, chip_of, find_mmu, pool_size_of
+from fabric.configs.buffers.mmu import PoolSize, chip_of, find_mmu, pool_size_of
 from fabric.configs.model import BufferProfile, Device, Pool, Port
 from fabric.proof.cut import Cut
 from fabric.proof.lowering.values import CHIP, Lowered, NotLowered, Place, Row, Value, size

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from fabric.configs.headroom import ROCE_MTU_BYTES, Assumptions, hop_of
+from fabric.configs.buffers.headroom import ROCE_MTU_BYTES, Assumptions, hop_of
 from fabric.configs.model import Binding, BufferProfile, Device, Port
 from fabric.dataplane.state.codes import N_CLASSES
 from fabric.proof.cut import HOST_CABLE_M, SWITCH_CABLE_M, Cut, lengths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fabric.configs.headroom import nic_xoff_bytes
+from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.proof.cut import Cut
 from fabric.proof.outcome import Outcome
 from fabric.proof.recipe import NO_LOSS, Case, NoProofError, Plan, Recipe, rate_mbps

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from fabric.configs.headroom import quanta_bytes
+from fabric.configs.buffers.headroom import quanta_bytes
 from fabric.proof.cut import Cut, Cutter
 from fabric.proof.lowering.lower import Lowering, lower
 from fabric.proof.recipe import rate_mbps, threshold_bytes, time_us

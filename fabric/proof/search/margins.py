@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from fabric.configs.headroom import Assumptions, hop_of, quanta_bytes
+from fabric.configs.buffers.headroom import Assumptions, hop_of, quanta_bytes
 from fabric.proof.search import families
 from fabric.proof.search.bench import HALF, MOST_MTU, Bench, Moved, Traffic
 from fabric.proof.search.rungs import RUNGS, Rungs

@@ -64,7 +64,7 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "arp.suppressed": ("count", "ARP requests that the leaf answered"),
     "arp.flooded": ("count", "ARP requests that the leaf sent on to other leaves"),
     "arp.copies": ("count", "copies sent to other leaves in VXLAN"),
-    "arp.heard": ("count", "ARP requests that reached a host"),
+    "arp.received": ("count", "ARP requests that reached a host"),
     "arp.answered": ("count", "ARP requests that got a reply"),
     "arp.slowest": ("time", "longest time from an ARP request to its reply"),
     "datagrams.sent": ("count", "datagrams given to the hosts' NICs"),
@@ -114,6 +114,9 @@ def from_summary(metric: str, value: float | None) -> float | None:
     return round(value * PS_PER_NS) if isinstance(value, float) else value * PS_PER_NS
 
 
+FORMER_NAMES: Final[Mapping[str, str]] = {"arp.heard": "arp.received"}
+"""Name in older scenarios and studies -> name today."""
+
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -150,6 +153,14 @@ def format_value(value: float, kind: Kind) -> str:
     return writers[kind](int(value)) if kind in writers else f"{value:g}"
 
 
+def metric_called(metric: str) -> str:
+    """The name today of a metric, which may be given by a former name. Raises UnitError."""
+    found = FORMER_NAMES.get(metric, metric)
+    if found not in METRICS:
+        raise UnitError(f"no metric is called '{metric}'", nearest(metric, list(METRICS), "metrics"))
+    return found
+
+
 def parse(text: object) -> Expectation:
     """'fct.p99 < 2ms' -> Expectation. Raises UnitError."""
     if isinstance(text, Expectation):
@@ -161,9 +172,8 @@ def parse(text: object) -> Expectation:
         raise UnitError(
             f"{text!r} is not an expectation", "write '<metric> <op> <value>', such as 'drops.lossless == 0'"
         )
-    metric, op, value = match.groups()
-    if metric not in METRICS:
-        raise UnitError(f"no metric is called '{metric}'", nearest(metric, list(METRICS), "metrics"))
+    named, op, value = match.groups()
+    metric = metric_called(named)
     kind = METRICS[metric][0]
     return Expectation(metric, op, _value(value, kind, metric), kind)
 

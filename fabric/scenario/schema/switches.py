@@ -26,8 +26,8 @@ from fabric.scenario.schema.values import (
 from fabric.topology.quantities import RateBps, SizeBytes, TimePs
 from fabric.topology.spec import Strict
 
-EcnName = Literal["off", "hpcc", "paper-2015", "sonic", "dctcp"]
 EcnPreset = Literal["hpcc", "paper-2015", "sonic", "dctcp"]
+EcnName = Literal["off", EcnPreset]
 AsicName = Literal[
     "trident3",
     "tomahawk2",

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network, ip_address, ip_interface, ip_network
 from typing import Final
 
 from fabric.configs.model import Device
-from fabric.configs.spelling import is_address, prefix_of
+from fabric.configs.text.spelling import is_address, prefix_of
 from fabric.validate.checks.base import Check, E, Found, check, named
 from fabric.validate.checks.identity import address_roots, stated, vtep_address
 from fabric.validate.facts import Facts

@@ -7,7 +7,7 @@ from ipaddress import ip_address, ip_interface
 from typing import Final
 
 from fabric.configs.model import Device, Session, Where
-from fabric.configs.spelling import is_address
+from fabric.configs.text.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback
 from fabric.validate.checks.peers import beside, near_address, other_end, sessions

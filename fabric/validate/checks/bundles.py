@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Device
-from fabric.configs.roce_effect import is_free_text
+from fabric.configs.text.roce_effect import is_free_text
 from fabric.validate.checks.base import Check, E, Found, W, check, shows
 from fabric.validate.checks.identity import paired
 from fabric.validate.facts import Facts, Line

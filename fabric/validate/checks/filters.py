@@ -8,9 +8,9 @@ from typing import Final
 
 from fabric.configs.filters import TCP, UDP, Filter, FilterUse, Flow, network_of
 from fabric.configs.model import Device
-from fabric.configs.roce_effect import ROCE_PORT
-from fabric.configs.spelling import is_address, is_number
-from fabric.configs.text_filters import CONTROL_PLANE
+from fabric.configs.running_config.filters import CONTROL_PLANE
+from fabric.configs.text.roce_effect import ROCE_PORT
+from fabric.configs.text.spelling import is_address, is_number
 from fabric.validate.checks.base import Check, E, Found, Root, check, shows
 from fabric.validate.checks.identity import vtep_address
 from fabric.validate.checks.peers import near_address

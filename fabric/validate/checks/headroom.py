@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.headroom import ROCE_FRAME_BYTES, ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
+from fabric.configs.buffers.headroom import ROCE_FRAME_BYTES, ROCE_HEADERS_BYTES, Row, annex_bytes, bounds, coding_ps
+from fabric.configs.buffers.platforms import find_platform
 from fabric.configs.model import BufferProfile, Device
-from fabric.configs.pgtable import HeadroomTable
-from fabric.configs.platforms import find_platform
+from fabric.configs.sonic.pgtable import HeadroomTable
 from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
 from fabric.validate.chips import is_nvidia
 from fabric.validate.facts import Facts, Line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.headroom import nic_xoff_bytes
+from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, shows
 from fabric.validate.checks.entries import map_evidence, pause_roots, pfc_root

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from fabric.configs.mmu import chip_of
+from fabric.configs.buffers.mmu import chip_of
 from fabric.configs.model import Binding, BufferProfile, Device, Pool
 from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, shows
 from fabric.validate.facts import Facts, Line

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Device, Port
-from fabric.configs.roce_effect import UNKNOWN_LANGUAGE
+from fabric.configs.text.roce_effect import UNKNOWN_LANGUAGE
 from fabric.units import count
 from fabric.validate.checks.base import Check, Evidence, Found, I, Severity, check
 from fabric.validate.facts import Facts

@@ -9,9 +9,9 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any, Final
 
-from fabric.configs.jsonfile import JsonText, read_file
 from fabric.configs.load import HOSTS, LINKS
 from fabric.configs.model import Device
+from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.errors import InputErrors, Problem
 from fabric.runs.owned import OwnedFolder, check
 from fabric.validate.fix import lines, tables

@@ -15,10 +15,10 @@ from functools import cached_property
 from shlex import quote
 from typing import Any, Final
 
-from fabric.configs.jsonfile import JsonText
 from fabric.configs.model import Device, Site
-from fabric.configs.nvue_commands import Commands
-from fabric.configs.yamlfile import YamlText
+from fabric.configs.nvue.commands import Commands
+from fabric.configs.text.jsonfile import JsonText
+from fabric.configs.text.yamlfile import YamlText
 from fabric.validate.checks.base import Finding
 from fabric.validate.edits import Row
 from fabric.validate.facts import Facts

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors
 from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Finding, Severity

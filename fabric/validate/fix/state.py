@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from fabric.configs.jsonfile import JsonText, read_file
 from fabric.configs.load import read_data
 from fabric.configs.model import Device
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
+from fabric.configs.text.jsonfile import JsonText, read_file
 from fabric.validate.checks.base import Finding, Severity
 from fabric.validate.edits import Row, statements
 from fabric.validate.fix import lines, nvue, tables

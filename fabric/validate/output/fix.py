@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fabric.configs.jsonfile import JsonText
+from fabric.configs.text.jsonfile import JsonText
 from fabric.validate.causes import Cause
 from fabric.validate.checks.base import Finding
 from fabric.validate.fix.files import patch, patches, replacements

@@ -89,7 +89,7 @@ def sarif_rules() -> list[dict[str, Any]]:
         {
             "id": LOSS_RULE,
             "name": "LossWithoutAFinding",
-            "shortDescription": {"text": "RoCE is lost or stands still in simulated traffic"},
+            "shortDescription": {"text": "RoCE is lost or blocked in simulated traffic"},
             "fullDescription": {"text": "Traffic that a search found; its scenario is attached."},
             "help": {"text": "fabric run on the attached scenario shows the loss."},
             "defaultConfiguration": {"level": "error"},

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fabric.configs.headroom import vendor_row
-from fabric.configs.platforms import PLATFORMS
+from fabric.configs.buffers.headroom import vendor_row
+from fabric.configs.buffers.platforms import PLATFORMS
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import N_CLASSES
 from fabric.scenario.compile.scenario import CompiledScenario

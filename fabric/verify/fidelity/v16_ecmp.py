@@ -152,7 +152,7 @@ ROWS: Final = (
         slow=True,
     ),
     Row(
-        "V16/played",
+        "V16/simulated",
         "ECMP collisions in a running fabric, link by link",
         "asic",
         "C",

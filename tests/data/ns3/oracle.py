@@ -372,7 +372,7 @@ class Run:
                                 for n, d in distance.items()}
         return self.routes[dst][node]
 
-    def play(self) -> dict:
+    def simulate(self) -> dict:
         count: dict[tuple[int, int], int] = {}
         for flow in self.case["flows"]:
             pair = (flow["src"], flow["dst"])
@@ -389,5 +389,5 @@ if __name__ == "__main__":
     parser.add_argument("--ties", default="insertion")
     args = parser.parse_args()
     with open(args.case) as file:
-        json.dump(Run(json.load(file), args.ties).play(), sys.stdout)
+        json.dump(Run(json.load(file), args.ties).simulate(), sys.stdout)
     print()

@@ -42,6 +42,16 @@ def pausing(prios: Table) -> Mask:
     return np.asarray(prios["xoff_sent"] != 0, np.bool_)
 
 
+def any_lasts(ports: Table, prios: Table) -> bool:
+    """Whether some class is paused, or stopped at the peer: readers see its time grow without an event."""
+    return bool(ports["paused"].any() or prios["xoff_sent"].any())
+
+
+def last_change_ps(prios: Table) -> int:
+    """When the last pause began or ended; 0 without any."""
+    return int(prios["since_ps"].max())
+
+
 def frames_received(prios: Table) -> NDArray[np.int64]:
     """As `prios`: flow-control frames received, obeyed or not."""
     return np.asarray(prios["rx_xoff_pkts"] + prios["rx_xon_pkts"], np.int64)

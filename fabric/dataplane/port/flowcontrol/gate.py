@@ -70,6 +70,20 @@ def obeys_pause(state: State, port: int, c: int) -> bool:
 
 
 @kernel
+def set_classes(state: State, port: int, classes: int) -> int:
+    """Put a bitmap of classes, and no others, under flow control. Returns the classes that have lost it.
+
+    A class that is suspended stays so, and is under flow control after restore() if it is in the bitmap.
+    """
+    row = state.ports[port]
+    suspended = i64(row["wd_unpaused"])
+    lost = (i64(row["pfc_classes"]) | suspended) & ~classes
+    row["wd_unpaused"] = suspended & classes
+    row["pfc_classes"] = classes & ~suspended
+    return lost
+
+
+@kernel
 def suspend(state: State, port: int, c: int) -> None:
     """Take class c out of flow control until restore(): the port then ignores what the peer asks."""
     row = state.ports[port]

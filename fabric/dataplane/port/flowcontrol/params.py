@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from fabric.dataplane.state.codes import FlowControl
+from fabric.dataplane.state.codes import INFINITY_PS, FlowControl
 from fabric.dataplane.state.params import FlowControlParams
 
 
@@ -23,6 +23,16 @@ class PfcParams(FlowControlParams):
     ignored: int = 0
     """Bitmap of the classes whose PAUSE the port does not obey."""
 
+    @property
+    def obeyed(self) -> int:
+        """Bitmap of the classes that the peer can stop."""
+        return self.classes & ~self.ignored
+
     def port_values(self) -> dict[str, int]:
-        """By field of PORT."""
-        return {"pause_quanta": self.pause_quanta, "pfc_unsent": self.unsent, "pfc_ignored": self.ignored}
+        """First values by field of PORT."""
+        own = {"pause_quanta": self.pause_quanta, "pfc_unsent": self.unsent, "pfc_ignored": self.ignored}
+        return FlowControlParams.port_values(self) | own  # super() fails in a dataclass with slots
+
+    def class_values(self) -> dict[str, int]:
+        """First values by field of PRIO: no refresh is due."""
+        return FlowControlParams.class_values(self) | {"refresh_ps": INFINITY_PS}

@@ -1,0 +1,1 @@
+"""Arista EOS: a running-config to the neutral model."""

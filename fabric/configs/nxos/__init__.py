@@ -1,0 +1,1 @@
+"""Cisco NX-OS: a running-config to the neutral model."""
