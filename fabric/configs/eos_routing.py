@@ -15,6 +15,7 @@ from fabric.configs.policy import Use
 from fabric.configs.port_ranges import interfaces_of
 from fabric.configs.spelling import is_address, is_number
 from fabric.configs.text_filters import read_filters
+from fabric.configs.text_interior import read_interior
 from fabric.configs.text_policy import read_aggregates, read_policies
 from fabric.configs.text_routes import read_static_routes
 from fabric.configs.text_vlans import check_vlans, needs_no_switchport, note_vlans
@@ -71,6 +72,7 @@ def read_routing(reader: TextReader) -> None:
         found.gateway_mac = Stated(canonical_mac(match[1]), reader.note(line, "ip virtual-router mac-address"))
     read_policies(reader)
     read_static_routes(reader)
+    read_interior(reader)
     read_filters(reader)
     check_vlans(reader)
     note_vlans(reader)

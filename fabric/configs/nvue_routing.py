@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from fabric.configs.identity import NOTHING, Aggregate, Gateway, Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Session, StaticRoute
+from fabric.configs.nvue_interior import read_interior
 from fabric.configs.nvue_policy import read_policies, uses_of
 from fabric.configs.nvue_reader import Reader, words_of
 from fabric.configs.nvue_words import is_on
@@ -245,9 +246,7 @@ def _bgp(reader: Reader) -> None:
     device, found = reader.device, reader.device.identity
     router, instance = reader.at("router", "bgp"), reader.at(*_BGP)
     off = [at for at, row in ((("router", "bgp"), router), (_BGP, instance)) if not _on(row, default=True)]
-    ospf = ("vrf", _DEFAULT, "router", "ospf")
-    if reader.at(*ospf) and _on(reader.at(*ospf), default=True):
-        found.igp = Stated("ospf", reader.where(*ospf))
+    read_interior(reader)
     multipath = reader.at(*_BGP, "address-family", "ipv4-unicast", "multipaths")
     if "ebgp" in multipath:
         of_paths = (*_BGP, "address-family", "ipv4-unicast", "multipaths", "ebgp")

@@ -14,6 +14,7 @@ from fabric.configs.model import Tunnel
 from fabric.configs.policy import Use
 from fabric.configs.spelling import is_address
 from fabric.configs.text_filters import read_filters, read_vlan_filters
+from fabric.configs.text_interior import read_interior
 from fabric.configs.text_policy import below, read_aggregates, read_policies
 from fabric.configs.text_routes import read_static_routes
 from fabric.configs.text_vlans import check_vlans, needs_no_switchport, note_vlans
@@ -78,6 +79,7 @@ def read_routing(reader: TextReader) -> None:
     keeping |= {match[1] for _, match in root.find(r"route-map (\S+) deny \d+")} - permits  # passes nothing on
     read_policies(reader)
     read_static_routes(reader)
+    read_interior(reader)
     read_filters(reader)
     read_vlan_filters(reader)
     check_vlans(reader)

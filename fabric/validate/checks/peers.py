@@ -37,7 +37,7 @@ def _networks(line: Line) -> dict[int, set[str]]:
     consequence="neighbours never resolve: no BGP session, no traffic over this link",
     remedy="number both ends out of one /31 or /127",
     source="RFC 3021; RFC 7938 section 5.2.3",
-    leads_to="P3 P9 I1 V11 P22",
+    leads_to="P3 P9 I1 V11 P22 O1 O3",
 )
 def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Ports and LAGs of links between switches."""
