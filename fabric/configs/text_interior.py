@@ -13,15 +13,7 @@ from ipaddress import IPv4Address, ip_interface, ip_network
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
-from fabric.configs.interior import (
-    BROADCAST,
-    Circuit,
-    Interior,
-    area_name,
-    is_net,
-    one_of,
-    with_defaults,
-)
+from fabric.configs.interior import BROADCAST, Circuit, Interior, area_name, is_net, one_of, with_defaults
 from fabric.configs.port_ranges import interfaces_of
 from fabric.configs.spelling import is_address, meant
 from fabric.configs.textconfig import Line, TextReader

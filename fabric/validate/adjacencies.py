@@ -18,7 +18,7 @@ from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
-from fabric.configs.interior import BACKBONE, BROADCAST, Circuit, Interior
+from fabric.configs.interior import BACKBONE, BROADCAST, Circuit, Interior, levels_of
 from fabric.configs.model import Device, Where
 from fabric.validate.facts import Facts, Line
 
@@ -355,11 +355,16 @@ def _difference(
 
 
 def _levels(interior: Interior, circuit: Circuit) -> str:
-    levels = circuit.level.value or interior.level.value or "level-1-2"
+    """The levels of a circuit in words; level 1 with the NET, whose area must be the same."""
+    own, levels = interior.level.value, circuit.level.value or interior.level.value or "level-1-2"
+    if own and not levels_of(own) & levels_of(levels):
+        return f"{levels} on a switch of {own}"
     return f"{levels} of {interior.net.value}" if levels != "level-2" else levels
 
 
 def _at(interior: Interior, circuit: Circuit) -> Where:
+    if interior.level and not levels_of(interior.level.value) & levels_of(circuit.level.value):
+        return interior.level.where
     return circuit.level.where or interior.level.where or interior.net.where or circuit.where
 
 
@@ -377,7 +382,7 @@ def usual(facts: Facts, adjacency: Adjacency, what: str) -> tuple[Side, Side]:
     """(the end that has to change, the other): its value is rarer among its own circuits, then in the fabric."""
     difference = adjacency.difference
     values = ("", "") if difference is None else difference.values
-    key = "interior values", what
+    key = f"interior values: {what}"
     if key not in facts.notes:
         found: Counter[tuple[str, str]] = Counter()
         for it in interior_of(facts).adjacencies:
