@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Port, Where
 from fabric.configs.roce_effect import is_free_text
 from fabric.validate.checks.base import Check, E, Found, W, check, shows
 from fabric.validate.checks.identity import paired
@@ -74,7 +74,13 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"{' and '.join(differ)} differ from {other.name} of {line.port.lag}",
                 (shows(line.device, line.port.qos_where or line.port.where, "", ""),),
+                within=[(line.device.name, where) for port in (line.port, other) for where in _parts(port)],
             )
+
+
+def _parts(port: Port) -> list[Where]:
+    """The constructs of a port that members of a LAG have alike."""
+    return [where for where in (port.where, port.qos_where, port.cable_where) if where]
 
 
 _SHARED_SYSTEM: Final = ("ethernet-segment", "ethernet_segment", "multihoming", "lacp system")
