@@ -205,17 +205,36 @@ def _automatic(reader: Reader, domain: str, vlans: str, path: tuple[str, ...]) -
 
 
 def _access(reader: Reader) -> None:
-    """A defect (R1) for each access VLAN that its bridge does not have, and each bridge that no line defines."""
-    bridges = reader.at("bridge", "domain")
+    """A defect (R1) for each access VLAN that its bridge does not have, and each bridge that no line defines.
+
+    VLANs of two bridges have nothing in common: a port whose bridge has no VNI for its VLAN, where another bridge has
+    one, is a defect (R9).
+    """
+    bridges = {str(domain): _vlans_of(reader, str(domain)) for domain in reader.at("bridge", "domain")}
     for key in reader.at("interface"):
         for domain, row in reader.at("interface", str(key), "bridge", "domain").items():
             vlan = str(row.get("access", "")) if isinstance(row, dict) else ""
+            at = ("interface", str(key), "bridge", "domain", str(domain))
+            own = bridges.get(str(domain), {})
             if bridges and str(domain) not in bridges:
-                at = ("interface", str(key), "bridge", "domain", str(domain))
                 reader.bad(at, f"bridge '{str(domain)[:40]}' is not in the file", "R1")
-            if vlan and reader.device.identity.vlan_where and vlan not in reader.device.identity.vlan_where:
-                path = ("interface", str(key), "bridge", "domain", str(domain), "access")
-                reader.bad(path, f"VLAN {vlan[:20]} is not in the bridge", "R1")
+            if vlan and any(bridges.values()) and str(domain) in bridges and vlan not in own:
+                reader.bad((*at, "access"), f"VLAN {vlan[:20]} is not in the bridge", "R1")
+            others = [name for name, vlans in bridges.items() if name != str(domain) and vlans.get(vlan)]
+            if vlan in own and not own[vlan] and others:
+                text = f"VLAN {vlan} of bridge {str(domain)[:40]} has no VNI, that of {others[0][:40]} has: the port's "
+                reader.bad((*at, "access"), f"{text}frames stay on this switch", "R9")
+
+
+def _vlans_of(reader: Reader, domain: str) -> dict[str, bool]:
+    """VLANs of a bridge, and whether each has a VNI."""
+    rows = reader.at("bridge", "domain", domain, "vlan")
+    with_vni = {str(vlans): bool(reader.at("bridge", "domain", domain, "vlan", str(vlans), "vni")) for vlans in rows}
+    found: dict[str, bool] = {}
+    for vlans, has in with_vni.items():
+        for number in numbers(vlans, _MAX_VLAN):
+            found[str(number)] = found.get(str(number), False) or has
+    return found
 
 
 def _vni(
