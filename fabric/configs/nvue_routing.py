@@ -403,9 +403,9 @@ def _remote_as(reader: Reader, rows: list[dict[str, Any]], at: tuple[str, ...]) 
     text = next((str(it["remote-as"]) for it in rows if "remote-as" in it), "")
     if text == "internal":
         return reader.device.asn
-    if text not in {"", "external", "auto"} and not re.fullmatch(r"\d+(?:\.\d+)?", text):
+    if text not in {"", "external", "auto"} and not re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII):
         reader.bad(at, f"'{text[:40]}' is no AS number, nor internal, nor external")
-    return text if re.fullmatch(r"[\d.]+", text) else ""
+    return text if re.fullmatch(r"[\d.]+", text, re.ASCII) else ""
 
 
 def _number(rows: list[dict[str, Any]], name: str) -> int | None:
