@@ -66,7 +66,7 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 ("cable", line.port.cable_m, other.cable_m),
                 ("speed", line.port.speed_mbps, other.speed_mbps),
             )
-            if a != b
+            if a != b and not (name == "PFC" and _told_by_ends(facts, line, other))
         ]
         if differ:
             yield Found(
@@ -76,6 +76,15 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 (shows(line.device, line.port.qos_where or line.port.where, "", ""),),
                 within=[(line.device.name, where) for port in (line.port, other) for where in _parts(port)],
             )
+
+
+def _told_by_ends(facts: Facts, line: Line, other: Port) -> bool:
+    """Whether the two ends of one of two members differ in PFC, which L1 says of that link."""
+    for mine in (line, Line(line.device, other)):
+        far = facts.line(facts.peers.get(mine.end, ("", "")))
+        if far is not None and far.port.lossless != mine.port.lossless:
+            return True
+    return False
 
 
 def _parts(port: Port) -> list[Where]:

@@ -50,7 +50,7 @@ _SHOWN: Final = 60
     consequence="one end pauses and the other ignores it: loss; or neither end pauses",
     remedy="enable the same priorities at both ends",
     source="IEEE 802.1Q clause 36; Guo et al., SIGCOMM 2016",
-    leads_to="N1 N2 L9 M4 M5 M7 M8 M9 E4 W1 B7 L8",
+    leads_to="N1 N2 L9 M4 M5 M7 M8 M9 E4 W1 B7",
 )
 def L1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Links between switches, then links to hosts."""
