@@ -104,8 +104,10 @@ def _circuits(reader: TextReader, found: list[Interior]) -> None:
             process = by_name.get((protocol, circuit.process)) if circuit.process else only.get(protocol)
             if process is None:
                 _dangling(reader, line, name, circuit, [it.name for it in found if it.protocol == protocol])
-            elif not device.identity.interface_vrfs.get(name):
+            elif not (vrf := device.identity.interface_vrfs.get(name)):
                 process.circuits[name] = circuit
+            elif not _has_vrf(reader, vrf):
+                process.outside[name] = vrf
         block.accept(_ACCEPTED_AT_PORTS)
     for interior in found:
         block = next(it for it in reader.root.children if it.number and it.text.split()[:3] == _head(interior))
@@ -115,6 +117,12 @@ def _circuits(reader: TextReader, found: list[Interior]) -> None:
 
 def _head(interior: Interior) -> list[str]:
     return ["router", "ospf" if interior.protocol == "OSPF" else "isis", interior.name]
+
+
+def _has_vrf(reader: TextReader, vrf: str) -> bool:
+    """Whether an instance is configured in a VRF: on a line of its own (EOS), or inside one (NX-OS)."""
+    blocks = [it for it in reader.root.children if it.text.startswith(("router ospf ", "router isis "))]
+    return any(it.text.endswith(f" vrf {vrf}") or any(row.text == f"vrf {vrf}" for row in it.children) for it in blocks)
 
 
 def _joined(reader: TextReader, block: Line, name: str) -> list[tuple[str, Circuit, Line]]:

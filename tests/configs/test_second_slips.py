@@ -54,4 +54,3 @@ def test_a_file_of_links_or_hosts_names_its_option(value: object, option: str, n
     with pytest.raises(InputErrors) as refused:
         load_network([tmp_path / name])
     assert option in str(refused.value.problems[0].hint)
-

@@ -33,7 +33,7 @@ def _after(header: str, old: str, new: str) -> Edit:
 
 
 _E3, _N3 = "interface Ethernet3/1\n", "interface Ethernet1/3\n"
-_LOOP_E, _LOOP_N = "interface Loopback0\n", "\ninterface loopback0\n"
+_LOOP_E, _LOOP_N = "\ninterface Loopback0\n", "\ninterface loopback0\n"
 _SWP3 = ("interface", "swp3", "router", "ospf")
 _LINK_E = "   ip ospf network point-to-point\n"
 _LINK_N = "  ip ospf network point-to-point\n"
@@ -112,6 +112,17 @@ CASES: Final = (
         "O1 P1",
         "Ethernet1/3",
         _after(_N3, "  ip address 10.1.0.0/31\n", "  medium p2p\n  ip unnumbered loopback0\n"),
+    ),
+    _case(
+        "nxos",
+        "ospf",
+        "an uplink is in the tenant's VRF",
+        "O1",
+        "VRF T",
+        both(
+            _after(_N3, "  no switchport\n", "  no switchport\n  vrf member T\n"),
+            replaced("feature bgp", "vrf context T\nfeature bgp"),
+        ),
     ),
     # ===== the instance =====
     _case(

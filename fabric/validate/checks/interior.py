@@ -62,20 +62,24 @@ def _missing(adjacency: Adjacency) -> Iterator[Found]:
         interior = other.interior
         if not other.active or other.circuit is None or interior is None or side.circuit is not None:
             continue
-        if not side.routed or side.device.identity.interface_vrfs.get(side.interface):
+        vrf = side.device.identity.interface_vrfs.get(side.interface, "")
+        outside = side.interior is not None and side.interface in side.interior.outside
+        if not side.routed or (vrf and not outside):
             continue
         if side.interior is None and side.device.identity.igp:
             continue  # two protocols, or one that is not read
         yield Found(
             side.device.name,
             side.interface,
-            f"not in {interior.protocol}, and its peer {other} is",
+            f"in VRF {vrf}, where no {interior.protocol} is, and its peer {other} is in that of the default VRF"
+            if vrf
+            else f"not in {interior.protocol}, and its peer {other} is",
             (
                 shows(side.device, ("interface", side.interface), "", "", f"{side}"),
                 shows(other.device, other.where, "", "", f"{other} {interior.protocol}"),
             ),
             rests_on=_ports(side, other),
-            fix=join_instance(side.device, side.interface, other.circuit),
+            fix=None if vrf else join_instance(side.device, side.interface, other.circuit),
         )
 
 
