@@ -18,7 +18,7 @@ from fabric.configs.nvue_reader import Reader, words_of
 from fabric.configs.nvue_words import is_on
 from fabric.configs.policy import prefix_entry
 from fabric.configs.port_ranges import folded_ports
-from fabric.configs.spelling import meant
+from fabric.configs.spelling import is_address, meant
 from fabric.configs.textconfig import numbers
 
 _DEFAULT: Final = "default"
@@ -329,6 +329,10 @@ def _sessions(reader: Reader, vrf: str) -> None:
                 usual,
             )
         }
+        kind, an_address = str(row.get("type", "")), is_address(str(name))
+        if (kind == "numbered" and not an_address) or (kind == "unnumbered" and an_address):
+            what = "an address" if an_address else "an interface"
+            reader.bad((*bgp, "neighbor", str(name), "type"), f"neighbor {name} is {what}, and its type is {kind}")
         numbered = not (str(row.get("type", "")) == "unnumbered" or str(name).startswith(("swp", "bond")))
         if not numbered:
             reader.device.identity.unnumbered = reader.where(*_BGP, "neighbor", str(name))

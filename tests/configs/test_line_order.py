@@ -251,7 +251,9 @@ def test_a_part_of_a_port_of_nvue_needs_its_port_split() -> None:
         assert [wrong in it.text for it in device.defects if "does not exist" in it.text] == [True] * bool(wrong)
 
 
-@pytest.mark.parametrize("blocks", ["interface Ethernet1/1-4\n", "".join(f"interface Ethernet1/{it}\n" for it in "1234")])
+@pytest.mark.parametrize(
+    "blocks", ["interface Ethernet1/1-4\n", "".join(f"interface Ethernet1/{it}\n" for it in "1234")]
+)
 @pytest.mark.parametrize(
     ("line", "left"),
     [

@@ -54,3 +54,18 @@ def test_a_file_of_links_or_hosts_names_its_option(value: object, option: str, n
     with pytest.raises(InputErrors) as refused:
         load_network([tmp_path / name])
     assert option in str(refused.value.problems[0].hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "right"),
+    [
+        ("swp1", "unnumbered", True),
+        ("10.0.0.1", "numbered", True),
+        ("swp1", "numbered", False),
+        ("10.0.0.1", "unnumbered", False),
+    ],
+)
+def test_a_neighbor_is_named_as_its_type_says(name: str, kind: str, right: bool) -> None:
+    neighbor = f"nv set vrf default router bgp neighbor {name}"
+    lines = f"nv set system hostname leaf01\n{neighbor} type {kind}\n{neighbor} remote-as external\n"
+    assert (not parse_device(lines, "leaf01.txt").defects) is right
