@@ -109,7 +109,6 @@ vrf * router bgp peer-group * update-source
 vrf default router bgp route-reflection cluster-id
 vrf default router bgp router-id
 vrf default router ospf enable
-vrf default router ospf state
 vrf default router ospf router-id
 vrf default router ospf area * network
 vrf default router ospf max-metric administrative

@@ -25,11 +25,12 @@ def read_interior(reader: Reader) -> None:
     if not row and not ports:
         return
     enabled = [reader.at(*_OSPF), reader.at("router", "ospf")]
-    on = bool(row) and all(is_on(it.get("enable", it.get("state")), default=True) for it in enabled)
+    on = bool(row) and all(is_on(it.get("enable"), default=True) for it in enabled)
     path = _OSPF if "router-id" in row else ("router", "ospf")
     interior = Interior("OSPF", "", reader.where(*(_OSPF if row else path)), up=on)
     interior.router_id = Stated(str(reader.at(*path).get("router-id", "")), reader.where(*path, "router-id"))
-    if reader.at(*_OSPF, "redistribute", "connected"):
+    connected = reader.at(*_OSPF, "redistribute", "connected")
+    if "redistribute" in row and is_on(connected.get("enable"), default=bool(connected)):
         interior.redistributes = Stated("connected", reader.where(*_OSPF, "redistribute", "connected"))
     metric = reader.at(*_OSPF, "max-metric")
     if is_on(metric.get("administrative"), default=False):
@@ -49,7 +50,7 @@ def _circuit(reader: Reader, interior: Interior, name: str) -> None:
     def stated(word: str, its: dict[str, Any] = row, *more: str) -> Stated:
         return Stated(str(its[word]), reader.where(*path, *more, word)) if word in its else NOTHING
 
-    if not is_on(row.get("enable", row.get("state")), default=True):
+    if not is_on(row.get("enable"), default=True):
         return
     area = stated("area")
     number = Stated(area_name(area.value), area.where) if area else NOTHING

@@ -25,8 +25,9 @@ _NVUE: Final = {
 
 def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
     line = lines.get(device.language, "")
-    begin = f"nv set interface {quoted(interface)} router ospf " if device.language == "nvue" else ""
-    begin = begin or f"interface {interface}; "
+    begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
+        device.language, f"interface {interface}; "
+    )
     return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
 
 
