@@ -79,6 +79,8 @@ class Interior:
     """IS-IS: 'level-1', 'level-2' or 'level-1-2' of the switch."""
     circuits: dict[str, Circuit] = field(default_factory=dict)
     """By interface."""
+    area_kinds: dict[str, Stated] = field(default_factory=dict)
+    """OSPF: area to 'stub' or 'nssa', where it is no usual one."""
     outside: dict[str, str] = field(default_factory=dict)
     """Interface that its line puts into this instance, and the VRF that it is in, where no line has the instance."""
     redistributes: Stated = NOTHING

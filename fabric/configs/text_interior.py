@@ -21,7 +21,7 @@ from fabric.configs.textconfig import Line, TextReader
 _INTERFACE: Final = r"interface ((?:Ethernet|[Pp]ort-[Cc]hannel|[Ll]oopback|Vlan)[\d/.]+)"
 _ACCEPTED: Final = (
     r"log-adjacency.*|no log-adjacency.*|auto-cost .*|maximum-paths .*|max-lsa .*|bfd.*|timers .*|distance .*|"
-    r"graceful-restart.*|fast-reroute .*|passive-interface .*|nsf.*|summary-address .*|area \S+ (?:range|stub|nssa|"
+    r"graceful-restart.*|fast-reroute .*|passive-interface .*|nsf.*|summary-address .*|area \S+ (?:range|"
     r"filter|default-cost).*|compatible .*|spf-interval .*|lsp-.*|metric-style .*|advertise .*|reference-bandwidth .*|"
     r"default-information .*|point-to-point routes|redistribute .*|name-lookup|distribute .*|flush-routes|isolate|"
     r"authentication key.*|hostname dynamic|capability .*|rfc1583compatibility"
@@ -78,6 +78,8 @@ def _instance(reader: TextReader, block: Line, protocol: str, name: str) -> Inte
         found.authenticates[area_name(match[1])] = Stated(
             kind, reader.note(line, key, f"area {match[1]} authentication")
         )
+    for line, match in block.find(r"area (\S+) (stub|nssa)(?P<more> .*)?"):
+        found.area_kinds[area_name(match[1])] = Stated(match[2], reader.note(line, key, f"area {match[1]} {match[2]}"))
     for line, match in block.find(r"authentication(?: mode|-type) (\S+)(?: .*)?"):
         found.authentication = Stated(match[1], reader.note(line, key, "authentication"))
     for line, _ in block.find(r"shutdown"):

@@ -328,6 +328,10 @@ def _difference(
     if mine.passive or mine.shut or not one.up:
         return found or Difference("passive", ("on", "on"), (mine.passive.where, yours.passive.where))
     found = found or field("area", "")
+    kinds = one.area_kinds.get(mine.area.value, NOTHING), other.area_kinds.get(yours.area.value, NOTHING)
+    found = found or pair(
+        "area type", (kinds[0].value or "usual", kinds[1].value or "usual"), (kinds[0].where, kinds[1].where)
+    )
     if not ospf and not one.zones(mine) & other.zones(yours):
         found = found or Difference(
             "level", (_levels(one, mine), _levels(other, yours)), (_at(one, mine), _at(other, yours))
@@ -344,8 +348,7 @@ def _difference(
     )
     borrowed = a.borrowed, b.borrowed
     places = a.address_where, b.address_where
-    kinds = a.numbering, b.numbering
-    found = found or pair("numbering", kinds, places)
+    found = found or pair("numbering", (a.numbering, b.numbering), places)
     ports = a.line.port, b.line.port
     if found is None and not virtual and not (mine.ignores_mtu or yours.ignores_mtu):
         found = pair("MTU", (str(ports[0].mtu), str(ports[1].mtu)), (ports[0].mtu_at, ports[1].mtu_at))
@@ -416,6 +419,8 @@ def value_of(side: Side, what: str) -> str:
         return its.timers[1]
     if what == "instance":
         return "up" if side.interior.up else "down"
+    if what == "area type":
+        return side.interior.area_kinds.get(its.area.value, NOTHING).value or "usual"
     if what == "level":
         return _levels(side.interior, its)
     if what == "MTU":

@@ -145,3 +145,20 @@ def test_a_file_of_frr_beside_a_switch_of_sonic_is_said_first(tmp_path: Path) ->
     (tmp_path / "leaf1.conf").write_text("frr defaults datacenter\nhostname leaf1\nrouter ospf\n!\n", encoding="utf-8")
     verdict = validate(load_network([tmp_path]), only={"R12"})
     assert [(it.device, it.object) for it in verdict.findings] == [("leaf1", "routing")]
+
+
+@pytest.mark.parametrize("kind", ["stub", "nssa", "stub no-summary"])
+def test_an_area_is_stub_at_both_ends_or_at_none(kind: str, tmp_path: Path) -> None:
+    def edit(text: str) -> str:
+        return text.replace("router ospf U\n", f"router ospf U\n  area 0.0.0.1 {kind}\n").replace(
+            "area 0.0.0.0", "area 0.0.0.1"
+        )
+
+    def usual(text: str) -> str:
+        return text.replace("area 0.0.0.0", "area 0.0.0.1")
+
+    folder = fabric(tmp_path, "nxos", "ospf", leaf1=edit, leaf2=edit, spine1=edit, spine2=edit)
+    assert not judged(folder)
+    found = judged(fabric(tmp_path, "nxos", "ospf", leaf1=usual, leaf2=edit, spine1=edit, spine2=edit))[0]
+    assert (found.check.id, found.first.device) == ("O1", "leaf1")
+    assert "area here" in found.first.text

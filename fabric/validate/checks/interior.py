@@ -23,6 +23,7 @@ _WORDS: Final = {
     "shut": "the protocol is {} here, {} at {}",
     "passive": "passive {} here, {} at {}",
     "area": "area {} here, {} at {}",
+    "area type": "a {} area here, a {} one at {}",
     "level": "{} here, {} at {}: no level is common",
     "network": "network type {} here, {} at {}",
     "hello": "hello interval {} s here, {} s at {}",
@@ -37,8 +38,8 @@ _WORDS: Final = {
     "O1",
     E,
     "no OSPF or IS-IS adjacency forms on a link",
-    condition="both ends of a link are in the protocol, active, in one area or a common level, with equal network "
-    "type, authentication and numbering, and for OSPF equal hello and dead intervals and MTU",
+    condition="both ends of a link are in the protocol, active, in one area of one type or a common level, with equal "
+    "network type, authentication and numbering, and for OSPF equal hello and dead intervals and MTU",
     consequence="the two switches exchange no routes over this link: its paths are lost, and where it is the only one, "
     "sessions between loopbacks and VXLAN tunnels, too",
     remedy="give both ends the same line; the one that differs from the other links is named first",
