@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fabric.configs.policy import Policies
 
 if TYPE_CHECKING:
+    from fabric.configs.interior import Interior
     from fabric.configs.model import Where
 
 
@@ -150,7 +151,13 @@ class Identity:
     drained: Stated = NOTHING
     """What takes traffic away from the switch for maintenance, in the words of its language; empty: nothing does."""
     igp: Stated = NOTHING
-    """The interior routing protocol beside BGP in the default VRF, whose routes are not read; empty: none."""
+    """The interior routing protocol beside BGP in the default VRF; empty: none."""
+    interior: Interior | None = None
+    """The same with its circuits, where they are read; None where they are not, or where there are two protocols."""
+    routing_elsewhere: str = ""
+    """A file of FRR that has more of the switch's routing, and that is not read; '' where none was given."""
+    borrowed: dict[str, Stated] = field(default_factory=dict)
+    """Interface without an address of its own to the one whose address it has (`ip unnumbered`)."""
     requires_policy: Stated = NOTHING
     """What lets external sessions carry routes only where a policy says so (RFC 8212); empty: nothing does."""
     redistributes_connected: bool | None = None

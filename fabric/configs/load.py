@@ -6,6 +6,7 @@ links unless others were named. The language of a file is decided by its content
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -64,17 +65,21 @@ def load_network(
     problems: list[Problem] = []
     devices = []
     frr: list[Unread] = []
+    routing: dict[str, str] = {}
     for path in files:
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
             if is_frr(text, str(path)):
                 frr.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
+                routing[_frr_name(text, path)] = str(path)
             else:
                 devices.append(parse_device(text, str(path)))
         except InputErrors as error:
             problems += error.problems
     named, doubles = join(devices)
     problems += doubles
+    for name in named.keys() & routing.keys():
+        named[name].identity.routing_elsewhere = routing[name]
     if frr and not named and not problems:
         problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
     network = Network(named, tables=tables or HeadroomTables(), unread=(*frr, *others))
@@ -105,6 +110,14 @@ def load_network(
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
         network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))
     return network
+
+
+def _frr_name(text: str, path: Path) -> str:
+    """The switch of an FRR file: by its hostname, its folder, or its name ('leaf1/frr.conf', 'leaf1.frr.conf')."""
+    stated = re.search(r"^hostname (\S+)", text, re.MULTILINE)
+    if stated is not None:
+        return stated[1]
+    return path.parent.name if path.stem in {"frr", "bgpd", "vtysh"} else path.name.split(".")[0].removesuffix("-frr")
 
 
 def _links(path: Path, known: dict[str, Device]) -> tuple[tuple[Cable, ...], tuple[Unread, ...]]:

@@ -448,6 +448,8 @@ class Device:
     maps: dict[str, dict[str, QosMap]] = field(default_factory=dict)
     global_maps: dict[str, str] = field(default_factory=dict)
     watchdog_poll_ms: int | None = None
+    watchdog_times: Where = ()
+    """Times that act only at ports which have a watchdog (EOS); () where no line states them."""
     drops_lossless: bool = False
     """Every lossless queue drops what it gets (SONiC BIG_RED_SWITCH)."""
     watchdog_default: bool = False

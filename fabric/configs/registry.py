@@ -12,6 +12,7 @@ from fabric.configs.nvue.commands import Commands
 from fabric.configs.nvue.parse import parse_nvue
 from fabric.configs.nvue.reader import is_nvue
 from fabric.configs.nxos.parse import parse_nxos
+from fabric.configs.other_inputs import refuse_other_inputs
 from fabric.configs.running_config.reader import TextReader
 from fabric.configs.sonic.parse import parse_sonic
 from fabric.configs.sonic.schema import SCHEMA
@@ -24,6 +25,7 @@ Parser = Callable[[str, str], Device]
 
 def _sonic(text: str, file: str) -> Device:
     source = JsonText(text, file)
+    refuse_other_inputs(source.value, file)
     if is_nvue(source.value):
         _refuse_tables(source, file)
         return parse_nvue(source, file)
@@ -46,7 +48,9 @@ def _refuse_tables(source: JsonText, file: str) -> None:
 
 
 def _nvue(text: str, file: str) -> Device:
-    return parse_nvue(YamlText(text, file), file)
+    source = YamlText(text, file)
+    refuse_other_inputs(source.value, file)
+    return parse_nvue(source, file)
 
 
 def _nvue_commands(text: str, file: str) -> Device:

@@ -14,7 +14,9 @@ from typing import Final
 
 from fabric.configs.model import Defect, Device, Where
 
-_PAIR: Final = re.compile(r"(?:\d{1,10}|\d{1,5}\.\d{1,5}|(?P<address>\d{1,3}(?:\.\d{1,3}){3})):\d{1,10}")
+_PAIR: Final = re.compile(r"(?:\d{1,10}|\d{1,5}\.\d{1,5}|(?P<address>\d{1,3}(?:\.\d{1,3}){3})):\d{1,10}", re.ASCII)
+_ASN: Final = re.compile(r"\d{1,10}|\d{1,5}\.\d{1,5}", re.ASCII)
+"""asplain or asdot (RFC 5396)."""
 _OTHERS: Final = frozenset(("", "auto"))
 _MAX_SHOWN: Final = 40
 _NO_ADDRESS: Final = "0.0.0.0"  # noqa: S104  RFC 6286 section 2.1: an identifier is not zero
@@ -36,6 +38,8 @@ def _malformed(device: Device) -> Iterator[tuple[Where, str, str]]:
     router_id = device.identity.router_id
     if router_id and (not _is_address(router_id.value) or router_id.value == _NO_ADDRESS):
         yield router_id.where, "IPv4 address, which a router ID has to be", router_id.value
+    if device.asn and not _ASN.fullmatch(device.asn):
+        yield device.identity.asn_where, "AS number", device.asn
     for session in device.sessions:
         if session.address and not _is_any_address(session.address):
             yield session.where, "address of a neighbour", session.address

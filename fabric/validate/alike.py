@@ -26,6 +26,7 @@ from typing import Final
 from fabric.configs.identity import Vni
 from fabric.configs.model import Device, Session
 from fabric.configs.policy import PrefixEntry
+from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.identity import vtep_address
 from fabric.validate.control_plan import advertised
 from fabric.validate.facts import Facts
@@ -133,6 +134,7 @@ def _first_colours(facts: Facts, sessions: Sequence[Peering]) -> dict[str, Hasha
             part[device.name],
             device.name if device.name in alone else "",
             bool(device.peer_link),
+            _of_interior(facts, device, vtep),
             (bool(vtep), ":" in vtep, own.vtep_up, own.evpn.value, bool(own.unnumbered)),
             tuple(map(_of_vni, own.vnis)),
             tuple(map(_of_vni, own.routed_vnis)),
@@ -146,6 +148,15 @@ def _first_colours(facts: Facts, sessions: Sequence[Peering]) -> dict[str, Hasha
             sum(it.up and peer_of(facts, device, it) is None for it in device.sessions),
         )
     return found
+
+
+def _of_interior(facts: Facts, device: Device, vtep: str) -> Hashable:
+    """Whether it announces its VTEP by an interior protocol, and how many other VTEPs that leads it to."""
+    routing = interior_of(facts)
+    if not routing.judged(device):
+        return None
+    others = [routing.reaches(device, it) for other in facts.devices if (it := vtep_address(other))]
+    return routing.announces(device, vtep), Counter(others)[True]
 
 
 def _of_vni(vni: Vni) -> Hashable:

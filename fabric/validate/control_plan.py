@@ -23,6 +23,7 @@ from typing import Final
 from fabric.configs.model import Device
 from fabric.controlplane.evpn.targets import target_packed
 from fabric.controlplane.network.plan import Cable, ControlPlan, Interface, Prefix, Router, SessionEnd, VniPlan
+from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.identity import is_loopback, vtep_address
 from fabric.validate.facts import Facts
 from fabric.validate.originated import dropped_by, has_route, lets
@@ -265,9 +266,9 @@ def _settings(end: End, *, internal: bool = False) -> SessionEnd:
 def _interior(facts: Facts, sessions: Iterable[Peering]) -> dict[str, tuple[Prefix, ...]]:
     """Switch to the loopbacks that it reaches by an interior protocol.
 
-    An internal session between loopbacks needs one, and an external one has it where both files configure one. Its
-    routes are not computed: that it works is taken to be right, for all switches that such sessions join, whether they
-    come up or not.
+    An internal session between loopbacks needs one, and an external one has it where both files configure one. Where
+    they state its circuits, its routes are those of adjacencies.py. Else that it works is taken to be right, for all
+    switches that such sessions join, whether they come up or not.
     """
     part = {device.name: {device.name} for device in facts.devices}
     for peering in sessions:
@@ -280,7 +281,16 @@ def _interior(facts: Facts, sessions: Iterable[Peering]) -> dict[str, tuple[Pref
     for names in part.values():
         if len(names) > 1 and id(names) not in known:
             known[id(names)] = tuple(sorted({it for name in names for it in loopbacks[name]}))
-    return {name: known.get(id(names), ()) for name, names in part.items()}
+    found = {name: known.get(id(names), ()) for name, names in part.items()}
+    routing = interior_of(facts)
+    for device in facts.devices:
+        if routing.judged(device):  # the others' routes are taken to be there
+            found[device.name] = tuple(
+                prefix
+                for prefix in found[device.name]
+                if routing.reaches(device, str(IPv4Address(prefix[0]))) is not False
+            )
+    return found
 
 
 def _loopbacks(device: Device) -> list[Prefix]:

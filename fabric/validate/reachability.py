@@ -26,6 +26,7 @@ from fabric.controlplane.network.network import Network
 from fabric.controlplane.network.plan import Prefix
 from fabric.errors import FabricError
 from fabric.units import count as counted
+from fabric.validate.adjacencies import share_interior
 from fabric.validate.alike import Reduced, reduced
 from fabric.validate.checks.base import Evidence
 from fabric.validate.checks.identity import paired, vtep_address
@@ -34,7 +35,7 @@ from fabric.validate.facts import Facts
 from fabric.validate.policies import policies_of
 from fabric.validate.reach_reasons import Reasons
 from fabric.validate.segments import Group, Host, hosts_of, not_carried, routed_segments
-from fabric.validate.sessions import Cause, End, Peering, outside, peerings, place
+from fabric.validate.sessions import Cause, End, Peering, outside, peerings, place, without_route
 
 CONFIG = ControlConfig(jitter=Jitter.OFF, announce_delay_ns=0, boot_spread_ns=0, dial_jitter_ns=0)
 
@@ -89,6 +90,7 @@ def reachability_of(facts: Facts) -> Reachability | Cause:
             shown = counted(work, "session × switch", "sessions × switches")
             facts.notes[_NOTE] = Cause(f"{shown} of switches that are not configured alike are more than {MAX_WORK:,}")
         else:
+            share_interior(facts, part.facts)
             facts.notes[_NOTE] = Reachability(part.facts, part.alike, sessions if part.facts is facts else None)
     found: Reachability | Cause = facts.notes[_NOTE]
     return found
@@ -108,8 +110,12 @@ class Reachability:
         self._routing = routed_segments(facts, len(self.groups))
         self.stranded: list[tuple[End, End]] = []
         """Ends of sessions between loopbacks that have no route to the other end."""
+        for peering in self.sessions:
+            for end, other in peering.ends if peering.down is not None and peering.multihop else ():
+                if end.session is not None and without_route(facts, end, other) == peering.down:
+                    self.stranded.append((end, other))
         self._converge()
-        if self._network is not None and self._without_route():
+        if self._network is not None and self._lose_sessions():
             self._converge()
         self._cache: dict[tuple[int, int], Verdict] = {}
 
@@ -128,12 +134,13 @@ class Reachability:
             except FabricError as error:
                 self.unknown = (Cause(str(error)),)
 
-    def _without_route(self) -> bool:
+    def _lose_sessions(self) -> bool:
         """Take the sessions down that lead to a loopback to which the converged routes do not lead; whether some are.
 
         TCP of such a session has no way (RFC 4271 section 8.2.1). What it brought itself is IPv4 routes at most of
         switches behind it, and never the route to its own end.
         """
+        lost = False
         for row, peering in enumerate(self.sessions):
             if peering.down is not None or not peering.multihop or peering.internal:
                 continue
@@ -146,7 +153,8 @@ class Reachability:
                 text = f"{end.device.name} has no route to {other.address} of {other.device.name}"
                 down = Cause(text, (place(end.device, end.session.where),))
                 self.sessions[row] = replace(self.sessions[row], down=down)
-        return bool(self.stranded)
+                lost = True
+        return lost
 
     def _leads(self, device: Device, address: str) -> bool:
         """Whether a switch has some route to an address: connected, static, or by BGP."""

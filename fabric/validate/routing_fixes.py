@@ -158,8 +158,10 @@ def end_maintenance(device: Device) -> Fix:
     drained = device.identity.drained
     where, line = drained.where, drained.value
     within = f"router bgp {device.asn}; " if where[:1] == ("router bgp",) else ""
+    interior = where[0].startswith(("router ospf", "router isis"))
+    within = f"{where[0]}; " if interior else within
     commands = {
-        "eos": f"maintenance; {'; '.join(where[1:-1])}; no {line}",
+        "eos": f"{within}no {line}" if interior else f"maintenance; {'; '.join(where[1:-1])}; no {line}",
         "nxos": f"{within}no {line}",
         "nvue": f"nv set {nvue_words(where)} {'disabled' if where[-1] == 'mode' else 'off'}",
         "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(where[:-1]))} {where[-1]} false",

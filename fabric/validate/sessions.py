@@ -12,6 +12,7 @@ from ipaddress import ip_address, ip_interface
 from typing import Final
 
 from fabric.configs.model import Device, Session, Site, Where
+from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.base import Evidence, named
 from fabric.validate.checks.identity import is_loopback
 from fabric.validate.facts import Facts
@@ -241,7 +242,30 @@ def _misfit(facts: Facts, near: End, far: End, *, multihop: bool) -> Cause | Non
             return Cause(f"{end.device.name} offers a hold time of {its.hold_s} s, which peers refuse", (at,))
         if not multihop and (cause := _cable_down(facts, end, other)) is not None:
             return cause
+        if multihop and (cause := without_route(facts, end, other)) is not None:
+            return cause
     return None
+
+
+def without_route(facts: Facts, end: End, other: End) -> Cause | None:
+    """The interior protocol does not lead from a loopback to the other end's, and this switch has no other routes."""
+    routing, device, far = interior_of(facts), end.device, other.device
+    if not other.address or ":" in other.address or routing.reaches(device, other.address) is not False:
+        return None
+    if device.routes or any(_brings_routes(facts, it) for it in device.sessions):
+        return None
+    protocol = "" if device.identity.interior is None else device.identity.interior.protocol
+    why = "" if routing.announces(far, other.address) else f", which does not put it into {protocol}"
+    text = f"{device.name} has no route of {protocol} to {other.address} of {far.name}{why}"
+    return Cause(text, tuple(place(facts.network.devices[name], where) for name, where in routing.broken(device, far)))
+
+
+def _brings_routes(facts: Facts, session: Session) -> bool:
+    """Whether a session of the default VRF could bring routes to loopbacks: it is to an address of a link."""
+    if session.vrf or not session.up or (session.families is not None and "ipv4" not in session.families):
+        return False
+    peer = facts.owners.get(session.address)
+    return bool(session.interface) or peer is None or not is_loopback(interfaces_of(facts, peer).own[session.address])
 
 
 def _out_of_range(end: End, other: End) -> Cause | None:

@@ -249,3 +249,21 @@ def test_a_part_of_a_port_of_nvue_needs_its_port_split() -> None:
     for part, link, wrong in ((0, split, ""), (1, split, ""), (2, split, "split in 2"), (0, "mtu: 9216", "no 'link")):
         device = parse_device(text.format(part, link), "leaf1.yaml")
         assert [wrong in it.text for it in device.defects if "does not exist" in it.text] == [True] * bool(wrong)
+
+
+@pytest.mark.parametrize(
+    "blocks", ["interface Ethernet1/1-4\n", "".join(f"interface Ethernet1/{it}\n" for it in "1234")]
+)
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("default interface Ethernet1/2-3", [9000, 1500, 1500, 9000]),
+        ("default interface ethernet 1/2-3", [9000, 1500, 1500, 9000]),
+        ("default interface Ethernet1/1, Ethernet1/4", [1500, 9000, 9000, 1500]),
+        ("default interface Ethernet1/2", [9000, 1500, 9000, 9000]),
+    ],
+)
+def test_default_takes_the_settings_of_each_port_of_a_range_back(blocks: str, line: str, left: list[int]) -> None:
+    lines = "".join(f"{it}\n  no switchport\n  mtu 9000\n" for it in blocks.splitlines())
+    device = parse_device(f"feature bgp\nhostname a\n{lines}{line}\n", "a.cfg")
+    assert [device.ports[f"Ethernet1/{number}"].mtu for number in range(1, 5)] == left

@@ -100,3 +100,32 @@ def test_no_control_character_of_a_file_reaches_the_output(
     main(["validate", str(tmp_path), "--format", style, *(["--all"] if style == "text" else [])])
     out = capsys.readouterr()
     assert not {"\x1b", "\u202e", "\x07"} & set(out.out + out.err)
+
+
+NVUE: Final = "nv set system hostname leaf1\n"
+
+
+@pytest.mark.parametrize("number", ["6510\uff11", "65101x", "1.2.3"])
+@pytest.mark.parametrize("language", ["sonic", "nvue"])
+def test_an_as_number_is_written_in_plain_digits(number: str, language: str) -> None:
+    if language == "sonic":
+        tables = {"PORT": PORTS, "DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "bgp_asn": number}}}
+        device = parse_device(json.dumps(tables), "x.json")
+    else:
+        device = parse_device(f"{NVUE}nv set router bgp autonomous-system '{number}'\n", "leaf1.txt")
+    assert "R5" in {it.check for it in device.defects}
+
+
+_CLASS: Final = {
+    "nxos": "feature bgp\nclass-map type qos match-any RDMA\n  match dscp 26\npolicy-map type qos IN\n  class {name}\n"
+    "    set qos-group 3\n",
+    "eos": f"{EOS}class-map type qos match-any RDMA\n   match dscp 26\n!\npolicy-map type quality-of-service IN\n"
+    "   class {name}\n      set traffic-class 3\n",
+}
+
+
+@pytest.mark.parametrize("language", _CLASS)
+@pytest.mark.parametrize(("name", "number"), [("RDMA", 0), ("class-default", 0), ("rdma", 1), ("RDMA2", 1)])
+def test_a_class_whose_class_map_is_not_in_the_file_is_a_mistake(language: str, name: str, number: int) -> None:
+    device = parse_device(_CLASS[language].format(name=name), "x.cfg")
+    assert [it.check for it in device.defects] == ["R1"] * number

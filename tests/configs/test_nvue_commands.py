@@ -77,7 +77,7 @@ def test_a_place_is_the_line_of_the_command() -> None:
     assert device.place(("set", "interface", "swp2", "qos")).line == 14
 
 
-@pytest.mark.parametrize("line", ["nv unset qos roce", "nv set", "nv set 'x", "ip link set up", "nv set " + "a " * 40])
+@pytest.mark.parametrize("line", ["nv unset", "nv set", "nv set 'x", "ip link set up", "nv set " + "a " * 40])
 def test_what_is_no_nv_set_is_listed_with_its_line(line: str) -> None:
     device = parse_device(COMMANDS + line + "\n", "leaf01.txt")
     assert [item.place.line for item in device.unread] == [16]

@@ -30,6 +30,7 @@ WORDS: Final = {
     "as-path-list": "A",
     "community-list": "C",
     "route-map": "M",
+    "area": "0",
 }
 """Word below which a '*' stands -> what it is here; else the profile 'p', or class 3."""
 POLICIES: Final = ("prefix-list", "as-path-list", "community-list", "route-map")
@@ -60,6 +61,14 @@ VALUES: Final[dict[str, tuple[Any, Any]]] = {
     "interface * ip vrr mac-address": ("00:1c:73:00:00:01", "00:1c:73:00:00:02"),
     **dict.fromkeys(("evpn enable", "evpn state", "router bgp enable", "vrf default router bgp enable"), ("on", "off")),
     "vrf default router bgp address-family * enable": ("on", "off"),
+    **dict.fromkeys(("router ospf enable", "vrf default router ospf enable"), ("on", "off")),
+    "vrf default router ospf max-metric administrative": ("on", "off"),
+    "vrf default router ospf area * network": ({"10.1.0.0/16": {}}, {"10.2.0.0/16": {}}),
+    "vrf default router ospf redistribute connected": ({"enable": "on"}, {"enable": "off"}),
+    **{
+        f"interface * router ospf {it}": ("on", "off")
+        for it in ("enable", "passive", "authentication enable", "mtu-ignore")
+    },
     "vrf default router bgp address-family ipv4-unicast network": ({}, {"10.0.0.1/32": {}}),
     "vrf default router bgp address-family ipv4-unicast redistribute connected": ({}, {"enable": "on"}),
     "interface swp link auto-negotiate": ("on", "off"),
@@ -142,7 +151,10 @@ CONTEXT: Final[dict[str, Any]] = {
         "swp1": {"qos": {name: {"profile": "p"} for name in ("pfc", "remark", "mapping")}},
         "swp2": {"qos": {name: {"profile": "p"} for name in ("congestion-control", "egress-scheduler")}},
         "lo": {"ip": {"address": {"10.1.1.1/32": {}}}},
-        "vlan10": {"ip": {"address": {"10.3.0.2/24": {}}, "vrr": {"address": {"10.3.0.1/24": {}}}}},
+        "vlan10": {
+            "ip": {"address": {"10.3.0.2/24": {}}, "vrr": {"address": {"10.3.0.1/24": {}}}},
+            "router": {"ospf": {"area": "0"}},
+        },
     },
     "bridge": {"domain": {"br_default": {"vlan": {"10": {"vni": {"10010": {}}}}}}},
     "router": {
@@ -159,7 +171,7 @@ CONTEXT: Final[dict[str, Any]] = {
         "red": {
             "router": {"bgp": {"neighbor": {"10.0.0.0": {"peer-group": "G"}}, "peer-group": {"G": {"remote-as": 7}}}}
         },
-        "default": {"router": {"bgp": {"neighbor": {"10.0.0.8": {"remote-as": 7}}}}},
+        "default": {"router": {"bgp": {"neighbor": {"10.0.0.8": {"remote-as": 7}}}, "ospf": {"enable": "on"}}},
     },
 }
 

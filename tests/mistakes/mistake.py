@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from tests.mistakes import eos, nvue, nxos, sonic
+from tests.mistakes.interior import with_interior
 
 LANGUAGES: Final[Mapping[str, ModuleType]] = {"sonic": sonic, "eos": eos, "nxos": nxos, "nvue": nvue}
 REMOVED: Final = object()
@@ -36,6 +37,8 @@ class Mistake:
     edit: Edit
     loopbacks: bool = False
     """Of the variant whose EVPN sessions are between loopbacks."""
+    interior: str = ""
+    """Of the variant of that with 'ospf' or 'isis' below."""
 
     @property
     def id(self) -> str:
@@ -44,12 +47,18 @@ class Mistake:
 
     def write(self, folder: Path) -> None:
         """Write the fabric with this mistake."""
-        files = LANGUAGES[self.language].good(loopbacks=self.loopbacks)
+        files = good(self.language, loopbacks=self.loopbacks, interior=self.interior)
         names = fnmatch.filter(files, self.file)
         assert names, f"{self.id}: no file is {self.file}"
         for name in names:
             files[name] = self.edit(copy.deepcopy(files[name]))
         write(self.language, files, folder)
+
+
+def good(language: str, *, loopbacks: bool = False, interior: str = "") -> dict[str, Any]:
+    """The working fabric, or a variant of it."""
+    files: dict[str, Any] = LANGUAGES[language].good(loopbacks=loopbacks)
+    return with_interior(language, interior, files) if interior else files
 
 
 def write(language: str, files: Mapping[str, Any], folder: Path) -> None:

@@ -25,6 +25,7 @@ from tests.mistakes import (
     further_text,
     further_trees,
     habits,
+    interior_cases,
     loopback_cases,
     nvue_cases,
     nxos_cases,
@@ -48,7 +49,7 @@ from tests.mistakes import (
     upkeep_nxos,
     upkeep_text,
 )
-from tests.mistakes.mistake import LANGUAGES, Mistake, write
+from tests.mistakes.mistake import Mistake, good, write
 
 CASES: tuple[Mistake, ...] = (
     *sonic_cases.CASES,
@@ -83,6 +84,7 @@ CASES: tuple[Mistake, ...] = (
     *changes_second.CASES,
     *changes_third.CASES,
     *habits.CASES,
+    *interior_cases.CASES,
 )
 
 
@@ -123,18 +125,19 @@ def judged(folder: Path) -> tuple[Cause, ...]:
     return tuple(it for it in validate(load_network([folder])).causes if it.severity >= Severity.WARN)
 
 
-def healthy(language: str, work: Path, *, loopbacks: bool = False) -> tuple[Cause, ...]:
+def healthy(language: str, work: Path, *, loopbacks: bool = False, interior: str = "") -> tuple[Cause, ...]:
     """Findings in the working fabric, or in its variant."""
     folder = _emptied(work / f"good-{language}")
-    write(language, LANGUAGES[language].good(loopbacks=loopbacks), folder)
+    write(language, good(language, loopbacks=loopbacks, interior=interior), folder)
     return judged(folder)
 
 
 @cache
-def _known(language: str, *, loopbacks: bool) -> frozenset[tuple[str, str, str]]:
+def _known(language: str, *, loopbacks: bool, interior: str) -> frozenset[tuple[str, str, str]]:
     """What is said of the working fabric; the same for every mistake."""
     with TemporaryDirectory(prefix="fabric-healthy-") as work:
-        return frozenset(it.key for cause in healthy(language, Path(work), loopbacks=loopbacks) for it in _all(cause))
+        causes = healthy(language, Path(work), loopbacks=loopbacks, interior=interior)
+        return frozenset(it.key for cause in causes for it in _all(cause))
 
 
 def scores(work: Path, cases: Sequence[Mistake] = CASES) -> Iterator[Score]:
@@ -157,7 +160,7 @@ def scores(work: Path, cases: Sequence[Mistake] = CASES) -> Iterator[Score]:
             for it in _all(cause)
             if it.severity >= Severity.WARN
         )
-        before = _known(case.language, loopbacks=case.loopbacks)
+        before = _known(case.language, loopbacks=case.loopbacks, interior=case.interior)
         new = [cause for cause in causes if any(it.key not in before for it in _all(cause))]
         found = any(_right(case, it) for cause in new for it in _all(cause))
         first = bool(new) and any(_right(case, it) for it in new[0].findings)

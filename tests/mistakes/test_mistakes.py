@@ -31,6 +31,15 @@ def test_a_working_fabric_has_no_error(language: str, loopbacks: bool, tmp_path:
     assert {it.check.id for it in causes} <= {"N5"}
 
 
+@pytest.mark.parametrize("interior", ["ospf", "isis"])
+@pytest.mark.parametrize("language", ["eos", "nxos", "nvue"])
+def test_a_working_fabric_over_an_interior_protocol_has_no_finding(
+    language: str, interior: str, tmp_path: Path
+) -> None:
+    if (language, interior) != ("nvue", "isis"):  # Cumulus has no IS-IS
+        assert not healthy(language, tmp_path, loopbacks=True, interior=interior)
+
+
 def test_of_each_check_a_mistake_is_found_and_its_cause_comes_first(tmp_path: Path) -> None:
     sample = [case for case in one_of_each_check() if case.id not in {*KNOWN_MISSES, *KNOWN_SECOND}]
     assert len(sample) > 80

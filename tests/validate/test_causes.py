@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from fabric.validate.causes import Cause, find_causes
 from fabric.validate.checks.base import Severity
 from fabric.validate.checks.registry import CHECKS
 from fabric.validate.remedies import set_cable, set_pfc, set_port, start_watchdog
+from tests.mistakes.mistake import LANGUAGES, good
+from tests.mistakes.mistake import write as write_fabric
 
 
 def causes(judge: Judge, fabric: dict[str, Tables], hosts: dict[str, object] | None = None) -> list[Cause]:
@@ -201,6 +204,35 @@ def test_sarif_names_the_other_end_of_a_link(tmp_path: Path, capsys: pytest.Capt
     assert "leaf1:Ethernet16 pfc_enable" in other["message"]["text"]
     assert all(it["ruleId"] != "L9" for it in results)
     assert link["properties"]["follows"]["L9"] > 0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sarif_names_the_other_end_of_every_link_of_a_cause(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The MTU of both uplinks of a leaf: one result, with a place at both spines."""
+    files = good(language)
+    name = next(it for it in files if it.startswith("leaf1."))
+    if isinstance(files[name], str):
+        line = {
+            "eos": r"   mtu 9214\n((?:   .*\n)*?   ip address)",
+            "nxos": r"  mtu 9216\n((?:  .*\n)*?  ip address 10\.1)",
+        }
+        files[name] = re.sub(line[language], r"   mtu 1500\n\1", files[name])
+    else:
+        ports = files[name]["interface"] if language == "nvue" else files[name]["PORT"]
+        for port in list(ports):
+            faces = files[name].get("DEVICE_NEIGHBOR", {}).get(port, {}).get("name", "")
+            if language == "nvue" and port in {"swp3", "swp4"}:
+                ports[port]["link"]["mtu"] = 1500
+            if faces.startswith("spine"):
+                ports[port]["mtu"] = "1500"
+    write_fabric(language, files, tmp_path)
+    main(["validate", str(tmp_path), "--format", "sarif"])
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    (mtu,) = [it for it in results if it["ruleId"] == "L4"]
+    places = {it["physicalLocation"]["artifactLocation"]["uri"].rpartition("/")[2] for it in mtu["relatedLocations"]}
+    assert {it.partition(".")[0] for it in places} >= {"spine1", "spine2"}
 
 
 def port_of(language: str, name: str = "Ethernet1") -> tuple[Device, Port]:

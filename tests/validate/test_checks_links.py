@@ -39,7 +39,7 @@ CASES: list[Case] = [
             f["leaf1"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet16": {}, "PortChannel1|Ethernet24": {}}),
             f["spine1"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet8": {}}),
             f["spine2"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet8": {}}),
-            put("leaf1", "PORT_QOS_MAP", "Ethernet24", pfc_enable="")(f),
+            put("leaf1", "CABLE_LENGTH", "AZURE", Ethernet24="300m")(f),
         ),
     ),
     ("L8", E, "leaf1", "Ethernet16", lambda f: f["leaf1"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet16": {}})),

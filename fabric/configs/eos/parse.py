@@ -148,6 +148,7 @@ def _watchdog_default(reader: TextReader) -> Watchdog | None:
     if not times and not action:
         return None
     reader.device.watchdog_poll_ms = times.get("polling-interval")
+    reader.device.watchdog_times = where if times else ()
     return Watchdog(where, action[-1] if action else "errdisable", times.get("timeout"), times.get("recovery-time"))
 
 

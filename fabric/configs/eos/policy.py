@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from fabric.configs.running_config.class_conditions import Conditions, read_conditions
 from fabric.configs.running_config.reader import Line, TextReader, note_marks
+from fabric.configs.text.spelling import meant
 
 _ALL = range(64)
 
@@ -31,7 +32,8 @@ def read_policies(reader: TextReader) -> None:
         rows: list[tuple[str, int | None, tuple[int, ...]]] = []
         for block, word in line.find(r"(?:\d+ )?class (\S+)"):
             if word[1] != "class-default" and word[1] not in classes:
-                reader.defect(block, match[1], f"class-map '{word[1][:40]}' is not in the file", "R1")
+                text = f"class-map '{word[1][:40]}' is not in the file{meant(word[1], frozenset(classes))}"
+                reader.defect(block, match[1], text, "R1", ("policy-map", match[1]))
             conditions = classes.get(word[1], Conditions())
             values = (set(_ALL) if word[1] == "class-default" else set(conditions.dscps)) - matched
             doubtful = {value: text for value in _ALL if (text := conditions.uncertain(value))}

@@ -13,6 +13,7 @@ from fabric.configs.identity import Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Tunnel, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.filters import read_filters
+from fabric.configs.running_config.interior import read_interior
 from fabric.configs.running_config.policy import read_aggregates, read_policies
 from fabric.configs.running_config.reader import (
     IPV4_ADDRESS,
@@ -71,6 +72,7 @@ def read_routing(reader: TextReader) -> None:
         found.gateway_mac = Stated(canonical_mac(match[1]), reader.note(line, "ip virtual-router mac-address"))
     read_policies(reader)
     read_static_routes(reader)
+    read_interior(reader)
     read_filters(reader)
     check_vlans(reader)
     note_vlans(reader)

@@ -2,17 +2,20 @@
 
 The last word of a line is a value, or one of several; a word that is set below later becomes a mapping. Words that
 stand for an empty mapping are listed here, since a command does not say; so are leaves that hold one value, where a
-later command replaces it. Source: NVUE CLI guide and its object model.
+later command replaces it. Lines of `nv unset` take away what lines before them set.
+Source: NVUE CLI guide and its object model.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from copy import deepcopy
 from typing import Any, Final
 
 from fabric.configs.model import Where
 from fabric.configs.text.jsonfile import FixedLines
+from fabric.configs.text.port_ranges import folded_ports
 
 _HOLD: Final = frozenset(("interface", "member", "domain"))
 """Keys whose values are names of further mappings."""
@@ -42,6 +45,8 @@ class Commands:
 
     def __init__(self, text: str) -> None:
         self._lines = FixedLines()
+        self._gone: set[Where] = set()
+        """What `nv unset` took away and no later command set again."""
         self.duplicates: list[tuple[Where, int, int]] = []
         self.replaced: dict[Where, tuple[int, int]] = {}
         """Leaves that two commands set, with the lines of the first and of the one that holds."""
@@ -55,6 +60,9 @@ class Commands:
                 words = shlex.split(line)
             except ValueError:
                 words = []
+            if words[:2] == ["nv", "unset"] and 3 <= len(words) <= _MAX_WORDS:
+                self._unset(tree, words[2:], number)
+                continue
             if words[:2] != ["nv", "set"] or not 3 <= len(words) <= _MAX_WORDS:
                 self.unread.append((number, line[:80]))
                 continue
@@ -70,7 +78,11 @@ class Commands:
         where = ("set", *path)
         first = self._lines.line(where) if _holds_one(path) else 0
         for depth in range(1, len(words) + 1):
-            self._lines.note(("set", *words[:depth]), number)
+            row = ("set", *words[:depth])
+            self._lines.note(row, number)
+            if row in self._gone:
+                self._gone.discard(row)
+                self._lines.lines[row] = number
         here = tree
         for word in path[:-1]:
             here = _mapping(here, word)
@@ -85,6 +97,62 @@ class Commands:
                 self._lines.lines[where] = number
         else:
             _value(here, path[-1], last)
+
+    def _unset(self, tree: dict[str, Any], words: list[str], number: int) -> None:
+        """Take away what earlier commands set, as `nv unset` does: a value, or a word with all that is below it."""
+        if words[0] == "interface" and len(words) > 1:
+            self._apart(tree.get("interface"), words[1])
+            for name in folded_ports(words[1]):
+                self._take(tree, ["interface", name, *words[2:]], number)
+        self._take(tree, words, number)
+
+    def _take(self, tree: dict[str, Any], words: list[str], number: int) -> None:
+        here, last = _below(tree, words[:-1]), words[-1]
+        if isinstance(here, dict):
+            here.pop(last, None)
+        above = _below(tree, words[:-2])
+        held = above.get(words[-2]) if len(words) > 1 and isinstance(above, dict) else None
+        if held is not None and (held == last or (isinstance(held, list) and last in held)):
+            left = [it for it in held if it != last] if isinstance(held, list) else []
+            above[words[-2]] = left[0] if len(left) == 1 else left
+            if not left:
+                del above[words[-2]]
+        where = ("set", *words)
+        for row in [it for it in self._lines.lines if it[: len(where)] == where]:
+            del self._lines.lines[row]
+        self._lines.lines[where] = number
+        self._gone.add(where)
+        self.replaced = {row: lines for row, lines in self.replaced.items() if row[: len(where)] != where}
+
+    def _apart(self, ports: Any, key: str) -> None:  # noqa: ANN401
+        """Write each port of a range out of which `key` names some, so that these can change alone."""
+        named = set(folded_ports(key))
+        for other in list(ports) if isinstance(ports, dict) else ():
+            its = list(folded_ports(other))
+            if other == key or len(its) == 1 or not named & set(its):
+                continue
+            row = ports.pop(other)
+            for name in its:
+                ports[name] = _joined(ports[name], row) if isinstance(ports.get(name), dict) else deepcopy(row)
+                for where, line in list(self._lines.lines.items()):
+                    if where[:3] == ("set", "interface", other):
+                        self._lines.note((*where[:2], name, *where[3:]), line)
+
+
+def _joined(one: dict[str, Any], more: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Settings of a port, and those of a range that it is in."""
+    found = dict(one)
+    for word, value in (more if isinstance(more, dict) else {}).items():
+        held = found.get(word)
+        found[word] = _joined(held, value) if isinstance(held, dict) else deepcopy(value) if held is None else held
+    return found
+
+
+def _below(tree: dict[str, Any], words: list[str]) -> Any:  # noqa: ANN401
+    here: Any = tree
+    for word in words:
+        here = here.get(word) if isinstance(here, dict) else None
+    return here
 
 
 def _holds_one(path: list[str]) -> bool:

@@ -108,6 +108,22 @@ vrf * router bgp peer-group * timers keepalive
 vrf * router bgp peer-group * update-source
 vrf default router bgp route-reflection cluster-id
 vrf default router bgp router-id
+vrf default router ospf enable
+vrf default router ospf router-id
+vrf default router ospf area * network
+vrf default router ospf max-metric administrative
+vrf default router ospf redistribute connected
+router ospf enable
+router ospf router-id
+interface * router ospf enable
+interface * router ospf area
+interface * router ospf network-type
+interface * router ospf passive
+interface * router ospf timers hello-interval
+interface * router ospf timers dead-interval
+interface * router ospf authentication enable
+interface * router ospf mtu-ignore
+interface * router ospf cost
 vrf default router static * distance
 vrf default router static * via
 qos advance-buffer-config default-global

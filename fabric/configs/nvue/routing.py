@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from fabric.configs.identity import NOTHING, Aggregate, Gateway, Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Session, StaticRoute
+from fabric.configs.nvue.interior import read_interior
 from fabric.configs.nvue.policy import read_policies, uses_of
 from fabric.configs.nvue.reader import Reader, words_of
 from fabric.configs.nvue.words import is_on
 from fabric.configs.policy import prefix_entry
 from fabric.configs.running_config.reader import numbers
 from fabric.configs.text.port_ranges import folded_ports
-from fabric.configs.text.spelling import meant
+from fabric.configs.text.spelling import is_address, meant
 
 _DEFAULT: Final = "default"
 _BGP: Final = ("vrf", _DEFAULT, "router", "bgp")
@@ -204,17 +205,36 @@ def _automatic(reader: Reader, domain: str, vlans: str, path: tuple[str, ...]) -
 
 
 def _access(reader: Reader) -> None:
-    """A defect (R1) for each access VLAN that its bridge does not have, and each bridge that no line defines."""
-    bridges = reader.at("bridge", "domain")
+    """A defect (R1) for each access VLAN that its bridge does not have, and each bridge that no line defines.
+
+    VLANs of two bridges have nothing in common: a port whose bridge has no VNI for its VLAN, where another bridge has
+    one, is a defect (R9).
+    """
+    bridges = {str(domain): _vlans_of(reader, str(domain)) for domain in reader.at("bridge", "domain")}
     for key in reader.at("interface"):
         for domain, row in reader.at("interface", str(key), "bridge", "domain").items():
             vlan = str(row.get("access", "")) if isinstance(row, dict) else ""
+            at = ("interface", str(key), "bridge", "domain", str(domain))
+            own = bridges.get(str(domain), {})
             if bridges and str(domain) not in bridges:
-                at = ("interface", str(key), "bridge", "domain", str(domain))
                 reader.bad(at, f"bridge '{str(domain)[:40]}' is not in the file", "R1")
-            if vlan and reader.device.identity.vlan_where and vlan not in reader.device.identity.vlan_where:
-                path = ("interface", str(key), "bridge", "domain", str(domain), "access")
-                reader.bad(path, f"VLAN {vlan[:20]} is not in the bridge", "R1")
+            if vlan and any(bridges.values()) and str(domain) in bridges and vlan not in own:
+                reader.bad((*at, "access"), f"VLAN {vlan[:20]} is not in the bridge", "R1")
+            others = [name for name, vlans in bridges.items() if name != str(domain) and vlans.get(vlan)]
+            if vlan in own and not own[vlan] and others:
+                text = f"VLAN {vlan} of bridge {str(domain)[:40]} has no VNI, that of {others[0][:40]} has: the port's "
+                reader.bad((*at, "access"), f"{text}frames stay on this switch", "R9")
+
+
+def _vlans_of(reader: Reader, domain: str) -> dict[str, bool]:
+    """VLANs of a bridge, and whether each has a VNI."""
+    rows = reader.at("bridge", "domain", domain, "vlan")
+    with_vni = {str(vlans): bool(reader.at("bridge", "domain", domain, "vlan", str(vlans), "vni")) for vlans in rows}
+    found: dict[str, bool] = {}
+    for vlans, has in with_vni.items():
+        for number in numbers(vlans, _MAX_VLAN):
+            found[str(number)] = found.get(str(number), False) or has
+    return found
 
 
 def _vni(
@@ -245,9 +265,7 @@ def _bgp(reader: Reader) -> None:
     device, found = reader.device, reader.device.identity
     router, instance = reader.at("router", "bgp"), reader.at(*_BGP)
     off = [at for at, row in ((("router", "bgp"), router), (_BGP, instance)) if not _on(row, default=True)]
-    ospf = ("vrf", _DEFAULT, "router", "ospf")
-    if reader.at(*ospf) and _on(reader.at(*ospf), default=True):
-        found.igp = Stated("ospf", reader.where(*ospf))
+    read_interior(reader)
     multipath = reader.at(*_BGP, "address-family", "ipv4-unicast", "multipaths")
     if "ebgp" in multipath:
         of_paths = (*_BGP, "address-family", "ipv4-unicast", "multipaths", "ebgp")
@@ -311,6 +329,10 @@ def _sessions(reader: Reader, vrf: str) -> None:
                 usual,
             )
         }
+        kind, an_address = str(row.get("type", "")), is_address(str(name))
+        if (kind == "numbered" and not an_address) or (kind == "unnumbered" and an_address):
+            what = "an address" if an_address else "an interface"
+            reader.bad((*bgp, "neighbor", str(name), "type"), f"neighbor {name} is {what}, and its type is {kind}")
         numbered = not (str(row.get("type", "")) == "unnumbered" or str(name).startswith(("swp", "bond")))
         if not numbered:
             reader.device.identity.unnumbered = reader.where(*_BGP, "neighbor", str(name))
@@ -385,9 +407,9 @@ def _remote_as(reader: Reader, rows: list[dict[str, Any]], at: tuple[str, ...]) 
     text = next((str(it["remote-as"]) for it in rows if "remote-as" in it), "")
     if text == "internal":
         return reader.device.asn
-    if text not in {"", "external", "auto"} and not re.fullmatch(r"\d+(?:\.\d+)?", text):
+    if text not in {"", "external", "auto"} and not re.fullmatch(r"\d+(?:\.\d+)?", text, re.ASCII):
         reader.bad(at, f"'{text[:40]}' is no AS number, nor internal, nor external")
-    return text if re.fullmatch(r"[\d.]+", text) else ""
+    return text if re.fullmatch(r"[\d.]+", text, re.ASCII) else ""
 
 
 def _number(rows: list[dict[str, Any]], name: str) -> int | None:

@@ -65,6 +65,10 @@ class ClassMap:
             reader.defect(self.line, f"class-map|{name}", text, "R9", (*root, str(self.never[0])))
 
 
+OWN_CLASSES: Final = frozenset(("class-default", "class-fcoe", "class-all-flood", "class-ip-multicast"))
+"""Classes of type qos that a switch has without a line (Nexus 9000 QoS Configuration Guide, "Class Map Types")."""
+
+
 def read_classes(reader: TextReader) -> dict[str, ClassMap]:
     """Every class map of type qos. Without a word it is match-all, and all of its lines must match."""
     found = {}

@@ -25,6 +25,7 @@ from fabric.configs.model import (
     name_of_file,
 )
 from fabric.configs.nxos.classes import (
+    OWN_CLASSES,
     ClassMap,
     add_system_policies,
     check_bandwidth,
@@ -36,6 +37,7 @@ from fabric.configs.nxos.classes import (
 from fabric.configs.nxos.network_qos import class_groups, pause_where, read_network_qos, refuse
 from fabric.configs.nxos.routing import read_routing
 from fabric.configs.running_config.reader import Line, TextReader, description_of, note_marks
+from fabric.configs.text.spelling import meant
 
 _UNITS: Final = {"bytes": 1, "kbytes": 1000, "mbytes": 1_000_000}
 _ECN: Final = (
@@ -79,6 +81,9 @@ def parse_nxos(text: str, file: str) -> Device:
         classes: list[tuple[str, int | None, tuple[int, ...]]] = []
         for row, word in line.find(r"class (?:type qos )?(\S+)"):
             matched = groups.get(word[1], ClassMap())
+            if groups and word[1] not in groups and word[1] not in OWN_CLASSES:
+                text = f"class-map '{word[1][:40]}' is not in the file{meant(word[1], frozenset(groups))}"
+                reader.defect(row, match[1], text, "R1", ("policy-map", match[1]))
             by_tag |= bool(matched.tags)
             sets = [int(group[1]) for _, group in row.find(r"set qos-group (\d)")]
             classes.append((word[1], sets[-1] if sets else None, matched.dscps))

@@ -13,6 +13,7 @@ from fabric.configs.identity import Stated, Vni, canonical_mac, cluster_of
 from fabric.configs.model import Tunnel
 from fabric.configs.policy import Use
 from fabric.configs.running_config.filters import read_filters, read_vlan_filters
+from fabric.configs.running_config.interior import read_interior
 from fabric.configs.running_config.policy import below, read_aggregates, read_policies
 from fabric.configs.running_config.reader import (
     IPV4_ADDRESS,
@@ -78,6 +79,7 @@ def read_routing(reader: TextReader) -> None:
     keeping |= {match[1] for _, match in root.find(r"route-map (\S+) deny \d+")} - permits  # passes nothing on
     read_policies(reader)
     read_static_routes(reader)
+    read_interior(reader)
     read_filters(reader)
     read_vlan_filters(reader)
     check_vlans(reader)

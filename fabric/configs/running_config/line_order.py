@@ -20,6 +20,7 @@ def in_order(root: Line) -> None:
 
     Raises ValueError with the number of lines, where ranges of ports would be more than MAX_COPIED when written out.
     """
+    _single_out(root)
     _set_apart(root)
     waiting = [root]
     while waiting:
@@ -92,6 +93,32 @@ def _withdrawn_by(text: str) -> tuple[str, ...]:
     return () if rest == text else (rest, f"no {rest}")
 
 
+_GIVEN_BACK: Final = re.compile(r"(default|no) interface ([A-Za-z-]+) ?(\d[\w/., -]*)", re.ASCII)
+"""A line that takes back the blocks of one interface or of several, as it is typed."""
+
+
+def _single_out(root: Line) -> None:
+    """`default interface` and `no interface` of a range as lines of each interface, with the names of their blocks."""
+    if not any(_GIVEN_BACK.fullmatch(line.text) for line in root.children):
+        return
+    blocks = (_SEVERAL.fullmatch(line.text) for line in root.children)
+    kinds = {kind.lower(): kind for it in blocks if it is not None and (kind := it[1].rstrip(_NUMBERS))}
+    lines = []
+    for line in root.children:
+        match = _GIVEN_BACK.fullmatch(line.text)
+        names = [] if match is None else interfaces_of(kinds.get(match[2].lower(), match[2]) + _again(match))[0]
+        lines += [replace(line, text=f"{line.text.split()[0]} interface {it}", children=[]) for it in names] or [line]
+    root.children = lines
+
+
+_NUMBERS: Final = "0123456789/.,-"
+
+
+def _again(match: re.Match[str]) -> str:
+    """The numbers of a range, without the kind of its interfaces where that is written again: '1/1, Ethernet1/2'."""
+    return re.sub(rf",\s*{re.escape(match[2])}\s*", ",", match[3], flags=re.IGNORECASE).replace(" ", "")
+
+
 def _range(line: Line) -> Sequence[str]:
     """The ports of a block of several interfaces; nothing for every other line."""
     text = line.text
@@ -130,6 +157,8 @@ def _set_apart(root: Line) -> None:
             if back & begun.get(name, set()):
                 apart.add(name)
             begun.setdefault(name, set()).update(starts)
+    given_back = (_GIVEN_BACK.fullmatch(line.text) for line in root.children)
+    apart |= members & {f"{it[2]}{it[3]}" for it in given_back if it is not None}
     copies = sum(_size(line) * len(apart.intersection(names)) for line, names in blocks if id(line) in ranges)
     if copies > MAX_COPIED:
         raise ValueError(copies)

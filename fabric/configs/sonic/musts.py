@@ -65,6 +65,7 @@ def check_musts(rows: Rows, device: Device) -> None:
                 f"its name has {len(key)} characters, YANG takes {_WRED_NAME}",
             )
     _lanes(rows)
+    _aliases(rows)
     _interfaces(rows, device)
     _instances(rows)
     _vrfs(rows)
@@ -75,6 +76,17 @@ def check_musts(rows: Rows, device: Device) -> None:
             rows.defect(
                 "R9", (*where, "FLEX_COUNTER_STATUS"), "FLEX_COUNTER_TABLE|PFCWD", f"FLEX_COUNTER_STATUS {text}"
             )
+
+
+def _aliases(rows: Rows) -> None:
+    """A port's alias is its name for LLDP and for the command line with aliases: two ports of one name are confused."""
+    seen: dict[str, str] = {}
+    for key, where, fields in rows.raw("PORT"):
+        alias = str(fields.get("alias", ""))
+        if alias and alias in seen:
+            text = f"alias '{alias[:40]}' is that of {seen[alias]}, too: LLDP and `config` take one for the other"
+            rows.defect("R9", (*where, "alias"), f"PORT|{key}"[:120], text)
+        seen.setdefault(alias, key)
 
 
 def _instances(rows: Rows) -> None:

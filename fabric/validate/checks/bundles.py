@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Port, Where
 from fabric.configs.text.roce_effect import is_free_text
 from fabric.validate.checks.base import Check, E, Found, W, check, shows
 from fabric.validate.checks.identity import paired
@@ -66,7 +66,7 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 ("cable", line.port.cable_m, other.cable_m),
                 ("speed", line.port.speed_mbps, other.speed_mbps),
             )
-            if a != b
+            if a != b and not (name == "PFC" and _told_by_ends(facts, line, other))
         ]
         if differ:
             yield Found(
@@ -74,7 +74,22 @@ def L8(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"{' and '.join(differ)} differ from {other.name} of {line.port.lag}",
                 (shows(line.device, line.port.qos_where or line.port.where, "", ""),),
+                within=[(line.device.name, where) for port in (line.port, other) for where in _parts(port)],
             )
+
+
+def _told_by_ends(facts: Facts, line: Line, other: Port) -> bool:
+    """Whether the two ends of one of two members differ in PFC, which L1 says of that link."""
+    for mine in (line, Line(line.device, other)):
+        far = facts.line(facts.peers.get(mine.end, ("", "")))
+        if far is not None and far.port.lossless != mine.port.lossless:
+            return True
+    return False
+
+
+def _parts(port: Port) -> list[Where]:
+    """The constructs of a port that members of a LAG have alike."""
+    return [where for where in (port.where, port.qos_where, port.cable_where) if where]
 
 
 _SHARED_SYSTEM: Final = ("ethernet-segment", "ethernet_segment", "multihoming", "lacp system")

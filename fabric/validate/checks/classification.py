@@ -184,7 +184,7 @@ def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     consequence="a packet of that value goes to class 0, or wherever SAI's default sends it",
     remedy="write the entry",
     source="YANG allows holes; SAI saiqosmap.h defaults",
-    leads_to="M1 M2 M4 M5 M6 N1 N3 L9",
+    leads_to="M1 M2 M4 M5 M6 N1 N3 L9 L8",
 )
 def M3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Per map in use on lossless ports."""

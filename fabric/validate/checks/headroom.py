@@ -321,7 +321,7 @@ def H4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     consequence="the end with the shorter length has too little headroom",
     remedy="state the measured length at both ends",
     source="sonic-buildimage CABLE_LENGTH; 802.3 annex 31B",
-    leads_to="L3 H3 H6 N5 H1",
+    leads_to="L3 H3 H6 N5 H1 L8",
 )
 def H5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Error where the shorter statement really meant less headroom; else a warning."""

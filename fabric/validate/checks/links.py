@@ -197,7 +197,7 @@ def _longer(short: Line, long: Line) -> Fix:
     remedy="set the same MTU (warning where every host's frame still fits, with its VXLAN header where there are "
     "tunnels)",
     source="RoCE packets cannot be fragmented; RFC 7348 section 4.3",
-    leads_to="T1",
+    leads_to="T1 O1",
 )
 def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """A warning where the smaller end still takes the hosts' largest frame."""

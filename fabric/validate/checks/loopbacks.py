@@ -9,6 +9,7 @@ from typing import Final
 from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device
 from fabric.units import listed
+from fabric.validate.adjacencies import interior_of
 from fabric.validate.checks.base import Check, E, Evidence, Found, Root, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback
 from fabric.validate.checks.session_routes import computed
@@ -17,7 +18,7 @@ from fabric.validate.originated import dropped_by, hidden
 from fabric.validate.reachability import Reachability
 from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import whole_aggregate
-from fabric.validate.sessions import End, place
+from fabric.validate.sessions import End, place, without_route
 
 _SHOWN: Final = 4
 
@@ -26,8 +27,8 @@ _SHOWN: Final = 4
     "P22",
     E,
     "no route leads to the other end of a session between loopbacks",
-    condition="both ends of an external session between loopbacks have a route to the other: connected, static, or by "
-    "BGP",
+    condition="both ends of a session between loopbacks have a route to the other: connected, static, by BGP, or by an "
+    "interior protocol",
     consequence="TCP of the session has no way: it stays down, and what it carries (EVPN) is missing",
     remedy="advertise the loopback, or let the policy that is named pass it",
     source="RFC 4271 section 8.2.1 (a session is a TCP connection between the two addresses)",
@@ -49,7 +50,7 @@ def P22(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
             f"{begin}: {why}",
             (*evidence, shows(end.device, end.session.where, "", other.address)),
             root=(end.device.name, end.session.where),
-            rests_on=_rests(end.device, far=other),
+            rests_on=[*_rests(end.device, far=other), *interior_of(facts).broken(end.device, other.device)],
         )
 
 
@@ -72,6 +73,10 @@ def _rests(device: Device, far: End) -> list[Root]:
 def _why(reach: Reachability, end: End, other: End) -> tuple[str, Device, tuple[Evidence, ...]]:
     """The reason, the switch that is concerned, and its lines."""
     far, address = other.device, IPv4Network(other.address)
+    cause = without_route(reach.facts, end, other)
+    if cause is not None:
+        protocol = "" if end.device.identity.interior is None else end.device.identity.interior.protocol
+        return f"no adjacency of {protocol} leads there", end.device, ()
     sent = reach.announced(far.name)
     if not any(address.subnet_of(IPv4Network(it)) for it in sent):
         text = f"{far.name} does not advertise it"

@@ -21,7 +21,7 @@ _SEVERAL: Final = 2
     "a rule could not be judged",
     condition="the files say what the rules need: links of every switch, the state of every port with PFC, a headroom "
     "table for each HWSKU whose switches compute lossless groups, the limit of a port's headroom, a language that is "
-    "read (error with --strict)",
+    "read, the circuits of an interior protocol (error with --strict)",
     consequence="the verdict is silent where the rule may be broken: no error is no proof",
     remedy="give what is missing, or accept it with --suppress",
     source="operational practice",
@@ -70,6 +70,19 @@ def _of_switch(facts: Facts, device: Device) -> Iterator[_Row]:
             f"stated, as at {silent[0].name}, so that they are down; state it"
         )
         yield device, "admin_status", text, "not stated: down"
+    own = device.identity
+    if own.igp and own.interior is None and (device.sessions or own.vtep):
+        text = (
+            f"whether {own.igp.value.partition(' ')[0]} leads to the loopbacks of VTEPs and sessions (O, P22, V11): "
+            "its circuits are not read, and the routes are taken to be there"
+        )
+        yield device, "interior routing", text, own.igp.value
+    if own.routing_elsewhere:
+        text = (
+            f"BGP, OSPF, IS-IS and route maps of {own.routing_elsewhere} (P, O, V): FRR's own file is not read beside "
+            "config_db.json; state them in tables of CONFIG_DB, or check them otherwise"
+        )
+        yield device, "routing", text, own.routing_elsewhere
     for item in device.unread:
         if item.roce == UNKNOWN_LANGUAGE:
             yield device, "language", f"every rule: {item.what}", "none"

@@ -9,6 +9,7 @@ from functools import partial
 from ipaddress import ip_address, ip_interface
 from typing import Final
 
+from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.model import Device, Session, Where
 from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, listed, named, shows
 from fabric.validate.disagreement import UNDECIDED, changed
@@ -37,7 +38,7 @@ def _networks(line: Line) -> dict[int, set[str]]:
     consequence="neighbours never resolve: no BGP session, no traffic over this link",
     remedy="number both ends out of one /31 or /127",
     source="RFC 3021; RFC 7938 section 5.2.3",
-    leads_to="P3 P9 I1 V11 P22",
+    leads_to="P3 P9 I1 V11 P22 O1 O3",
 )
 def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Ports and LAGs of links between switches."""
@@ -45,12 +46,15 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         a, b = _networks(wire.a), _networks(wire.b)
         if bool(a) != bool(b) and all(line.device.addresses for line in (wire.a, wire.b)):
             line = wire.b if a else wire.a
+            borrowed = _borrowed(line)
+            if borrowed:
+                text = f"{line} has the address of {borrowed.value} (unnumbered), its peer has one of its own"
             yield Found(
                 line.device.name,
                 str(wire),
-                f"{line} has no address, its peer has",
-                (shows(line.device, line.port.where, "", ""),),
-                W,
+                text if borrowed else f"{line} has no address, its peer has",
+                (shows(line.device, borrowed.where or line.port.where, "", borrowed.value),),
+                E if borrowed else W,
             )
         elif a and b and not a.keys() & b.keys():
             line, its, far = (wire.a, a, b) if 4 not in a else (wire.b, b, a)
@@ -75,6 +79,12 @@ def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                         for line, found in ((wire.a, ours), (wire.b, theirs))
                     ),
                 )
+
+
+def _borrowed(line: Line) -> Stated:
+    """The interface whose address a port or its LAG has; empty where it has none, or its own."""
+    found = line.device.identity.borrowed
+    return found.get(line.port.name) or found.get(line.port.lag or "") or NOTHING
 
 
 def _where(line: Line) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ R1: Final = check(
     consequence="the object is silently absent (SONiC's orchagent retries for ever), or the load is refused",
     remedy="correct the name, or add the object it names",
     source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)",
-    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22",
+    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22 O1 O3",
 )(_dangling)
 
 
@@ -152,7 +152,7 @@ R5: Final = check(
     consequence="the load is refused, or the object is skipped with a line in syslog",
     remedy="correct the value",
     source="sonic-yang-models; sonic-swss orchagent",
-    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L14 M3 M11 M14 P3 P9 W2 W3 V11",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L14 M3 M11 M14 P3 P9 W2 W3 V11 O1",
 )(_defects("R5"))
 
 
@@ -246,7 +246,7 @@ R9: Final = check(
     consequence="the switch refuses the rows or lines that need it, or skips them with a line in syslog",
     remedy="add the field, or remove the one that contradicts",
     source="sonic-yang-models mandatory and must; sonic-swss pfcwdorch.cpp l.318",
-    leads_to="W2 W4 R7 M14 L1 L9 N1 M1 M4 M6 M9 M11 E4 P3 V5 V7 V8 V11 P22",
+    leads_to="W2 W4 R7 M14 L1 L9 N1 M1 M4 M6 M9 M11 E4 P3 V5 V7 V8 V11 P22 O1 O3",
 )(_defects("R9"))
 
 

@@ -81,11 +81,16 @@ def W2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for line in facts.lossless:
         if line.port.watchdog is None and not line.device.watchdog_default:
             bad = facts.faces_host(line) or (all(without[line.device.name]) and line.device.name in exposed)
+            times = line.device.watchdog_times
+            also = ": the switch's default times act only at ports that have one" if times else ""
             yield Found(
                 line.device.name,
                 line.port.name,
-                "no PFC watchdog",
-                (shows(line.device, line.port.qos_where or line.port.where, "", ""),),
+                f"no PFC watchdog{also}",
+                (
+                    shows(line.device, line.port.qos_where or line.port.where, "", ""),
+                    *((shows(line.device, times, "", "", "default times"),) if times else ()),
+                ),
                 E if bad else W,
                 rests_on=((line.device.name, ("PFC_WD", line.port.name)),),
                 fix=start_watchdog(line.device, line.port),

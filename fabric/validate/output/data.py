@@ -318,23 +318,31 @@ def region(edit: tuple[int, int, str]) -> dict[str, Any]:
 
 
 def _related(cause: Cause) -> list[dict[str, Any]]:
-    """Further values of the first finding (such as a link's other end), one place a finding, and what follows."""
+    """Further values of the first finding (such as a link's other end), the place of each other finding, then their
+    further values, and what follows.
+    """
     found: dict[Place, str] = {}
-    for one in cause.first.evidence:
-        if one.place is not None:
-            found.setdefault(one.place, f"{one.label} = {one.value}" if one.value else one.label)
-    for kind, items in (("also here", cause.findings[1:]), ("follows", cause.consequences)):
-        for item in items:
-            if len(found) > _RELATED:
-                break
-            if item.place is not None:
-                words = f"{item.check.id} {item.device} {item.object}: {item.text}"
-                found.setdefault(item.place, words if kind == "follows" else f"{item.device} {item.object}")
+    _add_values(found, cause.first)
+    for item in cause.findings[1:]:
+        if len(found) <= _RELATED and item.place is not None:
+            found.setdefault(item.place, f"{item.device} {item.object}")
+    for item in cause.findings[1:]:
+        if len(found) <= _RELATED:
+            _add_values(found, item)
+    for item in cause.consequences:
+        if len(found) <= _RELATED and item.place is not None:
+            found.setdefault(item.place, f"{item.check.id} {item.device} {item.object}: {item.text}")
     found.pop(cause.first.place, None) if cause.first.place else None
     return [
         {**_location(place.file, place.line), "id": number, "message": {"text": words}}
         for number, (place, words) in enumerate(list(found.items())[:_RELATED], 1)
     ]
+
+
+def _add_values(found: dict[Place, str], item: Finding) -> None:
+    for one in item.evidence:
+        if one.place is not None:
+            found.setdefault(one.place, f"{one.label} = {one.value}" if one.value else one.label)
 
 
 def _suppressed(item: Finding, rule: Suppression, number: int) -> dict[str, Any]:

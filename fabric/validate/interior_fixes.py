@@ -1,0 +1,83 @@
+"""Changes of OSPF and IS-IS, as commands of each switch's own language.
+
+Sources: EOS User Manual, "OSPF" and "IS-IS"; Nexus 9000 Unicast Routing Configuration Guide; NVUE object reference.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fabric.configs.interior import Circuit
+from fabric.configs.model import Device
+from fabric.validate.adjacencies import Side
+from fabric.validate.commands import quoted
+from fabric.validate.remedies import Fix
+
+_NVUE: Final = {
+    "area": "area {}",
+    "network": "network-type {}",
+    "passive": "passive {}",
+    "hello": "timers hello-interval {}",
+    "dead": "timers dead-interval {}",
+    "cost": "cost {}",
+}
+
+
+def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
+    line = lines.get(device.language, "")
+    begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
+        device.language, f"interface {interface}; "
+    )
+    return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
+
+
+def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix | None:
+    """Put an interface into the instance of the switch, with the area and type of the other end."""
+    its = device.identity.interior
+    if its is None or other is None:
+        return None
+    circuit = next(iter(it for it in its.circuits.values() if not it.passive), None)
+    process = its.name or (circuit.process if circuit is not None else "")
+    area = other.area.value
+    if its.protocol == "OSPF":
+        lines = {"eos": f"ip ospf area {area}", "nxos": f"ip router ospf {process} area {area}", "nvue": f"area {area}"}
+        kind = other.network.value
+        if kind:
+            more = {"eos": f"; ip ospf network {kind}", "nxos": f"; ip ospf network {kind}"}
+            lines = {language: line + more.get(language, "") for language, line in lines.items()}
+    else:
+        lines = {"eos": f"isis enable {process}", "nxos": f"ip router isis {process}"}
+    return _fix(device, interface, its.protocol, "on", lines)
+
+
+def announce(device: Device, interface: str) -> Fix | None:
+    """Put a loopback into the area of the uplinks."""
+    its = device.identity.interior
+    active = [] if its is None else [it for it in its.circuits.values() if not it.passive]
+    return join_instance(device, interface, Circuit(interface, (), area=active[0].area)) if active else None
+
+
+def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
+    """One value of an interface; None where that takes more than one line."""
+    its = side.interior
+    if its is None:
+        return None
+    ospf = its.protocol == "OSPF"
+    begin = "ip ospf" if ospf else "isis"
+    process = side.circuit.process if side.circuit is not None else ""
+    process = process or its.name
+    line = {
+        "area": f"ip ospf area {value}",
+        "network": f"{begin} network {value}" if value != "broadcast" else f"no {begin} network",
+        "passive": f"no {begin} passive-interface",
+        "hello": f"{begin} hello-interval {value}",
+        "dead": f"{begin} dead-interval {value}",
+        "shut": f"no {begin} shutdown",
+        "cost": f"{begin} {'cost' if ospf else 'metric'} {value}"
+        if value
+        else f"no {begin} {'cost' if ospf else 'metric'}",
+        "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
+    }.get(what, "")
+    nxos = f"ip router ospf {process} area {value}" if what == "area" else line
+    nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
+    return _fix(side.device, side.interface, what, value or "the default", {"eos": line, "nxos": nxos, "nvue": nvue})
