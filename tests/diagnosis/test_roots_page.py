@@ -16,8 +16,8 @@ from telemetry.diagnosis.confidence import FAMILIES, unfitted
 from telemetry.diagnosis.diagnose import METRICS
 from telemetry.diagnosis.root import MEANINGS, Kind
 from telemetry.diagnosis.seen import IDEAL
-from telemetry.sources.incident_card import hurt
-from telemetry.sources.roots_page import roots_of
+from telemetry.sources.incidents import hurt
+from telemetry.sources.roots import roots_of
 from tests.diagnosis.conftest import scenario
 
 
