@@ -99,7 +99,7 @@ def _document(it: Minimal, out: Path) -> Document:
     )
     more = Prose(f"{command('fabric', 'run', out, '--out', 'again')}; {command('fabric', 'explain', 'roots', 'again')}")
     evidence = [Prose(f"Evidence: {'; '.join(it.found.evidence)}.")] if it.found.evidence else []
-    left = [Prose(f"Left out: {text}") for text in it.left_out]
+    left = [Prose(f"Less: {text}") for text in it.left_out]
     verdict = (
         f"{it.found.kind.value} at {it.found.place} in {after['hosts']} hosts and {after['switches']} switches: {ended}"
     )

@@ -83,7 +83,7 @@ class Minimal:
         ]
         if self.twin_checked:
             lines.append("Without its faults it has no such root.")
-        lines += [f"Left out: {it}" for it in self.left_out]
+        lines += [f"Less: {it}" for it in self.left_out]
         body = yaml.safe_dump(self.data, sort_keys=False, default_flow_style=None, width=110, allow_unicode=True)
         return "".join(f"# {it}\n" for it in lines) + str(body)
 
@@ -167,7 +167,7 @@ def _first_kept(
     for smaller in candidates:
         if not search.is_new(smaller.data):
             continue
-        found = search.named(smaller.data, target, smaller.text)
+        found = search.named(smaller.data, target, f"without {smaller.text}")
         if found is None:
             continue
         if it.twin_checked and search.named(_healthy(smaller.data), target, "its healthy twin") is not None:
@@ -222,7 +222,7 @@ class _Search:
             raise _OutOfRuns
         self.runs += 1
         if text:
-            self._tell(f"run {self.runs} of at most {self._most}: without {text}")
+            self._tell(f"run {self.runs} of at most {self._most}: {text}")
         roots = diagnose(sampled(compiled, plan, METRICS), compiled.fabric)
         fits = (it for it in roots if _target(it, compiled.fabric) == target)
         found = next(fits, None)

@@ -222,13 +222,22 @@ def _expanded(patterns: Sequence[str], hosts: Sequence[str]) -> list[str]:
 
 
 def _renamed(data: Data, old: Fabric, new: Fabric) -> Data | None:
-    """The workload and faults with the hosts of the smaller fabric: each is where it was, by its leaf and its number
-    there. None where a list, or an entry, has no host left.
+    """The scenario with the hosts and ports of the smaller fabric: each host is where it was, by its leaf and its
+    number there, and each port leads where it did. None where an entry of the workload or a fault has no host left;
+    settings of hosts and ports that are gone go with them.
     """
     there = {place: name for name, place in places_of(new).items()}
     places = places_of(old)
     names = {it.name: there.get(places[it.name], "") for it in old.hosts}
-    found = _spelled_out(data, list(names))
+    hosts = list(names)
+    ports = {end: name for name, end in _ends_of(new).items()}
+    names |= {name: ports.get(end, "") for name, end in _ends_of(old).items()}
+    found = _spelled_out(data, hosts)
+    for section in _SETTINGS:
+        settings = found.get(section)
+        if isinstance(settings, dict):
+            kept = {field: _named(value, names) for field, value in settings.items()}
+            found[section] = {field: value for field, value in kept.items() if value is not None}
     for section in ("workload", "faults"):
         for entry in found.get(section) or ():
             for field, value in entry.items():
@@ -241,17 +250,28 @@ def _renamed(data: Data, old: Fabric, new: Fabric) -> Data | None:
     return found
 
 
+def _ends_of(fabric: Fabric) -> dict[str, tuple[object, ...]]:
+    """'leaf1:Ethernet16' -> place of the device, place of the device at the other end, number of the cable to it."""
+    places, cables = places_of(fabric), Counter[tuple[object, ...]]()
+    found: dict[str, tuple[object, ...]] = {}
+    for port in fabric.ports:
+        ends = places[fabric.node_of(port.id).name], places[fabric.node_of(port.peer).name]
+        found[fabric.port_name(port.id)] = (*ends, cables[ends])
+        cables[ends] += 1
+    return found
+
+
 def _named(value: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401  any value of a scenario
-    """A value with hosts renamed; None where a host is gone that it needs."""
+    """A value with hosts and ports renamed; None where one is gone that it needs."""
     if isinstance(value, str):
         parts = value.split("--")
         changed = []
         for part in parts:
             device, colon, port = part.partition(":")
-            own = names.get(device, device)
+            own = names[part] if part in names else names.get(device, device)
             if not own:
                 return None
-            changed.append(own + colon + port)
+            changed.append(own if part in names else own + colon + port)
         return "--".join(changed)
     if isinstance(value, list):
         kept = [it for it in (_named(item, names) for item in value) if it is not None]

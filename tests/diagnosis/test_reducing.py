@@ -47,6 +47,16 @@ def test_a_host_keeps_its_leaf_and_its_number_there() -> None:
     assert places_of(old)["host13"] == places_of(new)["host7"] == ("leaf4", "0")
 
 
+def test_a_port_leads_where_it_did_and_settings_of_those_that_are_gone_go() -> None:
+    loss = {"kind": "drop-every", "port": "leaf3:Ethernet20", "every": 50, "at": "1ms"}
+    overrides = [{"port": "leaf1:Ethernet16", "mtu": "4170B"}, {"port": "leaf1:Ethernet12", "mtu": "4170B"}]
+    data = scenario(loss, switches={"asic": "trident3", "overrides": overrides})
+    smaller = made(reducing.fewer_devices, data)["topology.hosts_per_leaf 4 to 2"]
+    assert smaller["faults"][0]["port"] == "leaf3:Ethernet12"  # to spine2
+    assert smaller["switches"]["overrides"] == [{"port": "leaf1:Ethernet8", "mtu": "4170B"}]
+    assert "topology.spines 2 to 1" not in made(reducing.fewer_devices, data)
+
+
 def test_a_fabric_without_a_host_that_is_needed_is_not_tried() -> None:
     gone = scenario(workload=[incast(receiver="host4")])
     assert "topology.hosts_per_leaf 4 to 2" not in made(reducing.fewer_devices, gone)
