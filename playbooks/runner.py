@@ -161,7 +161,18 @@ def prepare(folder: Path, sets: Sequence[str] = (), admit: Callable[[Scenario], 
     if problems:
         raise InputErrors("placing the playbook's steps", problems)
     acts = len(edits) - len(compiled.edits)
-    about = {**plan.about, "playbook": {"folder": folder.name, "title": playbook.title, "acts": acts}}
+    changes = [
+        {
+            "kind": step.do.kind,
+            "at_ns": step.at // PS_PER_NS,
+            "objects": step.do.model_dump(mode="json", exclude={"kind"}, exclude_none=True),
+            "fault": False,
+        }
+        for step in playbook.steps
+        if isinstance(step, ActStep)
+    ]
+    said = {"folder": folder.name, "title": playbook.title, "acts": acts, "changes": changes}
+    about = {**plan.about, "playbook": said}
     return Prepared(folder, playbook, replace(compiled, edits=edits), replace(plan, about=about), text)
 
 

@@ -74,3 +74,19 @@ def test_a_page_that_is_stale_missing_or_too_many_is_named_and_repaired(
     (copy / "page.md").unlink()
     assert pages.main([]) == 0
     assert (copy / "page.md").read_text() == "text"
+
+
+def test_a_page_of_measurements_with_other_rules_is_named(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pages, "_RULES", {"page.md": ("Rules `([0-9a-f]+)`", "tools.pages:_digest")})
+    monkeypatch.setattr(pages, "MEASURED", (pages.Measured("page.md", "make it", ""),))
+    monkeypatch.setattr(pages, "_digest", lambda: "12ab", raising=False)
+    (copy / "page.md").write_text("Rules `12ab`; more", encoding="utf-8")
+    assert pages.main(["--measured"]) == 0
+    (copy / "page.md").write_text("Rules `12ac`; more", encoding="utf-8")
+    capsys.readouterr()
+    assert pages.main(["--measured"]) == 1
+    assert capsys.readouterr().out == "page.md was measured with other code (12ac, now 12ab): make it\n"
+    (copy / "page.md").write_text("nothing", encoding="utf-8")
+    assert pages.main(["--measured"]) == 1

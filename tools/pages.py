@@ -2,6 +2,7 @@
 
     python -m tools.pages            writes them, and prints the path of each file that changed
     python -m tools.pages --check    writes nothing; exit 1 where one is not current
+    python -m tools.pages --measured writes nothing; exit 1 where a page of measurements says that other code made it
 
 Only pages that are made in seconds, from the code alone. Pages of measurements are listed in MEASURED with the
 commands that make them; the same two tables are in CONTRIBUTING.md, which is one of the pages.
@@ -93,6 +94,8 @@ MEASURED: Final = (
     Measured("docs/traces.md", "python -m bench.traces --write docs/traces.md", ""),
 )
 # fmt: on
+_RULES: Final = {"docs/detection.md": (r"Rules `([0-9a-f]+)`", "telemetry.sources.campaign_run:rules_digest")}
+"""Pages that name the digest of the code that they were measured with: where, and what makes it."""
 _TABLES: Final = re.compile(r"(?<=<!-- pages -->\n).*?(?=<!-- end of pages -->)", re.DOTALL)
 
 
@@ -125,13 +128,31 @@ def stale(page: Page) -> Iterator[tuple[str, str | None]]:
         yield from ((path, None) for path in sorted(there - set(files)))
 
 
+def outdated() -> Iterator[str]:
+    """Pages of measurements whose code has changed, each in a sentence; only of those that name it."""
+    for path, (pattern, maker) in _RULES.items():
+        found = re.search(pattern, (ROOT / path).read_text(encoding="utf-8"))
+        module, _, name = maker.partition(":")
+        now: str = getattr(importlib.import_module(module), name)()
+        if found is None:
+            yield f"{path} names no digest of its code"
+        elif found.group(1) != now:
+            command = next(it.command for it in MEASURED if it.path == path)
+            yield f"{path} was measured with other code ({found.group(1)}, now {now}): {command}"
+
+
 def main(given: list[str] | None = None) -> int:
     """Write or check."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.pages", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a page is not current")
+    parser.add_argument("--measured", action="store_true", help="name pages of measurements that other code made")
     words = parser.parse_args(given)
+    if words.measured:
+        old = list(outdated())
+        print("\n".join(old) or "every page that names its code is of this code")
+        return int(bool(old))
     found = [each for page in PAGES for each in stale(page)]
     for path, text in found:
         print(path if text is not None else f"{path} (belongs to nothing: removed)")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
     from telemetry.alerting.evaluate import Firing
     from telemetry.alerting.incidents import Incident
     from telemetry.anomaly.scan import Anomaly
+    from telemetry.diagnosis.changes import Change
 
 DEFAULT_CORPUS = shipped.folder("scenarios") / "alerts" / "corpus.yml"
 RULES_FILE = "rules.yml"
@@ -163,12 +164,16 @@ def _show(args: argparse.Namespace) -> int:
     from telemetry.alerting.incidents import incidents  # noqa: PLC0415
     from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
+    from telemetry.diagnosis.changes import done_before  # noqa: PLC0415
+    from telemetry.sources.change_log import change_log  # noqa: PLC0415
     from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 
     found = RunDir.open(args.directory)
     store = store_of(found)
     firings = evaluate_store(store, dilation=args.dilation).firings
     joined = incidents(firings, store, args.dilation)
+    log = change_log(found) if joined else []
+    changed = [done_before(frozenset({it.root_device}), it.began_ns, log, found.fabric) for it in joined]
     judged = score(joined, found.truth().to_pylist())
     anomalies = scan(store) if args.anomalies else []
     if args.json:
@@ -176,7 +181,10 @@ def _show(args: argparse.Namespace) -> int:
             json.dumps(
                 {
                     "dilation": args.dilation,
-                    "incidents": [it.as_json() for it in joined],
+                    "incidents": [
+                        {**it.as_json(), "change_before": None if change is None else change.as_json()}
+                        for it, change in zip(joined, changed, strict=True)
+                    ],
                     "alerts": [_alert_json(it) for it in firings],
                     "score": judged.as_json(),
                     **({"anomalies": [it.as_json() for it in anomalies]} if args.anomalies else {}),
@@ -185,7 +193,7 @@ def _show(args: argparse.Namespace) -> int:
             )
         )
         return 0
-    tables = [_incident_table(joined)] if joined else []
+    tables = [_incident_table(joined, changed)] if joined else []
     tables += [_firing_table(firings)] if args.all and firings else []
     tables += [_anomaly_table(anomalies)] if anomalies else []
     if not firings:
@@ -229,7 +237,7 @@ def _alert_json(it: Firing) -> dict[str, object]:
     }
 
 
-def _incident_table(joined: list[Incident]) -> Table:
+def _incident_table(joined: list[Incident], changed: list[Change | None]) -> Table:
     from rich.table import Table  # noqa: PLC0415
 
     from fabric.units import PS_PER_NS, format_time_ps  # noqa: PLC0415
@@ -246,7 +254,7 @@ def _incident_table(joined: list[Incident]) -> Table:
         box=None,
         pad_edge=False,
     )
-    for it in joined:
+    for it, change in zip(joined, changed, strict=True):
         names: dict[str, int] = it.as_json()["alerts"]
         until = "end" if it.ended_ns is None else format_time_ps(it.ended_ns * PS_PER_NS)
         table.add_row(
@@ -254,7 +262,7 @@ def _incident_table(joined: list[Incident]) -> Table:
             until,
             it.severity.value,
             it.root_device or "?",
-            it.headline,
+            it.headline if change is None else f"{it.headline}\nChanged before: {change.line}",
             "\n".join(f"{name} ×{count}" for name, count in names.items()),
         )
     return table

@@ -301,7 +301,6 @@ def _section(args: argparse.Namespace, folder: Folder, window: Window) -> Sectio
 
 
 def _answer(args: argparse.Namespace) -> int:
-    from playbooks.catalogue import slugs  # noqa: PLC0415
     from telemetry.drill.folder import Folder, now  # noqa: PLC0415
     from telemetry.drill.score import Answer, scored  # noqa: PLC0415
 
@@ -313,7 +312,7 @@ def _answer(args: argparse.Namespace) -> int:
     began, ended = (datetime.fromisoformat(it) for it in (str(folder.index["started"]), now()))
     wall_s = max(int((ended.astimezone(UTC) - began.astimezone(UTC)).total_seconds()), 0)
     answer = Answer(args.kind, args.device, args.port, args.priority, args.act or "")
-    result = scored(answer, folder.opened(), switches, slugs(), len(folder.looks), wall_s)
+    result = scored(answer, folder.opened(), switches, len(folder.looks), wall_s)
     folder.answered(result)
     if args.json:
         print(json.dumps({"directory": str(args.dir), **result}, indent=2))

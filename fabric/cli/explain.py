@@ -1,4 +1,4 @@
-"""``fabric explain [run|roots|pfc|drops|message|step] DIR``: root causes; causes of pauses, drops and delays."""
+"""``fabric explain [QUESTION] DIR``: root causes and what changed before them; causes of pauses, drops and delays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fabric.cli import explain_minimal
 from fabric.cli.main import EXPLAIN_QUESTIONS
 from fabric.cli.options.estimating import add_yes
 from fabric.errors import InputErrors, Problem
@@ -23,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     texts = (
         "summary of the following, causes first; `fabric explain DIR` is the same",
         "root causes, found from metrics alone: place, evidence, first act (docs/diagnosis.md)",
+        "change log: configurations, endpoints, acts, BGP sessions, routes, links; what came before each root",
+        "smallest scenario that still has a root cause, found by simulating smaller ones",
         "root port of each pause tree; distance of every group to its XOFF threshold",
         "rule that discarded each packet, with the deciding numbers",
         "breakdown of one message's time (default: the slowest one)",
@@ -42,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help="counters that are known; sonic: those that SONiC polls, at its periods in the nominal time of "
                 "docs/alerts.md; default ideal",
             )
+        if name == "minimal":
+            explain_minimal.add_arguments(question)
         if name == "message":
             question.add_argument("id", metavar="ID", nargs="?", help="message id, as in `fabric show DIR messages`")
         if name == "step":
@@ -73,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
     from telemetry.sources.roots_page import explain_roots  # noqa: PLC0415
 
+    if args.question == "minimal":
+        return explain_minimal.run(args)
     if args.question == "roots" and args.card is not None:
         return _card(args)
     evidence = Evidence(RunDir.open(args.dir))
@@ -80,6 +87,10 @@ def run(args: argparse.Namespace) -> int:
         document = _with_roots(evidence)
     elif args.question == "roots":
         document = explain_roots(evidence.run, args.as_seen_by)
+    elif args.question == "changes":
+        from telemetry.sources.changes_page import explain_changes  # noqa: PLC0415  as above
+
+        document = explain_changes(evidence.run)
     elif args.question == "pfc":
         document = explain_pfc(evidence)
     elif args.question == "drops":
@@ -110,10 +121,18 @@ def _card(args: argparse.Namespace) -> int:
 def _with_roots(evidence: Evidence) -> Document:
     """The whole run, root causes first."""
     from fabric.explain.whole_run import explain_run  # noqa: PLC0415  as in run()
-    from telemetry.sources.roots_page import roots_section  # noqa: PLC0415
+    from fabric.render.document import Prose, worst  # noqa: PLC0415
+    from telemetry.sources.incidents import incidents_of  # noqa: PLC0415
+    from telemetry.sources.roots_page import section, status_of, verdict  # noqa: PLC0415
 
     document = explain_run(evidence)
-    return replace(document, sections=(roots_section(evidence.run), *document.sections))
+    found = incidents_of(evidence.run)
+    sections = (section(found), *document.sections)
+    if not found or found[0].root.rank > 1:  # nothing is wrong: what the network is built for is no headline
+        return replace(document, sections=sections)
+    status = worst([document.status, status_of(found)])
+    was = Prose(document.verdict, document.status)
+    return replace(document, status=status, verdict=verdict(found), reasons=(was, *document.reasons), sections=sections)
 
 
 def _step(evidence: Evidence, args: argparse.Namespace) -> Document:

@@ -100,7 +100,7 @@ VERBS: Final = (
 )
 
 
-EXPLAIN_QUESTIONS: Final = ("run", "roots", "pfc", "drops", "message", "step")
+EXPLAIN_QUESTIONS: Final = ("run", "roots", "changes", "minimal", "pfc", "drops", "message", "step")
 """Actions of `fabric explain`; the first is the default."""
 
 

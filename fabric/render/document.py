@@ -95,7 +95,7 @@ class Table:
     """Explanation of the numbers, one or two sentences."""
     statuses: tuple[Status, ...] = ()
     """One per row, or none at all."""
-    parts: tuple[Mapping[str, Value | list[str]], ...] = ()
+    parts: tuple[Mapping[str, object], ...] = ()
     """For programs, beside the columns: the parts of what a cell joins. One per row, or none at all."""
 
 

@@ -52,6 +52,35 @@ Rank 0 loses or stops traffic, 1 slows it, 2 is what a network is built for.
 |---|---|---|---|
 """
 _TAIL: Final = """
+## Incidents
+
+Beside each root are the messages, hosts and jobs that were hurt while it lasted, the last change before it, its
+runbooks and the playbook that rehearses it: in `fabric explain roots` (with `--json` as fields, with `--card` as a
+ticket) and on the page of `fabric report`. From there:
+
+| question | command |
+|---|---|
+| what is wrong, where, since when, who was hurt | `fabric explain DIR`, `fabric explain roots DIR` |
+| what the parts did meanwhile | `fabric explain pfc DIR`, `fabric explain drops DIR`, `fabric explain message DIR` |
+| what changed before it | `fabric explain changes DIR` |
+| the least that still shows it | `fabric explain minimal DIR`: a scenario file to send, or to try mitigations on |
+
+**Hurt.** A message that was under way, and failed, or took more than twice the median slowdown of messages that ended
+before; one that the run ended before counts with the time that it had taken. A job with a step that took more than
+1.15 times the median step before.
+
+**The change log** has what a configuration archive, an orchestrator and a syslog have: configurations that change
+(`config-drift`, `route`, `route-policy`, `wrong-asn`, `drain`), hosts that move or leave, acts of a playbook and of the
+API, BGP sessions, forwarding tables, carriers. The diagnosis does not read it. The change before a root is the last one
+at its devices up to its first sample interval: what people did comes before what the network did, a change of routes
+counts at neighbours, too, and a root in another log is no change before it (the session that went down with its cable).
+That a change came before does not prove that it is the reason.
+
+**The smallest scenario** is found by simulating smaller ones: without faults, entries of the workload, overlay and BGP,
+with fewer switches and hosts, shorter, with fewer names in lists, with defaults in place of settings. One is kept where
+the same kind of root is named at the same place and in the same class, and not without its faults. Hosts are renamed:
+each is where it was, by its leaf and its number there. The result is minimal for these reductions, one at a time.
+
 ## Confidence
 
 The column `Sure` is the probability that kind, device, port and class are right. A root has a score: how often its

@@ -1,4 +1,4 @@
-"""What to read after a drill: what tells a root from those it is taken for, and its runbooks and playbook."""
+"""What to read after a drill: what tells a root from those it is taken for."""
 
 from __future__ import annotations
 
@@ -41,43 +41,3 @@ APART: Final[Mapping[str, str]] = {
     NONE: "counters of errors do not rise; pauses and marks that ECN and PFC absorb are no fault",
 }
 """Of each root, what tells it from others (docs/diagnosis.md)."""
-
-_RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
-    Kind.LINK_DOWN: ("FabricLinkDown",),
-    Kind.LINK_FLAP: ("FabricLinkDown",),
-    Kind.LANES_LOST: ("FabricLinkDegraded",),
-    Kind.BAD_OPTIC: ("FabricFcsErrors",),
-    Kind.SILENT_LOSS: ("FabricRnicOutOfSequence",),
-    Kind.SWITCH_DOWN: ("FabricLinkDown", "FabricBgpPeerDown"),
-    Kind.SWITCH_HANG: ("FabricBgpPeerDown",),
-    Kind.BGP_DOWN: ("FabricBgpPeerDown",),
-    Kind.EVPN_LOSS: ("FabricEvpnRouteLoss",),
-    Kind.ARP_FLOOD: ("FabricArpFloodHigh",),
-    Kind.PFC_MISSING: ("FabricLosslessDrop",),
-    Kind.HEADROOM_SHORT: ("FabricHeadroomNearlyFull", "FabricLosslessDrop"),
-    Kind.LOSSY_OVERLOAD: ("FabricRnicOutOfSequence",),
-    Kind.DEADLOCK: ("FabricPfcDeadlock",),
-    Kind.WATCHDOG_FLAPPING: ("FabricPfcwdFlapping",),
-    Kind.BROKEN_NIC: ("FabricBrokenNic", "FabricPfcStorm"),
-    Kind.SLOW_RECEIVER: ("FabricSlowReceiver",),
-    Kind.ECN_WRONG: ("FabricEcnNeverMarks", "FabricPfcBeforeEcn"),
-    Kind.CC_OFF: ("FabricCnpIgnored",),
-    Kind.POLARISED: ("FabricEcmpImbalance",),
-    Kind.ELEPHANTS: ("FabricEcmpImbalance",),
-    Kind.STRAGGLER: ("FabricStragglerRank",),
-}
-_PLAYBOOKS: Final[Mapping[str, str]] = {Kind.BROKEN_NIC: "pfc-storm", Kind.ARP_FLOOD: "arp-storm"}
-"""Playbooks whose name is not that of their root."""
-
-
-def runbooks(kind: str) -> tuple[str, ...]:
-    """Runbooks of alerts that are about a root; none for some."""
-    return _RUNBOOKS.get(kind, ())
-
-
-def playbook(kind: str, known: tuple[str, ...]) -> str:
-    """The playbook, of those that exist, that rehearses a root; '' where there is none."""
-    for name in (kind, _PLAYBOOKS.get(kind, "")):
-        if name in known:
-            return name
-    return ""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from telemetry.diagnosis.rehearsed import playbook, runbooks
 from telemetry.drill.acts import Verdict, helping, judged
 from telemetry.drill.incidents import NONE
-from telemetry.drill.lessons import APART, playbook, runbooks
+from telemetry.drill.lessons import APART
 
 KIND_POINTS: Final = 40
 DEVICE_POINTS: Final = 30
@@ -84,12 +85,7 @@ def parts(answer: Answer, secret: Mapping[str, Any], switches: frozenset[str]) -
 
 
 def scored(
-    answer: Answer,
-    secret: Mapping[str, Any],
-    switches: frozenset[str],
-    playbooks: Sequence[str],
-    looks: int,
-    wall_s: int,
+    answer: Answer, secret: Mapping[str, Any], switches: frozenset[str], looks: int, wall_s: int
 ) -> dict[str, Any]:
     """The whole result as JSON."""
     every = parts(answer, secret, switches)
@@ -108,7 +104,7 @@ def scored(
         "evidence": list(secret["evidence"]),
         "also": list(secret["also"]),
         "runbooks": list(runbooks(kind)),
-        "playbook": playbook(kind, tuple(playbooks)),
+        "playbook": playbook(kind),
         "scenario": secret["scenario"],
         "seed": secret["seed"],
         "names": secret["names"],

@@ -36,7 +36,7 @@ from telemetry.sources.campaign_case import campaign_case
 INDEX: Final = "campaign.json"
 _FORMAT: Final = 1
 _AGAIN: Final = "start the campaign again with --force, or give another --out"
-_AFTER: Final = frozenset({"page.py", "results.py", "calibration.py", "confidence.py"})
+_AFTER: Final = frozenset({"page.py", "results.py", "calibration.py", "confidence.py", "changes.py", "rehearsed.py"})
 """Modules that only read finished rows."""
 
 

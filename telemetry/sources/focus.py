@@ -8,13 +8,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fabric.controlplane.network.run import ControlRun
 from fabric.explain import fabric_map, layers
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import Focus
 from fabric.render.document import Answer, Fact, Status, Unit
 from fabric.units import PS_PER_NS, count
 from telemetry.diagnosis.root import MEANINGS, STOPS, Kind, Root
-from telemetry.sources.roots_page import roots_of
+from telemetry.sources.incidents import completed
+from telemetry.sources.recorded import control_of
+from telemetry.sources.roots import roots_of
 
 LAYERS: Final[Mapping[Kind, str]] = {
     Kind.LINK_DOWN: layers.LINKS,
@@ -50,22 +53,26 @@ _HURT: Final = (
 
 def focus_of(evidence: Evidence) -> Focus:
     """The first root cause of a run. Raises: RunDirError."""
-    return focus_on(evidence, roots_of(evidence.run))
+    control = control_of(evidence.run)
+    return focus_on(evidence, roots_of(evidence.run, control=control), control)
 
 
-def focus_on(evidence: Evidence, roots: list[Root]) -> Focus:
-    """The first of these root causes, or that there is none."""
+def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None = None) -> Focus:
+    """The first of these root causes, or that there is none. `control`: control_of() the run."""
     if not roots:
         return Focus(Answer(Status.GOOD, "None. No metric of this run shows a fault.", target=fabric_map.KEY))
     first = roots[0]
     meaning = MEANINGS[first.kind]
     hurt = hurt_by(evidence, first)
+    [incident] = completed(evidence.run, [first], control=control)
     facts = (
         Fact("kind", "Kind", first.kind.value),
         Fact("place", "Where", first.place),
         Fact("act", "First act", meaning.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
-        Fact("hurt", "Who was hurt", _words(hurt, first)),
+        Fact("hurt", "Who was hurt", _words(hurt, first) + "".join(f"; job {it.words}" for it in incident.hurt.jobs)),
+        Fact("change", "Changed before", incident.change_line),
+        Fact("read", "Read", ", ".join(incident.reading)),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
     )

@@ -1,21 +1,17 @@
-"""Root causes of a finished run as a page: what began it, where, why one may say so, what to do first."""
+"""Root causes of a finished run as a page: what began it, where, who was hurt, what changed, what to do first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, worst
 from fabric.runs.rundir import RunDir
-from fabric.units import count
-from telemetry.alerting.rules import NOMINAL_DILATION
+from fabric.units import count, listed
 from telemetry.diagnosis.confidence import FAMILIES, UNKNOWN, to_enable, unfitted
-from telemetry.diagnosis.confidence import table as table_of_confidence
-from telemetry.diagnosis.diagnose import METRICS, diagnose
 from telemetry.diagnosis.root import MEANINGS, Root
-from telemetry.diagnosis.seen import ABSENT, IDEAL, missing_in, read_by
-from telemetry.record.polling.poller import Poller
-from telemetry.record.polling.profiles import PROFILES
-from telemetry.sources.recorded import store_of
+from telemetry.diagnosis.seen import IDEAL, missing_in
+from telemetry.sources.incidents import Incident, incidents_of
 
 _STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
 """By Root.rank."""
@@ -31,43 +27,30 @@ def _note(view: str) -> str:
     return _NOTE.format(others=f", nor have those that were not measured: {', '.join(kinds)}" if kinds else "")
 
 
-def roots_of(run: RunDir, view: str = IDEAL) -> list[Root]:
-    """Root causes of a run, with the counters that a view has (a name in PROFILES). Raises: RunDirError.
-
-    A view's periods are in nominal time: NOMINAL_DILATION seconds of a switch's clock in a simulated second.
-    """
-    if view == IDEAL:
-        return diagnose(store_of(run, METRICS), run.fabric)
-    poller = Poller(PROFILES[view], run.fabric, NOMINAL_DILATION, int(run.manifest["seed"]))
-    return diagnose(store_of(run, read_by(view), poller, ABSENT), run.fabric, missing_in(view))
-
-
 def explain_roots(run: RunDir, view: str = IDEAL) -> Document:
     """The roots by themselves."""
-    roots = roots_of(run, view)
-    return Document("Roots", run.path.name, _status(roots), _verdict(roots), (), (_section(roots, view),))
+    found = incidents_of(run, view)
+    return Document("Roots", run.path.name, status_of(found), verdict(found), (), (section(found, view),))
 
 
-def roots_section(run: RunDir) -> Section:
-    """The roots as a section of a longer page."""
-    return _section(roots_of(run), IDEAL)
+def status_of(found: Sequence[Incident]) -> Status:
+    """The worst of the roots; good without one."""
+    return worst([_STATUS[it.root.rank] for it in found]) if found else Status.GOOD
 
 
-def _status(roots: list[Root]) -> Status:
-    return worst([_STATUS[it.rank] for it in roots]) if roots else Status.GOOD
-
-
-def _verdict(roots: list[Root]) -> str:
-    if not roots:
+def verdict(found: Sequence[Incident]) -> str:
+    """The first root in one sentence."""
+    if not found:
         return "no root cause: no metric shows a fault"
-    first = roots[0]
-    more = f", and {count(len(roots) - 1, 'more root')}" if len(roots) > 1 else ""
+    first = found[0].root
+    more = f", and {count(len(found) - 1, 'more root')}" if len(found) > 1 else ""
     return f"{MEANINGS[first.kind].title}: {first.place}{more}"
 
 
-def _section(roots: list[Root], view: str) -> Section:
-    if not roots:
-        return Section("roots", "Root causes", (Prose(_verdict(roots), Status.GOOD), Prose(_note(view))))
+def section(found: Sequence[Incident], view: str = IDEAL) -> Section:
+    """The roots as a section."""
+    if not found:
+        return Section("roots", "Root causes", (Prose(verdict(found), Status.GOOD), Prose(_note(view))))
     columns = (
         Column("kind", "Kind"),
         Column("place", "Where"),
@@ -76,21 +59,32 @@ def _section(roots: list[Root], view: str) -> Section:
         Column("ended_ns", "To", Unit.NS),
         Column("confidence", "Sure", Unit.RATIO),
     )
-    sure = [table_of_confidence().probability(it, roots, view) for it in roots]
     rows = tuple(
-        (it.kind.value, it.place, _short(it.members), it.began_ns, it.ended_ns, p)
-        for it, p in zip(roots, sure, strict=True)
+        (it.root.kind.value, it.root.place, listed(it.root.members, 3), it.root.began_ns, it.root.ended_ns, it.sure)
+        for it in found
     )
-    statuses = tuple(_STATUS[it.rank] for it in roots)
+    statuses = tuple(_STATUS[it.root.rank] for it in found)
     parts = tuple(
-        {"device": it.device, "port": it.port or None, "class": it.priority, "members": list(it.members)}
-        for it in roots
+        {
+            "device": it.root.device,
+            "port": it.root.port or None,
+            "class": it.root.priority,
+            "members": list(it.root.members),
+            **it.as_json(),
+        }
+        for it in found
     )
     table = Table("roots", "What to look at first", columns, rows, _note(view), statuses, parts)
     prose: list[Block] = []
-    for it, p in zip(roots, sure, strict=True):
-        prose.append(Prose(_sentences(it, p, missing_in(view)), _STATUS[it.rank]))
+    for it in found:
+        prose.append(Prose(_sentences(it.root, it.sure, missing_in(view)), _STATUS[it.root.rank]))
+        prose.append(Prose(_beside(it)))
     return Section("roots", "Root causes", (table, *prose))
+
+
+def _beside(it: Incident) -> str:
+    """Who was hurt, what changed, where to read on."""
+    return f"Hurt: {'; '.join(it.hurt.lines)}. Changed before: {it.change_line}. Read: {', '.join(it.reading)}."
 
 
 def _sentences(root: Root, sure: float | None, missing: frozenset[str]) -> str:
@@ -101,8 +95,3 @@ def _sentences(root: Root, sure: float | None, missing: frozenset[str]) -> str:
     counter = to_enable(root.kind, missing)
     last = f"Enable {counter}: it would decide" if counter else f"If it is: {meaning.act}"
     return f"{root.place}: unknown; most likely {meaning.title} ({sure:.0%}). {evidence}. {last}."
-
-
-def _short(names: tuple[str, ...]) -> str:
-    """At most three names."""
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import Stop
@@ -18,8 +20,8 @@ from telemetry.sources.run_info import of_plan
 class Watching:
     """Fills a Store at the samples of a session: `see` and `sample` are its hooks on_pause and on_sample."""
 
-    def __init__(self, compiled: CompiledScenario, plan: Plan) -> None:
-        self._sampler = Sampler(of_plan(plan))
+    def __init__(self, compiled: CompiledScenario, plan: Plan, metrics: Sequence[str] | None = None) -> None:
+        self._sampler = Sampler(of_plan(plan), metrics)
         self._history = None if compiled.control is None else ControlHistory(compiled.control)
         self._engine: Emulator | None = None
         self._sampled_ps = -1
@@ -45,8 +47,8 @@ class Watching:
             self._sampler.sample(observed(self._engine, control, now))
 
 
-def sampled(compiled: CompiledScenario, plan: Plan) -> Store:
-    """Simulate a run to its duration, in memory, and sample it as a scrape does."""
+def sampled(compiled: CompiledScenario, plan: Plan, metrics: Sequence[str] | None = None) -> Store:
+    """Simulate a run to its duration, in memory, and sample it as a scrape does; every metric, or the named ones."""
     engine = Emulator(
         compiled.fabric,
         compiled.params,
@@ -54,7 +56,7 @@ def sampled(compiled: CompiledScenario, plan: Plan) -> Store:
         record=compiled.record,
         reroute_delay_ps=compiled.reroute_delay_ps,
     )
-    watching = Watching(compiled, plan)
+    watching = Watching(compiled, plan, metrics)
     watching.see(engine)
     until_ps = 0
     while True:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import yaml
@@ -14,10 +16,10 @@ from fabric.runs.rundir import RunDir
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.diagnosis.confidence import FAMILIES, unfitted
 from telemetry.diagnosis.diagnose import METRICS
-from telemetry.diagnosis.root import MEANINGS, Kind
+from telemetry.diagnosis.root import MEANINGS, Kind, Root
 from telemetry.diagnosis.seen import IDEAL
-from telemetry.sources.incident_card import hurt
-from telemetry.sources.roots_page import roots_of
+from telemetry.sources.incidents import hurt, hurt_jobs
+from telemetry.sources.roots import roots_of
 from tests.diagnosis.conftest import scenario
 
 
@@ -89,3 +91,36 @@ def test_the_whole_run_begins_with_its_roots(run: Path, capsys: pytest.CaptureFi
 def test_every_kind_has_words_and_every_metric_exists() -> None:
     assert set(MEANINGS) == set(Kind)
     assert set(METRICS) <= set(BY_NAME)
+
+
+def job(name: str, *steps_us: int, planned: int = 0) -> dict[str, object]:
+    """An entry of summary.json."""
+    return {
+        "name": name,
+        "kind": "job",
+        "begin_ns": 0,
+        "steps_planned": planned or len(steps_us),
+        "steps": [{"duration_ns": it * 1e3} for it in steps_us],
+    }
+
+
+def hurt_of(root: Root, *jobs: dict[str, object], stop_us: int) -> list[tuple[str, int, bool]]:
+    summary = {"jobs": list(jobs), "stop": {"time_ns": stop_us * 1000}}
+    run = SimpleNamespace(listed={"summary.json"}, summary=summary)
+    return [(it.name, it.steps, it.unfinished) for it in hurt_jobs(cast("RunDir", run), root)]
+
+
+def test_a_job_is_hurt_by_longer_steps_while_the_root_lasts_and_by_a_step_that_does_not_end() -> None:
+    root = Root(Kind.LANES_LOST, "leaf1", 300_000, 600_000, ())
+    even, slow, after = (job(name, 100, 100, 100, *late) for name, late in
+                         (("even", (100, 114)), ("slow", (200, 150)), ("after", (100, 100, 100, 300))))  # fmt: skip
+    stuck, waits = job("stuck", 100, 100, 100, planned=4), job("waits", 100, 100, 100, planned=4)
+    assert hurt_of(root, even, slow, after, stop_us=800) == [("slow", 2, False)]
+    assert hurt_of(root, stuck, stop_us=800) == [("stuck", 0, True)]
+    assert hurt_of(root, waits, stop_us=410) == []
+    assert hurt_of(replace(root, began_ns=0), slow, stop_us=800) == []  # no step before it to compare with
+
+
+def test_a_straggler_hurts_its_own_job() -> None:
+    root = Root(Kind.STRAGGLER, "train", 0, 600_000, ())
+    assert hurt_of(root, job("train", 100, 100), job("other", 100, 100), stop_us=200) == [("train", 0, False)]

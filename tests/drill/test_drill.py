@@ -17,6 +17,8 @@ from fabric.cli.options.estimating import admission
 from fabric.scenario.compile.scenario import admitted_fabric
 from fabric.scenario.load import load_scenario
 from fabric.shipped import folder
+from playbooks.catalogue import slugs
+from telemetry.diagnosis import rehearsed
 from telemetry.diagnosis.root import Kind
 from telemetry.drill import acts, lessons
 from telemetry.drill.aliases import drawn as names_of
@@ -45,8 +47,9 @@ def test_every_incident_exists_and_every_kind_has_acts_and_a_lesson() -> None:
     for kind in ANSWERS:
         assert set(acts.helping(kind)) <= set(acts.ACTS)
         assert lessons.APART[kind]
-        for name in lessons.runbooks(kind):
+        for name in rehearsed.runbooks(kind):
             assert (folder("runbooks") / f"{name}.md").is_file()
+        assert (rehearsed.playbook(kind) in slugs()) is (kind != NONE)
 
 
 def test_words_of_the_command_line_are_those_of_the_modules() -> None:

@@ -50,6 +50,7 @@ def test_json_has_incidents_alerts_and_score(run: Path, output: pytest.CaptureFi
     assert main(["alerts", "show", str(run), "--json", "--anomalies"]) == 0
     found = json.loads(output.readouterr().out)
     assert found["incidents"][0]["root_device"] == "host1"
+    assert found["incidents"][0]["change_before"] is None
     assert {it["labels"]["alertname"] for it in found["alerts"]} >= {"FabricPfcStorm", "FabricPfcPauseRatioHigh"}
     assert found["score"]["recall"] == 1.0
     assert found["score"]["delay_ns"] == 6_000_000

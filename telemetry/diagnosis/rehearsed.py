@@ -1,0 +1,45 @@
+"""Runbooks of alerts and playbooks about each kind of root cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from telemetry.diagnosis.root import Kind
+
+_RUNBOOKS: Final[Mapping[str, tuple[str, ...]]] = {
+    Kind.LINK_DOWN: ("FabricLinkDown",),
+    Kind.LINK_FLAP: ("FabricLinkDown",),
+    Kind.LANES_LOST: ("FabricLinkDegraded",),
+    Kind.BAD_OPTIC: ("FabricFcsErrors",),
+    Kind.SILENT_LOSS: ("FabricRnicOutOfSequence",),
+    Kind.SWITCH_DOWN: ("FabricLinkDown", "FabricBgpPeerDown"),
+    Kind.SWITCH_HANG: ("FabricBgpPeerDown",),
+    Kind.BGP_DOWN: ("FabricBgpPeerDown",),
+    Kind.EVPN_LOSS: ("FabricEvpnRouteLoss",),
+    Kind.ARP_FLOOD: ("FabricArpFloodHigh",),
+    Kind.PFC_MISSING: ("FabricLosslessDrop",),
+    Kind.HEADROOM_SHORT: ("FabricHeadroomNearlyFull", "FabricLosslessDrop"),
+    Kind.LOSSY_OVERLOAD: ("FabricRnicOutOfSequence",),
+    Kind.DEADLOCK: ("FabricPfcDeadlock",),
+    Kind.WATCHDOG_FLAPPING: ("FabricPfcwdFlapping",),
+    Kind.BROKEN_NIC: ("FabricBrokenNic", "FabricPfcStorm"),
+    Kind.SLOW_RECEIVER: ("FabricSlowReceiver",),
+    Kind.ECN_WRONG: ("FabricEcnNeverMarks", "FabricPfcBeforeEcn"),
+    Kind.CC_OFF: ("FabricCnpIgnored",),
+    Kind.POLARISED: ("FabricEcmpImbalance",),
+    Kind.ELEPHANTS: ("FabricEcmpImbalance",),
+    Kind.STRAGGLER: ("FabricStragglerRank",),
+}
+_PLAYBOOKS: Final[Mapping[str, str]] = {Kind.BROKEN_NIC: "pfc-storm", Kind.SWITCH_HANG: "spine-hang"}
+"""Playbooks whose name is not that of their root."""
+
+
+def runbooks(kind: str) -> tuple[str, ...]:
+    """Runbooks (docs/runbooks) of alerts that are about a root; none for some."""
+    return _RUNBOOKS.get(kind, ())
+
+
+def playbook(kind: str) -> str:
+    """The playbook of the package that rehearses a root; '' where nothing is broken."""
+    return _PLAYBOOKS.get(kind, kind) if kind in set(Kind) else ""

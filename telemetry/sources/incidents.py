@@ -1,0 +1,235 @@
+"""Root causes of a finished run with all that an operator asks next: who was hurt, what changed before, what to read.
+
+An incident is a root (telemetry/diagnosis) with its confidence, the messages, hosts and jobs that were hurt while it
+lasted, the last change before it where it began, and its runbooks and playbook.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+
+from fabric.controlplane.network.run import ControlRun
+from fabric.runs import files
+from fabric.runs.rundir import RunDir
+from fabric.units import PS_PER_NS, count, format_time_ps, listed
+from telemetry.diagnosis.changes import Change, before
+from telemetry.diagnosis.confidence import table as table_of_confidence
+from telemetry.diagnosis.rehearsed import playbook, runbooks
+from telemetry.diagnosis.root import Kind, Root
+from telemetry.diagnosis.seen import IDEAL
+from telemetry.sources.change_log import log_of
+from telemetry.sources.recorded import control_of
+from telemetry.sources.roots import roots_of
+
+SLOWER: Final = 2.0
+"""A message is hurt where its slowdown is so many times the median of messages that ended before the root began."""
+LONGER: Final = 1.15
+"""A job is hurt where a step takes so many times the median of steps that ended before, as of FabricJobSlowdown."""
+_HOSTS: Final = 5
+_JOBS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HurtJob:
+    """A job that was slower while the root lasted, or stood still."""
+
+    name: str
+    steps: int
+    """Steps that ended later than it began, and took LONGER."""
+    usual_ns: float | None
+    """Median step before; None: no step had ended."""
+    longest_ns: float | None
+    """Of those steps; None: none."""
+    unfinished: bool
+    """The run ended in a step that had taken LONGER already."""
+
+    @property
+    def words(self) -> str:
+        """'train: 20 longer steps, up to 420us instead of 210us'."""
+        parts = []
+        if self.steps and self.longest_ns is not None and self.usual_ns is not None:
+            usual, longest = (format_time_ps(it * PS_PER_NS) for it in (self.usual_ns, self.longest_ns))
+            parts.append(f"{count(self.steps, 'longer step')}, up to {longest} instead of {usual}")
+        if self.unfinished:
+            parts.append("a step was not done when the run ended")
+        return f"{self.name}: {', '.join(parts) or 'its ranks wait for the slowest one'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hurt:
+    """Messages and jobs that were under way while the root lasted."""
+
+    messages: int
+    failed: int
+    unfinished: int
+    """Not delivered at the end of the run, although as much time had passed as makes a message slower."""
+    slower: int
+    usual: float | None
+    """Median slowdown before; None: no message had ended, and none counts as slower."""
+    hosts: tuple[tuple[str, int], ...]
+    """Senders and receivers of hurt messages, with their number, most first."""
+    jobs: tuple[HurtJob, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Messages that were hurt."""
+        return self.failed + self.unfinished + self.slower
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences: messages, hosts, jobs."""
+        parts = []
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        if self.unfinished:
+            parts.append(f"{self.unfinished:,} late, and not delivered by the end of the run")
+        if self.slower and self.usual is not None:
+            usual = f"(median before: {self.usual:.2f}x)"
+            parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as usual {usual}")
+        found = []
+        if self.messages or not self.jobs:
+            head = f"of {count(self.messages, 'message')} under way: "
+            found.append(head + (", ".join(parts) or "none failed or was late"))
+        if self.hosts:
+            shown = [f"{name} ({number:,})" for name, number in self.hosts]
+            found.append(f"{count(len(self.hosts), 'host')}: {listed(shown, _HOSTS)}")
+        if self.jobs:
+            found.append(f"{count(len(self.jobs), 'job')}: {listed([it.words for it in self.jobs], _JOBS, '; ')}")
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """For --json."""
+        return {
+            "messages": self.messages,
+            "failed": self.failed,
+            "unfinished": self.unfinished,
+            "slower": self.slower,
+            "hosts": [name for name, _ in self.hosts],
+            "jobs": [
+                {"name": it.name, "longer_steps": it.steps, "usual_ns": it.usual_ns, "longest_ns": it.longest_ns,
+                 "unfinished": it.unfinished}
+                for it in self.jobs
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One root cause, complete."""
+
+    root: Root
+    sure: float | None
+    """Confidence; None where it was not measured."""
+    hurt: Hurt
+    change: Change | None
+    """The last one before it, where it began."""
+
+    @property
+    def runbooks(self) -> tuple[str, ...]:
+        """Names of alerts whose runbooks are about it."""
+        return runbooks(self.root.kind)
+
+    @property
+    def playbook(self) -> str:
+        """The playbook that rehearses it."""
+        return playbook(self.root.kind)
+
+    @property
+    def change_line(self) -> str:
+        """'ECN marking off at leaf1:Ethernet0 (configuration by scenario, 2ms, 1ms before)'."""
+        it = self.change
+        if it is None:
+            return "nothing in the change log of this run"
+        early_ns = self.root.began_ns - it.time_ns
+        return it.told(f", {format_time_ps(early_ns * PS_PER_NS)} before" if early_ns > 0 else "")
+
+    @property
+    def reading(self) -> list[str]:
+        """Where to read on."""
+        books = ", ".join(f"docs/runbooks/{name}.md" for name in self.runbooks)
+        return [*([books] if books else []), f"fabric playbook show {self.playbook}"]
+
+    def as_json(self) -> dict[str, Any]:
+        """What the row of the root does not have."""
+        return {
+            "hurt": self.hurt.as_json(),
+            "change_before": None if self.change is None else self.change.as_json(),
+            "runbooks": list(self.runbooks),
+            "playbook": self.playbook,
+        }
+
+
+def incidents_of(run: RunDir, view: str = IDEAL) -> list[Incident]:
+    """Incidents of a run, as roots_of() names and sorts their roots. Raises: RunDirError."""
+    control = control_of(run)
+    return completed(run, roots_of(run, view, control), view, control)
+
+
+def completed(run: RunDir, roots: list[Root], view: str = IDEAL, control: ControlRun | None = None) -> list[Incident]:
+    """Incidents of roots that are known already."""
+    if not roots:
+        return []
+    log, confidence = log_of(run, control), table_of_confidence()
+    sample_ns = int(run.manifest["sampling_ps"]) // PS_PER_NS
+    return [
+        Incident(it, confidence.probability(it, roots, view), hurt(run, it), before(it, log, run.fabric, sample_ns))
+        for it in roots
+    ]
+
+
+def hurt(run: RunDir, root: Root) -> Hurt:
+    """Who was hurt while a root lasted."""
+    table = run.messages(["src", "dst", "start_ns", "end_ns", "ideal_ns", "slowdown", "state"])
+    start = pc.fill_null(table["start_ns"], -1).to_numpy()
+    end = pc.fill_null(table["end_ns"], -1).to_numpy()
+    slowdown = pc.fill_null(table["slowdown"], 0.0).to_numpy()
+    state = np.array(table["state"].to_pylist(), dtype=object)
+    earlier = slowdown[(end >= 0) & (end <= root.began_ns) & (slowdown > 0)]
+    usual = float(np.median(earlier)) if earlier.size else None
+    under_way = (start >= 0) & (start <= root.ended_ns) & ((end < 0) | (end >= root.began_ns))
+    failed = under_way & (state == "failed")
+    took_ns = int(run.summary["stop"]["time_ns"]) - start
+    late = took_ns > SLOWER * (usual or 1.0) * table["ideal_ns"].to_numpy()
+    unfinished = under_way & (end < 0) & late & ~failed
+    slower = under_way & (slowdown > SLOWER * usual) & ~failed if usual is not None else np.zeros(len(end), bool)
+    rows = np.flatnonzero(failed | unfinished | slower)
+    places: Counter[str] = Counter()
+    for side in ("src", "dst"):
+        places.update(table[side].take(rows).to_pylist())
+    hosts = tuple(sorted(places.items(), key=lambda it: (-it[1], it[0])))
+    return Hurt(
+        int(under_way.sum()), int(failed.sum()), int(unfinished.sum()), int((slower & ~unfinished).sum()), usual, hosts,
+        hurt_jobs(run, root),
+    )  # fmt: skip
+
+
+def hurt_jobs(run: RunDir, root: Root) -> tuple[HurtJob, ...]:
+    """Jobs with longer steps while a root lasted, those that lost most time first; of a straggler, its own."""
+    if files.SUMMARY not in run.listed:
+        return ()
+    stop_ns = float(run.summary["stop"]["time_ns"])
+    found = []
+    for job in run.summary.get("jobs", ()):
+        if job["begin_ns"] is None or job["kind"] == "inference":
+            continue
+        took = np.array([step["duration_ns"] for step in job["steps"]], np.float64)
+        ends = float(job["begin_ns"]) + np.cumsum(took)
+        begins = ends - took
+        usual = float(np.median(took[ends <= root.began_ns])) if np.any(ends <= root.began_ns) else None
+        under_way = (ends > root.began_ns) & (begins < root.ended_ns)
+        open_since = float(ends[-1]) if took.size else float(job["begin_ns"])
+        waiting = len(took) < int(job["steps_planned"]) and open_since < root.ended_ns
+        longer = under_way & (took > LONGER * usual) if usual is not None else np.zeros(took.size, bool)
+        late = waiting and usual is not None and stop_ns - open_since > LONGER * usual
+        own = root.kind is Kind.STRAGGLER and job["name"] == root.device
+        if longer.any() or late or own:
+            worst = float(took[longer].max()) if longer.any() else None
+            lost = float((took[longer] - usual).sum()) if longer.any() and usual is not None else 0.0
+            found.append((lost, HurtJob(job["name"], int(longer.sum()), usual, worst, bool(late))))
+    found.sort(key=lambda it: (-it[0], it[1].name))
+    return tuple(job for _, job in found)
