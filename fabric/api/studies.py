@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
@@ -39,12 +39,17 @@ class StudyProgress:
     """Progress of a study."""
 
     done: int
-    """Runs that have ended; of a search, trials."""
+    """Runs that have ended."""
     total: int
-    """Planned so far: repetitions that depend on results are not counted."""
+    """Planned so far: repetitions that depend on results are not counted. A search counts every seed of the trials that
+    are left, and the confirmation of its front as it is now."""
     failed: int
     eta_s: float | None
     """Estimated wall time to the end over all workers; None where it is not known yet."""
+    trials: int = 0
+    """Trials of a search that have ended."""
+    all_trials: int = 0
+    """Trials of a search; 0: it is a sweep."""
 
 
 class StudyResult:
@@ -232,20 +237,24 @@ def tune(
     resume: bool = False,
     force: bool = False,
     yes: bool = False,
+    configs: str | PathLike[str] | None = None,
     progress: Callable[[StudyProgress], None] | None = None,
 ) -> StudyResult:
     """Search for the best points of a study, confirm them with new seeds, and choose one.
 
-    Parameters are those of fabric.sweep; the study needs `tune` and `objectives` (docs/study.md).
+    Parameters are those of fabric.sweep; the study needs `tune` and `objectives` (docs/study.md). `configs`: a folder
+    of configurations, for patches with their profiles, queues and ports.
 
-    Returns: StudyResult with `chosen` and `patches`. Raises: as fabric.sweep.
+    Returns: StudyResult with `chosen` and `patches`. Raises: as fabric.sweep, and FabricError where a worker was lost
+    with its run: what is tried next follows from every result, so that `resume` does the lost run first.
     """
     _check(out, workers, dask, resume=resume, force=force)
     with python_words():
         plan = _plan(study, search=True)
         temporary, where = _folder(out)
         try:
-            carry_out.tune(plan, _how(where, workers, dask, progress, resume=resume, force=force, yes=yes))
+            how = _how(where, workers, dask, progress, resume=resume, force=force, yes=yes)
+            carry_out.tune(plan, replace(how, configs=None if configs is None else Path(configs)))
         except BaseException:
             if temporary is not None:
                 temporary.cleanup()
@@ -284,7 +293,7 @@ def _how(
 ) -> carry_out.How:
     def tell(at: Standing) -> None:
         if progress is not None:
-            progress(StudyProgress(at.done, at.total, at.failed, at.eta_s))
+            progress(StudyProgress(at.done, at.total, at.failed, at.eta_s, at.trials, at.all_trials))
 
     return carry_out.How(out, workers, dask, resume, force, yes, on_result=tell)
 

@@ -20,6 +20,7 @@ from fabric.render.html import to_html
 from fabric.render.text import console_for, print_document
 from fabric.whatif.damage import Effect
 from fabric.whatif.question import question_of
+from fabric.whatif.seeds import spread
 from fabric.whatif.study import Finding, place
 from fabric.whatif.whole import Answer, answer
 
@@ -55,6 +56,9 @@ class Failure:
     """Command that repeats the run."""
     problem: str
     """Why the run failed; '' where it did not."""
+    damage_half_width: float | None = None
+    """Of several seeds: half of the 95 % interval of damage_ratio, which is their mean; effect, counts and outage are
+    those of the worst seed. None with one seed."""
 
 
 class WhatIf:
@@ -127,6 +131,7 @@ def whatif(
     run_all: bool = False,
     at: str | None = None,
     optic_errors: float | None = None,
+    seeds: int = 1,
     workers: int | None = None,
     dask: str | None = None,
     resume: bool = False,
@@ -149,6 +154,7 @@ def whatif(
     run_all         simulate every part, not one for each group that is equal by symmetry
     at              when failures begin, such as '200us'; None: after a quarter of the run without a failure
     optic_errors    bit error ratio of a degraded optic, behind FEC; None: 1e-6
+    seeds           runs of each case, with the scenario's seed and the numbers after it: intervals of the damage
     workers, dask, resume, yes, progress
                     as of fabric.sweep
 
@@ -171,7 +177,7 @@ def whatif(
             (data, file, _), sets = source_data(scenario), ()
         question = question_of(
             file, data, sets, kinds=kinds, only=only, double=double, drain=drain, grow=grow,
-            singles=singles, run_all=run_all, at=at, optic_errors=optic_errors, confirmed=yes,
+            singles=singles, run_all=run_all, at=at, optic_errors=optic_errors, confirmed=yes, seeds=seeds,
         )  # fmt: skip
         placed = place(question)
         temporary = TemporaryDirectory(prefix="fabric-", ignore_cleanup_errors=True) if out is None else None
@@ -205,4 +211,5 @@ def _failure(it: Finding, file: Path) -> Failure:
         it.case.members or (it.case.name,),
         it.case.command(file),
         it.failure,
+        None if (known := spread(it.runs)) is None else known.half_width,
     )

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from fabric.cli.options.estimating import add_yes
+from fabric.cli.options.estimating import add_yes, confirmed
 from fabric.cli.options.folders import free_folder
 from fabric.cli.options.output import add_out
 from fabric.cli.options.sets import add_sets
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         answered = answer(
             question, placed, folder, dask=args.dask, workers=args.workers, resume=args.resume, command=again,
-            form=failover.compose, on_result=done,
+            form=failover.compose, on_result=done, confirm=confirmed,
         )  # fmt: skip
     except KeyboardInterrupt:
         streams.say(f"{done.runs} runs are finished; continue with: {again} --resume")

@@ -83,6 +83,7 @@ def run_check(args: argparse.Namespace) -> int:
 def _checked(folders: list[Path], args: argparse.Namespace) -> list[Checked]:
     """The results in the order of the folders."""
     from fabric.cli.terminal.bar import Bar  # noqa: PLC0415  rich, only where something runs
+    from fabric.studies.code import is_first_use  # noqa: PLC0415
     from fabric.studies.jobs import Job  # noqa: PLC0415
     from fabric.studies.local import LocalProcesses  # noqa: PLC0415
     from playbooks.check import check  # noqa: PLC0415
@@ -93,7 +94,7 @@ def _checked(folders: list[Path], args: argparse.Namespace) -> list[Checked]:
     bar = Bar(sys.stderr, quiet=args.quiet)
     try:
         bar.show(0, len(jobs), "starting")
-        with LocalProcesses(workers) as executor:
+        with LocalProcesses(workers, is_first_use) as executor:
             for result in executor.results(check, jobs):
                 if result.failure is not None:
                     raise FabricError(f"{result.key}: {result.failure.text}", "`fabric playbook run` shows more")

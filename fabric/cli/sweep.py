@@ -13,6 +13,7 @@ from fabric.cli.options.estimating import YES_HELP, confirmed
 from fabric.cli.options.output import add_out
 from fabric.cli.options.workers import add_workers, problems_of_workers
 from fabric.cli.terminal import streams
+from fabric.cli.terminal.study_estimate import tell_estimate
 from fabric.errors import InputErrors, Problem
 from fabric.visible import command, visible
 
@@ -168,35 +169,10 @@ def _list(plan: StudyPlan, *, as_json: bool) -> int:
 
 def _estimate(args: argparse.Namespace, plan: StudyPlan, examined: Examined) -> int:
     from fabric.studies.admission import objections, totals  # noqa: PLC0415  as in run()
-    from fabric.units import format_duration_s, format_measured_bytes  # noqa: PLC0415
 
     slots = args.workers or len(os.sched_getaffinity(0))
     found = totals(plan, examined, slots)
+    head = f"{len(plan.points):,} points, {found.runs:,} runs{', or more' if plan.study.repetitions.until else ''}"
+    facts = {"points": len(plan.points)}
     asks = objections(plan, examined, slots, found.time_s)
-    verdict = "refused" if any(it.final for it in asks) else "asks" if asks else "starts"
-    if args.json:
-        facts = {
-            "name": plan.study.name,
-            "verdict": verdict,
-            "points": len(plan.points),
-            "runs": found.runs,
-            "time_s": found.time_s,
-            "workers": found.workers,
-            "wall_s": found.wall_s,
-            "memory_bytes": found.memory_bytes,
-            "left_out": list(examined.invalid.values()),
-            "objections": [{"path": it.problem.path, "text": it.problem.text, "hint": it.problem.hint} for it in asks],
-        }
-        print(json.dumps(facts, indent=2))
-        return int(bool(asks))
-    print(f"{len(plan.points):,} points, {found.runs:,} runs{', or more' if plan.study.repetitions.until else ''}")
-    wall = format_duration_s(found.wall_s)
-    print(f"time: about {format_duration_s(found.time_s)} in all, {wall} on {found.workers} processes")
-    print(f"memory: about {format_measured_bytes(found.memory_bytes, 3)} side by side")
-    if examined.invalid:
-        why = next(iter(examined.invalid.values()))
-        print(f"{len(examined.invalid):,} combinations left out, being no valid scenario: {visible(why)}")
-    for it in asks:
-        print(it.problem)
-    print({"refused": "it would be refused", "asks": "it would start with --yes", "starts": "it would start"}[verdict])
-    return int(bool(asks))
+    return tell_estimate(plan, found, asks, examined, head, facts, as_json=args.json)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from fabric.cli.options.estimating import add_yes
+from fabric.cli.options.estimating import add_yes, confirmed
 from fabric.cli.options.folders import free_folder
 from fabric.cli.options.output import add_out
 from fabric.cli.options.sets import add_sets
 from fabric.cli.options.workers import add_workers, problems_of_workers
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
-from fabric.units import format_duration_s
+from fabric.units import count, format_duration_s
 from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
-    from fabric.whatif.study import Question
+    from fabric.whatif.study import Place, Question
 
 KINDS: Final = ("link", "optic", "leaf", "spine", "super-spine", "switch", "pod", "plane", "risk-group")
 """Values of ElementKind in fabric/whatif/elements.py, which --help must not load."""
@@ -93,6 +94,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help=f"bit error ratio of a degraded optic, behind FEC (default {OPTIC_ERRORS:g})",
     )
+    how.add_argument(
+        "--seeds",
+        metavar="N",
+        type=int,
+        default=1,
+        help="runs of each case with other seeds, each compared with the run without a failure of its seed: intervals "
+        "of the damage, and which ranks are told apart (default 1)",
+    )
+    how.add_argument(
+        "--estimate",
+        action="store_true",
+        help="print runs, time and memory, and simulate nothing; exit 1 where it asks",
+    )
     add_workers(how, shared="the folder --out")
     how.add_argument("--resume", action="store_true", help="continue the study in --out; finished runs are kept")
     add_yes(how)
@@ -113,6 +127,8 @@ def run(args: argparse.Namespace) -> int:
     from fabric.whatif.study import place, static  # noqa: PLC0415
 
     placed = place(question)
+    if args.estimate:
+        return _estimate(args, question, placed)
     if args.static:
         document = compose(static(question, placed))
         if args.json:
@@ -135,6 +151,7 @@ def run(args: argparse.Namespace) -> int:
             resume=args.resume,
             command=again,
             on_result=done,
+            confirm=confirmed,
         )
     except KeyboardInterrupt:
         streams.say(f"{done.runs} runs are finished; continue with: {again} --resume")
@@ -145,6 +162,50 @@ def run(args: argparse.Namespace) -> int:
         print_document(answered.document, console_for(sys.stdout))
         print(f"\nthe page is {visible(answered.data['page'])}")
     return 1 if any(it.failure for it in answered.study.findings) else 0
+
+
+def _estimate(args: argparse.Namespace, question: Question, placed: Place) -> int:
+    from fabric.units import format_measured_bytes  # noqa: PLC0415  as in run()
+    from fabric.whatif.admission import size_of  # noqa: PLC0415
+
+    size = size_of(question, placed)
+    processes = args.workers or len(os.sched_getaffinity(0))
+    asks = size.objections(processes, size.least_runs)
+    workers = size.workers(processes)
+    verdict = "refused" if any(it.final for it in asks) else "asks" if asks else "starts"
+    least_s, most_s = size.time_s(size.least_runs), size.time_s(size.most_runs)
+    if args.json:
+        facts = {
+            "scenario": placed.scenario.name,
+            "verdict": verdict,
+            "seeds": question.seeds,
+            "least_runs": size.least_runs,
+            "most_runs": size.most_runs,
+            "least_time_s": least_s,
+            "most_time_s": most_s,
+            "workers": workers,
+            "least_wall_s": least_s / workers,
+            "most_wall_s": most_s / workers,
+            "memory_bytes": size.memory_bytes(processes),
+            "objections": [{"path": it.problem.path, "text": it.problem.text, "hint": it.problem.hint} for it in asks],
+        }
+        print(json.dumps(facts, indent=2))
+        return int(bool(asks))
+    several = size.most_runs > size.least_runs
+    why = ": which parts are equal is known after the run without a failure" if several else ""
+    print(f"{_span(f'{size.least_runs:,}', f'{size.most_runs:,}')} runs{why}")
+    whole = _span(format_duration_s(least_s), format_duration_s(most_s))
+    wall = _span(format_duration_s(least_s / workers), format_duration_s(most_s / workers))
+    print(f"time: about {whole} in all, {wall} on {count(workers, 'process', 'processes')}")
+    print(f"memory: about {format_measured_bytes(size.memory_bytes(processes), 3)} side by side")
+    for it in asks:
+        print(it.problem)
+    print({"refused": "it would be refused", "asks": "it would start with --yes", "starts": "it would start"}[verdict])
+    return int(bool(asks))
+
+
+def _span(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 class Count:
@@ -165,8 +226,17 @@ def _question(args: argparse.Namespace) -> Question:
     problems = problems_of_workers(args)
     if args.resume and args.out is None:
         problems.append(Problem("--resume", "the study is not named", "name its folder with --out"))
+    if args.estimate:
+        told = {"--out": args.out, "--resume": args.resume, "--yes": args.yes, "--quiet": args.quiet}
+        problems += [
+            Problem(option, "has no effect with --estimate, which simulates nothing", "leave it out")
+            for option, given in told.items()
+            if given
+        ]
     if args.static:
         told = {
+            "--estimate": args.estimate,
+            "--seeds": args.seeds != 1,
             "--at": args.at,
             "--out": args.out,
             "--resume": args.resume,
@@ -199,6 +269,7 @@ def _question(args: argparse.Namespace) -> Question:
         "at": args.at,
         "optic_errors": args.optic_errors,
         "confirmed": args.yes,
+        "seeds": args.seeds,
     }
     if problems:
         try:
@@ -225,6 +296,7 @@ def _command(args: argparse.Namespace, folder: Path) -> str:
     for option, value in (("--kinds", args.kinds), ("--at", args.at), ("--optic-errors", args.optic_errors)):
         words += [] if value is None else [option, value]
     words += ["--singles"] * args.singles + ["--all"] * args.run_all
+    words += ["--seeds", args.seeds] if args.seeds != 1 else []
     return command(*words, "--out", folder)
 
 

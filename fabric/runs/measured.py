@@ -119,7 +119,11 @@ class _NoFolder:
         self.sent: Completed | None = None
 
     def check(self) -> None:
-        """There is no directory that could be lost."""
+        """Before a checkpoint, which only an interruption asks for: without a directory the run ends.
+
+        Raises: KeyboardInterrupt.
+        """
+        raise KeyboardInterrupt
 
     def write_results(
         self,

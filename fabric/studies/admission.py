@@ -16,7 +16,7 @@ from typing import Final
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.estimate import machine as machines
 from fabric.scenario.estimate.admission import STAGE, YES, Objection
-from fabric.studies.plan import Examined, StudyPlan
+from fabric.studies.plan import CellEstimate, Examined, StudyPlan
 from fabric.units import count, format_duration_s, format_measured_bytes
 
 LONG_S: Final = 3600.0
@@ -57,30 +57,42 @@ def fitting(examined: Examined, workers: int) -> int:
 
 def objections(plan: StudyPlan, examined: Examined, workers: int | None, time_s: float) -> list[Objection]:
     """All objections against a study; `workers` is None where they are elsewhere, `time_s` that of all runs."""
-    found = []
+    if workers is None:
+        return []
     file = plan.file.name
+    number, worst = max(examined.estimates.items(), key=lambda it: it[1].memory_bytes)
+    label = plan.points[number // len(plan.workloads)].label if plan.points else "at a corner of the search"
+    found = [
+        too_large(worst, label, f"{file}: parameters", "leave out the largest points"),
+        too_long(file, time_s, fitting(examined, workers), "draw fewer points (design), use more machines (--dask)"),
+    ]
+    return [it for it in found if it is not None]
+
+
+def too_large(worst: CellEstimate, label: str, path: str, hint: str) -> Objection | None:
+    """The objection against the largest run of a study, if it does not fit the memory."""
     memory = machines.machine().memory
-    if workers is not None and memory is not None:
-        number, worst = max(examined.estimates.items(), key=lambda it: it[1].memory_bytes)
-        final = worst.least_memory_bytes > memory.free_bytes
-        if final or worst.memory_bytes > memory.free_bytes:
-            label = plan.points[number // len(plan.workloads)].label if plan.points else "at a corner of the search"
-            amount = worst.least_memory_bytes if final else worst.memory_bytes
-            text = (
-                f"a run ({label}) takes {'at least' if final else 'about'} {format_measured_bytes(amount, 3)} "
-                f"of memory; there are {format_measured_bytes(memory.free_bytes, 3)} ({memory.name})"
-            )
-            hint = "leave out the largest points"
-            found.append(Objection(Problem(f"{file}: parameters", text, hint if final else f"{hint}, {YES}"), final))
-    used = 1 if workers is None else fitting(examined, workers)
-    if workers is not None and time_s / used > LONG_S:
-        text = (
-            f"the study is likely to take {format_duration_s(time_s / used)} on {count(used, 'process', 'processes')}, "
-            f"more than {format_duration_s(LONG_S)}"
-        )
-        hint = f"draw fewer points (design), use more machines (--dask), {YES}"
-        found.append(Objection(Problem(file, text, hint), final=False))
-    return found
+    if memory is None or max(worst.memory_bytes, worst.least_memory_bytes) <= memory.free_bytes:
+        return None
+    final = worst.least_memory_bytes > memory.free_bytes
+    amount = worst.least_memory_bytes if final else worst.memory_bytes
+    text = (
+        f"a run ({label}) takes {'at least' if final else 'about'} {format_measured_bytes(amount, 3)} "
+        f"of memory; there are {format_measured_bytes(memory.free_bytes, 3)} ({memory.name})"
+    )
+    return Objection(Problem(path, text, hint if final else f"{hint}, {YES}"), final)
+
+
+def too_long(path: str, time_s: float, workers: int, hint: str) -> Objection | None:
+    """The objection against all runs of a study, `time_s` one after another."""
+    if time_s / workers <= LONG_S:
+        return None
+    where = count(workers, "process", "processes")
+    text = (
+        f"the study is likely to take {format_duration_s(time_s / workers)} on {where}, "
+        f"more than {format_duration_s(LONG_S)}"
+    )
+    return Objection(Problem(path, text, f"{hint}, {YES}"), final=False)
 
 
 def admitted(

@@ -6,11 +6,12 @@ Neither is known here: both are functions given by the caller.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fabric.errors import Problem
 from fabric.render.document import Document
@@ -25,10 +26,15 @@ from fabric.studies.extras import check_installed, require
 from fabric.studies.jobs import Executor
 from fabric.studies.plan import Examined, StudyPlan, examine_corners
 from fabric.studies.report import as_json, compose
+from fabric.studies.search_size import search_totals
 from fabric.studies.sweep import Ended, Standing, Sweep
 from fabric.studies.sweep import about as about_study
 from fabric.studies.tune import Tuned, Tuning
-from fabric.studies.tune_report import chosen_patches, tune_document, tune_json
+from fabric.studies.tune_report import chosen_patches, tune_document, tune_json, varied
+
+if TYPE_CHECKING:
+    from fabric.studies.config_patch import ConfigPatches
+    from fabric.validate.fix.state import State
 
 LOCAL_CLUSTER = "local"
 """The address of a Dask cluster on this machine."""
@@ -66,6 +72,8 @@ class How:
     """Whether the user accepts a study or a run that is likely to be large."""
     confirm: Callable[[Sequence[Problem]], bool] = lambda _: False
     """Asks the user about the objections of the estimate."""
+    configs: Path | None = None
+    """Of a search: folder of configurations that get the chosen point as patches."""
     on_begin: Callable[[int, str, float], None] = _unsaid
     """Gets (runs to do, where, estimated wall time in s) once the workers are there."""
     on_result: Callable[[Standing], None] = _silent
@@ -101,14 +109,19 @@ class Swept:
 
 
 def executor_of(dask: str | None, slots: int) -> Executor:
-    """What carries out the runs; `slots` is the number of processes on this machine."""
+    """What carries out the runs; `slots` is the number of processes on this machine.
+
+    Where the engine has not been compiled, the first run is alone until it has: each worker would compile the same.
+    """
+    from fabric.studies.code import is_first_use  # noqa: PLC0415  loads the compiler
+
     if dask is not None:
         from fabric.studies.dask import DaskWorkers  # noqa: PLC0415  an optional package
 
-        return DaskWorkers(dask, slots)
+        return DaskWorkers(dask, slots, is_first_use)
     from fabric.studies.local import LocalProcesses  # noqa: PLC0415  as above
 
-    return LocalProcesses(slots)
+    return LocalProcesses(slots, is_first_use)
 
 
 def sweep(plan: StudyPlan, examined: Examined, how: How, page: Page = compose) -> Swept:
@@ -149,32 +162,36 @@ def sweep(plan: StudyPlan, examined: Examined, how: How, page: Page = compose) -
 def tune(plan: StudyPlan, how: How) -> tuple[Tuned, Analysis, dict[str, Any]]:
     """Search for the best points of a study. Returns: what was found, the table's figures, the figures for JSON.
 
-    Raises: as sweep(); KeyboardInterrupt on Ctrl-C, with the finished runs kept.
+    Raises: as sweep(); LostRunsError where runs were lost, KeyboardInterrupt on Ctrl-C. The finished runs are kept.
     """
     version = str(require("optuna").__version__)
     check_installed("optuna", "scipy", "sklearn", "matplotlib", *(("distributed",) if how.dask is not None else ()))
+    start = None if how.configs is None else _configs(how.configs)
     examined = examine_corners(plan)
-    rule = plan.study.tune
-    assert rule is not None  # noqa: S101  load_study(search=True) requires it
-    mean_s = sum(it.time_s for it in examined.estimates.values()) / len(examined.estimates)
-    runs = rule.trials * len(plan.workloads) * plan.study.repetitions.seeds
+    slots = how.local_processes
+    whole = search_totals(plan, examined, slots or 1)
     with claimed(how.out, run_schema(plan), resume=how.resume, force=how.force) as folder:
         about = about_study(plan, examined)
+        about["estimated_s"] = whole.time_s
         about["identity"] = f"{about['identity']}/optuna-{version}"  # another version asks for other points
+        about["optuna"] = version
         finished = folder.resume(about) if how.resume else []
-        left_s = mean_s * max(runs - len(finished), 0)
-        slots = admitted(plan, examined, how.local_processes, left_s, confirm=_confirm(how))
+        left = max(whole.runs - len(finished), 0)
+        left_s = whole.time_s * left / whole.runs
+        slots = admitted(plan, examined, slots, left_s, confirm=_confirm(how))
         if not how.resume:
             folder.begin(about)
         status = "interrupted"
         try:
             with executor_of(how.dask, slots) as executor:
-                how.on_begin(runs, executor.where, mean_s * runs / max(executor.slots, 1))
+                how.on_begin(left, executor.where, left_s / max(executor.slots, 1))
                 found = Tuning(plan, folder, finished, executor, how.on_result, confirmed=how.confirmed).run()
             status = "done"
         finally:
             folder.end(status)
         sums: dict[str, Sum] = {}
+        if start is not None and found.chosen is not None:
+            found.configs = _config_patches(found, start)
         analysis, facts = _written(found, how.out, sums)
         folder.keep(sums)
         return found, analysis, facts
@@ -191,7 +208,21 @@ def _written(found: Tuned, out: Path, sums: Sums) -> tuple[Analysis, dict[str, A
     for it in chosen_patches(found):
         if it.lines:
             files.write_text(out / f"patch-{it.language}.{it.suffix}", "\n".join(it.lines) + "\n", sums)
+    for name, text in found.configs.files.items() if found.configs is not None else ():
+        files.write_text(out / f"patch-{name}", text, sums)
     return analysis, facts
+
+
+def _configs(folder: Path) -> State:
+    from fabric.studies.config_patch import read_configs  # noqa: PLC0415  loads the checks of configurations
+
+    return read_configs(folder)
+
+
+def _config_patches(found: Tuned, start: State) -> ConfigPatches:
+    from fabric.studies.config_patch import config_patches  # noqa: PLC0415  as above
+
+    return config_patches(varied(found), json.loads(found.scenario), start)
 
 
 def _confirm(how: How) -> Callable[[Sequence[Problem]], bool]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from fabric.errors import RunDirError
 from fabric.scenario.schema.expectations import METRICS, summary_key, to_summary
 from fabric.studies.design import Point
 from fabric.studies.levels import Kind, Levels
@@ -96,6 +97,27 @@ def run_row(plan: StudyPlan, cell: Cell, repetition: int, run: Run | None, failu
         "digest": None if run is None else run.digest,
         "scenario": None if run is None else run.resolved,
     }
+
+
+def check_row(plan: StudyPlan, cell: Cell, repetition: int, row: Mapping[str, Any], folder: str) -> None:
+    """Whether a row of a resumed study is that of this run: its workload, seed and parameters.
+
+    Raises: RunDirError where it is not. Points that are drawn or searched for are numbered in their order, and another
+    version of SciPy, NumPy or a sampler has others.
+    """
+    wanted = {
+        "point": cell.point.number,
+        "workload": cell.workload.name,
+        "repetition": repetition,
+        "seed": plan.values(cell, repetition)["run.seed"],
+        **{parameter_column(it).name: parameter_value(it, cell.point) for it in plan.levels.values()},
+    }
+    others = [f"{name} {row.get(name)} and not {value}" for name, value in wanted.items() if row.get(name) != value]
+    if others:
+        raise RunDirError(
+            f"{folder}: run {row['run']} has {', '.join(others)}: it was kept for another point of the study",
+            "go on with the versions of numpy, scipy, optuna and cmaes it was begun with, or start again with --force",
+        )
 
 
 def run_number(plan: StudyPlan, cell: Cell, repetition: int) -> int:

@@ -3,17 +3,19 @@
 Dask moves the job of a worker that dies to another one, three times (distributed.scheduler.allowed-failures). Where the
 scheduler is lost, this executor ends with an error: the finished runs are kept, and --resume does the rest.
 
-Workers need this version of the package and must find the files that scenarios name under the same path. A study with
-`keep: runs` needs its folder there, too.
+Workers need this version of the package, to the source file, and must find the files that scenarios name under the same
+path. A study with `keep: runs` needs its folder there, too.
 """
 
 from __future__ import annotations
 
 import logging
+import platform
 import queue
+import secrets
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from types import TracebackType
@@ -43,15 +45,18 @@ class DaskWorkers:
     ----------
     address : str         of a scheduler, 'tcp://host:8786'; or 'local', 'local:4': processes on this machine
     count : int           processes of a local cluster where the address has no number
+    first_alone : callable     of a local cluster, as of LocalProcesses
     """
 
-    def __init__(self, address: str, count: int = 1) -> None:
+    def __init__(self, address: str, count: int = 1, first_alone: Callable[[], bool] = lambda: False) -> None:
         self._address = address
         self._count = count
+        self._first_alone = first_alone
         self._client: Any = None
         self.cluster: Any = None
         """distributed.LocalCluster of a local cluster."""
         self._futures: dict[str, Any] = {}
+        self._token = secrets.token_hex(8)
         self._threads = 0
         self._looked = self._seen = 0.0
 
@@ -85,24 +90,25 @@ class DaskWorkers:
         try:
             self._client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
             self._client.wait_for_workers(1, timeout=CONNECT_S)
-            versions = self._client.run(_version)
+            versions = self._client.run(installed)
         except (OSError, TimeoutError, ValueError) as error:
             self.__exit__(None, None, None)
             raise FabricError(
                 f"no Dask scheduler with workers answers at {address}",
                 "start one: `dask scheduler`, and `dask worker ADDRESS --nthreads 1 --nworkers auto` on each machine",
             ) from error
-        except ModuleNotFoundError as error:
+        except (ModuleNotFoundError, AttributeError) as error:
             self.__exit__(None, None, None)
             raise FabricError(
                 f"the workers at {address} lack this package: {error}", "install it there, in the same version"
             ) from error
-        others = sorted({it for it in versions.values() if it != __version__})
         self._look()
+        others = sorted({told for it, told in versions.values() if it != installed()[0]})
         if others:
             self.__exit__(None, None, None)
             raise FabricError(
-                f"workers have version {', '.join(others)}, this is {__version__}", "install the same there"
+                f"workers at {address} have other code: {', '.join(others)}; here is {installed()[1]}",
+                "install the same version of this package, of Python and of Numba there: their results would be mixed",
             )
         return self
 
@@ -120,11 +126,12 @@ class DaskWorkers:
         ready: queue.Queue[tuple[Job, Any]] = queue.Queue()
         attempts: dict[str, int] = {}
         self._futures = {}
+        alone = self.cluster is not None and self._first_alone()
         try:
             while True:
                 if time.monotonic() - self._looked > _LOOK_S:
                     self._look()
-                while jobs and len(self._futures) < _AHEAD * self.slots:
+                while jobs and len(self._futures) < (1 if alone else _AHEAD * self.slots):
                     job = jobs.popleft()
                     self._submit(function, job, ready, attempts.get(job.key, 0))
                 if not self._futures:
@@ -134,6 +141,7 @@ class DaskWorkers:
                 except queue.Empty:
                     continue
                 del self._futures[job.key]
+                alone = False
                 found = _value(future)
                 if found is not None:
                     value, failure, wall_s, worker = found
@@ -155,7 +163,10 @@ class DaskWorkers:
             self._futures = {}
 
     def _submit(self, function: Function, job: Job, ready: queue.Queue[tuple[Job, Any]], attempt: int) -> None:
-        future = self._client.submit(call, function, job.argument, key=f"{job.key}-{attempt}", pure=False)
+        # A key names a task for all clients of a scheduler: without the token a study would get results of another.
+        key = f"{self._token}-{job.key}-{attempt}"
+        code = installed()[0]
+        future = self._client.submit(guarded_call, code, function, job.argument, key=key, pure=False)
         self._futures[job.key] = future
         future.add_done_callback(lambda found, job=job: ready.put((job, found)))
 
@@ -187,8 +198,20 @@ def _value(future: Any) -> tuple[Any, Failure | None, float, str] | None:  # noq
     return found
 
 
-def _version() -> str:
-    return __version__
+def guarded_call(code: str, function: Function, argument: Any) -> tuple[Any, Failure | None, float, str]:  # noqa: ANN401
+    """call() in a worker that has the code of the client: one may come long after the others were asked."""
+    mine, told = installed()
+    if mine == code:
+        return call(function, argument)
+    return None, Failure("refused", f"a worker came that has other code: {told}"), 0.0, ""
+
+
+def installed() -> tuple[str, str]:
+    """(what must be the same at every worker, the same for people)."""
+    from fabric.studies.code import code_digest  # noqa: PLC0415  loads the compiler
+
+    digest = code_digest()
+    return digest, f"version {__version__} (source {digest[:8]}), Python {platform.python_version()}"
 
 
 def _failure(future: Any) -> Failure:  # noqa: ANN401  distributed.Future

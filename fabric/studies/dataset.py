@@ -85,11 +85,20 @@ class StudyFolder:
         """
         found = _read_index(self.path)
         if found["identity"] != about["identity"]:
-            what = (
-                f"was written by version {found['version']}" if found["version"] != __version__ else "is another study"
-            )
+            if found.get("code") != about.get("code"):
+                raise RunDirError(
+                    f"{self.path} was begun with other code of this program, or with another version of Python or "
+                    "Numba: its runs and new ones may differ",
+                    "go on with the installation it was begun with, give another --out, or --force to start again",
+                )
+            if found.get("optuna") != about.get("optuna"):
+                raise RunDirError(
+                    f"{self.path} was begun with optuna {found.get('optuna')}, and here is {about.get('optuna')}, "
+                    "which would ask for other points",
+                    "install the one it was begun with, give another --out, or --force to start again",
+                )
             raise RunDirError(
-                f"{self.path} {what}: its scenarios, parameters, seeds or warm-up differ",
+                f"{self.path} is another study: its scenarios, parameters, seeds or warm-up differ",
                 "give the same study, another --out, or --force to start again",
             )
         self._sums = {name: files.listed(found["files"][name]) for name in (RUNS, COSTS_FOLDER)}
@@ -181,8 +190,7 @@ def claimed(path: Path, schema: pa.Schema, *, resume: bool, force: bool) -> Iter
     path.mkdir(parents=True, exist_ok=True)
     with lock.held(path) as check:
         if held and not resume:
-            for name in _OURS:
-                found = path / name
+            for found in [*(path / name for name in _OURS), *path.glob("patch-*")]:
                 shutil.rmtree(found) if found.is_dir() else found.unlink(missing_ok=True)
         folder = StudyFolder(path, schema, check)
         try:

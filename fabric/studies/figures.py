@@ -22,9 +22,9 @@ from fabric.units import PS_PER_NS, format_bit_rate, format_measured_bytes, form
 
 _INK: Final = "#123456"
 """Stands for the colour of the page's text, and is replaced by it."""
-_COLOURS: Final = ("#2a78d6", "#d9730d", "#2f9e6b", "#b5439a", "#8a6d00", "#5b5bd6", "#c23b3b", "#4a7f8c")
+COLOURS: Final = ("#2a78d6", "#d9730d", "#2f9e6b", "#b5439a", "#8a6d00", "#5b5bd6", "#c23b3b", "#4a7f8c")
 _SIZE: Final = (8.2, 3.6)
-_MOST_LINES: Final = len(_COLOURS)
+_MOST_LINES: Final = len(COLOURS)
 _MOST_TICKS: Final = 8
 _FEWEST_DIGITS: Final = 4
 _MOST_DIGITS: Final = 12
@@ -79,7 +79,9 @@ def as_picture(key: str, title: str, figure: Any, note: str = "") -> Picture:  #
     return Picture(key, title, svg, note)
 
 
-def _drawn(function: Any) -> Any:  # noqa: ANN401  decorates any drawing
+def drawn(function: Any) -> Any:  # noqa: ANN401  decorates any drawing
+    """With the settings of all drawings."""
+
     def draw(*arguments: Any) -> Any:  # noqa: ANN401
         with require("matplotlib").rc_context(SETTINGS):
             return function(*arguments)
@@ -122,7 +124,8 @@ def _labels(axis: Any, unit: Unit, scale: float = 1) -> None:  # noqa: ANN401  m
     axis.set_major_formatter(label)
 
 
-def _format(axis: Any, metric: str) -> None:  # noqa: ANN401  matplotlib's Axis
+def format_axis(axis: Any, metric: str) -> None:  # noqa: ANN401  matplotlib's Axis
+    """Name of a measure, and its values in its unit."""
     _labels(axis, unit_of(metric))
     axis.set_label_text(metric)
 
@@ -135,7 +138,7 @@ def _number_axis(axis: Any, levels: Levels) -> None:  # noqa: ANN401  matplotlib
         _labels(axis, unit, scale)
 
 
-@_drawn
+@drawn
 def _response(found: Analysis, measure: str) -> Picture | None:
     """The measure over the parameter with the largest effect; a line for each value of the next one."""
     ranked = [it.parameter for it in found.effects if it.measure == measure]
@@ -155,7 +158,7 @@ def _response(found: Analysis, measure: str) -> Picture | None:
     figure, axes = new_axes()
     for number, (label, values) in enumerate(list(groups.items())[:_MOST_LINES]):
         at = sorted(values, key=lambda it: (isinstance(it, str), it))
-        axes.plot(at, [float(np.mean(values[it])) for it in at], marker="o", ms=4, color=_COLOURS[number], label=label)
+        axes.plot(at, [float(np.mean(values[it])) for it in at], marker="o", ms=4, color=COLOURS[number], label=label)
     if levels[first].log and levels[first].kind != "text":
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
@@ -165,7 +168,7 @@ def _response(found: Analysis, measure: str) -> Picture | None:
         else:
             axes.xaxis.set_major_locator(require("matplotlib.ticker").LogLocator(subs=(1, 2, 5)))
     _number_axis(axes.xaxis, levels[first])
-    _format(axes.yaxis, measure)
+    format_axis(axes.yaxis, measure)
     if len(groups) > 1:
         axes.legend()
     rest = [name for name in levels if name not in {first, split}]
@@ -173,7 +176,7 @@ def _response(found: Analysis, measure: str) -> Picture | None:
     return as_picture("response", f"{measure} by {first}", figure, note)
 
 
-@_drawn
+@drawn
 def _surface(found: Analysis, measure: str) -> Picture | None:
     """The measure over the two parameters with the largest effects, as colours: of two numbers only."""
     levels = found.plan.levels
@@ -197,7 +200,7 @@ def _surface(found: Analysis, measure: str) -> Picture | None:
     except (ValueError, RuntimeError):  # all points are on one line
         return None
     axes.plot(at_x, at_y, ".", color=_INK, ms=3)
-    _format(figure.colorbar(drawn, ax=axes).ax.yaxis, measure)
+    format_axis(figure.colorbar(drawn, ax=axes).ax.yaxis, measure)
     for axis, it in ((axes.xaxis, first), (axes.yaxis, second)):
         axis.set_label_text(it.name)
         axis.set_major_formatter(lambda value, _position, it=it: _tick(it, value))
@@ -216,7 +219,7 @@ def _tick(levels: Levels, value: float) -> str:
     return str(written(levels.kind, number)) if unit is None else show(number / (1000 if unit is Unit.NS else 1), unit)
 
 
-@_drawn
+@drawn
 def _distribution(found: Analysis) -> Picture | None:
     """Completion times of the baseline and of the points that are best in each objective."""
     chosen = _notable(found)
@@ -227,7 +230,7 @@ def _distribution(found: Analysis) -> Picture | None:
     shares = np.arange(101) / 100
     for number, (cell, at) in enumerate(lines[:_MOST_LINES]):
         label = cell.point.label if len(found.plan.workloads) == 1 else f"{cell.workload}: {cell.point.label}"
-        axes.step(at, shares, where="post", color=_COLOURS[number], label=label)
+        axes.step(at, shares, where="post", color=COLOURS[number], label=label)
     if max(at[-1] for _, at in lines) > 20 * max(min(at[0] for _, at in lines), 1e-9):
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
@@ -249,7 +252,7 @@ def _notable(found: Analysis) -> list[CellFigures]:
     return [cell for number in dict.fromkeys(numbers) for cell in found.of_point(number)]
 
 
-@_drawn
+@drawn
 def _tornado(found: Analysis) -> Picture | None:
     """Bars: the span of the measure's mean over the values of each parameter."""
     if len(found.effects) < 2:
@@ -260,11 +263,11 @@ def _tornado(found: Analysis) -> Picture | None:
     middle = float(np.mean(values))
     figure, axes = new_axes()
     for row, it in enumerate(effects):
-        axes.barh(row, it.most - it.least, left=it.least, color=_COLOURS[0], height=0.6)
+        axes.barh(row, it.most - it.least, left=it.least, color=COLOURS[0], height=0.6)
     axes.axvline(middle, color=_INK, lw=1)
     axes.set_yticks(range(len(effects)), [it.parameter for it in effects])
     axes.margins(x=0.08)
-    _format(axes.xaxis, measure)
+    format_axis(axes.xaxis, measure)
     return as_picture(
         "tornado",
         f"What moves {measure}",
@@ -273,7 +276,7 @@ def _tornado(found: Analysis) -> Picture | None:
     )
 
 
-@_drawn
+@drawn
 def _front(found: Analysis) -> Picture | None:
     """Every point in the plane of the first two objectives, with the Pareto front."""
     goals = list(found.plan.study.objectives)
@@ -295,9 +298,9 @@ def _front(found: Analysis) -> Picture | None:
     for number, (name, spots) in enumerate(groups.items()):
         if spots:
             marker = ("o", ".", "x")[number]
-            axes.plot(*zip(*sorted(spots), strict=True), marker, color=_COLOURS[number], label=name, ls="")
-    _format(axes.xaxis, first)
-    _format(axes.yaxis, second)
+            axes.plot(*zip(*sorted(spots), strict=True), marker, color=COLOURS[number], label=name, ls="")
+    format_axis(axes.xaxis, first)
+    format_axis(axes.yaxis, second)
     axes.legend()
     return as_picture("front", f"{first} and {second}", figure, _goals(found, (first, second)))
 
@@ -312,7 +315,7 @@ def shown(metric: str, value: float | None) -> str:
     return show(value, unit_of(metric))
 
 
-@_drawn
+@drawn
 def heat_maps(found: Analysis, measure: str) -> Picture | None:
     """One map a workload: rows the first parameter, columns the others; each cell has the mean, dark is large.
 

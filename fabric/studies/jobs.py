@@ -23,7 +23,7 @@ from fabric.errors import FabricError, InputErrors, InvariantError
 ATTEMPTS: Final = 3
 """Workers that one job may lose: one that was killed from outside, and one more by chance."""
 
-FailureKind = Literal["input", "defect", "memory", "killed", "interrupted"]
+FailureKind = Literal["input", "defect", "memory", "refused", "killed", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Failure:
 
     kind: FailureKind
     """input: the scenario is wrong. defect: a broken invariant or another defect of this program. memory: there was too
-    little of it. killed: the worker died."""
+    little of it. refused: the run is larger than the worker's machine, or than the user has confirmed. killed: the
+    worker died."""
     text: str
 
 
@@ -92,13 +93,18 @@ class Executor(Protocol):
         """End the workers, also those that are busy."""
 
 
+class RefusedHereError(InputErrors):
+    """A run that another machine, or a confirmation, would admit."""
+
+
 def failure_of(error: BaseException) -> Failure:
     """What an error of a job's function means for the study."""
     if isinstance(error, InvariantError):
         return Failure("defect", error.text)
     if isinstance(error, InputErrors):
         return Failure(
-            "input", "; ".join(str(it).replace("\n    hint: ", " (") + ")" * bool(it.hint) for it in error.problems)
+            "refused" if isinstance(error, RefusedHereError) else "input",
+            "; ".join(str(it).replace("\n    hint: ", " (") + ")" * bool(it.hint) for it in error.problems),
         )
     if isinstance(error, FabricError):
         return Failure("input", error.text)

@@ -14,7 +14,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -54,11 +54,19 @@ class _Worker:
 
 
 class LocalProcesses:
-    """An executor of `count` processes that are kept."""
+    """An executor of `count` processes that are kept.
 
-    def __init__(self, count: int) -> None:
+    Parameters
+    ----------
+    count : int
+    first_alone : callable     whether the first job has to end before others begin: it compiles what all of them load
+    """
+
+    def __init__(self, count: int, first_alone: Callable[[], bool] = lambda: False) -> None:
         self._count = count
         self._workers: list[_Worker] = []
+        self._first_alone = first_alone
+        self._alone = False
 
     @property
     def slots(self) -> int:
@@ -89,6 +97,7 @@ class LocalProcesses:
     def results(self, function: Function, jobs: deque[Job]) -> Iterator[Result]:
         """As Executor.results."""
         attempts: dict[str, int] = {}
+        self._alone = self._count > 1 and self._first_alone()
         try:
             while True:
                 self._give(function, jobs)
@@ -99,6 +108,7 @@ class LocalProcesses:
                 for place, worker in enumerate(self._workers):
                     while worker.given and worker.given[0][1].done():
                         job, future = worker.given[0]
+                        self._alone = False  # also where it died: the others must not wait for a job that kills
                         if isinstance(future.exception(), BrokenProcessPool):
                             yield from self._replace(place, jobs, attempts)
                             break
@@ -113,8 +123,8 @@ class LocalProcesses:
             self._workers = [_started() if it.given else it for it in self._workers]
 
     def _give(self, function: Function, jobs: deque[Job]) -> None:
-        for depth in range(1, _AHEAD + 1):  # every worker has one job before any has two
-            for worker in self._workers:
+        for depth in range(1, 2 if self._alone else _AHEAD + 1):  # every worker has one job before any has two
+            for worker in self._workers[:1] if self._alone else self._workers:
                 if jobs and len(worker.given) < depth:
                     job = jobs.popleft()
                     try:

@@ -1,9 +1,10 @@
 """The chosen settings of a study in the languages of switches and NICs.
 
 SONiC gets a JSON patch (RFC 6902) for `config apply-patch`; NVUE, EOS and NX-OS get commands, made by the same code as
-the remedies of `fabric validate`. DCQCN belongs to the NIC: parameters of the mlx5 driver, below
-/sys/kernel/debug/mlx5/ADDRESS/cc_params. Names of profiles, queues and ports are those of a default configuration
-(sonic-buildimage qos_config.j2, buffers_config.j2); a fabric with other names needs those.
+the remedies of `fabric validate`; SONiC's hash seed is no part of CONFIG_DB, and gets a file for
+`swssconfig`. DCQCN belongs to the NIC: parameters of the mlx5 driver, below /sys/kernel/debug/mlx5/ADDRESS/cc_params.
+Names of profiles, queues and ports are those of a default configuration (sonic-buildimage qos_config.j2,
+buffers_config.j2). Patches of given configurations, with their names, are made in config_patch.py.
 
 A setting for which a language has no line is listed, and never left out silently.
 """
@@ -23,6 +24,7 @@ from fabric.validate.commands import field_command, marking_lines
 
 LANGUAGES: Final[tuple[Language, ...]] = ("sonic", "nvue", "eos", "nxos")
 MLX5: Final = "mlx5"
+SWSS: Final = "swssconfig"
 WRED: Final = "AZURE_LOSSLESS"
 """WRED profile of lossless queues in SONiC's default configuration."""
 _PS_PER_US: Final = 1_000_000
@@ -57,6 +59,8 @@ def patches(fields: Iterable[str], resolved: Mapping[str, Any]) -> list[Patch]:
     found = []
     if of_switch:
         found += [_sonic(of_switch, resolved), *(_commands(it, of_switch, resolved) for it in LANGUAGES[1:])]
+        if "switches.hash.seed" in of_switch and (seed := seed_of(resolved)) is not None:
+            found.append(Patch(SWSS, "json", [seed_file(seed)]))
     if of_nic:
         found.append(_mlx5(of_nic, resolved))
     for it in found:
@@ -64,7 +68,8 @@ def patches(fields: Iterable[str], resolved: Mapping[str, Any]) -> list[Patch]:
     return found
 
 
-def _at(resolved: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  a value of the scenario
+def value_at(resolved: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  a value of the scenario
+    """The value of a field of a resolved scenario; None where it has none."""
     here: Any = resolved
     for step in path.split("."):
         if not isinstance(here, Mapping) or step not in here:
@@ -73,9 +78,9 @@ def _at(resolved: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401  a value
     return here
 
 
-def _curve(resolved: Mapping[str, Any]) -> tuple[int, int, int] | None:
+def curve_of(resolved: Mapping[str, Any]) -> tuple[int, int, int] | None:
     """(Kmin in bytes, Kmax in bytes, Pmax in per cent)."""
-    ecn = _at(resolved, "switches.ecn")
+    ecn = value_at(resolved, "switches.ecn")
     if not isinstance(ecn, Mapping):
         return None
     pmax = max(1, round(100 * float(ecn["pmax"])))  # switches take whole per cents
@@ -85,7 +90,7 @@ def _curve(resolved: Mapping[str, Any]) -> tuple[int, int, int] | None:
 def _sonic(fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
     found = Patch("sonic", "json")
     edits: list[dict[str, str]] = []
-    curve = _curve(resolved)
+    curve = curve_of(resolved)
     profile = "/BUFFER_PROFILE/pg_lossless_SPEED_CABLE_profile"
     for path in fields:
         name = path.removeprefix("switches.")
@@ -93,20 +98,50 @@ def _sonic(fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
             kmin, kmax, pmax = curve
             values = {"green_min_threshold": kmin, "green_max_threshold": kmax, "green_drop_probability": pmax}
             edits += [_replace(f"/WRED_PROFILE/{WRED}/{key}", value) for key, value in values.items()]
-        elif name in _SONIC_BUFFER:
-            edits.append(_replace(f"{profile}/{_SONIC_BUFFER[name]}", _bytes(_at(resolved, path))))
-        elif name in _WATCHDOG:
-            edits.append(_replace(f"/PFC_WD/PORT/{_WATCHDOG[name]}", _watchdog_value(name, _at(resolved, path))))
+        elif name in SONIC_BUFFER:
+            edits.append(_replace(f"{profile}/{SONIC_BUFFER[name]}", in_bytes(value_at(resolved, path))))
+        elif name in WATCHDOG:
+            edits.append(_replace(f"/PFC_WD/PORT/{WATCHDOG[name]}", watchdog_value(name, value_at(resolved, path))))
         elif name == "watchdog.poll":
-            edits.append(_replace("/PFC_WD/GLOBAL/POLL_INTERVAL", _watchdog_value(name, _at(resolved, path))))
+            edits.append(_replace("/PFC_WD/GLOBAL/POLL_INTERVAL", watchdog_value(name, value_at(resolved, path))))
+        elif name == "hash.seed" and seed_of(resolved) is not None:
+            continue  # in a file of its own
         elif name == "shared_headroom":
-            edits.append(_replace("/BUFFER_POOL/ingress_lossless_pool/xoff", _bytes(_at(resolved, path))))
+            edits.append(_replace("/BUFFER_POOL/ingress_lossless_pool/xoff", in_bytes(value_at(resolved, path))))
         else:
             found.missing.append(path)
     distinct = list({it["path"]: it for it in edits}.values())
     if distinct:
         found.lines.append(json.dumps(distinct, indent=2))
     return found
+
+
+def seed_of(resolved: Mapping[str, Any]) -> int | None:
+    """The seed of the ECMP hash that all switches get; None where each has its own."""
+    seed = value_at(resolved, "switches.hash.seed")
+    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
+
+
+def seed_file(seed: int) -> str:
+    """The seeds of a SONiC switch, which are not in CONFIG_DB: a file for `swssconfig` in the container swss.
+
+    Source: sonic-buildimage, dockers/docker-orchagent/switch.json.j2.
+    """
+    fields = {"ecmp_hash_seed": str(seed), "lag_hash_seed": str(seed)}
+    return json.dumps([{"SWITCH_TABLE:switch": fields, "OP": "SET"}], indent=2)
+
+
+def seed_command(language: Language, seed: int) -> str:
+    """The command that sets the seed of the ECMP hash; '' where the language has none, or none for this seed.
+
+    Sources: Cumulus Linux user guide, "Equal Cost Multipath Load Sharing" (hash-seed); Cisco Nexus 9000 Series NX-OS
+    Unicast Routing Configuration Guide, "Configuring Load Sharing in the Unicast RIB" (universal-id, from 1).
+    """
+    if language == "nvue":
+        return f"nv set system forwarding hash-seed {seed}"
+    if language == "nxos" and seed:
+        return f"ip load-sharing address source-destination port source-destination universal-id {seed}"
+    return ""
 
 
 class _NoFile:
@@ -120,15 +155,17 @@ class _NoFile:
 def _commands(language: Language, fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
     found = Patch(language)
     device = Device("", "", language, _NoFile())
-    curve = _curve(resolved)
+    curve = curve_of(resolved)
     for path in fields:
         name = path.removeprefix("switches.")
         if name.startswith("ecn.") and curve is not None:
             found.lines += marking_lines(language, *curve)
-        elif name in _WATCHDOG:
-            line = field_command(device, (), _WATCHDOG[name], _watchdog_value(name, _at(resolved, path)))
+        elif name in WATCHDOG:
+            line = field_command(device, (), WATCHDOG[name], watchdog_value(name, value_at(resolved, path)))
             found.lines += [line] if line else []
             found.missing += [] if line else [path]
+        elif name == "hash.seed" and (seed := seed_of(resolved)) is not None and seed_command(language, seed):
+            found.lines.append(seed_command(language, seed))
         else:
             found.missing.append(path)
     found.lines = list(dict.fromkeys(found.lines))
@@ -139,7 +176,7 @@ def _mlx5(fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
     found = Patch(MLX5)
     for path in fields:
         name = path.removeprefix("transport.dcqcn.")
-        value = _at(resolved, path)
+        value = value_at(resolved, path)
         if name not in _MLX5 or value is None:
             found.missing.append(path)
             continue
@@ -153,11 +190,13 @@ def _replace(path: str, value: object) -> dict[str, str]:
     return {"op": "add", "path": path, "value": str(value)}
 
 
-def _bytes(value: object) -> object:
+def in_bytes(value: object) -> object:
+    """A size as CONFIG_DB has it; what is no size stays."""
     return parse_size_bytes(value) if isinstance(value, str) else value
 
 
-def _watchdog_value(name: str, value: object) -> str:
+def watchdog_value(name: str, value: object) -> str:
+    """A setting of the watchdog as switches take it: whole milliseconds, or the action."""
     if name == "watchdog.action":
         return str(value)
     return str(max(1, math.ceil(parse_time_ps(value) / _PS_PER_MS)))
@@ -171,7 +210,7 @@ def _mbps(value: object) -> int:
     return max(1, round(parse_rate_bps(value) / 1e6))
 
 
-_SONIC_BUFFER: Final = {
+SONIC_BUFFER: Final = {
     "buffer.dynamic_th": "dynamic_th",
     "buffer.static_th": "static_th",
     "buffer.headroom": "xoff",
@@ -179,7 +218,7 @@ _SONIC_BUFFER: Final = {
     "buffer.xon": "xon",
     "buffer.xon_offset": "xon_offset",
 }
-_WATCHDOG: Final = {
+WATCHDOG: Final = {
     "watchdog.detection": "detection_time",
     "watchdog.restoration": "restoration_time",
     "watchdog.action": "action",

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from fabric import __version__, shipped
+from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.reading import read_text
 from fabric.runs.measured import WITHOUT_WARM_UP
@@ -101,7 +101,9 @@ class StudyPlan:
 
     @property
     def identity(self) -> str:
-        """SHA-256 over everything that decides the runs, for --resume."""
+        """SHA-256 over everything that decides the runs, for --resume; the code that carries them out included."""
+        from fabric.studies.code import code_digest  # noqa: PLC0415  loads the compiler, and --list has no runs
+
         decides = self.study.model_dump(
             mode="json", by_alias=True, include={"parameters", "design", "repetitions", "warm_up", "keep"}
         )
@@ -112,7 +114,7 @@ class StudyPlan:
             decides |= self.study.model_dump(mode="json", by_alias=True, include={"tune", "objectives", "constraints"})
             decides["baseline"] = {name: str(it) for name, it in self.study.baseline.items()}
         scenarios = [(it.name, it.data) for it in (*self.workloads, *self.elsewhere)]
-        return hashlib.sha256(json.dumps([decides, scenarios, __version__], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([decides, scenarios, code_digest()], sort_keys=True).encode()).hexdigest()
 
     def seed(self, cell: Cell, repetition: int) -> int:
         """run.seed of a run."""
@@ -217,6 +219,12 @@ def _searched(study: Study, file: str) -> Iterator[Problem]:
         yield Problem(f"{file}: repetitions.until", "has no effect on a search", "leave it out, or use `fabric sweep`")
     if study.tune is not None and study.tune.sampler == "cmaes" and len(study.objectives) > 1:
         yield Problem(f"{file}: tune.sampler", "cmaes searches for one objective", "use nsga2 or tpe")
+    if study.tune is not None and study.tune.sampler == "cmaes" and study.constraints:
+        yield Problem(
+            f"{file}: tune.sampler",
+            "cmaes takes no account of constraints, and would go on where they are broken",
+            "use tpe or nsga2, or leave out the constraints",
+        )
 
 
 def _workloads(
@@ -316,15 +324,16 @@ def examine(plan: StudyPlan) -> Examined:
 
 
 def examine_corners(plan: StudyPlan) -> Examined:
-    """Estimates for a search, whose points are not known: the first, middle and last value of every parameter at once.
+    """Estimates for a search, whose points are not known: the first, middle and last value of every parameter at once,
+    with every workload of the search and elsewhere.
 
-    Raises: InputErrors where none of them is a valid scenario.
+    Raises: InputErrors where none of them is a valid scenario of a workload.
     """
     corners = []
     for number, share in enumerate((0.0, 0.5, 0.999)):
         values = combined(plan.levels, {name: it.at(share) for name, it in plan.levels.items()})
         corners.append(Point(number, values))
-    return examine(replace(plan, points=tuple(corners)))
+    return examine(replace(plan, points=tuple(corners), workloads=(*plan.workloads, *plan.elsewhere), elsewhere=()))
 
 
 def check_cell(plan: StudyPlan, cell: Cell) -> None:

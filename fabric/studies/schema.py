@@ -170,7 +170,8 @@ class TuneSpec(Strict):
     sampler: Literal["tpe", "nsga2", "cmaes", "random"] = Field(
         "tpe",
         description="tpe: tree-structured Parzen estimators, good with few trials; nsga2: a genetic algorithm for "
-        "several objectives; cmaes: evolution of one objective over numbers; random.",
+        "several objectives; cmaes: evolution of one objective over numbers, without constraints; random: learns from "
+        "no result, constraints only decide which points count.",
     )
     trials: int = Field(ge=2, le=MAX_POINTS, description="Points that are tried.")
     seed: int = Field(1, ge=0, lt=2**31, description="Seed of the sampler.")

@@ -17,12 +17,16 @@ import yaml
 from numpy.typing import NDArray
 
 from fabric.dataplane.engine.driver import Emulator
+from fabric.errors import InputErrors
 from fabric.runs import simulate
 from fabric.runs.measured import measure_run
 from fabric.runs.measures import Number
 from fabric.runs.session import Hooks
-from fabric.scenario.estimate.admission import Admission
+from fabric.scenario.estimate.admission import STAGE, Admission
+from fabric.scenario.estimate.figures import Estimate
+from fabric.scenario.estimate.machine import Machine
 from fabric.scenario.load import apply_values, build_scenario
+from fabric.studies.jobs import RefusedHereError
 from fabric.verify.deadlock import find_cycle
 
 
@@ -72,12 +76,11 @@ def simulate_variant(variant: Variant) -> Run:
     began = time.perf_counter()
     data = apply_values(variant.data, variant.values)
     scenario = build_scenario(data, variant.file)
-    admit = Admission(variant.file.name, variant.keep, confirm=lambda _: variant.confirmed)
     compiled, plan = simulate.prepare(
         scenario,
         sets=[f"{path}={json.dumps(value)}" for path, value in variant.values.items()],
         text="" if variant.keep is None else yaml.safe_dump(dict(variant.data), sort_keys=False, allow_unicode=True),
-        admit=admit,
+        admit=lambda figures: _admit(variant, figures),
     )
     compiled_at = time.perf_counter()
     with _directory(variant, needed=plan.control is not None) as out:
@@ -100,6 +103,17 @@ def simulate_variant(variant: Variant) -> Run:
         compile_s=compiled_at - began,
         simulate_s=time.perf_counter() - compiled_at,
     )
+
+
+def _admit(variant: Variant, figures: Estimate) -> None:
+    """Raises: InputErrors for a run that no machine can do, RefusedHereError for one that this machine cannot."""
+    anywhere = Admission(variant.file.name, paced=True, machine=lambda: Machine(None, 0))
+    if refused := [it.problem for it in anywhere.objections(figures) if it.final]:
+        raise InputErrors(STAGE, refused)
+    try:
+        Admission(variant.file.name, variant.keep, confirm=lambda _: variant.confirmed)(figures)
+    except InputErrors as error:
+        raise RefusedHereError(error.stage, error.problems) from error
 
 
 @contextmanager

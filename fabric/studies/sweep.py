@@ -14,27 +14,32 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fabric.scenario.schema.expectations import from_summary, summary_key
-from fabric.studies.columns import run_number, run_row
+from fabric.studies.columns import check_row, run_number, run_row
 from fabric.studies.dataset import KEPT, StudyFolder
 from fabric.studies.jobs import Executor, Job, Result
 from fabric.studies.plan import Cell, Examined, StudyPlan
 from fabric.studies.simulation import simulate_variant
 from fabric.studies.statistics import is_known
 
-AGAIN: Final = frozenset({"killed", "interrupted", "memory"})
+AGAIN: Final = frozenset({"killed", "interrupted", "memory", "refused"})
 """Failures that say nothing about the scenario: such a run is not kept, and --resume does it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a sweep is, for a progress line."""
+    """How far a study is, for a progress line."""
 
     done: int
     total: int
-    """Runs that are planned now; repetitions that may follow are not counted."""
+    """Runs that are planned now; repetitions that may follow are not counted. Of a search: with every seed of the
+    trials that are left, and the confirmation of the front as it is now."""
     failed: int
     eta_s: float | None
     """Wall time to the end over all workers; None before the first result."""
+    trials: int = 0
+    """Of a search: trials that have ended."""
+    all_trials: int = 0
+    """Of a search: all trials; 0: it is a sweep."""
 
 
 @dataclass
@@ -109,6 +114,7 @@ class Sweep:
         state.issued = repetition + 1
         if number in known:
             row = known[number]
+            check_row(self._plan, state.cell, repetition, row, str(self._folder.path))
             state.values[repetition] = self._deciding(lambda metric: from_summary(metric, row[summary_key(metric)]))
             self.ended.failed += row["status"] == "failed"
             self._finished += 1
@@ -198,9 +204,12 @@ class Sweep:
 
 def about(plan: StudyPlan, examined: Examined) -> dict[str, Any]:
     """What study.json keeps of a study besides its runs."""
+    from fabric.studies.code import code_digest  # noqa: PLC0415  as in StudyPlan.identity
+
     return {
         "name": plan.study.name,
         "identity": plan.identity,
+        "code": code_digest(),
         "study": {"file": str(plan.file), "text": plan.text},
         "workloads": [it.name for it in plan.workloads],
         "points": len(plan.points),

@@ -7,30 +7,31 @@ Rules
    each gets `tune.confirm` new seeds, and only those count for its intervals (decision 0064).
 3. The chosen point is the one of the confirmed front that is nearest to the best values of all objectives, each scaled
    to its span over the searched front and the baseline: the knee.
-4. Every run is a row of the same table as those of a sweep, and is never done twice.
+4. Every run is a row of the same table as those of a sweep, and is never done twice (search_runs.py).
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fabric.errors import InputErrors
 from fabric.scenario.schema.expectations import METRICS, from_summary, summary_key
-from fabric.studies.columns import run_number, run_row
+from fabric.studies.columns import run_number
 from fabric.studies.dataset import StudyFolder
 from fabric.studies.design import Point
-from fabric.studies.jobs import Executor, Job
+from fabric.studies.jobs import Executor
 from fabric.studies.levels import Value
 from fabric.studies.plan import Cell, StudyPlan, check_cell
 from fabric.studies.search import Search, breach_of
-from fabric.studies.simulation import simulate_variant
+from fabric.studies.search_runs import Row, SearchRuns
+from fabric.studies.search_size import SearchSize
 from fabric.studies.statistics import Interval, difference, interval, pareto
-from fabric.studies.sweep import AGAIN, Standing
+from fabric.studies.sweep import Standing
 
-Row = Mapping[str, Any]
+if TYPE_CHECKING:  # it loads the checks of configurations
+    from fabric.studies.config_patch import ConfigPatches
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Tuned:
     elsewhere: list[Elsewhere] = field(default_factory=list)
     scenario: str = ""
     """The resolved scenario of the chosen point, as JSON."""
+    configs: ConfigPatches | None = None
+    """Its settings as patches of given configurations."""
 
 
 class Tuning:
@@ -100,19 +103,20 @@ class Tuning:
         self._plan = plan
         self._all = (*plan.workloads, *plan.elsewhere)
         self._rule = plan.study.tune
-        self._folder = folder
-        self._rows: dict[int, Row] = {int(row["run"]): row for row in finished}
-        self._executor = executor
-        self._on_result = on_result
-        self._confirmed = confirmed
+        self._runs = SearchRuns(plan, folder, finished, executor, on_result, confirmed=confirmed)
+        self._rows = self._runs.rows
+        self._size = SearchSize.of(plan)
         self._points: dict[tuple[str, ...], Point] = {}
+        self._front: dict[int, list[float]] = {}
+        """Number of a point of the front so far -> its costs, for the number of runs that follow."""
         self._ended = 0
-        self.done = 0
-        """Runs of this call."""
         self._search = Search(plan, folder.path)
 
     def run(self) -> Tuned:
-        """Search, confirm, choose. Raises: FabricError where the workers are lost; finished runs are kept."""
+        """Search, confirm, choose.
+
+        Raises: FabricError where workers or runs are lost, or a row is that of another run; finished runs are kept.
+        """
         found = Tuned(self._plan)
         while found.trials < self._rule.trials:
             self._batch(found, min(self._rule.at_once, self._rule.trials - found.trials))
@@ -128,10 +132,20 @@ class Tuning:
         asked = [(trial, self._point(values)) for trial, values in self._search.ask(count)]
         valid = [(trial, point) for trial, point in asked if self._is_valid(point)]
         going, pruned = list(valid), set()
+        seeds_of = dict.fromkeys((trial.number for trial, _ in asked), 0)
+        """Of a trial, not of its point: another trial of the same point may have had more, before or after this one."""
         for repetition in range(self._plan.study.repetitions.seeds):
-            self._do([(cell, repetition) for _, point in going for cell in self._cells(point, searched=True)])
+            later = self._plan.study.repetitions.seeds - 1 - repetition
+            trials = (
+                len(going) * later + (self._rule.trials - found.trials - count) * self._plan.study.repetitions.seeds
+            )
+            self._do(
+                [(cell, repetition) for _, point in going for cell in self._cells(point, searched=True)],
+                ahead=trials * len(self._plan.workloads) + self._size.after(len(self._front)),
+            )
             kept = []
             for trial, point in going:
+                seeds_of[trial.number] = repetition + 1
                 values = self._values(point, range(repetition + 1))
                 if values is None or self._breach(point, range(repetition + 1)) > 0:
                     continue
@@ -143,12 +157,16 @@ class Tuning:
             going = kept
         finished = {trial.number for trial, _ in going}
         for trial, point in asked:
-            seeds = self._seeds_done(point)
+            seeds = range(seeds_of[trial.number])
             values = self._values(point, seeds) if seeds else None
             self._search.tell(trial, values, self._breach(point, seeds), pruned=trial.number in pruned)
             found.trials += 1
             found.failed += values is None
             found.stopped += values is not None and trial.number not in finished
+            if values is not None and trial.number in finished:
+                costs = {**self._front, point.number: self._costs(values)}
+                on_front = pareto(list(costs.values()))
+                self._front = {it: costs[it] for it, kept in zip(costs, on_front, strict=True) if kept}
         self._ended = found.trials
 
     def _point(self, values: dict[str, Value]) -> Point:
@@ -171,37 +189,9 @@ class Tuning:
             return False
         return True
 
-    def _do(self, runs: Sequence[tuple[Cell, int]]) -> None:
-        """Carry out runs that are not done."""
-        jobs: deque[Job] = deque()
-        wanted = {}
-        for cell, repetition in runs:
-            number = run_number(self._plan, cell, repetition)
-            if number in self._rows or number in wanted:
-                continue
-            wanted[number] = cell, repetition
-            jobs.append(Job(str(number), self._plan.variant(cell, repetition, confirmed=self._confirmed)))
-        for result in self._executor.results(simulate_variant, jobs):
-            cell, repetition = wanted[int(result.key)]
-            failure = result.failure
-            if failure is not None and failure.kind in AGAIN:
-                continue  # a trial without a value; not kept, so that it can be done again
-            text = "" if failure is None else f"{failure.kind}: {failure.text}"
-            row = run_row(self._plan, cell, repetition, result.value, text)
-            run = result.value
-            cost = {
-                "run": row["run"],
-                "wall_s": result.wall_s,
-                "compile_s": None if run is None else run.compile_s,
-                "simulate_s": None if run is None else run.simulate_s,
-                "worker": result.worker,
-                "attempts": result.attempts,
-            }
-            self._folder.add(row, cost)
-            self._rows[int(result.key)] = row
-            self.done += 1
-            if self._on_result is not None:
-                self._on_result(Standing(self._ended, self._rule.trials, 0, None))
+    def _do(self, runs: Sequence[tuple[Cell, int]], ahead: int) -> None:
+        """Carry out runs that are not done; `ahead` are likely to follow."""
+        self._runs.carry_out(runs, ahead=ahead, trials=self._ended)
 
     def _seeds_done(self, point: Point) -> range:
         """Repetitions of the search that every workload of a point has."""
@@ -255,7 +245,10 @@ class Tuning:
         front = [point for (point, _), kept in zip(candidates, on_front, strict=True) if kept]
         base = next(iter(self._points.values())) if self._plan.study.baseline else None
         wanted = front if base is None or base in front else [base, *front]
-        self._do([(cell, it) for point in wanted for it in fresh for cell in self._cells(point, searched=True)])
+        self._do(
+            [(cell, it) for point in wanted for it in fresh for cell in self._cells(point, searched=True)],
+            ahead=self._size.elsewhere,
+        )
         if base is not None:
             found.baseline = self._confirmed_point(base, None, fresh)
         found.front = [self._confirmed_point(point, base, fresh) for point in front]
@@ -315,7 +308,8 @@ class Tuning:
         seeds = self._plan.study.repetitions.seeds
         fresh = range(seeds, seeds + self._rule.confirm) if self._rule.confirm else range(seeds)
         self._do(
-            [(cell, it) for point in (base, chosen) for it in fresh for cell in self._cells(point, searched=False)]
+            [(cell, it) for point in (base, chosen) for it in fresh for cell in self._cells(point, searched=False)],
+            ahead=0,
         )
         level = self._plan.study.repetitions.confidence
         metrics = dict.fromkeys([*self._plan.study.objectives, *self._plan.study.measures])

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from fabric.render.document import Column, Document, Markdown, Picture, Prose, Section, Status, Table, Unit, Value, show
 from fabric.scenario.schema.expectations import METRICS, summary_key
 from fabric.studies.analysis import Analysis
-from fabric.studies.figures import pictures, unit_of
+from fabric.studies.figures import unit_of
 from fabric.studies.patch import Patch, patches
 from fabric.studies.statistics import Interval
 from fabric.studies.tune import Confirmed, Tuned
-from fabric.units import count
+from fabric.studies.tune_figures import tune_pictures
+from fabric.units import count, listed
+
+if TYPE_CHECKING:  # it loads the checks of configurations
+    from fabric.studies.config_patch import ConfigPatches
 
 _WHOLE_PERCENT: Final = 0.005
 """Smallest share that is shown without decimals."""
-_KEPT: Final = ("front", "tornado", "response", "surface")
+_SHOWN: Final = 8
+"""Files, reasons and findings that are named."""
 
 
 def tune_document(found: Tuned, analysis: Analysis, *, drawn: bool = True) -> Document:
     """The report as one document; `analysis` is that of the table of runs."""
     study = found.plan.study
-    made: list[Picture] = [it for it in pictures(analysis) if it.key in _KEPT] if drawn else []
+    made: list[Picture] = tune_pictures(found, analysis) if drawn else []
     sections = (
         Section("front", "Pareto front" if len(study.objectives) > 1 else "Best point", tuple(_front(found))),
         Section("patch", "The chosen point as configuration", tuple(_patches(found))),
@@ -69,15 +74,29 @@ def tune_json(found: Tuned, analysis: Analysis) -> dict[str, Any]:
         "patches": [
             {"language": it.language, "lines": it.lines, "missing": it.missing} for it in chosen_patches(found)
         ],
+        **({} if found.configs is None else {"configs": _configs_json(found.configs)}),
+    }
+
+
+def _configs_json(found: ConfigPatches) -> dict[str, Any]:
+    return {
+        "folder": str(found.folder),
+        "files": dict(found.files),
+        "missing": list(found.missing),
+        "new_findings": list(found.new_findings),
     }
 
 
 def chosen_patches(found: Tuned) -> list[Patch]:
     """The settings of the chosen point in every language."""
+    return patches(varied(found), json.loads(found.scenario)) if varied(found) else []
+
+
+def varied(found: Tuned) -> list[str]:
+    """Fields of the scenario that the chosen point sets; [] where there is none."""
     if found.chosen is None or not found.scenario:
         return []
-    fields = [path for value in found.chosen.point.values.values() for path, _ in value.settings]
-    return patches(fields, json.loads(found.scenario))
+    return [path for value in found.chosen.point.values.values() for path, _ in value.settings]
 
 
 def _point_json(it: Confirmed) -> dict[str, Any]:
@@ -160,12 +179,39 @@ def _front(found: Tuned) -> Iterator[Table]:
 
 
 def _patches(found: Tuned) -> Iterator[Markdown | Prose]:
+    if found.configs is not None:
+        yield from _of_configs(found.configs)
+        return
     for it in chosen_patches(found):
         if it.lines:
             body = "\n".join(it.lines)
             yield Markdown(f"**{it.language}**\n\n```\n{body}\n```")
         if it.missing:
             yield Prose(f"{it.language} has no line for {', '.join(it.missing)}")
+    if any(it.lines for it in chosen_patches(found)):
+        yield Prose("Names of profiles, queues and ports are those of a default configuration; --configs takes yours.")
+
+
+def _of_configs(found: ConfigPatches) -> Iterator[Markdown | Prose]:
+    if found.files:
+        names = listed([f"patch-{it}" for it in found.files], _SHOWN)
+        yield Prose(f"{count(len(found.files), 'patch', 'patches')} of {found.folder}: {names}.")
+        name, text = next(iter(found.files.items()))
+        yield Markdown(f"**patch-{name}**\n\n```\n{text.rstrip()}\n```")
+    else:
+        yield Prose(f"Nothing of {found.folder} is changed.", Status.WARNING)
+    for it in found.missing[:_SHOWN]:
+        yield Prose(f"Not changed: {it}")
+    if len(found.missing) > _SHOWN:
+        yield Prose(f"and {len(found.missing) - _SHOWN:,} more that are not changed")
+    for it in found.new_findings[:_SHOWN]:
+        yield Prose(f"New in the changed files: {it}", Status.WARNING)
+    if len(found.new_findings) > _SHOWN:
+        yield Prose(f"and {len(found.new_findings) - _SHOWN:,} more that are new", Status.WARNING)
+    if found.files and not found.new_findings:
+        yield Prose(
+            "`fabric validate` finds nothing in the changed files that the present ones do not have.", Status.GOOD
+        )
 
 
 def _workloads(found: Tuned) -> Iterator[Table]:

@@ -76,6 +76,19 @@ def marking_lines(language: Language, kmin_bytes: int, kmax_bytes: int, pmax_per
     ]
 
 
+def marking_command(device: Device, where: Where, kmin_bytes: int, kmax_bytes: int, pmax_percent: int) -> str:
+    """The marking curve of the queue or class at a place of the files; '' for SONiC, where it is a row of a profile."""
+    if device.capabilities.tables:
+        return ""
+    line = _MARKING_LINES.get(device.language)
+    if line is not None:
+        block = block_lines(where)
+        return "; ".join((*block, line(kmin_bytes, kmax_bytes, pmax_percent))) if block else ""
+    path = nvue_words(_marking(where))
+    values = f"min-threshold {kmin_bytes}", f"max-threshold {kmax_bytes}", f"probability {pmax_percent}"
+    return " && ".join(f"nv set {path} {it}" for it in values)
+
+
 def bind_marking(device: Device, port: Port, queue: int, curve: Curve, profile: str) -> str:
     """Marking for a queue that has none. SONiC binds a profile of the same switch, which is named."""
     if device.capabilities.tables:

@@ -20,9 +20,11 @@ from fabric.render.document import (
     show,
     worst,
 )
-from fabric.units import PS_PER_NS, count, format_time_ps
+from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from fabric.whatif.damage import SLOWER, STATUS, WORDS, Effect
 from fabric.whatif.damage_map import damage_map
+from fabric.whatif.elements import ElementKind
+from fabric.whatif.seeds import CONFIDENCE, is_apart, spread
 from fabric.whatif.study import Finding, Study
 
 DAMAGE: Final = (
@@ -43,6 +45,9 @@ _RANKING: Final = (
     Column("equal", "Equal", Unit.COUNT),
     Column("effect", "Effect"),
     Column("damage_ratio", "Damage", Unit.RATIO),
+    Column("damage_half_width", "±", Unit.RATIO),
+    Column("seeds_alike", "Seeds", Unit.TEXT),
+    Column("not_apart_from", "Not apart from", Unit.TEXT),
     Column("hosts_cut", "Cut off", Unit.COUNT),
     Column("undelivered", "Undelivered", Unit.COUNT),
     Column("lossless_pkts", "Lossless", Unit.COUNT),
@@ -54,6 +59,7 @@ _RANKING: Final = (
     Column("outage_ns", "Outage", Unit.NS),
     Column("hosts_not_back", "Not back", Unit.COUNT),
 )
+_OF_SEEDS: Final = ("damage_half_width", "seeds_alike", "not_apart_from")
 _STATIC: Final = (
     Column("name", "Failure"),
     Column("kind", "Kind"),
@@ -155,6 +161,16 @@ def _reasons(study: Study) -> Iterable[Prose]:
             f"{stands:,} failures are {count(runs, 'group')} of elements that are equal by the symmetry of fabric and "
             f"workload; of each group {how}. ECMP may load equal elements differently; --all runs every one."
         )
+    failures = [it for it in study.findings if it.case.kind in {"failure", "double"}]
+    alike = [str(place + 1) for place in range(1, len(failures)) if _worst_is_alike(failures, place)]
+    if alike:
+        yield Prose(f"With these seeds the worst is not told apart from rank {listed(alike, 5)}; more --seeds may.")
+    groups = study.place.scenario.risk_groups
+    if study.question.singles and ElementKind.GROUP in study.question.kinds and not groups:
+        yield Prose(
+            "The scenario declares no risk_groups: parts that share a power feed, a duct or a chassis were not taken "
+            "to fail together."
+        )
     broken = [it for it in study.findings if it.failure]
     if broken:
         yield Prose(
@@ -162,12 +178,20 @@ def _reasons(study: Study) -> Iterable[Prose]:
         )
 
 
+def _worst_is_alike(failures: Sequence[Finding], place: int) -> bool:
+    first, other = failures[0], failures[place]
+    several = spread(first.runs) is not None and spread(other.runs) is not None
+    same = first.damage is not None and other.damage is not None and first.damage.effect is other.damage.effect
+    return several and same and not is_apart(other.runs, first.runs)
+
+
 def _overview(study: Study) -> Iterable[Block]:
     if study.baseline is None or study.at_ps is None:
         return
     base = study.baseline.measured
     told = (
-        Fact("runs", "Runs", len(study.findings) + 1, Unit.COUNT),
+        Fact("runs", "Runs", study.runs, Unit.COUNT),
+        Fact("seeds", "Seeds of each case", study.question.seeds if study.question.seeds > 1 else None, Unit.COUNT),
         Fact("at_ns", "Failures begin at", study.at_ps // PS_PER_NS, Unit.NS),
         Fact("delivered", "Delivered without a failure", base.done, Unit.COUNT),
         Fact("baseline_fct_p99_ns", "FCT p99", base.fct_p99_ns, Unit.NS),
@@ -196,10 +220,38 @@ def ranking_rows(findings: Sequence[Finding]) -> list[dict[str, Value]]:
             "effect": "run failed" if found is None else WORDS[found.effect],
         }
         for column in _RANKING[5:]:
+            if column.key in _OF_SEEDS:
+                continue
             holder = found if column.key in {"damage_ratio", "hosts_cut", "undelivered", "lossless_pkts"} else compared
             row[column.key] = None if holder is None else getattr(holder, column.key)
-        rows.append(row)
+        rows.append(row | _over_seeds(findings, number - 1))
     return rows
+
+
+def _over_seeds(findings: Sequence[Finding], place: int) -> dict[str, Value]:
+    """Columns of a study with several seeds; with one they have no value, and are not shown."""
+    it = findings[place]
+    known = spread(it.runs)
+    if known is None or it.damage is None:
+        return dict.fromkeys(_OF_SEEDS)
+    alike = sum(run.damage is not None and run.damage.effect is it.damage.effect for run in it.runs)
+    above = _first_alike(findings, place)
+    return {
+        "damage_half_width": known.half_width,
+        "seeds_alike": f"{alike} of {len(it.runs)}",
+        "not_apart_from": None if above is None else str(above + 1),
+    }
+
+
+def _first_alike(findings: Sequence[Finding], place: int) -> int | None:
+    """The first failure of the same effect from whose damage that of a later one is not told apart."""
+    mine = findings[place]
+    for number, it in enumerate(findings[:place]):
+        if it.damage is None or mine.damage is None or it.damage.effect is not mine.damage.effect:
+            continue
+        if not is_apart(mine.runs, it.runs):
+            return number
+    return None
 
 
 def _ranking(study: Study, failures: Sequence[Finding]) -> Iterable[Block]:
@@ -220,8 +272,19 @@ def _ranking(study: Study, failures: Sequence[Finding]) -> Iterable[Block]:
         "",
         columns,
         tuple(tuple(row[column.key] for column in columns) for row in rows),
-        f"Equal: elements that this one stands for. {DAMAGE} {TIMES}",
+        f"Equal: elements that this one stands for. {DAMAGE} {TIMES}{_seeds_note(study)}",
         statuses,
+    )
+
+
+def _seeds_note(study: Study) -> str:
+    if study.question.seeds == 1:
+        return ""
+    return (
+        f" Over {study.question.seeds:,} seeds, each against the baseline of its seed: damage and ratios are means, "
+        f"± half of the {CONFIDENCE:.0%} interval; effect, counts and times are those of the worst seed; Seeds: how "
+        "many had this effect; Not apart from: the first rank of the same effect from which the damage does not "
+        "differ, seed by seed, by more than chance explains."
     )
 
 
@@ -350,4 +413,8 @@ def _repeat(study: Study, command: str) -> Iterable[Block]:
     if rows:
         columns = (Column("name", "Run"), Column("kind", "Kind"), Column("command", "Command"))
         at = "" if study.at_ps is None else f" Failures begin at {format_time_ps(study.at_ps)}."
+        if study.question.seeds > 1:
+            first = study.place.scenario.run.seed
+            last = first + study.question.seeds - 1
+            at += f" They are of the first seed; for the others add --set run.seed={first + 1} to {last}."
         yield Table("commands", "", columns, rows, f"Each gives the same packets again, bit for bit.{at}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fabric.errors import InputErrors, Problem, UnitError
+from fabric.studies.schema import MAX_SEEDS
 from fabric.units import parse_time_ps
 from fabric.whatif.elements import ElementKind
 from fabric.whatif.study import Question
@@ -31,6 +32,7 @@ def question_of(
     at: str | None = None,
     optic_errors: float | None = None,
     confirmed: bool = False,
+    seeds: int = 1,
 ) -> Question:
     """The question; parameters are named as the options of `fabric whatif`.
 
@@ -38,6 +40,7 @@ def question_of(
     ----------
     data : mapping    the scenario's data, with `sets` applied
     kinds             None: all
+    seeds             runs of each case
 
     Raises: InputErrors.
     """
@@ -70,10 +73,12 @@ def question_of(
         problems.append(
             Problem("--optic-errors", "has no effect: no optic fails", "leave it out, or add --kinds optic")
         )
+    if not 1 <= seeds <= MAX_SEEDS:
+        problems.append(Problem("--seeds", f"{seeds} runs of each case are not possible", f"give 1 to {MAX_SEEDS:,}"))
     if problems:
         raise InputErrors(_STAGE, problems)
     ratio = OPTIC_ERRORS if optic_errors is None else optic_errors
     return Question(
         file, data, tuple(sets), singles, chosen, tuple(only), tuple(double), tuple(drain), tuple(grow), run_all, at_ps,
-        ratio, confirmed,
+        ratio, confirmed, seeds,
     )  # fmt: skip

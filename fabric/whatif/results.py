@@ -103,7 +103,14 @@ class Results:
             files.check_seal(index)
         except files.DamageError as error:
             raise RunDirError(f"{path} is {error}", "restore it, or give another --out") from error
-        if index.get("identity") != self._index["identity"]:
+        begun, asked = index.get("identity"), self._index["identity"]
+        if begun != asked and isinstance(begun, dict) and begun.get("code") != asked.get("code"):
+            raise FabricError(
+                f"{self.folder} was begun with other code of this program, or with another version of Python or Numba: "
+                "its runs and new ones may differ",
+                "go on with the installation it was begun with, or give another --out",
+            )
+        if begun != asked:
             raise FabricError(
                 f"{self.folder} holds the study of another scenario, or with other options",
                 "repeat the command that began it with --resume, or give another --out",

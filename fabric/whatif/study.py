@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from fabric import __version__
 from fabric.errors import FabricError, InputErrors, Problem
 from fabric.runs.rundir import RunDir
 from fabric.scenario.compile.scenario import admitted_fabric
-from fabric.scenario.load import build_scenario
+from fabric.scenario.load import apply_values, build_scenario
 from fabric.scenario.schema.scenario import Scenario
+from fabric.studies.code import code_digest
 from fabric.studies.jobs import Executor, Job
 from fabric.topology.model import Fabric
 from fabric.topology.risk_groups import risk_groups
@@ -28,11 +28,13 @@ from fabric.whatif.growth import grown
 from fabric.whatif.measure import carried
 from fabric.whatif.redundancy import Loss, Redundancy, hosts_cut
 from fabric.whatif.results import Kept, Results
+from fabric.whatif.seeds import Seeded, pooled, pooled_damage
 from fabric.whatif.symmetry import grouped
 
 BASELINE: Final = "baseline"
 MAX_CASES: Final = 20_000
 """Runs of one study: at one second each, six hours on one core."""
+_LEFT: Final = Kept(None, "interrupted: the worker was asked to end, and --resume does the run", 0.0)
 _AT_SHARE: Final = 4
 """The failure begins after one part in so many of the time that the baseline takes."""
 
@@ -56,11 +58,13 @@ class Question:
     at_ps: int | None = None
     optic_errors: float = 1e-6
     confirmed: bool = False
+    seeds: int = 1
+    """Runs of each case: with run.seed of the scenario and the numbers after it."""
 
     def identity(self) -> dict[str, Any]:
         """What decides the results, for a study that is continued."""
-        names = ("singles", "kinds", "only", "double", "drain", "grow", "run_all", "at_ps", "optic_errors")
-        return {"version": __version__, "data": self.data, **{name: getattr(self, name) for name in names}}
+        names = ("singles", "kinds", "only", "double", "drain", "grow", "run_all", "at_ps", "optic_errors", "seeds")
+        return {"code": code_digest(), "data": self.data, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,8 @@ class Finding:
     """None where the run failed, or no failure was simulated."""
     loss: Loss | None
     """What is left of the paths; None for growth."""
+    runs: tuple[Seeded, ...] = ()
+    """Of each seed; outcome and damage are theirs as one (seeds.py). Empty where a run failed."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,11 @@ class Study:
     """Failures in the order of their damage, then the others in the order of the question."""
     wall_s: float
     """Of all runs, one after the other."""
+
+    @property
+    def runs(self) -> int:
+        """Runs that were made, the baseline's included."""
+        return (len(self.findings) + 1) * self.question.seeds
 
 
 def place(question: Question) -> Place:
@@ -127,10 +138,10 @@ def place(question: Question) -> Place:
     doubles = pairs(every, question.double, problems)
     drains = [it for name in question.drain for it in _drained(every, name, baseline, problems)]
     growths = [it for text in question.grow if (it := _growth(text, question, problems)) is not None]
-    count = len(failures) + len(doubles) + 2 * len(drains) + len(growths)
+    count = (len(failures) + len(doubles) + 2 * len(drains) + len(growths)) * question.seeds
     if count > MAX_CASES:
-        text = f"{count:,} cases are more than {MAX_CASES:,}"
-        problems.append(Problem("options", text, "choose with --kinds, --only or --double"))
+        text = f"{count:,} runs are more than {MAX_CASES:,}"
+        problems.append(Problem("options", text, "choose with --kinds, --only or --double, or give fewer --seeds"))
     if problems:
         raise InputErrors("options", problems)
     return Place(baseline, fabric, tuple(every), tuple(failures), tuple(doubles), tuple(drains), tuple(growths))
@@ -156,6 +167,7 @@ def study(
     results: Results,
     executor: Executor,
     on_result: Callable[[int, int, str], None] = lambda _done, _all, _name: None,
+    admit: Callable[[int], None] = lambda _runs: None,
 ) -> Study:
     """Carry out all runs that `results` does not have yet, and order what was found.
 
@@ -163,30 +175,28 @@ def study(
     ----------
     results : Results      gets every finished run at once
     on_result : callable   gets (runs finished, runs in all, name of the last one)
+    admit : callable       gets the number of runs that are left, once it is known, and may refuse them
 
     Raises: FabricError where the baseline cannot be simulated.
     """
     folder = results.folder.resolve()  # workers may have another working directory
     file = question.file.resolve()
-    base = folder / BASELINE
-    kept = results.found.get(BASELINE)
-    if kept is None or not (base / "manifest.json").is_file():
-        shutil.rmtree(base, ignore_errors=True)
-        data = without_idle_delay(question.data)
-        task = Task(data, file, base, None, None, question.confirmed)
-        kept = _carried(executor, {BASELINE: task}, results, lambda _key: None)[BASELINE]
-    if kept.outcome is None:
-        raise FabricError(f"the scenario without a failure cannot be simulated: {kept.failure}", "repair it first")
-    run = RunDir.open(base)
-    at_ps = _begin(question, kept.outcome)
+    seeds = [found.scenario.run.seed + it for it in range(question.seeds)]
+    bases = [folder / it for it in baselines(question)]
+    kept = _baselines(question, seeds, bases, file, results, executor)
+    runs = [RunDir.open(it) for it in bases]
+    at_ps = _begin(question, kept[0])
     maker = CaseMaker(question.data, question.sets, found.fabric, at_ps, question.optic_errors)
-    cases = _cases(question, found, maker, run)
-    tasks = {
-        case.key: Task(case.data, file, folder / "runs" / f"{number:05d}", base, case.at_ps, question.confirmed)
-        for number, case in enumerate(cases)
-    }
+    cases = _cases(question, found, maker, runs)
+    tasks: dict[str, Task] = {}
+    for number, seed in enumerate(seeds):
+        for case in cases:
+            out = folder / "runs" / f"{len(tasks):05d}"
+            data = _seeded(case.data, seed, first=number == 0)
+            tasks[_key(case.key, seed, number)] = Task(data, file, out, bases[number], case.at_ps, question.confirmed)
     todo = {key: task for key, task in tasks.items() if key not in results.found or results.found[key].failure}
     done = len(tasks) - len(todo)
+    admit(len(todo))
 
     def told(key: str) -> None:
         nonlocal done
@@ -196,24 +206,59 @@ def study(
     _carried(executor, todo, results, told)
     shutil.rmtree(folder / "runs", ignore_errors=True)
     redundancy = Redundancy(found.fabric)
-    findings = [_finding(case, results.found[case.key], kept.outcome, redundancy, found.fabric) for case in cases]
-    wall = sum(results.found[key].wall_s for key in [BASELINE, *tasks])
-    return Study(question, found, at_ps, kept.outcome, tuple(sorted(findings, key=_order)), wall)
+    findings = []
+    for case in cases:
+        mine = [results.found.get(_key(case.key, seed, number), _LEFT) for number, seed in enumerate(seeds)]
+        findings.append(_finding(case, seeds, mine, kept, redundancy, found.fabric))
+    wall = sum(it.wall_s for key, it in results.found.items() if key in tasks or key.startswith(BASELINE))
+    return Study(question, found, at_ps, pooled(kept), tuple(sorted(findings, key=_order)), wall)
 
 
-def _carried(
-    executor: Executor, tasks: Mapping[str, Task], results: Results, told: Callable[[str], None]
-) -> dict[str, Kept]:
-    found = {}
+def baselines(question: Question) -> list[str]:
+    """Folders of the runs without a failure, one for each seed."""
+    return [BASELINE if it == 0 else f"{BASELINE}-{it + 1}" for it in range(question.seeds)]
+
+
+def _key(key: str, seed: int, number: int) -> str:
+    return key if number == 0 else f"{key} seed {seed}"
+
+
+def _seeded(data: Mapping[str, Any], seed: int, *, first: bool) -> Mapping[str, Any]:
+    """The first seed is the one that the data has."""
+    return data if first else apply_values(data, {"run.seed": seed})
+
+
+def _baselines(
+    question: Question, seeds: Sequence[int], bases: Sequence[Path], file: Path, results: Results, executor: Executor
+) -> list[Outcome]:
+    """Outcomes without a failure, of each seed; those that are missing are simulated."""
+    tasks = {}
+    for number, (seed, base) in enumerate(zip(seeds, bases, strict=True)):
+        key = _key(BASELINE, seed, number)
+        if key not in results.found or not (base / "manifest.json").is_file():
+            shutil.rmtree(base, ignore_errors=True)
+            data = _seeded(without_idle_delay(question.data), seed, first=number == 0)
+            tasks[key] = Task(data, file, base, None, None, question.confirmed)
+    _carried(executor, tasks, results, lambda _key: None)
+    outcomes = []
+    for number, seed in enumerate(seeds):
+        kept = results.found.get(_key(BASELINE, seed, number))
+        if kept is None or kept.outcome is None:
+            which = f" (run.seed={seed})" if number else ""
+            why = "it was interrupted" if kept is None else kept.failure
+            raise FabricError(f"the scenario without a failure cannot be simulated{which}: {why}", "repair it first")
+        outcomes.append(kept.outcome)
+    return outcomes
+
+
+def _carried(executor: Executor, tasks: Mapping[str, Task], results: Results, told: Callable[[str], None]) -> None:
     for result in executor.results(carry_out, deque(Job(key, task) for key, task in tasks.items())):
         failure = result.failure
         kept = Kept(result.value, "" if failure is None else f"{failure.kind}: {failure.text}", result.wall_s)
         if failure is not None and failure.kind == "interrupted":
             continue
         results.add(result.key, kept)
-        found[result.key] = kept
         told(result.key)
-    return found
 
 
 def _begin(question: Question, baseline: Outcome) -> int:
@@ -224,8 +269,14 @@ def _begin(question: Question, baseline: Outcome) -> int:
     return max(end_ps // _AT_SHARE // PS_PER_US * PS_PER_US, PS_PER_US)
 
 
-def _cases(question: Question, found: Place, maker: CaseMaker, run: RunDir) -> list[Case]:
-    cases = _failures(question, found, maker, parts_of_hosts(run), carried(run))
+def _cases(question: Question, found: Place, maker: CaseMaker, runs: Sequence[RunDir]) -> list[Case]:
+    """Parts are equal where they are with every seed; the one that carried most in all of them stands for the rest."""
+    parts = [parts_of_hosts(it) for it in runs]
+    labels = {host: "; ".join(it.get(host, "") for it in parts) for it in parts for host in it}
+    traffic = Counter[int]()
+    for run in runs:
+        traffic.update(carried(run))
+    cases = _failures(question, found, maker, labels, traffic)
     cases += [maker.double(a, b) for a, b in found.doubles]
     for element in found.drains:
         cases += maker.drain(element)
@@ -271,16 +322,29 @@ def _joined(parts: Sequence[Element]) -> Element:
     return Element(ElementKind.GROUP, " and ".join(it.name for it in parts), tuple(switches), tuple(links))
 
 
-def _finding(case: Case, kept: Kept, baseline: Outcome, redundancy: Redundancy, fabric: Fabric) -> Finding:
-    outcome = kept.outcome
+def _finding(
+    case: Case,
+    seeds: Sequence[int],
+    kept: Sequence[Kept],
+    baseline: Sequence[Outcome],
+    redundancy: Redundancy,
+    fabric: Fabric,
+) -> Finding:
     loss = _loss(redundancy, case)
-    if outcome is None or outcome.compared is None:
-        return Finding(case, outcome, kept.failure, None, loss)
+    outcomes = [it.outcome for it in kept if it.outcome is not None]
+    failure = next((it.failure for it in kept if it.failure), "")
+    if len(outcomes) < len(kept):
+        return Finding(case, None, failure, None, loss)
     cut = 0 if case.kind in {"growth", "drain"} else len(hosts_cut(fabric, _joined(case.elements)))
-    found = None
-    if case.kind != "growth":
-        found = damage(outcome.measured, outcome.compared, baseline.measured, cut)
-    return Finding(case, outcome, kept.failure, found, loss)
+    runs = []
+    for seed, mine, theirs in zip(seeds, outcomes, baseline, strict=True):
+        hurt = None
+        if case.kind != "growth" and mine.compared is not None:
+            hurt = damage(mine.measured, mine.compared, theirs.measured, cut)
+        runs.append(Seeded(seed, mine, hurt))
+    hurts = [it.damage for it in runs if it.damage is not None]
+    one = pooled_damage(hurts) if len(hurts) == len(runs) else None
+    return Finding(case, pooled(outcomes), failure, one, loss, tuple(runs))
 
 
 def _order(it: Finding) -> tuple[object, ...]:

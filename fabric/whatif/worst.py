@@ -14,6 +14,7 @@ from fabric.studies.simulation import Variant, simulate_variant
 from fabric.visible import command
 from fabric.whatif.damage import Effect
 from fabric.whatif.measure import Measured, measured
+from fabric.whatif.seeds import worst_seed
 from fabric.whatif.study import Finding, Study
 
 FOLDER = "worst"
@@ -37,16 +38,19 @@ def explained(study: Study, folder: Path) -> list[Section]:
     A directory that an earlier call has left is used again if it is of the same run.
     """
     found = worst_of(study)
-    if found is None or found.outcome is None:
+    run = None if found is None else worst_seed(found.runs)
+    if found is None or run is None:
         return []
     out = folder / FOLDER
-    if not _is_of(out, found.outcome.measured):
+    if not _is_of(out, run.outcome.measured):
         shutil.rmtree(out, ignore_errors=True)
         question = study.question
-        simulate_variant(Variant(found.case.data, question.file, keep=out, confirmed=question.confirmed))
+        values = {} if run is found.runs[0] else {"run.seed": run.seed}
+        simulate_variant(Variant(found.case.data, question.file, values, keep=out, confirmed=question.confirmed))
+    seed = f" with run.seed={run.seed}" if len(found.runs) > 1 else ""
     document = explain_run(Evidence(RunDir.open(out)))
     blocks = [
-        Prose(f"{found.case.what} {found.case.name}. {document.verdict}", document.status),
+        Prose(f"{found.case.what} {found.case.name}{seed}. {document.verdict}", document.status),
         *(block for section in document.sections for block in section.blocks),
         Prose(f"All of it: {command('fabric', 'report', out)}"),
     ]

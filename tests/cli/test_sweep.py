@@ -135,6 +135,22 @@ def test_ctrl_c_and_a_killed_worker_lose_no_finished_run(study: Path) -> None:
     assert (Path(folder("parts")) / RUNS).is_dir()
 
 
+@pytest.mark.slow
+def test_a_killed_search_goes_on_to_the_same_table(study: Path) -> None:
+    text = STUDY.replace("SEEDS", "3").replace("values: [10KB, 50KB]", "log_range: {from: 5KB, to: 100KB}")
+    more = "objectives: {fct.p99: min, ecn.marked: min}\ntune: {trials: 16, confirm: 2, at_once: 4}\n"
+    study.write_text(text + more, encoding="utf-8")
+    command = [sys.executable, "-m", "fabric", "tune", str(study), "--workers", "2", "--quiet", "--out"]
+    whole, parts = study.parent / "whole", study.parent / "parts"
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    for resume in ([], ["--resume"]):
+        with subprocess.Popen([*command, str(parts), *resume], stderr=subprocess.PIPE) as process:
+            _wait_for(parts / JOURNAL, 5)
+            process.kill()
+    done = subprocess.run([*command, str(parts), "--resume", "--json"], check=True, capture_output=True)
+    assert json.loads(done.stdout)["digest"] == StudyResults(whole).digest()
+
+
 def _wait_for(journal: Path, lines: int) -> None:
     until(lambda: journal.is_file() and journal.read_bytes().count(b"\n") >= lines, f"{journal} has {lines} lines")
 

@@ -194,3 +194,12 @@ def test_dask_and_local_processes_make_the_same_table(tmp_path: Path) -> None:
     for name, options in (("here", ["--workers", "1"]), ("dask", ["--dask", "local", "--workers", "1"])):
         assert main(["sweep", str(file), "--out", str(tmp_path / name), "--quiet", *options]) == 0
     assert StudyResults(tmp_path / "here").digest() == StudyResults(tmp_path / "dask").digest()
+
+
+def test_a_search_on_dask_has_the_table_of_one_on_local_processes(tmp_path: Path) -> None:
+    kmin = {"set": "switches.ecn.kmin", "log_range": {"from": "5KB", "to": "100KB"}}
+    tune = {"trials": 6, "confirm": 2, "at_once": 3}
+    file = written(tmp_path, parameters={"kmin": kmin}, objectives={"fct.p99": "min"}, tune=tune)
+    for name, options in (("here", ["--workers", "1"]), ("dask", ["--dask", "local", "--workers", "2"])):
+        assert main(["tune", str(file), "--out", str(tmp_path / name), "--quiet", *options]) == 0
+    assert StudyResults(tmp_path / "here").digest() == StudyResults(tmp_path / "dask").digest()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from worker_jobs import die, die_once, double, refuse, slow_double
+from worker_jobs import die, die_once, die_without_argument, double, refuse, slow_double, span
 
 from fabric.studies.jobs import ATTEMPTS, Job
 from fabric.studies.local import LocalProcesses
@@ -72,3 +72,18 @@ def test_workers_end_with_the_study_also_in_the_middle_of_a_job() -> None:
         jobs = workers.results(slow_double, deque(Job(str(it), it) for it in range(50)))
         next(jobs)
     until(lambda: not Path(f"/proc/{pid}").exists(), f"process {pid} has ended")
+
+
+def test_the_first_job_is_alone_where_it_compiles_for_the_others() -> None:
+    asked = iter([True, False])
+    with LocalProcesses(2, lambda: next(asked)) as workers:
+        first, *others = [it.value for it in workers.results(span, deque(Job(str(it), it) for it in range(4)))]
+        assert all(begin >= first[1] for begin, _ in others)
+        assert len(list(workers.results(double, deque([Job("x", 1), Job("y", 2)])))) == 2
+
+
+def test_others_do_not_wait_for_a_first_job_that_kills_its_worker(tmp_path: Path) -> None:
+    with LocalProcesses(2, lambda: True) as workers:
+        jobs = deque([Job("dies", None), Job("a", tmp_path), Job("b", tmp_path)])
+        found = {it.key: it.failure for it in workers.results(die_without_argument, jobs)}
+    assert {key for key, failure in found.items() if failure is not None} == {"dies"}

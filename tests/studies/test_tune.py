@@ -3,105 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterator
+import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from small_study import Inline, written
+from tune_small import PARAMETERS, SETTINGS, fake_run, study, tuned
 
 from fabric.errors import InputErrors
-from fabric.scenario.schema.expectations import METRICS
-from fabric.studies import tune as tune_module
+from fabric.studies import search_runs
 from fabric.studies.analysis import analysed
-from fabric.studies.columns import run_schema
-from fabric.studies.dataset import StudyResults, claimed
-from fabric.studies.jobs import Function, Job, Result
+from fabric.studies.dataset import StudyResults
 from fabric.studies.patch import patches
-from fabric.studies.plan import examine_corners, load_study
-from fabric.studies.simulation import Run, Variant
-from fabric.studies.sweep import about as about_study
-from fabric.studies.tune import Tuned, Tuning
+from fabric.studies.plan import Cell, load_study
+from fabric.studies.tune_figures import tune_pictures
 from fabric.studies.tune_report import tune_document, tune_json
-
-PARAMETERS = {
-    "kmin": {"set": "switches.ecn.kmin", "log_range": {"from": "1KB", "to": "1MB"}},
-    "ratio": {"set": "switches.ecn.kmax", "factor_of": "kmin", "range": {"from": 1.5, "to": 8.0}},
-    "cc": {"set": "transport.cc", "values": ["dcqcn", "none"]},
-}
-
-
-def fake_run(variant: Variant) -> Run:
-    """Least p99 at Kmin 30KB, least paused time at 3KB; Kmax hardly matters; a seed adds noise; large Kmin drops."""
-    values = variant.values
-    kmin = float(str(values["switches.ecn.kmin"]).rstrip("BKM")) * (
-        1000 if "K" in str(values["switches.ecn.kmin"]) else 1
-    )
-    kmin *= 1e6 if "MB" in str(values["switches.ecn.kmin"]) else 1
-    noise = 1 + 0.001 * (int(str(values["run.seed"])) % 7)
-    p99 = (1 + abs(np.log(kmin / 30_000))) * noise * (2 if values["transport.cc"] == "none" else 1)
-    metrics: dict[str, Any] = dict.fromkeys(METRICS, 0)
-    metrics |= {"fct.p99": round(1e6 * p99), "pfc.paused_time": round(1e6 * abs(np.log(kmin / 3000)) * noise)}
-    metrics["drops.lossless"] = int(kmin > 500_000)
-    return Run(
-        "done", "", metrics, True, "", 1, json.dumps({"switches": {"ecn": SETTINGS}}), np.zeros(0, np.int64), 0, 0
-    )
-
-
-SETTINGS = {"kmin": "30KB", "kmax": "60KB", "pmax": 0.2}
-
-
-class Counting(Inline):
-    """Inline, and counts the runs."""
-
-    done = 0
-
-    def results(self, function: Function, jobs: deque[Job]) -> Iterator[Result]:
-        for result in super().results(function, jobs):
-            self.done += 1
-            yield result
-            if self._most is not None and self.done >= self._most:
-                raise KeyboardInterrupt
-
-
-def study(folder: Path, **changes: object) -> Path:
-    fields: dict[str, object] = {
-        "parameters": PARAMETERS,
-        "repetitions": {"seeds": 2},
-        "objectives": {"fct.p99": "min", "pfc.paused_time": "min"},
-        "baseline": {"kmin": "100KB", "ratio": 4.0, "cc": "none"},
-        "tune": {"trials": 40, "confirm": 3},
-    }
-    return written(folder, **(fields | changes))
-
-
-def tuned(file: Path, out: Path, *, most: int | None = None, resume: bool = False) -> tuple[Tuned, int]:
-    plan = load_study(file, search=True)
-    executor = Counting()
-    executor._most = most
-    with claimed(out, run_schema(plan), resume=resume, force=False) as folder:
-        about = about_study(plan, examine_corners(plan))
-        finished = folder.resume(about) if resume else []
-        if not resume:
-            folder.begin(about)
-        try:
-            found = Tuning(plan, folder, finished, executor).run()
-        finally:
-            folder.end("done")
-    return found, executor.done
 
 
 @pytest.fixture(autouse=True)
 def without_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tune_module, "simulate_variant", fake_run)
+    monkeypatch.setattr(search_runs, "simulate_variant", fake_run)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["tpe", "nsga2", "cmaes", "random"])
 def test_every_sampler_gets_near_a_known_optimum(sampler: str, tmp_path: Path) -> None:
-    file = study(tmp_path, objectives={"fct.p99": "min"}, tune={"trials": 40, "confirm": 2, "sampler": sampler})
+    changes = {"constraints": None} if sampler == "cmaes" else {}
+    tune = {"trials": 40, "confirm": 2, "sampler": sampler}
+    file = study(tmp_path, objectives={"fct.p99": "min"}, tune=tune, **changes)
     found, _ = tuned(file, tmp_path / "out")
     assert found.chosen is not None
     kmin = found.chosen.point.values["kmin"].number or 0
@@ -150,6 +78,34 @@ def test_a_trial_that_breaks_a_constraint_gets_no_more_seeds_and_is_not_on_the_f
     assert not broken & {it.point.number for it in found.front}
 
 
+def test_the_chosen_point_is_compared_elsewhere_seed_by_seed(tmp_path: Path) -> None:
+    elsewhere = {"busy": {"scenario": "small.yml"}}
+    file = study(tmp_path, tune={"trials": 12, "confirm": 3, "elsewhere": elsewhere}, measures=["ecn.marked"])
+    found, _ = tuned(file, tmp_path / "out")
+    assert found.chosen is not None
+    assert [(it.workload, it.measure) for it in found.elsewhere] == [
+        (workload, measure)
+        for workload in ("small", "busy")
+        for measure in ("fct.p99", "pfc.paused_time", "ecn.marked")
+    ]
+    (row,) = (it for it in found.elsewhere if (it.workload, it.measure) == ("busy", "fct.p99"))
+    plan = load_study(file, search=True)
+    base = next(it for it in found.plan.points if it.label == "kmin=100KB ratio=4 cc=none")
+    values = {
+        point.number: [
+            fake_run(plan.variant(Cell(0, point, plan.elsewhere[0]), seed)).metrics["fct.p99"] / 1000  # ps -> ns
+            for seed in (2, 3, 4)  # those after the two of the search
+        ]
+        for point in (base, found.chosen.point)
+    }
+    before, after = values[base.number], values[found.chosen.point.number]
+    assert row.baseline.mean == pytest.approx(sum(before) / 3)
+    assert row.change.mean == pytest.approx(sum(b - a for a, b in zip(before, after, strict=True)) / 3)
+    assert row.change.count == 3
+    rows = StudyResults(tmp_path / "out").runs().to_pylist()
+    assert {it["point"] for it in rows if it["workload"] == "busy"} == {base.number, found.chosen.point.number}
+
+
 @pytest.mark.slow
 def test_the_report_and_json_hold_front_patch_and_importances(tmp_path: Path) -> None:
     found, _ = tuned(study(tmp_path), tmp_path / "out")
@@ -162,6 +118,15 @@ def test_the_report_and_json_hold_front_patch_and_importances(tmp_path: Path) ->
     assert keys == ["front", "patch", "workloads", "importances", "drawings", "study"]
 
 
+def test_the_drawings_of_a_search_are_its_confirmed_front_and_what_explains_it(tmp_path: Path) -> None:
+    found, _ = tuned(study(tmp_path, tune={"trials": 12, "confirm": 3}), tmp_path / "out")
+    made = tune_pictures(found, analysed(found.plan, StudyResults(tmp_path / "out").runs()))
+    assert [it.key for it in made] == ["front", "importances", "response", "surface"]
+    assert {"searched only", "Pareto front", "chosen", "baseline"} == set(
+        re.findall(r"searched only|Pareto front|chosen|baseline", made[0].svg)
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -170,6 +135,10 @@ def test_the_report_and_json_hold_front_patch_and_importances(tmp_path: Path) ->
         ({"parameters": None, "baseline": None}, "nothing to search among"),
         ({"baseline": {"kmin": "100KB"}}, "baseline: lacks ratio, cc"),
         ({"tune": {"trials": 9, "sampler": "cmaes"}}, "cmaes searches for one objective"),
+        (
+            {"objectives": {"fct.p99": "min"}, "tune": {"trials": 9, "sampler": "cmaes"}},
+            "tune.sampler: cmaes takes no account of constraints",
+        ),
         ({"tune": {"trials": 9, "elsewhere": {"x": {"scenario": "nowhere"}}}}, "tune.elsewhere.x.scenario: nowhere"),
     ],
 )

@@ -31,5 +31,19 @@ def die(_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def die_without_argument(found: object) -> object:
+    """Kill the worker where there is no argument."""
+    if found is None:
+        die(found)
+    return found
+
+
+def span(_: object) -> tuple[float, float]:
+    """Begin and end, by a clock that all processes share."""
+    began = time.monotonic()
+    time.sleep(0.05)
+    return began, time.monotonic()
+
+
 def refuse(text: str) -> None:
     raise ValueError(text)

@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Final, Self, TextIO
 
 from fabric.cli.terminal.bar import LINE_EVERY_S
-from fabric.dataplane.state.compiled.jit import CompilerWatch, cache_folder, is_compiled, watching
+from fabric.dataplane.state.compiled.jit import CompilerWatch, watching
+from fabric.studies.code import is_first_use
 from fabric.units import format_duration_s
 
 NOTE_AFTER_S: Final = 1.0
@@ -85,8 +86,3 @@ class CompilerNote:
         with self._lock:
             if self._timer is timer:
                 self._begin_timer(LINE_EVERY_S)
-
-
-def is_first_use() -> bool:
-    """Whether this version of the engine has never been compiled here."""
-    return is_compiled() and not any(cache_folder().rglob("*.nbi"))

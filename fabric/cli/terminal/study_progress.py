@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from fabric.cli.terminal.bar import Bar
-from fabric.cli.terminal.compiler_note import BEFORE_OTHERS, is_first_use
+from fabric.cli.terminal.compiler_note import BEFORE_OTHERS
+from fabric.studies.code import is_first_use
 from fabric.studies.sweep import Standing
 from fabric.units import count, format_duration_s
 
@@ -42,8 +43,11 @@ class StudyProgress:
 
 
 def standing_text(at: Standing) -> str:
-    """'120 of 600 runs, 2 failed, about 3 min left'."""
+    """'120 of 600 runs, 2 failed, about 3 min left'; of a search 'trial 12 of 40, 80 of 240 runs, ...'."""
     parts = [f"{at.done:,} of {at.total:,} runs"]
+    if at.all_trials:
+        under_way = at.trials < at.all_trials
+        parts.insert(0, f"trial {at.trials + 1:,} of {at.all_trials:,}" if under_way else f"{at.trials:,} trials done")
     if at.failed:
         parts.append(f"{at.failed:,} failed")
     if at.eta_s is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import permutations
 from pathlib import Path
@@ -26,17 +26,22 @@ _MOST_CHANGED: Final = 0.5
 
 def patches(plan: Plan) -> dict[str, str]:
     """File name to its text: SWITCH.patch.json for `config apply-patch`, SWITCH.commands.txt, hosts.commands.txt."""
+    return patches_of(plan.start, plan.end, plan.changes)
+
+
+def patches_of(start: State, end: State, changes: Sequence[Change]) -> dict[str, str]:
+    """The same, of changes that turn one state into the other."""
     found: dict[str, str] = {}
-    for name in dict.fromkeys(change.device for change in plan.changes):
-        device = plan.start.network.devices.get(name)
+    for name in dict.fromkeys(change.device for change in changes):
+        device = start.network.devices.get(name)
         if device is None:
             continue
         if device.capabilities.tables:
-            found[f"{name}.patch.json"] = json.dumps(patch(plan, device), indent=2, ensure_ascii=False) + "\n"
+            found[f"{name}.patch.json"] = json.dumps(patch(start, end, device), indent=2, ensure_ascii=False) + "\n"
         else:
-            its = [change for change in plan.changes if change.device == name]
+            its = [change for change in changes if change.device == name]
             found[f"{name}.commands.txt"] = "\n".join(_commands(device, its)) + "\n"
-    hosts = [it for it in plan.changes if it.device not in plan.start.network.devices]
+    hosts = [it for it in changes if it.device not in start.network.devices]
     if hosts:
         found["hosts.commands.txt"] = "".join(f"# {_of_host(it)}\n{it.command}\n" for it in hosts)
     return found
@@ -47,9 +52,9 @@ def _of_host(change: Change) -> str:
     return f"{everyone if change.device == 'default' else change.device}: {change.what}"
 
 
-def patch(plan: Plan, device: Device) -> list[dict[str, Any]]:
+def patch(start: State, end: State, device: Device) -> list[dict[str, Any]]:
     """The JSON Patch (RFC 6902) of a SONiC switch."""
-    old, new = (JsonText(state.text(device.file), device.file).value for state in (plan.start, plan.end))
+    old, new = (JsonText(state.text(device.file), device.file).value for state in (start, end))
     return tables.patch(old, new)
 
 

@@ -86,7 +86,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "trials": plan.trials,
         "steps": [_step(plan, it) for it in plan.steps],
         "left": [_left(it) for it in plan.left],
-        "patches": {it.name: patch(plan, it) for it in switches if it.capabilities.tables},
+        "patches": {it.name: patch(plan.start, plan.end, it) for it in switches if it.capabilities.tables},
     }
 
 

@@ -1,0 +1,242 @@
+"""The chosen settings of a study as changes of the configurations that a fabric has, with their profiles and ports.
+
+Rules
+1. A switch is changed where its files state a setting for lossless traffic: marking of lossless queues, buffer profiles
+   of lossless priority groups, watchdogs of ports. What no file states is not added: it is named, with the reason.
+2. One value of a study suits one speed and cable. Headroom and XON that a switch has for several are not changed: they
+   are named.
+3. The changed files are read again, and every check is made: findings that the present files do not have are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from fabric.configs.model import BufferProfile, Device, Port, Wred
+from fabric.configs.network import Network
+from fabric.configs.pgtable import HeadroomTables
+from fabric.studies.patch import (
+    SONIC_BUFFER,
+    SWSS,
+    WATCHDOG,
+    curve_of,
+    in_bytes,
+    seed_command,
+    seed_file,
+    seed_of,
+    value_at,
+    watchdog_value,
+)
+from fabric.validate.commands import field_command, marking_command
+from fabric.validate.edits import Row, statements
+from fabric.validate.fix.files import patches_of
+from fabric.validate.fix.state import CannotApplyError, Change, State
+from fabric.validate.judge import Request, network_of
+
+_SOURCE: Final = "the chosen point of the study"
+_OF_CABLES: Final = frozenset({"buffer.headroom", "buffer.reserved", "buffer.xon", "buffer.xon_offset"})
+"""What depends on a port's speed and cable."""
+
+
+@dataclass(frozen=True)
+class ConfigPatches:
+    """Changes of a folder of configurations."""
+
+    folder: Path
+    files: Mapping[str, str]
+    """'leaf1.patch.json' for `config apply-patch`, else 'leaf1.commands.txt' -> its text."""
+    missing: tuple[str, ...]
+    """What is not changed, and why: 'leaf1: switches.buffer.headroom: ...'."""
+    new_findings: tuple[str, ...]
+    """Warnings and errors of `fabric validate` that the changed files have and the present ones have not."""
+    network: Network
+    """The changed files, as read."""
+
+
+def read_configs(folder: Path) -> State:
+    """The present configurations. Raises: InputErrors."""
+    request = Request([folder])
+    tables = HeadroomTables.load([])
+    return State(request, tables, None, network_of(request, tables))
+
+
+def config_patches(fields: Iterable[str], resolved: Mapping[str, Any], start: State) -> ConfigPatches:
+    """The settings of a scenario as patches of configurations.
+
+    Parameters
+    ----------
+    fields : paths of the scenario: those that a study varies
+    resolved : mapping      the resolved scenario of the chosen point
+    start : State           of read_configs()
+    """
+    wanted = list(dict.fromkeys(fields))
+    of_switch = [it for it in wanted if it.startswith("switches.")]
+    missing = [f"{it}: is no setting of a switch" for it in wanted if it not in of_switch]
+    changes: list[Change] = []
+    extra: dict[str, str] = {}
+    for device in start.network.devices.values():
+        for path in of_switch:
+            found, why = _change(device, path, resolved)
+            changes += found
+            missing += [f"{device.name}: {path}: {why}"] if why else []
+            if path == "switches.hash.seed" and device.capabilities.tables and (seed := seed_of(resolved)) is not None:
+                extra[f"{device.name}.{SWSS}.json"] = seed_file(seed) + "\n"
+    changes = list(dict.fromkeys(changes))
+    end, kept, refused = _applied(start, changes)
+    new = tuple(f"{it.check.id} {it.device} {it.object}: {it.text}" for it in end.worse(start))
+    files = {**patches_of(start, end, kept), **extra}
+    return ConfigPatches(start.request.configs[0], files, (*missing, *refused), new, end.network)
+
+
+def _applied(start: State, changes: Sequence[Change]) -> tuple[State, list[Change], list[str]]:
+    """The state after all changes that the files can show, those, and why the others are left out."""
+    try:
+        return start.changed(changes), list(changes), []
+    except CannotApplyError:
+        pass
+    end, kept, refused = start, [], []
+    for change in changes:
+        try:
+            end = end.changed([change])
+        except CannotApplyError as error:
+            refused.append(f"{change.device}: {error}")
+        else:
+            kept.append(change)
+    return end, kept, refused
+
+
+def _change(device: Device, path: str, resolved: Mapping[str, Any]) -> tuple[list[Change], str]:
+    """The changes of one switch for one setting, or the reason why there are none."""
+    name = path.removeprefix("switches.")
+    curve = curve_of(resolved)
+    if name.startswith("ecn.") and curve is not None:
+        return _marking(device, *curve)
+    if name in SONIC_BUFFER or name == "shared_headroom":
+        return _buffer(device, name, value_at(resolved, path))
+    if name in WATCHDOG or name == "watchdog.poll":
+        return _watchdog(device, name, value_at(resolved, path))
+    if name == "hash.seed":
+        return _seed(device, resolved)
+    return [], f"{device.language} has no line for it"
+
+
+def _of_command(device: Device, what: str, command: str) -> Change | None:
+    own = statements(command, tables=device.capabilities.tables, shell=device.capabilities.shell_statements)
+    return Change(device.name, what, _SOURCE, (), own, command) if own else None
+
+
+# ===== marking =====
+
+
+def _marking(device: Device, kmin: int, kmax: int, pmax: int) -> tuple[list[Change], str]:
+    wreds = list(lossless_wreds(device))
+    if not wreds:
+        return [], "no lossless queue has a marking profile"
+    what = f"set Kmin to {kmin}, Kmax to {kmax} and Pmax to {pmax} %"
+    found = []
+    for wred in wreds:
+        if device.capabilities.tables:
+            rows = tuple(_curve_rows(wred, kmin, kmax, pmax))
+            found.append(Change(device.name, f"{what} in {wred.name}", _SOURCE, rows))
+        elif change := _of_command(
+            device, f"{what} in {wred.name}", marking_command(device, wred.where, kmin, kmax, pmax)
+        ):
+            found.append(change)
+    return found, "" if found else f"no command changes {wreds[0].name} where the file states it"
+
+
+def _curve_rows(wred: Wred, kmin: int, kmax: int, pmax: int) -> Iterator[Row]:
+    """Of green traffic, and of the colours that have the same curve: they stay alike."""
+    for colour in ("green", *(it for it, curve in wred.curves.items() if it != "green" and curve == wred.curve)):
+        for field, value in (("min_threshold", kmin), ("max_threshold", kmax), ("drop_probability", pmax)):
+            yield Row((*wred.where, f"{colour}_{field}"), str(value))
+
+
+def lossless_wreds(device: Device) -> Iterator[Wred]:
+    """Marking profiles of lossless queues, each once."""
+    seen = set()
+    for port in device.ports.values():
+        for queue in _mapped(device, port, "pfc_to_queue"):
+            bound = port.queues.get(queue)
+            name = None if bound is None else bound.wred
+            if name is not None and name in device.wreds and name not in seen:
+                seen.add(name)
+                yield device.wreds[name]
+
+
+def _mapped(device: Device, port: Port, kind: str) -> Iterator[int]:
+    """Queues or groups of the lossless priorities of a port; without a map they have the priority's number."""
+    name = port.maps.get(kind)
+    table = None if name is None else device.maps.get(kind, {}).get(name)
+    for priority in sorted(port.lossless):
+        yield priority if table is None else table.entries.get(priority, priority)
+
+
+# ===== buffers =====
+
+
+def lossless_profiles(device: Device) -> Iterator[BufferProfile]:
+    """Buffer profiles of lossless priority groups, each once."""
+    seen = set()
+    for port in device.ports.values():
+        for group in _mapped(device, port, "pfc_to_pg"):
+            bound = port.groups.get(group)
+            name = None if bound is None else bound.profile
+            if name is not None and name in device.profiles and name not in seen:
+                seen.add(name)
+                yield device.profiles[name]
+
+
+def _buffer(device: Device, name: str, value: object) -> tuple[list[Change], str]:
+    if not device.capabilities.tables:
+        return [], f"{device.language} has no line for it"
+    profiles = list(lossless_profiles(device))
+    own = [it for it in profiles if not it.derived]
+    if not own:
+        return [], "the switch makes its lossless profiles itself" if profiles else "no lossless group has a profile"
+    if name == "shared_headroom":
+        pools = [device.pools[it] for it in dict.fromkeys(it.pool for it in own) if it in device.pools]
+        rows = tuple(Row((*it.where, "xoff"), str(in_bytes(value))) for it in pools)
+        return [Change(device.name, f"set the shared headroom to {value}", _SOURCE, rows)], ""
+    field = SONIC_BUFFER[name]
+    held = {(it.size_bytes, it.xoff_bytes, it.xon_bytes, it.xon_offset_bytes) for it in own}
+    if name in _OF_CABLES and len(held) > 1:
+        names = ", ".join(it.name for it in own[:2])
+        return [], f"{names} differ by speed and cable, and one value does not suit all; `fabric headroom` has each"
+    rows = tuple(Row((*it.where, field), str(in_bytes(value))) for it in own)
+    return [Change(device.name, f"set {field} of {len(own)} lossless profiles to {value}", _SOURCE, rows)], ""
+
+
+# ===== watchdog and hash =====
+
+
+def _watchdog(device: Device, name: str, value: object) -> tuple[list[Change], str]:
+    shown = watchdog_value(name, value)
+    what = f"set {name} to {shown}"
+    watched = [it.watchdog for it in device.ports.values() if it.watchdog is not None]
+    if not watched and not device.watchdog_default:
+        return [], "no port has a PFC watchdog"
+    if name == "watchdog.poll":
+        if not device.capabilities.tables:
+            return [], f"{device.language} has no line for it"
+        return [Change(device.name, what, _SOURCE, (Row(("PFC_WD", "GLOBAL", "POLL_INTERVAL"), shown),))], ""
+    if device.capabilities.tables:
+        rows = tuple(Row((*it, WATCHDOG[name]), shown) for it in dict.fromkeys(it.where for it in watched))
+        return ([Change(device.name, what, _SOURCE, rows)], "") if rows else ([], "no row of PFC_WD states it")
+    change = _of_command(device, what, field_command(device, (), WATCHDOG[name], shown))
+    return ([change], "") if change else ([], f"{device.language} has no line for it")
+
+
+def _seed(device: Device, resolved: Mapping[str, Any]) -> tuple[list[Change], str]:
+    seed = seed_of(resolved)
+    if seed is None:
+        return [], "the point has no seed for all switches"
+    if device.capabilities.tables:
+        return [], ""  # no part of CONFIG_DB: a file of its own
+    if device.language == "nxos" and device.hash_fields is not None:
+        return [], f"its line of `ip load-sharing` states the fields; add `universal-id {seed}` to it"
+    change = _of_command(device, f"set the seed of the ECMP hash to {seed}", seed_command(device.language, seed))
+    return ([change], "") if change else ([], f"{device.language} has no line for it")
