@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from fabric.configs.model import BufferProfile, Device, Port, Wred
 from fabric.configs.network import Network
-from fabric.configs.pgtable import HeadroomTables
+from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.studies.patch import (
     SONIC_BUFFER,
     SWSS,
