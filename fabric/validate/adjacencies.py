@@ -111,6 +111,7 @@ class InteriorRouting:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self.adjacencies = tuple(_adjacencies(facts))
+        self._announced: dict[tuple[str, str], frozenset[str] | None] = {}
 
     def judged(self, device: Device) -> bool:
         """Whether the files say which routes a switch has by its interior protocol."""
@@ -157,13 +158,17 @@ class InteriorRouting:
     def _leads(self, name: str, owner: Device, address: str) -> bool:
         """Whether a switch reaches another one in an area of the loopback, or that is attached to the backbone."""
         by = self._reach[name].get(owner.name)
-        if by is None or not self.announces(owner, address):
+        if by is None:
             return False
-        zones = self._zones_of(owner, address)
-        return not zones or bool(by & zones) or BACKBONE in self._attached[owner.name]
+        key = owner.name, address
+        if key not in self._announced:
+            self._announced[key] = self._zones_of(owner, address) if self.announces(owner, address) else None
+        zones = self._announced[key]
+        return zones is not None and (not zones or bool(by & zones) or BACKBONE in self._attached[owner.name])
 
     @staticmethod
     def _zones_of(owner: Device, address: str) -> frozenset[str]:
+        """The areas that an address is announced in; none where it is redistributed."""
         its = owner.identity.interior
         if its is None:
             return frozenset()
