@@ -15,7 +15,7 @@ from fabric.errors import InputErrors
 from fabric.scenario.compile.scenario import admitted_fabric
 from fabric.scenario.estimate.estimator import estimate
 from fabric.scenario.estimate.machine import Limit, Machine
-from fabric.scenario.load import apply_values, build_scenario
+from fabric.scenario.load import build_scenario
 from fabric.studies import admission, simulation
 from fabric.studies.admission import admitted, fitting, objections
 from fabric.studies.jobs import failure_of
@@ -91,12 +91,13 @@ def test_a_run_that_a_worker_refuses_for_its_machine_is_done_again_and_one_that_
         return real(*words, **{"machine": lambda: Machine(Limit(1000, "free memory"), 0), **more})
 
     kinds = []
-    for admit, values in ((real, {"workload[0].size": "500000GB"}), (small, {})):
+    scenario = build_scenario(workload.data, workload.file)
+    figures = estimate(scenario, admitted_fabric(scenario))
+    for admit, samples in ((real, 1), (small, 1_000_000)):
         monkeypatch.setattr(simulation, "Admission", admit)
-        scenario = build_scenario(apply_values(workload.data, values), workload.file)
-        figures = estimate(scenario, admitted_fabric(scenario))
+        monkeypatch.setattr("fabric.scenario.estimate.admission.MAX_SAMPLES", samples)
         with pytest.raises(InputErrors) as caught:
-            simulation._admit(Variant(workload.data, workload.file, values), figures)
+            simulation._admit(Variant(workload.data, workload.file), figures)
         kinds.append(failure_of(caught.value).kind)
     assert kinds == ["input", "refused"]
 
