@@ -77,6 +77,29 @@ def test_a_drift_is_the_change_before_what_it_causes(drifted: RunDir) -> None:
     assert (found.change.text, found.change.time_ns) == ("ECN marking off", 1 * MS)
 
 
+def test_acts_of_a_playbook_and_of_the_api_are_lines(drifted: RunDir) -> None:
+    def act(kind: str, time_ms: int, objects: dict[str, Any], *, fault: bool = False) -> dict[str, Any]:
+        return {"kind": kind, "at_ns": time_ms * MS, "objects": objects, "fault": fault}
+
+    undo = [act("undo", 5, {"fault": "planned"}), act("undo", 4, {"fault": "nothing"})]
+    acts = [act("shut", 3, {"link": "leaf2--spine2"}), *undo]
+    drift = act("config-drift", 1, {"ports": ["leaf1:Ethernet0"]}, fault=True)
+    live = [drift, act("ecn-off", 4, {"ports": "leaf*:Ethernet0"})]
+    manifest = {**drifted.manifest, "playbook": {"changes": acts}, "live": {"changes": live}}
+    log = change_log(RunDir(drifted.path, manifest))
+    assert [(it.time_ns // MS, it.by, it.text) for it in log if it.by != "scenario"] == [
+        (1, "API", "ECN marking off"),
+        (3, "playbook", "shut: link leaf2--spine2"),
+        (4, "playbook", "undo: fault nothing"),
+        (4, "API", "ecn-off: ports leaf*:Ethernet0"),
+        (5, "playbook", "reverted: dynamic threshold -4"),
+    ]
+    [shut] = [it for it in log if it.text.startswith("shut")]
+    assert shut.devices == {"leaf2", "spine2"}
+    [off] = [it for it in log if it.text.startswith("ecn-off")]
+    assert off.devices == {"leaf1", "leaf2", "leaf3", "leaf4"}
+
+
 def test_a_root_without_a_change_at_its_place_has_none(drifted: RunDir) -> None:
     [found] = [it for it in incidents_of(drifted) if it.root.kind is Kind.BAD_OPTIC]
     assert found.change is None
