@@ -181,10 +181,11 @@ def _search(pages: Mapping[str, Path], text: str, *, as_json: bool) -> int:
 
 def _rendered(text: str) -> str:
     """As a terminal shows it, without escape sequences, which not every pager passes on."""
-    from rich.console import Console  # noqa: PLC0415  only for people
-    from rich.markdown import Markdown  # noqa: PLC0415
+    from rich.markdown import Markdown  # noqa: PLC0415  only for people
+
+    from fabric.render.console import PlainConsole  # noqa: PLC0415
+    from fabric.render.folding import terminal_width  # noqa: PLC0415
 
     stream = io.StringIO()
-    console = Console(file=stream, color_system=None, width=min(Console().width, _MOST_WIDE))
-    console.print(Markdown(text))
+    PlainConsole(stream, width=min(terminal_width(), _MOST_WIDE)).print(Markdown(text, hyperlinks=False))
     return stream.getvalue()

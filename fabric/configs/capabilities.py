@@ -77,6 +77,12 @@ class Capabilities:
     """That time is multiplied by the number of parts of so many ports; 0: it is the same for any number of ports."""
     marking_enabled_by_colour: bool = False
     """A marking profile has a switch for each colour, without which some platforms do not mark (qosorch.cpp)."""
+    hash_seed_command: str = ""
+    """The command that sets the seed of the ECMP hash, with {seed}; '' where there is none."""
+    least_hash_seed: int = 0
+    """The least seed that this command takes."""
+    hash_seed_beside_fields: bool = False
+    """The command states the hashed fields, too: a seed is added to the line that is there."""
     default_headroom_m: int | None = None
     """Longest cable that the switch's default headroom covers, metres; None where no default is published."""
 
@@ -116,6 +122,8 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         "Cumulus Linux",
         group_memory_stated=True,
         shell_statements=True,
+        # Cumulus Linux user guide, "Equal Cost Multipath Load Sharing"
+        hash_seed_command="nv set system forwarding hash-seed {seed}",
         watchdog_default_ms=300,  # three polls of 100 ms
         own_asn_is_a_value=True,
         autoneg="on",
@@ -133,6 +141,10 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     "nxos": Capabilities(
         "Cisco NX-OS",
         classified_by_policies=True,
+        # Nexus 9000 Unicast Routing Configuration Guide, "Configuring Load Sharing in the Unicast RIB"
+        hash_seed_command="ip load-sharing address source-destination port source-destination universal-id {seed}",
+        least_hash_seed=1,
+        hash_seed_beside_fields=True,
         watchdog_default_ms=100,
         bundle="port-channel",
         blocks_of_lines=True,

@@ -236,7 +236,10 @@ def _seed(device: Device, resolved: Mapping[str, Any]) -> tuple[list[Change], st
         return [], "the point has no seed for all switches"
     if device.capabilities.tables:
         return [], ""  # no part of CONFIG_DB: a file of its own
-    if device.language == "nxos" and device.hash_fields is not None:
-        return [], f"its line of `ip load-sharing` states the fields; add `universal-id {seed}` to it"
+    if device.capabilities.hash_seed_beside_fields and device.hash_fields is not None:
+        return (
+            [],
+            f"the line that states the hashed fields has the seed, too; add it there: {seed_command(device.language, seed)}",
+        )
     change = _of_command(device, f"set the seed of the ECMP hash to {seed}", seed_command(device.language, seed))
     return ([change], "") if change else ([], f"{device.language} has no line for it")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fabric.configs.capabilities import Language
+from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.model import Device, Where
 from fabric.units import parse_rate_bps, parse_size_bytes, parse_time_ps
 from fabric.validate.commands import field_command, marking_lines
@@ -132,16 +132,9 @@ def seed_file(seed: int) -> str:
 
 
 def seed_command(language: Language, seed: int) -> str:
-    """The command that sets the seed of the ECMP hash; '' where the language has none, or none for this seed.
-
-    Sources: Cumulus Linux user guide, "Equal Cost Multipath Load Sharing" (hash-seed); Cisco Nexus 9000 Series NX-OS
-    Unicast Routing Configuration Guide, "Configuring Load Sharing in the Unicast RIB" (universal-id, from 1).
-    """
-    if language == "nvue":
-        return f"nv set system forwarding hash-seed {seed}"
-    if language == "nxos" and seed:
-        return f"ip load-sharing address source-destination port source-destination universal-id {seed}"
-    return ""
+    """The command that sets the seed of the ECMP hash; '' where the language has none, or none for this seed."""
+    known = CAPABILITIES[language]
+    return known.hash_seed_command.format(seed=seed) if seed >= known.least_hash_seed else ""
 
 
 class _NoFile:
