@@ -237,9 +237,7 @@ def _seed(device: Device, resolved: Mapping[str, Any]) -> tuple[list[Change], st
     if device.capabilities.tables:
         return [], ""  # no part of CONFIG_DB: a file of its own
     if device.capabilities.hash_seed_beside_fields and device.hash_fields is not None:
-        return (
-            [],
-            f"the line that states the hashed fields has the seed, too; add it there: {seed_command(device.language, seed)}",
-        )
+        command = seed_command(device.language, seed)
+        return [], f"the line that states the hashed fields has the seed, too; add it there, as in: {command}"
     change = _of_command(device, f"set the seed of the ECMP hash to {seed}", seed_command(device.language, seed))
     return ([change], "") if change else ([], f"{device.language} has no line for it")
