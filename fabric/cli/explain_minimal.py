@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabric.cli.main import EXIT_INTERRUPTED
+from fabric.cli.options.output import add_out
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
 
@@ -21,7 +22,7 @@ _STAGE = "options"
 
 def add_arguments(question: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    question.add_argument("--out", metavar="FILE", help="scenario file to write; default NAME-minimal.yml")
+    add_out(question, "FILE", "scenario file to write (default NAME-minimal.yml)")
     question.add_argument("--force", action="store_true", help="write over a file that exists")
     question.add_argument(
         "--root", metavar="N", type=int, default=1, help="number of the root in `fabric explain roots`; default 1"
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.runs < 2:
         raise InputErrors(_STAGE, [Problem("--runs", f"{args.runs} is too few", "give 2 or more")])
     run_dir = RunDir.open(args.dir)
-    out = Path(args.out) if args.out is not None else Path(f"{run_dir.manifest['name']}-minimal.yml")
+    out = args.out or Path(f"{run_dir.manifest['name']}-minimal.yml")
     if out.exists() and not args.force:
         raise InputErrors(_STAGE, [Problem("--out", f"{out} exists", "name another file, or give --force")])
     roots = roots_of(run_dir)

@@ -194,7 +194,7 @@ def test_explain_of_a_run_answers_everything_in_short(empty: Path, capsys: pytes
     short = capsys.readouterr().out
     assert main(["explain", "run", "storm"]) == 0
     assert short == capsys.readouterr().out
-    assert "broken NIC host4:eth0" in short.splitlines()[1]
+    assert "a NIC pauses though it holds nothing: host4:eth0" in short.splitlines()[1]
     for question in ("pfc storm", "drops storm", "message storm"):
         assert f"fabric explain {question}" in short
     assert main(["explain", "storm", "--json"]) == 0

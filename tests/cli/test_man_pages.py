@@ -70,5 +70,5 @@ def test_groff_and_mandoc_find_nothing_to_warn_about(name: str, tmp_path: Path) 
 def test_the_pages_are_installed_where_man_looks() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"] == {"docs/man": "share/man/man1"}
-    assert "COPY docs/man docs/man\n" in (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
-    assert "!docs/man\n" in (ROOT / "deploy/Dockerfile.dockerignore").read_text(encoding="utf-8")
+    assert "COPY docs docs\n" in (ROOT / "deploy/Dockerfile").read_text(encoding="utf-8")
+    assert "!docs\n" in (ROOT / "deploy/Dockerfile.dockerignore").read_text(encoding="utf-8")
