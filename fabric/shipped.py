@@ -12,7 +12,8 @@ _PACKAGE: Final = Path(__file__).resolve().parent
 _INSTALLED: Final = _PACKAGE / "shipped_files"
 _IN_CHECKOUT: Final = {"scenarios": "scenarios", "runbooks": "docs/runbooks", "examples": "docs/howto"}
 _STUDIES: Final = _PACKAGE / "studies" / "shipped"
-"""Part of the package, so the same folder in a checkout and installed."""
+_TEST_PLANS: Final = _PACKAGE / "qualify" / "shipped"
+"""Parts of the package, so the same folders in a checkout and installed."""
 
 
 def folder(kind: str) -> Path:
@@ -53,3 +54,9 @@ def study(path: Path) -> Path:
         return path
     named = _STUDIES / (path.name if path.suffix in {".yml", ".yaml"} else f"{path.name}.yml")
     return named if named.is_file() else path
+
+
+def test_plans() -> dict[str, list[Path]]:
+    """Every test plan that comes with the package, by name, with the files of its cases, sorted."""
+    folders = sorted(it for it in _TEST_PLANS.iterdir() if it.is_dir())
+    return {it.name: sorted(it.glob("*.yml")) for it in folders}
