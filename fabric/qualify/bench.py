@@ -227,7 +227,7 @@ def _pairs(made: Bench, traffic: TrafficSpec) -> Iterator[tuple[str, str]]:
         return
     for number in range(len(made.ports) // 2):
         a, b = made.ports[2 * number : 2 * number + 2]
-        if traffic.on == "all" or (traffic.on == "odd pairs") == (number % 2 == 0):
+        if traffic.pairs == "all" or (traffic.pairs == "odd") == (number % 2 == 0):
             yield from ((a, b), (b, a))
 
 

@@ -12,10 +12,11 @@ from fabric import shipped
 from fabric.errors import InputErrors, Problem
 from fabric.qualify.schema import CaseSpec
 from fabric.scenario.problems import explain
-from fabric.scenario.yaml_input import read_yaml
+from fabric.scenario.yaml_input import FileKind, read_yaml
 from fabric.topology.select import nearest
 
 STAGE: Final = "reading the test plan"
+_KIND: Final = FileKind(STAGE, "begin with case: NAME, the name of the file", (), "case")
 
 
 def plans() -> dict[str, list[Path]]:
@@ -25,7 +26,7 @@ def plans() -> dict[str, list[Path]]:
 
 def read_case(file: Path) -> CaseSpec:
     """A case. Raises: InputErrors."""
-    raw: Mapping[str, Any] = read_yaml(file)
+    raw: Mapping[str, Any] = read_yaml(file, _KIND)
     try:
         case = CaseSpec.model_validate(dict(raw))
     except ValidationError as error:

@@ -75,7 +75,7 @@ class TrafficSpec(Strict):
     kind: Kind = Field(description="What the plan holds these classes for.")
     priorities: Priorities = Field(description="Priorities, which are queues of the same number in the plan.")
     message: Annotated[SizeBytes, Field(gt=0)] = Field(description="Bytes of a message.")
-    on: Literal["all", "odd pairs", "even pairs"] = Field("all", description="Pairs of ports that carry it.")
+    pairs: Literal["all", "odd", "even"] = Field("all", description="Pairs of ports that carry it, counted from 1.")
     each: Literal["all", "in turn"] = Field(
         "all", description="all: every sender has a queue pair of each priority; in turn: a pair has one of them."
     )
@@ -166,8 +166,8 @@ class CaseSpec(Strict):
             for traffic in scenario.traffic:
                 if (traffic.kind == "lossless") != set(traffic.priorities).issubset(self.lossless):
                     problems.append(f"{scenario.name}: {traffic.kind} traffic of other priorities than lossless says")
-                if traffic.on != "all" and self.pattern != "pairs":
-                    problems.append(f"{scenario.name}: on: {traffic.on} is for pattern: pairs; leave it out")
+                if traffic.pairs != "all" and self.pattern != "pairs":
+                    problems.append(f"{scenario.name}: pairs: {traffic.pairs} is for pattern: pairs; leave it out")
         if problems:
             raise ValueError("\n".join(problems))
         return self
