@@ -62,6 +62,8 @@ class Bench:
     assumed: list[str] = field(default_factory=list)
     not_lowered: list[str] = field(default_factory=list)
     sections: dict[str, Any] = field(default_factory=dict)
+    untried: tuple[str, ...] = ()
+    """Other ports that are up."""
 
     @property
     def hosts(self) -> dict[str, str]:
@@ -115,6 +117,7 @@ def bench(facts: Facts, device: Device, case: CaseSpec, scenario: ScenarioSpec, 
     made = Bench(device, case, scenario, ports, empty, (), {}, findings)
     if findings:
         return made
+    made.untried = tuple(name for name in cutter.usable(device.name) if name not in ports)
     made.cut = _cut(cutter, device, ports, case)
     made.dscps = _dscps(device, ports[0])
     lossless = {p for name in ports for p in device.ports[name].lossless}

@@ -16,6 +16,7 @@ from fabric.qualify.trial import Trial
 from fabric.units import count, format_size_bytes, format_time_ps
 
 _SHOWN: Final = 2
+_LOSSLESS_REASONS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM)
 
 
 def cause_of(check: CheckSpec, trial: Trial) -> str:
@@ -31,7 +32,12 @@ def cause_of(check: CheckSpec, trial: Trial) -> str:
 
 
 def _losses(trial: Trial, of: str) -> str:
-    parts = [f"{sentence(it)}: {WHY[DropReason[it.reason.upper()]]}" for it in trial.losses(of)[:_SHOWN]]
+    parts = []
+    for loss in trial.losses(of)[:_SHOWN]:
+        reason, name = DropReason[loss.reason.upper()], loss.port.partition(":")[2]
+        port = trial.bench.device.ports.get(name)
+        deaf = port is not None and reason in _LOSSLESS_REASONS and loss.tc not in port.lossless
+        parts.append(f"{sentence(loss)}: {f'{name} has no PFC for priority {loss.tc}' if deaf else WHY[reason]}")
     return "; ".join(parts)
 
 

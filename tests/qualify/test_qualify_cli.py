@@ -34,6 +34,7 @@ def test_a_healthy_switch_is_green_in_every_format(tmp_path: Path, capsys: Captu
     assert scenario["run"]["plan_ns"] == 180 * 10**9
     assert scenario["run"]["steady"] is True
     assert all(it["counters"] for it in scenario["checks"])
+    assert scenario["run"]["ports_not_tried"] == ["Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"]
     assert data["not_emulated"]
 
 

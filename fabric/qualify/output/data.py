@@ -38,6 +38,7 @@ def _scenario(one: Played) -> dict[str, Any]:
     trial = one.trial
     ran = None if trial is None else {
         "ports": list(one.bench.ports),
+        "ports_not_tried": list(one.bench.untried),
         "port_mbps": one.bench.mbps,
         "plan_ns": one.case.times.plan // PS_PER_NS,
         "simulated_ns": trial.end.time_ps // PS_PER_NS,

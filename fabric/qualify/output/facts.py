@@ -69,6 +69,10 @@ def setup_text(one: Played) -> str:
     bench, trial = one.bench, one.trial
     times = one.case.times
     ports = f"{count(len(bench.ports), 'port')} of {bench.mbps / 1000:g}G ({listed(list(bench.ports), _SHOWN_PORTS)})"
+    if bench.untried:
+        ports += (
+            f", without {count(len(bench.untried), 'other port')} that {'is' if len(bench.untried) == 1 else 'are'} up"
+        )
     window = f"{format_time_ps(trial.start.time_ps)} to {format_time_ps(trial.stop.time_ps)}"
     agree = f"its halves agree within {trial.disagreement:.2%} of the port's rate"
     if not trial.steady:
