@@ -12,7 +12,8 @@ _PACKAGE: Final = Path(__file__).resolve().parent
 _INSTALLED: Final = _PACKAGE / "shipped_files"
 _IN_CHECKOUT: Final = {"scenarios": "scenarios", "docs": "docs", "examples": "docs/howto"}
 _STUDIES: Final = _PACKAGE / "studies" / "shipped"
-"""Part of the package, so the same folder in a checkout and installed."""
+_TEST_PLANS: Final = _PACKAGE / "qualify" / "shipped"
+"""Parts of the package, so the same folders in a checkout and installed."""
 
 
 def folder(kind: str) -> Path:
@@ -81,3 +82,9 @@ def page_name(text: str) -> str:
     """The name of the page that a message or a link means: 'docs/howto/live.md', 'howto/live' and 'live.md' alike."""
     name = text.strip().removeprefix("./").removeprefix("docs/")
     return name.removesuffix(".md").strip("/")
+
+
+def test_plans() -> dict[str, list[Path]]:
+    """Every test plan that comes with the package, by name, with the files of its cases, sorted."""
+    folders = sorted(it for it in _TEST_PLANS.iterdir() if it.is_dir())
+    return {it.name: sorted(it.glob("*.yml")) for it in folders}

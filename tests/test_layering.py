@@ -31,7 +31,7 @@ LADDER: Final = (                                     # lowest first; names on o
     ("fabric.show",),
     ("fabric.explain", "fabric.lab", "fabric.validate", "fabric.verify"),
     ("fabric.studies", "fabric.rollout", "fabric.recommend", "fabric.proof"),
-    ("fabric.whatif",),
+    ("fabric.whatif", "fabric.qualify"),
     ("fabric.api",),
     ("telemetry",),
     ("telemetry.sources",),

@@ -62,6 +62,7 @@ PAGES: Final = (
     Page("docs/gnmi.md", "telemetry.gnmi.coverage:markdown", "paths of the gNMI server"),
     Page("docs/anomaly.md", "telemetry.anomaly.trial:markdown", "detectors, tried on drawn series"),
     Page("docs/diagnosis.md", "telemetry.diagnosis.page:page", "kinds of root causes"),
+    Page("docs/qualify.md", "tests.qualify.qualify_page:markdown", "test plans: checks, mutants, measures"),
     Page("docs/playbooks.md", "playbooks.docs:playbook_markdown", "steps, acts and probes of playbooks"),
     Page("docs/commands.md", "tools.commands:markdown", "verbs and options of the command line"),
     Page("docs/commands-run.md", "tools.page_commands:markdown", "commands of the pages, and what tests each"),

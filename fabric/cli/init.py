@@ -16,6 +16,7 @@ from fabric.visible import command, visible
 
 EXAMPLES: Final = {
     "margins-example": ("validate", "{}", "--prove", "--search", "0"),
+    "qualify-example": ("qualify", "sonic-rocev2", "{}", "--case", "TC1"),
     "rollout-example": ("rollout", "{}/old", "{}/new"),
     "tenants-example": ("validate", "{}/working", "--reach"),
     "validate-example": ("validate", "{}/after", "--baseline", "{}/before"),

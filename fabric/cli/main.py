@@ -60,6 +60,7 @@ VERBS: Final = (
     Verb("scenario", "build", "list or check scenarios, or print one with every default filled in"),
     Verb("validate", "build", "check switch configurations: PFC, ECN, buffers, headroom, paths"),
     Verb("rollout", "build", "safe order of a change of switch configurations, and the hazards on the way"),
+    Verb("qualify", "build", "published test plans run against a switch configuration, without a laboratory"),
     Verb("headroom", "build", "bytes that a port receives after it has sent XOFF, term by term"),
     Verb(
         "thresholds", "build", "packets at which a switch sends XOFF, drops and resumes, from its buffer configuration"

@@ -1,0 +1,181 @@
+"""``fabric qualify PLAN CONFIGS``: a published test plan run against a switch's configuration."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from fabric.cli.options.output import add_out, problems_of_out, write_styled
+from fabric.errors import InputErrors, Problem
+
+if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
+    from fabric.configs.model import Device
+    from fabric.qualify.judge import Played
+    from fabric.qualify.schema import CaseSpec
+    from fabric.validate.facts import Facts
+
+EXIT_NOT_GREEN: Final = 1
+EXIT_INTERRUPTED: Final = 130
+_FORMATS: Final = ("text", "json", "junit", "markdown", "html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.epilog = (
+        "examples:\n"
+        "  fabric qualify --list\n"
+        "  fabric qualify sonic-rocev2 config_db.json\n"
+        "  fabric qualify sonic-rocev2 configs/ --dut leaf1 --case TC2 --ports 8\n"
+        "  fabric qualify sonic-rocev2 configs/ --dut leaf1 --case TC2/q3_single --format html -o page.html\n"
+        "docs/qualify.md has the checks, and for each a configuration that fails it."
+    )
+    parser.add_argument("plan", nargs="?", metavar="PLAN", help="test plan; `fabric qualify --list` has them")
+    parser.add_argument(
+        "configs", nargs="*", type=Path, metavar="CONFIGS", help="files, or folders of them, one per switch"
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="the plans with their cases and checks; with PLAN, one plan"
+    )
+    parser.add_argument(
+        "--case", action="append", default=[], metavar="CASE[/SCENARIO]", help="only this case; repeatable"
+    )
+    parser.add_argument("--ports", type=_ports, metavar="N", help="ports of the switch that the tester takes")
+    parser.add_argument("--dut", metavar="SWITCH", help="the switch under test, where CONFIGS has several")
+    parser.add_argument(
+        "--links", type=Path, metavar="FILE", help="as in `fabric validate`: which ports have a cable, and its length"
+    )
+    parser.add_argument(
+        "--pg-profile-lookup",
+        action="append",
+        default=[],
+        metavar="[HWSKU=]FILE",
+        help="headroom table of the switches, or of one HWSKU; repeatable",
+    )
+    parser.add_argument("--format", choices=_FORMATS, help="default text")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
+    add_out(parser, "FILE", "write to FILE instead of standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, or run the cases. Exit 1 where a check is not green, or the configuration lacks what a case needs."""
+    style = _checked(args)
+    if args.list:
+        write_styled(args.out, _listed(args.plan, style), style)
+        return 0
+    from fabric.qualify.cases import chosen  # noqa: PLC0415  --help must not load the parsers
+
+    cases = chosen(args.plan, args.case)
+    facts = _facts(args)
+    device = _switch(facts, args.dut)
+    played, whole = _played(facts, device, cases, args)
+    write_styled(args.out, _rendered(args.plan, device.name, played, style), style)
+    if not whole:
+        return EXIT_INTERRUPTED
+    from fabric.qualify.output.facts import all_green  # noqa: PLC0415
+
+    return 0 if all_green(played) else EXIT_NOT_GREEN
+
+
+def _played(
+    facts: Facts, device: Device, cases: Sequence[CaseSpec], args: argparse.Namespace
+) -> tuple[list[Played], bool]:
+    """What was carried out, and whether nothing interrupted it."""
+    from fabric.qualify.judge import play  # noqa: PLC0415
+
+    found: list[Played] = []
+    try:
+        for case in cases:
+            for one in play(facts, device, case, args.ports):
+                found.append(one)
+                if not args.quiet and sys.stderr.isatty():
+                    print(f"{one.case.case} {one.scenario.name}: done", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"interrupted: {len(found)} scenarios were carried out", file=sys.stderr)
+        return found, False
+    return found, True
+
+
+def _facts(args: argparse.Namespace) -> Facts:
+    from fabric.configs.sonic.pgtable import HeadroomTables  # noqa: PLC0415
+    from fabric.validate.facts import Facts  # noqa: PLC0415
+    from fabric.validate.judge import Request, network_of  # noqa: PLC0415
+
+    request = Request(args.configs, args.links, headroom_tables=args.pg_profile_lookup)
+    return Facts(network_of(request, HeadroomTables.load(list(request.headroom_tables))))
+
+
+def _switch(facts: Facts, name: str | None) -> Device:
+    """The switch under test. Raises: InputErrors where it is not the only one, or not there."""
+    from fabric.topology.select import nearest  # noqa: PLC0415
+
+    devices = facts.network.devices
+    if name is None and len(devices) == 1:
+        return next(iter(devices.values()))
+    if name is None:
+        text = f"{len(devices)} switches were given, and a plan is for one"
+        raise InputErrors("options", [Problem("--dut", text, nearest("", list(devices), "name one of them"))])
+    if name not in devices:
+        raise InputErrors("options", [Problem("--dut", f"no switch is called '{name}'", nearest(name, list(devices)))])
+    return devices[name]
+
+
+def _rendered(plan: str, switch: str, played: Sequence[Played], style: str) -> str:
+    from fabric.qualify.output.data import as_json, as_junit  # noqa: PLC0415
+    from fabric.qualify.output.page import as_html  # noqa: PLC0415
+    from fabric.qualify.output.text import as_markdown, as_text  # noqa: PLC0415
+
+    render = {"text": as_text, "json": as_json, "junit": as_junit, "markdown": as_markdown, "html": as_html}
+    return render[style](plan, switch, played)
+
+
+def _listed(plan: str | None, style: str) -> str:
+    from fabric.qualify.cases import cases_of, plans  # noqa: PLC0415
+    from fabric.qualify.output.catalogue import as_text  # noqa: PLC0415
+
+    found = {name: cases_of(name) for name in ([plan] if plan is not None else plans())}
+    if style == "json":
+        data = {name: [it.model_dump(mode="json") for it in cases] for name, cases in found.items()}
+        return json.dumps({"plans": data}, indent=1, ensure_ascii=False) + "\n"
+    return as_text(found)
+
+
+def _ports(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if not 2 <= value <= 512:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of ports; give 2 to 512")
+    return value
+
+
+def _checked(args: argparse.Namespace) -> str:
+    """The format; every contradiction of the options together."""
+    problems = []
+    if args.json and args.format not in {None, "json"}:
+        problems.append(Problem("--json", f"contradicts --format {args.format}", "give one of them"))
+    style: str = "json" if args.json else args.format or "text"
+    if args.list:
+        given = (("CONFIGS", args.configs), ("--case", args.case), ("--ports", args.ports), ("--dut", args.dut),
+                 ("--links", args.links), ("--quiet", args.quiet),
+                 ("--pg-profile-lookup", args.pg_profile_lookup))  # fmt: skip
+        problems += [Problem(name, "has no effect with --list", "leave it out") for name, value in given if value]
+        if style not in {"text", "json"}:
+            problems.append(Problem("--format", f"{style} is for results", "use text or json with --list"))
+    elif args.plan is None:
+        problems.append(Problem("PLAN", "no test plan was named", "name one; `fabric qualify --list` has them"))
+    elif not args.configs:
+        problems.append(Problem("CONFIGS", "no configuration was given", "name files or a folder, one file per switch"))
+    if args.out is not None:
+        from fabric.configs.load import SUFFIXES  # noqa: PLC0415  --list needs no parser
+
+        read = (*args.configs, args.links)
+        problems += problems_of_out(args.out, [path for path in read if path is not None], SUFFIXES)
+    if problems:
+        raise InputErrors("options", problems)
+    return style

@@ -1,0 +1,78 @@
+"""Plans that come with the package: a folder each, a YAML file a case."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from fabric import shipped
+from fabric.errors import InputErrors, Problem
+from fabric.qualify.schema import CaseSpec
+from fabric.scenario.problems import explain
+from fabric.scenario.yaml_input import FileKind, read_yaml
+from fabric.topology.select import nearest
+
+STAGE: Final = "reading the test plan"
+_KIND: Final = FileKind(STAGE, "begin with case: NAME, the name of the file", (), "case")
+
+
+def plans() -> dict[str, list[Path]]:
+    """Every plan by name, with the files of its cases."""
+    return shipped.test_plans()
+
+
+def read_case(file: Path) -> CaseSpec:
+    """A case. Raises: InputErrors."""
+    raw: Mapping[str, Any] = read_yaml(file, _KIND)
+    try:
+        case = CaseSpec.model_validate(dict(raw))
+    except ValidationError as error:
+        raise InputErrors(STAGE, explain(error, raw, file.name, CaseSpec.model_json_schema())) from error
+    if case.case != file.stem:
+        text = f"'{case.case}' is not the name of the file"
+        raise InputErrors(STAGE, [Problem(f"{file.name}: case", text, f"write case: {file.stem}, or rename the file")])
+    return case
+
+
+def cases_of(plan: str) -> list[CaseSpec]:
+    """The cases of a plan. Raises: InputErrors."""
+    known = plans()
+    if plan not in known:
+        raise InputErrors("options", [Problem("PLAN", f"no test plan is called '{plan}'", nearest(plan, list(known)))])
+    return [read_case(file) for file in known[plan]]
+
+
+def chosen(plan: str, names: list[str]) -> list[CaseSpec]:
+    """The cases that --case names, as TC1 or TC2/q3_single; all where it names none. Raises: InputErrors."""
+    cases = {it.case.upper(): it for it in cases_of(plan)}
+    if not names:
+        return list(cases.values())
+    wanted: dict[str, list[str] | None] = {}
+    problems = []
+    for name in names:
+        word, _, scenario = name.partition("/")
+        case = cases.get(word.upper())
+        if case is None:
+            known = [it.case for it in cases.values()]
+            problems.append(Problem("--case", f"'{word}' is no case of {plan}", nearest(word.upper(), known)))
+            continue
+        have = [it.name for it in case.scenarios]
+        if scenario and scenario not in have:
+            problems.append(Problem("--case", f"'{scenario}' is no scenario of {case.case}", nearest(scenario, have)))
+            continue
+        some = wanted.setdefault(case.case, [])
+        if not scenario:
+            wanted[case.case] = None
+        elif some is not None:
+            some.append(scenario)
+    if problems:
+        raise InputErrors("options", problems)
+    found = []
+    for name, some in wanted.items():
+        case = cases[name.upper()]
+        kept = tuple(it for it in case.scenarios if some is None or it.name in some)
+        found.append(case.model_copy(update={"scenarios": kept}))
+    return found

@@ -1,0 +1,1 @@
+"""Results of test plans as text, Markdown, a page, JUnit and JSON."""

@@ -1,0 +1,26 @@
+"""The plans themselves: cases, checks, and what is not emulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fabric.qualify.schema import CaseSpec
+from fabric.units import format_time_ps
+
+
+def as_text(plans: Mapping[str, Sequence[CaseSpec]]) -> str:
+    """Every case with its scenarios and checks."""
+    return "\n".join(_lines(plans)) + "\n"
+
+
+def _lines(plans: Mapping[str, Sequence[CaseSpec]]) -> Iterator[str]:
+    for name, cases in plans.items():
+        yield name
+        for case in cases:
+            times = case.times
+            yield f"  {case.case}  {case.title} ({format_time_ps(times.plan)}; here {format_time_ps(times.simulated)})"
+            yield from (f"    scenario {it.name}: {it.title}" for it in case.scenarios)
+            for check in case.checks:
+                demands = "; ".join((*check.holds, *(f"shown: {it}" for it in check.reports)))
+                yield f"    check {check.id:>2}  {check.title}: {demands}"
+            yield from (f"    not emulated: {it}" for it in case.not_emulated)

@@ -1,0 +1,119 @@
+"""Results for machines: JSON, and JUnit XML for build servers."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from fabric.qualify.judge import Played, Result
+from fabric.qualify.names import MEASURES
+from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, tally
+from fabric.units import PS_PER_NS
+from fabric.visible import in_json, in_markup, visible
+
+_UNITS = {"": "count", "time": "ps", "share": "ratio"}
+
+
+def as_data(plan: str, switch: str, played: Sequence[Played]) -> dict[str, Any]:
+    """Everything, as what json.dumps takes."""
+    return {
+        "plan": plan,
+        "switch": switch,
+        "green": all_green(played),
+        "checks": dict(tally(played)),
+        "scenarios": [_scenario(one) for one in played],
+        "not_emulated": not_emulated(played),
+        "assumed": assumed(played),
+    }
+
+
+def as_json(plan: str, switch: str, played: Sequence[Played]) -> str:
+    """Everything as JSON."""
+    return in_json(json.dumps(as_data(plan, switch, played), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def _scenario(one: Played) -> dict[str, Any]:
+    trial = one.trial
+    ran = None if trial is None else {
+        "ports": list(one.bench.ports),
+        "ports_not_tried": list(one.bench.untried),
+        "port_mbps": one.bench.mbps,
+        "plan_ns": one.case.times.plan // PS_PER_NS,
+        "simulated_ns": trial.end.time_ps // PS_PER_NS,
+        "window_ns": [trial.start.time_ps // PS_PER_NS, trial.stop.time_ps // PS_PER_NS],
+        "halves_differ_ratio": round(trial.disagreement, 6),
+        "steady": trial.steady,
+        "drained": trial.drained,
+    }  # fmt: skip
+    return {
+        "case": one.case.case,
+        "scenario": one.scenario.name,
+        "title": one.scenario.title,
+        "source": one.case.source,
+        "run": ran,
+        "findings": one.findings,
+        "checks": [_result(it) for it in one.results],
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    return {
+        "id": result.check.id,
+        "title": result.check.title,
+        "result": result.colour,
+        "holds": list(result.check.holds),
+        "source": result.check.source,
+        "cause": result.text or None,
+        "counters": [
+            {
+                "measure": it.measure,
+                "counter": MEASURES[it.measure.partition("(")[0]].counter,
+                "unit": _UNITS[MEASURES[it.measure.partition("(")[0]].unit],
+                "label": it.label,
+                "value": None if math.isnan(it.value) else it.value,
+                "compared_with": None if it.other is None or math.isnan(it.other) else it.other,
+                "ok": it.ok,
+            }
+            for it in result.rows
+        ],
+    }
+
+
+def as_junit(plan: str, switch: str, played: Sequence[Played]) -> str:
+    """A test case for each check of each scenario; a finding about the set-up is one that fails."""
+    cases = [line for one in played for line in _cases(plan, one)]
+    found = tally(played)
+    lacking = sum(len(one.findings) for one in played)
+    total, failures = sum(found.values()) + lacking, found["red"] + lacking
+    head = f'<testsuite name={_attribute(f"fabric qualify {plan} {switch}")} tests="{total}" failures="{failures}" '
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'{head}errors="0" skipped="{found["not run"]}">', *cases]
+    rows = [f"  {in_markup(visible(f'not emulated: {it}'))}" for it in not_emulated(played)]
+    return "\n".join([*lines, "  <system-out>", *rows, "  </system-out>", "</testsuite>"]) + "\n"
+
+
+def _cases(plan: str, one: Played) -> list[str]:
+    where = _attribute(f"{plan}.{one.case.case}.{one.scenario.name}")
+    lines = []
+    for text in one.findings:
+        lines += [f"  <testcase classname={where} name={_attribute('set-up')}>",
+                  f"    <failure message={_attribute(text)}/>", "  </testcase>"]  # fmt: skip
+    for result in one.results:
+        head = f"  <testcase classname={where} name={_attribute(f'{result.check.id} {result.check.title}')}>"
+        lines.append(head)
+        text = "\n".join([*shown_rows(result), *([f"cause: {result.text}"] if result.text else [])])
+        if result.colour == "red":
+            about = _attribute("; ".join(result.check.holds))
+            lines.append(f"    <failure message={about}>{in_markup(visible(text, lines=True))}</failure>")
+        elif result.colour == "not run":
+            lines.append(f"    <skipped message={_attribute(result.text)}/>")
+        else:
+            lines.append(f"    <system-out>{in_markup(visible(text, lines=True))}</system-out>")
+        lines.append("  </testcase>")
+    lines.append(f"  <!-- {in_markup(visible(setup_text(one))).replace('--', '- -')} -->")
+    return lines
+
+
+def _attribute(text: str) -> str:
+    return f'"{in_markup(visible(text))}"'

@@ -1,0 +1,48 @@
+"""Results as one page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from fabric.qualify.judge import Played
+from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, verdict
+from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table
+from fabric.render.html import to_html
+
+_STATUS: Final = {
+    "green": Status.GOOD, "red": Status.BAD, "not run": Status.WARNING, "reported": Status.NEUTRAL
+}  # fmt: skip
+
+
+def as_html(plan: str, switch: str, played: Sequence[Played]) -> str:
+    """A self-contained page."""
+    return to_html(document(plan, switch, played))
+
+
+def document(plan: str, switch: str, played: Sequence[Played]) -> Document:
+    """A section for each scenario, one for what is not emulated or assumed."""
+    sections = [_section(one) for one in played]
+    for key, title, texts in (
+        ("not_emulated", "Not emulated", not_emulated(played)),
+        ("assumed", "Assumed", assumed(played)),
+    ):
+        if texts:
+            sections.append(Section(key, title, tuple(Prose(it) for it in texts)))
+    status = Status.GOOD if all_green(played) else Status.BAD
+    return Document(f"{plan} on {switch}", "fabric qualify", status, verdict(played), (), tuple(sections))
+
+
+def _section(one: Played) -> Section:
+    blocks: list[Block] = [Prose(setup_text(one))]
+    blocks += [Prose(f"finding: {it}", Status.WARNING) for it in one.findings]
+    columns = (Column("id", "check"), Column("result", "result"), Column("title", "demanded"),
+               Column("counters", "counters"), Column("cause", "cause"))  # fmt: skip
+    rows = tuple(
+        (it.check.id, it.colour, it.check.title, "; ".join(shown_rows(it)) or None, it.text or None)
+        for it in one.results
+    )
+    statuses = tuple(_STATUS[it.colour] for it in one.results)
+    blocks.append(Table("checks", "Checks", columns, rows, statuses=statuses))
+    key = f"{one.case.case}-{one.scenario.name}"
+    return Section(key, f"{one.case.case} {one.scenario.name}: {one.scenario.title}", tuple(blocks))

@@ -1,0 +1,99 @@
+"""docs/qualify.md: the plans' checks, a mutant for each, the measures, and what is not emulated.
+
+The table of mutants is the one that tests/qualify/test_qualify_mutants.py runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from fabric.qualify.cases import cases_of, plans
+from fabric.qualify.names import MEASURES
+from fabric.qualify.schema import CaseSpec
+from fabric.units import format_time_ps
+from fabric.visible import in_markdown
+from tests.qualify.qualify_mutants import MUTANTS
+
+_HEAD: Final = """# Test plans against a configuration
+
+Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, and from the tests.
+
+`fabric qualify` runs a published test plan against the configuration of a switch. The switch is what the configuration
+makes of it, as in `fabric validate --prove`; a tester takes the place of the hosts at some of its ports. Each check is
+green or red, with the counters behind it, and where it is red with the cause.
+
+```
+$ fabric qualify --list
+$ fabric qualify sonic-rocev2 docs/howto/qualify-example --case TC1 --ports 4
+```
+
+| option | meaning |
+|---|---|
+| `--case TC2`, `--case TC2/q3_single` | a case, or one of its scenarios; repeatable |
+| `--ports N` | ports of the switch that the tester takes, those of hosts first; all of one speed |
+| `--dut SWITCH` | the switch, where the folder has several |
+| `--format junit`, `--json`, `-o FILE` | other forms of the result |
+
+| exit code | meaning |
+|---|---|
+| 0 | every check is green |
+| 1 | a check is red or could not be run, the configuration lacks something, or no steady state was reached |
+| 2 | bad input |
+
+**Classes are the configuration's, queues the plan's.** Which priorities are lossless, which DSCP leads to them, and
+DWRR weights come from the configuration. The counter of a check is that of the queue that the plan names, so a map
+that leads elsewhere is red. What the configuration lacks is a finding, never replaced by a default ([decision
+0139](decisions/0139-a-plan-names-queues-and-the-configuration-classes.md)).
+
+**Durations are shortened.** A run lasts as long as the file of the case says. The two halves of the measured window
+must agree within 5 % of the port's rate; else it is run again, up to four times as long. The output has the simulated
+duration and the difference ([decision 0140](decisions/0140-a-plan-s-minutes-are-shortened-to-a-steady-state.md)).
+Latency has the time on the cables and in the switch's queues; the switch's own latency, which no configuration
+states, is taken as none.
+"""
+
+
+def markdown() -> str:
+    """The page."""
+    parts = [_HEAD]
+    for plan in plans():
+        parts.append(f"## {plan}\n")
+        parts += ["\n".join(_case(case)) for case in cases_of(plan)]
+    parts += ["\n".join(_mutants()), "\n".join(_measures())]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _case(case: CaseSpec) -> Iterator[str]:
+    times = case.times
+    yield f"### {case.case}: {case.title}\n"
+    yield f"Source: {in_markdown(case.source)}. "
+    yield f"Duration {format_time_ps(times.plan)} in the plan, {format_time_ps(times.simulated)} here at 400G.\n"
+    yield "| scenario | |\n|---|---|"
+    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in case.scenarios)
+    yield "\n| check | demanded | as the file has it |\n|---|---|---|"
+    for check in case.checks:
+        demands = "<br>".join(f"`{it}`" for it in (*check.holds, *check.reports))
+        only = f" ({', '.join(check.scenarios)})" if check.scenarios else ""
+        yield f"| {check.id}{only} | {in_markdown(check.title)} | {demands} |"
+    yield "\nNot emulated:\n"
+    yield from (f"- {in_markdown(it)}" for it in case.not_emulated)
+    yield ""
+
+
+def _mutants() -> Iterator[str]:
+    yield "## Every check can fail\n"
+    yield "A change of the healthy configuration (`docs/howto/qualify-example`) for each check of TC1 and TC2, and the"
+    yield "checks that are red then. All others are green; the tests run every row.\n"
+    yield "| case | check | change | red | why another one as well |\n|---|---|---|---|---|"
+    for it in MUTANTS:
+        red = ", ".join(sorted(it.fails, key=int))
+        yield f"| {it.case} | {it.check} | {in_markdown(it.text)} | {red} | {it.because} |"
+    yield ""
+
+
+def _measures() -> Iterator[str]:
+    yield "## Measures\n"
+    yield "| measure | of | a row for each | counter that the suite reads | meaning |\n|---|---|---|---|---|"
+    for name, it in MEASURES.items():
+        yield f"| `{name}` | {', '.join(it.of)} | {it.rows} | {in_markdown(it.counter)} | {in_markdown(it.means)} |"

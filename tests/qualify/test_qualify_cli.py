@@ -1,0 +1,97 @@
+"""`fabric qualify`: exit codes, formats, and what a configuration lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from fabric.cli.main import main
+from tests.qualify.qualify_mutants import HEALTHY, Config, healthy
+from tests.recordings import SONIC
+
+Captured = pytest.CaptureFixture[str]
+
+
+def written(folder: Path, config: Config) -> Path:
+    path = folder / "config_db.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return path
+
+
+def tc1(config: Path, *words: str) -> int:
+    return main(["qualify", "sonic-rocev2", str(config), "--case", "TC1", "--ports", "4", *words])
+
+
+def test_a_healthy_switch_is_green_in_every_format(tmp_path: Path, capsys: Captured) -> None:
+    assert tc1(HEALTHY, "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["green"] is True
+    assert data["checks"] == {"green": 13}
+    (scenario,) = data["scenarios"]
+    assert scenario["run"]["plan_ns"] == 180 * 10**9
+    assert scenario["run"]["steady"] is True
+    assert all(it["counters"] for it in scenario["checks"])
+    assert scenario["run"]["ports_not_tried"] == ["Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"]
+    assert data["not_emulated"]
+
+
+def test_a_red_check_ends_with_1_and_says_why(tmp_path: Path, capsys: Captured) -> None:
+    config = healthy()
+    config["DSCP_TO_TC_MAP"]["AZURE"]["48"] = "7"
+    assert tc1(written(tmp_path, config)) == 1
+    text = capsys.readouterr().out
+    assert "red      11" in text
+    assert "the plan has ACKs (DSCP 48) in queue 6, the configuration at Ethernet0: queue 7" in text
+    assert "not emulated:" in text
+
+
+def test_a_lacking_class_is_a_finding_and_no_green(tmp_path: Path, capsys: Captured) -> None:
+    config = healthy()
+    for row in config["PORT_QOS_MAP"].values():
+        row["pfc_enable"] = ""
+    out = tmp_path / "junit.xml"
+    assert tc1(written(tmp_path, config), "--format", "junit", "-o", str(out)) == 1
+    suite = ET.parse(out).getroot()  # noqa: S314  our own file
+    assert suite.get("skipped") == "13"
+    failures = [it.get("message", "") for it in suite.iter("failure")]
+    assert any("no test port of leaf1 has PFC for it" in it for it in failures)
+    assert capsys.readouterr().out == ""
+
+
+def test_too_few_ports_are_a_finding(capsys: Captured) -> None:
+    words = ["qualify", "sonic-rocev2", str(HEALTHY), "--case", "TC1", "--ports", "64", "--json"]
+    assert main(words) == 1
+    (scenario,) = json.loads(capsys.readouterr().out)["scenarios"]
+    assert scenario["findings"] == ["leaf1 has 8 ports of 400G that are up, and 64 were asked for"]
+    assert {it["result"] for it in scenario["checks"]} == {"not run"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["qualify"], "no test plan was named"),
+        (["qualify", "sonic-rocev2"], "no configuration was given"),
+        (["qualify", "sonic", str(HEALTHY)], "sonic-rocev2"),
+        (["qualify", "sonic-rocev2", str(HEALTHY), "--case", "TC5"], "TC5"),
+        (["qualify", "sonic-rocev2", str(HEALTHY), "--dut", "leaf9"], "leaf9"),
+        (["qualify", "sonic-rocev2", str(SONIC / "fabric_ok")], "--dut"),
+        (["qualify", "sonic-rocev2", "nothing.json"], "nothing.json"),
+        (["qualify", "--list", "--ports", "4"], "--ports"),
+        (["qualify", "sonic-rocev2", str(HEALTHY), "--json", "--format", "html"], "contradicts"),
+        (["qualify", "sonic-rocev2", str(HEALTHY), "--ports", "1"], "no number of ports"),
+    ],
+)
+def test_bad_input_ends_with_2_and_a_remedy(words: list[str], said: str, capsys: Captured) -> None:
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_list_has_every_check(capsys: Captured) -> None:
+    assert main(["qualify", "--list"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("    check ") == 13 + 9 + 7 + 5
+    assert main(["qualify", "sonic-rocev2", "--list", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["plans"]["sonic-rocev2"]) == 4
