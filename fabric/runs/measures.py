@@ -124,7 +124,7 @@ def _arp(now: Snapshot) -> dict[str, Number]:
         "arp.suppressed": int(now.segments["arp_suppressed"].sum()),
         "arp.flooded": int(now.segments["arp_flooded"].sum()),
         "arp.copies": int(now.segments["bum_sent_pkts"].sum()),
-        "arp.received": int(now.hosts["arp_requests_received"].sum()),
+        "arp.arrived": int(now.hosts["arp_requests_received"].sum()),
         "arp.answered": len(answered),
         "arp.slowest": int(waited.max()) if len(answered) else None,
     }

@@ -353,7 +353,7 @@ def _repeats(now: Snapshot, summary: Mapping[str, Any]) -> Iterator[Sentence]:
 def _arp(metrics: Metrics) -> Iterator[Sentence]:
     requests, suppressed, copies = (int(metrics[f"arp.{name}"] or 0) for name in ("requests", "suppressed", "copies"))
     if requests:
-        received = int(metrics["arp.received"] or 0)
+        received = int(metrics["arp.arrived"] or 0)
         if suppressed == requests:
             yield "note", f"leaves answered all of {_count(requests, 'ARP request')} themselves"
             return

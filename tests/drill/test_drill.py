@@ -48,7 +48,7 @@ def test_every_incident_exists_and_every_kind_has_acts_and_a_lesson() -> None:
         assert set(acts.helping(kind)) <= set(acts.ACTS)
         assert lessons.APART[kind]
         for name in rehearsed.runbooks(kind):
-            assert (folder("runbooks") / f"{name}.md").is_file()
+            assert (folder("docs") / "runbooks" / f"{name}.md").is_file()
         assert (rehearsed.playbook(kind) in slugs()) is (kind != NONE)
 
 

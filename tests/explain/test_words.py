@@ -171,6 +171,6 @@ def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, expect
         "arp.requests": 30,
         "arp.suppressed": suppressed,
         "arp.copies": 40,
-        "arp.received": 90,
+        "arp.arrived": 90,
     }
     assert [text for _, text in _arp(counts)] == expected

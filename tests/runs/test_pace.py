@@ -267,10 +267,11 @@ def test_a_study_says_that_its_runs_wait_for_the_compiler_only_where_nothing_is_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from fabric.cli.terminal.study_progress import StudyProgress
+    from fabric.studies import code
 
-    if not compiler_note.is_compiled():
+    if not code.is_compiled():
         pytest.skip("nothing is compiled with NUMBA_DISABLE_JIT=1")
-    monkeypatch.setattr(compiler_note, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(code, "cache_folder", lambda: tmp_path)
     told = []
     for file in ("", "loop.nbi"):
         if file:

@@ -64,7 +64,7 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "arp.suppressed": ("count", "ARP requests that the leaf answered"),
     "arp.flooded": ("count", "ARP requests that the leaf sent on to other leaves"),
     "arp.copies": ("count", "copies sent to other leaves in VXLAN"),
-    "arp.received": ("count", "ARP requests that reached a host"),
+    "arp.arrived": ("count", "ARP requests that arrived at a host"),
     "arp.answered": ("count", "ARP requests that got a reply"),
     "arp.slowest": ("time", "longest time from an ARP request to its reply"),
     "datagrams.sent": ("count", "datagrams given to the hosts' NICs"),
@@ -114,7 +114,7 @@ def from_summary(metric: str, value: float | None) -> float | None:
     return round(value * PS_PER_NS) if isinstance(value, float) else value * PS_PER_NS
 
 
-FORMER_NAMES: Final[Mapping[str, str]] = {"arp.heard": "arp.received"}
+FORMER_NAMES: Final[Mapping[str, str]] = {"arp.heard": "arp.arrived"}
 """Name in older scenarios and studies -> name today."""
 
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
