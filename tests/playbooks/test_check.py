@@ -183,7 +183,7 @@ def test_check_prints_a_line_each_and_exits_1_where_one_fails(
 class InOneProcess:
     """An executor without processes."""
 
-    def __init__(self, slots: int, first_alone: Callable[[], bool]) -> None:  # noqa: ARG002  it has no others
+    def __init__(self, slots: int, first_alone: Callable[[], bool]) -> None:
         self.slots = slots
 
     def __enter__(self) -> Self:
