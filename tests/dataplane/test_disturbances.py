@@ -34,7 +34,7 @@ from fabric.verify import conservation
 from tests.waiting import until
 
 END_PS: Final = 3000 * US if is_compiled() else 60 * US
-QUICK: Final = 12 if is_compiled() else 3
+QUICK: Final = 6 if is_compiled() else 3
 THREADS: Final = (1, 2, 3, 5)
 
 

@@ -59,7 +59,12 @@ def test_every_flow_of_websearch_is_equal(control: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["dctcp_b2_ackq0", "timely_b2_ackq0", "hpcc_b2_ackq0", "hpcc_chain6_ackq0", "pint_c_ackq0"]
+    "name",
+    [
+        "dctcp_b2_ackq0",
+        "hpcc_b2_ackq0",
+        *(pytest.param(it, marks=pytest.mark.slow) for it in ("timely_b2_ackq0", "hpcc_chain6_ackq0", "pint_c_ackq0")),
+    ],
 )
 def test_the_default_order_lies_within_the_spread_of_ties(name: str) -> None:
     (row,) = (row for row in recorded.rows(NS3_CC) if row.id == f"ns3/{name}/windows")

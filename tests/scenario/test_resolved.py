@@ -363,7 +363,7 @@ def placed_alike(one: Scenario, ours: PlacedScenario, other: Scenario, theirs: P
 
 def shipped(file: Path) -> object:
     """A case; the many variants of few scenarios are slow tests."""
-    many = file.parent.name in {"alerts", "fidelity"}
+    many = file.parent.name in {"alerts", "drills", "fidelity", "testplans"}
     return pytest.param(file, id=str(file.relative_to(ROOT)), marks=[pytest.mark.slow] if many else [])
 
 

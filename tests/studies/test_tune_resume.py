@@ -34,7 +34,9 @@ def digest(folder: Path) -> str:
     return StudyResults(folder).digest()
 
 
-@pytest.mark.parametrize("why", ["killed", "memory", "refused", "interrupted"])
+@pytest.mark.parametrize(
+    "why", ["killed", *(pytest.param(it, marks=pytest.mark.slow) for it in ("memory", "refused", "interrupted"))]
+)
 def test_a_search_that_lost_runs_ends_with_the_table_of_one_that_lost_none(why: str, tmp_path: Path) -> None:
     file = study(tmp_path, tune={"trials": 16, "confirm": 2})
     whole, runs = tuned(file, tmp_path / "whole")
@@ -48,7 +50,7 @@ def test_a_search_that_lost_runs_ends_with_the_table_of_one_that_lost_none(why: 
     assert facts(found) == facts(whole)
 
 
-@pytest.mark.parametrize("number", [1, 27, 28])
+@pytest.mark.parametrize("number", [1, *(pytest.param(it, marks=pytest.mark.slow) for it in (27, 28))])
 def test_a_run_that_is_lost_at_the_start_or_in_the_confirmation_is_done_again(number: int, tmp_path: Path) -> None:
     file = study(tmp_path, tune={"trials": 12, "confirm": 2})
     whole, runs = tuned(file, tmp_path / "whole")
