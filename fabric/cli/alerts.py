@@ -1,4 +1,4 @@
-"""``fabric alerts show|list|rules|corpus``: alerts of a run, rules for Prometheus, measured precision and recall."""
+"""``fabric alerts show|list|rules|pager|corpus``: alerts of a run, rules, a receiver of notifications, precision."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fabric.cli.options.output import add_out, write_file
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
 from fabric.visible import command
+from telemetry.diagnosis.changes import Change, done_before
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to d
     from telemetry.alerting.evaluate import Firing
     from telemetry.alerting.incidents import Incident
     from telemetry.anomaly.scan import Anomaly
-    from telemetry.diagnosis.changes import Change
 
 DEFAULT_CORPUS = shipped.folder("scenarios") / "alerts" / "corpus.yml"
 RULES_FILE = "rules.yml"
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _pager(args: argparse.Namespace) -> int:
     """Until it is interrupted. Raises: InputErrors where the address cannot be used."""
-    from telemetry.alerting.pager import line, server  # noqa: PLC0415
+    from telemetry.alerting.pager import line, server  # noqa: PLC0415  a server, for this action alone
     from telemetry.export.server import ListenError, parse_listen  # noqa: PLC0415  it brings prometheus_client
 
     def received(receiver: str, alert: dict[str, Any]) -> None:
@@ -164,7 +164,6 @@ def _show(args: argparse.Namespace) -> int:
     from telemetry.alerting.incidents import incidents  # noqa: PLC0415
     from telemetry.alerting.score import score  # noqa: PLC0415
     from telemetry.anomaly.scan import scan  # noqa: PLC0415
-    from telemetry.diagnosis.changes import done_before  # noqa: PLC0415
     from telemetry.sources.change_log import change_log  # noqa: PLC0415
     from telemetry.sources.recorded import store_of  # noqa: PLC0415  pyarrow, numpy and the catalogue
 

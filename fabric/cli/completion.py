@@ -11,6 +11,8 @@ import shtab
 from pydantic import BaseModel
 
 from fabric import shipped
+from fabric.cli.demo_gallery import DEMOS
+from fabric.cli.init import EXAMPLES, starters
 from fabric.cli.main import build_parser
 
 _PATHS: Final = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
@@ -83,11 +85,9 @@ def _models(annotation: object, mark: str = "") -> Iterator[tuple[type[BaseModel
 
 def _complete_names(root: argparse.ArgumentParser) -> None:
     """Complete the names of what comes with the package: playbooks, demos, pages, what `init` copies, models."""
-    from fabric.cli.demo_gallery import DEMOS  # noqa: PLC0415  as below
-    from fabric.cli.init import EXAMPLES, starters  # noqa: PLC0415
-    from fabric.cli.model import PRESETS  # noqa: PLC0415
+    from fabric.cli.model import PRESETS  # noqa: PLC0415  as below
     from fabric.scenario.presets.models import MODELS  # noqa: PLC0415
-    from playbooks.catalogue import slugs  # noqa: PLC0415  pydantic, only where a script is made
+    from playbooks.catalogue import slugs  # noqa: PLC0415  numba, only where a script is made
 
     def inner(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
         of = (it for it in parser._actions if isinstance(it, argparse._SubParsersAction))  # noqa: SLF001  as below

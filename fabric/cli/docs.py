@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
+from fabric.render.folding import terminal_width
 
 _GROUPS: Final = {
     "": "Pages",
@@ -183,8 +184,7 @@ def _rendered(text: str) -> str:
     """As a terminal shows it, without escape sequences, which not every pager passes on."""
     from rich.markdown import Markdown  # noqa: PLC0415  only for people
 
-    from fabric.render.console import PlainConsole  # noqa: PLC0415
-    from fabric.render.folding import terminal_width  # noqa: PLC0415
+    from fabric.render.console import PlainConsole  # noqa: PLC0415  rich, as above
 
     stream = io.StringIO()
     PlainConsole(stream, width=min(terminal_width(), _MOST_WIDE)).print(Markdown(text, hyperlinks=False))

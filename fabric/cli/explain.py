@@ -12,10 +12,10 @@ from fabric.cli import explain_minimal
 from fabric.cli.main import EXPLAIN_QUESTIONS
 from fabric.cli.options.estimating import add_yes
 from fabric.errors import InputErrors, Problem
+from fabric.render.document import Document, Prose, Section, worst
 
 if TYPE_CHECKING:  # annotations only
     from fabric.explain.evidence import Evidence
-    from fabric.render.document import Document, Section
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from fabric.render.json import to_json  # noqa: PLC0415
     from fabric.render.text import console_for, print_document  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.sources.changes_page import explain_changes  # noqa: PLC0415
     from telemetry.sources.roots_page import explain_roots  # noqa: PLC0415
 
     if args.question == "minimal":
@@ -88,8 +89,6 @@ def run(args: argparse.Namespace) -> int:
     elif args.question == "roots":
         document = explain_roots(evidence.run, args.as_seen_by)
     elif args.question == "changes":
-        from telemetry.sources.changes_page import explain_changes  # noqa: PLC0415  as above
-
         document = explain_changes(evidence.run)
     elif args.question == "pfc":
         document = explain_pfc(evidence)
@@ -121,7 +120,6 @@ def _card(args: argparse.Namespace) -> int:
 def _with_roots(evidence: Evidence) -> Document:
     """The whole run, root causes first."""
     from fabric.explain.whole_run import explain_run  # noqa: PLC0415  as in run()
-    from fabric.render.document import Prose, worst  # noqa: PLC0415
     from telemetry.sources.incidents import incidents_of  # noqa: PLC0415
     from telemetry.sources.roots_page import section, status_of, verdict  # noqa: PLC0415
 

@@ -12,9 +12,10 @@ from fabric.cli.main import EXIT_INTERRUPTED
 from fabric.cli.options.output import add_out
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
+from fabric.render.document import Column, Document, Fact, Facts, Prose, Section, Status, Table
+from fabric.visible import command
 
 if TYPE_CHECKING:  # annotations only
-    from fabric.render.document import Document
     from telemetry.sources.minimal import Minimal
 
 _STAGE = "options"
@@ -65,18 +66,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _document(it: Minimal, out: Path) -> Document:
-    from fabric.render.document import (  # noqa: PLC0415  as in run()
-        Column,
-        Document,
-        Fact,
-        Facts,
-        Prose,
-        Section,
-        Status,
-        Table,
-    )
-    from fabric.visible import command  # noqa: PLC0415
-
     before, after = it.before, it.after
     rows = tuple((name, str(before[name]), str(after[name])) for name in before)
     table = Table("size", "", (Column("what", "What"), Column("before", "Before"), Column("after", "After")), rows)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fabric.cli.options.output import add_out, problems_of_out, write_file
 from fabric.errors import FabricError, InputErrors, Problem
-from fabric.units import format_per_s
+from fabric.units import count, format_per_s
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.verify.fidelity.table import Finding, Outcome, Row
@@ -78,10 +78,10 @@ def run(args: argparse.Namespace) -> int:
     """0 if every finding agrees or is a known miss within its bounds, 1 if one is neither."""
     _check(args)
     if args.draw_rates is not None:
-        from fabric.verify.fidelity import rate_figure  # noqa: PLC0415
+        from fabric.verify.fidelity import rate_figure  # noqa: PLC0415  the compiler takes its time to load
 
-        count = rate_figure.write(args.draw_rates, args.reference)
-        print(f"wrote {args.draw_rates}: {count} cases", file=sys.stderr)
+        drawn = rate_figure.write(args.draw_rates, args.reference)
+        print(f"wrote {args.draw_rates}: {count(drawn, 'case')}", file=sys.stderr)
         return 0
     chosen = _chosen(args)
     if args.list:
@@ -319,10 +319,10 @@ def _print_verdict(outcomes: Sequence[Outcome]) -> None:
 
     for outcome in outcomes:
         for verdict in (Verdict.KNOWN, Verdict.MISSES, Verdict.MOVED):
-            count = sum(finding.verdict is verdict for finding in outcome.findings)
-            if count:
+            many = sum(finding.verdict is verdict for finding in outcome.findings)
+            if many:
                 why = f": {outcome.row.known_miss}" if verdict is not Verdict.MISSES and outcome.row.known_miss else ""
-                print(f"{verdict}: {outcome.row.id}, {count} of {len(outcome.findings)} numbers{why}")
+                print(f"{verdict}: {outcome.row.id}, {many} of {len(outcome.findings)} numbers{why}")
     if outcomes:
         found = [finding.verdict for outcome in outcomes for finding in outcome.findings]
         new = sum(verdict in {Verdict.MISSES, Verdict.MOVED} for verdict in found)

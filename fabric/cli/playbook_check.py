@@ -83,7 +83,7 @@ def run_check(args: argparse.Namespace) -> int:
 def _checked(folders: list[Path], args: argparse.Namespace) -> list[Checked]:
     """The results in the order of the folders."""
     from fabric.cli.terminal.bar import Bar  # noqa: PLC0415  rich, only where something runs
-    from fabric.studies.code import is_first_use  # noqa: PLC0415
+    from fabric.studies.code import is_first_use  # noqa: PLC0415  loads the compiler
     from fabric.studies.jobs import Job  # noqa: PLC0415
     from fabric.studies.local import LocalProcesses  # noqa: PLC0415
     from playbooks.check import check  # noqa: PLC0415

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from fabric.cli.main import EXIT_INTERRUPTED
 from fabric.cli.options.output import add_out, problems_of_out, write_styled
 from fabric.errors import InputErrors, Problem
+from fabric.topology.select import nearest
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.configs.model import Device
@@ -19,7 +21,6 @@ if TYPE_CHECKING:  # the engine and its compiler are loaded when there is someth
     from fabric.validate.facts import Facts
 
 EXIT_NOT_GREEN: Final = 1
-EXIT_INTERRUPTED: Final = 130
 _FORMATS: Final = ("text", "json", "junit", "markdown", "html")
 
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     write_styled(args.out, _rendered(args.plan, device.name, played, style), style)
     if not whole:
         return EXIT_INTERRUPTED
-    from fabric.qualify.output.facts import all_green  # noqa: PLC0415
+    from fabric.qualify.output.facts import all_green  # noqa: PLC0415  as above
 
     return 0 if all_green(played) else EXIT_NOT_GREEN
 
@@ -85,7 +86,7 @@ def _played(
     facts: Facts, device: Device, cases: Sequence[CaseSpec], args: argparse.Namespace
 ) -> tuple[list[Played], bool]:
     """What was carried out, and whether nothing interrupted it."""
-    from fabric.qualify.judge import play  # noqa: PLC0415
+    from fabric.qualify.judge import play  # noqa: PLC0415  the engine
 
     found: list[Played] = []
     try:
@@ -101,7 +102,7 @@ def _played(
 
 
 def _facts(args: argparse.Namespace) -> Facts:
-    from fabric.configs.sonic.pgtable import HeadroomTables  # noqa: PLC0415
+    from fabric.configs.sonic.pgtable import HeadroomTables  # noqa: PLC0415  as in run()
     from fabric.validate.facts import Facts  # noqa: PLC0415
     from fabric.validate.judge import Request, network_of  # noqa: PLC0415
 
@@ -111,8 +112,6 @@ def _facts(args: argparse.Namespace) -> Facts:
 
 def _switch(facts: Facts, name: str | None) -> Device:
     """The switch under test. Raises: InputErrors where it is not the only one, or not there."""
-    from fabric.topology.select import nearest  # noqa: PLC0415
-
     devices = facts.network.devices
     if name is None and len(devices) == 1:
         return next(iter(devices.values()))
@@ -125,7 +124,7 @@ def _switch(facts: Facts, name: str | None) -> Device:
 
 
 def _rendered(plan: str, switch: str, played: Sequence[Played], style: str) -> str:
-    from fabric.qualify.output.data import as_json, as_junit  # noqa: PLC0415
+    from fabric.qualify.output.data import as_json, as_junit  # noqa: PLC0415  as in run()
     from fabric.qualify.output.page import as_html  # noqa: PLC0415
     from fabric.qualify.output.text import as_markdown, as_text  # noqa: PLC0415
 
@@ -134,7 +133,7 @@ def _rendered(plan: str, switch: str, played: Sequence[Played], style: str) -> s
 
 
 def _listed(plan: str | None, style: str) -> str:
-    from fabric.qualify.cases import cases_of, plans  # noqa: PLC0415
+    from fabric.qualify.cases import cases_of, plans  # noqa: PLC0415  --help must not load pydantic
     from fabric.qualify.output.catalogue import as_text  # noqa: PLC0415
 
     found = {name: cases_of(name) for name in ([plan] if plan is not None else plans())}
@@ -145,13 +144,9 @@ def _listed(plan: str | None, style: str) -> str:
 
 
 def _ports(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if not 2 <= value <= 512:
+    if not (text.isascii() and text.isdigit() and len(text) < 4 and 2 <= int(text) <= 512):
         raise argparse.ArgumentTypeError(f"'{text}' is no number of ports; give 2 to 512")
-    return value
+    return int(text)
 
 
 def _checked(args: argparse.Namespace) -> str:

@@ -16,6 +16,7 @@ from fabric.cli.sweep import EXIT_INTERRUPTED, add_execution, check_options, how
 from fabric.cli.terminal import streams
 from fabric.cli.terminal.study_estimate import tell_estimate
 from fabric.errors import InputErrors, Problem
+from fabric.units import count
 from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -76,7 +77,6 @@ def _estimate(args: argparse.Namespace, plan: StudyPlan) -> int:
     from fabric.studies.admission import objections  # noqa: PLC0415  as in run()
     from fabric.studies.plan import examine_corners  # noqa: PLC0415
     from fabric.studies.search_size import SearchSize, search_totals  # noqa: PLC0415
-    from fabric.units import count  # noqa: PLC0415
 
     slots = args.workers or len(os.sched_getaffinity(0))
     examined = examine_corners(plan)

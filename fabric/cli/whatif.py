@@ -17,8 +17,9 @@ from fabric.cli.options.output import add_out
 from fabric.cli.options.sets import add_sets
 from fabric.cli.options.workers import add_workers, problems_of_workers
 from fabric.cli.terminal import streams
+from fabric.cli.terminal.study_estimate import objections_json, tell_verdict, verdict
 from fabric.errors import InputErrors, Problem
-from fabric.units import count, format_duration_s
+from fabric.units import count, format_duration_s, format_measured_bytes
 from fabric.visible import command, visible
 
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
@@ -165,19 +166,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _estimate(args: argparse.Namespace, question: Question, placed: Place) -> int:
-    from fabric.units import format_measured_bytes  # noqa: PLC0415  as in run()
-    from fabric.whatif.admission import size_of  # noqa: PLC0415
+    from fabric.whatif.admission import size_of  # noqa: PLC0415  as in run()
 
     size = size_of(question, placed)
     processes = args.workers or len(os.sched_getaffinity(0))
     asks = size.objections(processes, size.least_runs)
     workers = size.workers(processes)
-    verdict = "refused" if any(it.final for it in asks) else "asks" if asks else "starts"
     least_s, most_s = size.time_s(size.least_runs), size.time_s(size.most_runs)
     if args.json:
         facts = {
             "scenario": placed.scenario.name,
-            "verdict": verdict,
+            "verdict": verdict(asks),
             "seeds": question.seeds,
             "least_runs": size.least_runs,
             "most_runs": size.most_runs,
@@ -187,7 +186,7 @@ def _estimate(args: argparse.Namespace, question: Question, placed: Place) -> in
             "least_wall_s": least_s / workers,
             "most_wall_s": most_s / workers,
             "memory_bytes": size.memory_bytes(processes),
-            "objections": [{"path": it.problem.path, "text": it.problem.text, "hint": it.problem.hint} for it in asks],
+            "objections": objections_json(asks),
         }
         print(json.dumps(facts, indent=2))
         return int(bool(asks))
@@ -198,9 +197,7 @@ def _estimate(args: argparse.Namespace, question: Question, placed: Place) -> in
     wall = _span(format_duration_s(least_s / workers), format_duration_s(most_s / workers))
     print(f"time: about {whole} in all, {wall} on {count(workers, 'process', 'processes')}")
     print(f"memory: about {format_measured_bytes(size.memory_bytes(processes), 3)} side by side")
-    for it in asks:
-        print(it.problem)
-    print({"refused": "it would be refused", "asks": "it would start with --yes", "starts": "it would start"}[verdict])
+    tell_verdict(asks)
     return int(bool(asks))
 
 

@@ -8,15 +8,15 @@ both protocols.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_interface
 from typing import TYPE_CHECKING, Final
 
 from fabric.configs.identity import NOTHING, Stated
 
 if TYPE_CHECKING:
-    from fabric.configs.model import Where
+    from fabric.configs.model import Device, Where
 
 BACKBONE: Final = "0.0.0.0"  # noqa: S104  an area of OSPF, not an address to listen on
 """OSPF's area 0 (RFC 2328 section 3)."""
@@ -128,6 +128,13 @@ def area_name(text: str) -> str:
         return str(IPv4Address(int(text) if text.isascii() and text.isdigit() and len(text) < 11 else text))
     except ValueError:
         return ""
+
+
+def interfaces_inside(device: Device, network: IPv4Network | IPv6Network) -> Iterator[str]:
+    """Interfaces of the default VRF that have an address in a prefix: a network statement of OSPF takes these in."""
+    for name, texts in device.addresses.items():
+        if name not in device.identity.interface_vrfs and any(ip_interface(it).ip in network for it in texts):
+            yield name
 
 
 def with_defaults(interior: Interior) -> None:

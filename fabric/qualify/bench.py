@@ -15,8 +15,7 @@ from fabric.configs.model import Device, Place
 from fabric.configs.network import Host
 from fabric.proof.cut import Cut, Cutter, Hop
 from fabric.proof.lowering.lower import lower
-from fabric.proof.lowering.switch_rows import map_entries
-from fabric.proof.recipe import rate_mbps
+from fabric.proof.recipe import rate_mbps, tc_of
 from fabric.qualify.names import LOSSLESS
 from fabric.qualify.schema import CaseSpec, ScenarioSpec, TrafficSpec
 from fabric.units import count, listed
@@ -188,9 +187,8 @@ def _cut(cutter: Cutter, device: Device, ports: tuple[str, ...], case: CaseSpec)
 def _dscps(device: Device, port: str) -> dict[int, int]:
     """The lowest DSCP of each priority."""
     found: dict[int, int] = {}
-    entries = map_entries(device, device.ports[port], "dscp_to_tc")
     for dscp in range(64):
-        found.setdefault(dscp // 8 if entries is None else entries.get(dscp, 0), dscp)
+        found.setdefault(tc_of(device, device.ports[port], dscp), dscp)
     return found
 
 

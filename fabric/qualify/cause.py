@@ -9,10 +9,11 @@ import numpy as np
 
 from fabric.dataplane.state.codes import DropReason, EventKind
 from fabric.explain.drops import WHY
-from fabric.proof.lowering.switch_rows import map_entries
+from fabric.proof.recipe import tc_of, through
 from fabric.proof.recipes.chain import sentence
 from fabric.qualify.schema import CheckSpec
 from fabric.qualify.trial import Trial
+from fabric.theory.headroom import FIBRE_PS_PER_M
 from fabric.units import count, format_size_bytes, format_time_ps
 
 _SHOWN: Final = 2
@@ -48,10 +49,9 @@ def _nothing_lost(trial: Trial, of: str) -> str:
         if flow.kind != of or lost[number]:
             continue
         port, dscp = device.ports[flow.src], trial.bench.dscps[flow.priority]
-        classes, groups = map_entries(device, port, "dscp_to_tc"), map_entries(device, port, "tc_to_pg")
-        tc = dscp // 8 if classes is None else classes.get(dscp, 0)
-        group = tc if groups is None else groups.get(tc, 0)
-        row = trial.end.pgs.reshape(-1, 8)[trial.port_ids[flow.src]][group]
+        tc = tc_of(device, port, dscp)
+        group = through(device, port, "tc_to_pg", tc)
+        row = trial.groups(flow.src)[group]
         kind = "lossless" if row["lossless"] else "lossy"
         parts.append(f"{flow}: DSCP {dscp} is class {tc} in {kind} group {group} of {flow.src}")
     return "; ".join(parts[:_SHOWN])
@@ -77,7 +77,7 @@ def _pauses(trial: Trial, _: str) -> str:
     for name in trial.bench.ports:
         row = trial.port_ids[name]
         for priority in np.flatnonzero(trial.end.prios["tx_xoff_pkts"][row]):
-            group = trial.end.pgs.reshape(-1, 8)[row][priority]
+            group = trial.groups(name)[priority]
             sent = int(trial.end.prios["tx_xoff_pkts"][row, priority])
             limit = format_size_bytes(int(group["peak_limit_bytes"]))
             held = format_size_bytes(int(group["peak_bytes"]))
@@ -89,10 +89,8 @@ def _no_pauses(trial: Trial, of: str) -> str:
     """Of the groups of lossless classes: how far they were from their limit, or that they send none."""
     if trial.end.prios["tx_xoff_pkts"][list(trial.port_ids.values())].any() and trial.losses(of):
         return _pauses(trial, of)
-    worst = max(
-        trial.bench.ports, key=lambda it: float(trial.end.pgs.reshape(-1, 8)[trial.port_ids[it]]["peak_bytes"].max())
-    )
-    rows = trial.end.pgs.reshape(-1, 8)[trial.port_ids[worst]]
+    worst = max(trial.bench.ports, key=lambda it: int(trial.groups(it)["peak_bytes"].max()))
+    rows = trial.groups(worst)
     parts = []
     for number in trial.bench.case.lossless:
         row = rows[number]
@@ -109,9 +107,7 @@ def _answers(trial: Trial, _: str, *, cnp: bool = False) -> str:
     wrong = []
     for name in trial.bench.ports:
         port = device.ports[name]
-        classes, queues = map_entries(device, port, "dscp_to_tc"), map_entries(device, port, "tc_to_queue")
-        tc = spec.dscp // 8 if classes is None else classes.get(spec.dscp, 0)
-        queue = tc if queues is None else queues.get(tc, 0)
+        queue = through(device, port, "tc_to_queue", tc_of(device, port, spec.dscp))
         if queue != spec.queue:
             wrong.append(f"{name}: queue {queue}")
     what = "CNPs" if cnp else "ACKs"
@@ -126,8 +122,7 @@ def _data(trial: Trial, _: str) -> str:
     device = trial.bench.device
     parts = []
     for flow in trial.bench.flows:
-        entries = map_entries(device, device.ports[flow.dst], "tc_to_queue")
-        queue = flow.priority if entries is None else entries.get(flow.priority, 0)
+        queue = through(device, device.ports[flow.dst], "tc_to_queue", flow.priority)
         if queue != flow.priority:
             parts.append(f"tc_to_queue leads class {flow.priority} to queue {queue}")
     return "; ".join(dict.fromkeys(parts))
@@ -165,7 +160,7 @@ def _waiting(trial: Trial, _: str) -> str:
     return (
         f"the deepest queue, at {deepest[1]}, held {format_size_bytes(deepest[0])}, "
         f"{format_time_ps(wait)} at its rate; "
-        f"the longest cable has {cables} m ({format_time_ps(cables * 5_000)} one way)"
+        f"the longest cable has {cables} m ({format_time_ps(cables * FIBRE_PS_PER_M)} one way)"
     )
 
 

@@ -11,6 +11,7 @@ from fabric.qualify.bench import Bench, bench
 from fabric.qualify.cause import cause_of
 from fabric.qualify.expression import Demand, Measured
 from fabric.qualify.measures import Rows, measured
+from fabric.qualify.names import MEASURES, Name
 from fabric.qualify.schema import CaseSpec, CheckSpec, ScenarioSpec
 from fabric.qualify.trial import Trial, run
 from fabric.validate.facts import Facts
@@ -29,6 +30,11 @@ class Row:
     other: float | None
     """What it is compared with, where that is a counter as well."""
     ok: bool
+
+    @property
+    def about(self) -> Name:
+        """Its measure in names.py."""
+        return MEASURES[self.measure.partition("(")[0]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ import numpy as np
 
 from fabric.configs.model import Scheduler
 from fabric.dataplane.engine.counters import Snapshot
-from fabric.dataplane.state.codes import EventKind
+from fabric.dataplane.state.codes import N_CLASSES, EventKind
+from fabric.proof.recipe import through
 from fabric.qualify.bench import Flow
 from fabric.qualify.names import ACK, CNP, IN_USE, LOSSLESS
 from fabric.qualify.trial import Trial
 
 Rows = dict[str, float]
-_N_QUEUES: Final = 8
 
 
 def measured(trial: Trial, name: str, of: str, *, in_window: bool) -> Rows:
@@ -139,7 +139,7 @@ def _priorities(trial: Trial, of: str) -> list[int]:
     if of == LOSSLESS:
         return list(plan)
     used = dict.fromkeys(it.priority for it in trial.bench.flows if it.kind == LOSSLESS)
-    return list(used) if of == IN_USE else [it for it in range(_N_QUEUES) if it not in plan]
+    return list(used) if of == IN_USE else [it for it in range(N_CLASSES) if it not in plan]
 
 
 def _pfc_sent(trial: Trial, of: str, in_window: bool) -> Rows:
@@ -175,14 +175,11 @@ def _queue_packets(trial: Trial, of: str, in_window: bool) -> Rows:
 
 def schedulers(trial: Trial) -> dict[int, Scheduler | None]:
     """Queue of each class in use, where data leaves, and its scheduler."""
-    from fabric.proof.lowering.switch_rows import map_entries  # noqa: PLC0415  one reader of maps
-
     device = trial.bench.device
     port = device.ports[trial.bench.ports[-1]]
-    entries = map_entries(device, port, "tc_to_queue")
     found: dict[int, Scheduler | None] = {}
     for priority in dict.fromkeys(it.priority for it in trial.bench.flows):
-        queue = priority if entries is None else entries.get(priority, 0)
+        queue = through(device, port, "tc_to_queue", priority)
         bound = port.queues.get(queue)
         found[queue] = device.schedulers.get(bound.scheduler or "") if bound else None
     return found

@@ -22,6 +22,7 @@ from fabric.qualify.bench import Bench, Flow
 from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import build_scenario
 from fabric.topology.model import Fabric
+from fabric.units import PS_PER_US
 
 LONGEST: Final = 4
 """A run is at most so many times as long as the plan's file says."""
@@ -31,7 +32,6 @@ _DRAIN_STEPS: Final = 40
 _WINDOW_ENDS: Final = 0.9
 CONTROL_FRAME_BYTES: Final = 256
 """An ACK, NAK or CNP is smaller, a full data frame larger."""
-PS_PER_US: Final = 1_000_000
 
 
 @dataclass
@@ -50,7 +50,6 @@ class Trial:
     events: NDArray[Any]
     in_flight: dict[str, list[int]] = field(default_factory=dict)
     """Data frames of a kind on the way, at each sample of the window."""
-    packet_hops: int = 0
 
     def __post_init__(self) -> None:
         at = {int(self.fabric.by_name[host].id): port for host, port in self.bench.hosts.items()}
@@ -83,6 +82,11 @@ class Trial:
         row = self.port_ids[port]
         sent: NDArray[np.int64] = after.queues["sent_bytes"][row] - before.queues["sent_bytes"][row]
         return sent
+
+    def groups(self, port: str) -> NDArray[Any]:
+        """(8,) priority groups of a port at the end of the run."""
+        rows: NDArray[Any] = self.end.pgs.reshape(-1, N_CLASSES)[self.port_ids[port]]
+        return rows
 
     @property
     def disagreement(self) -> float:
@@ -169,7 +173,6 @@ def _run(bench: Bench, longer: int) -> Trial:
             if end.finished:
                 break
     trial = Trial(bench, compiled.fabric, start, taken[_SAMPLES // 2], stop, end, end.finished, np.concatenate(events))
-    trial.packet_hops = engine.packet_hops
     _in_flight(trial, taken)
     return trial
 
@@ -187,8 +190,3 @@ def _in_flight(trial: Trial, taken: list[Snapshot]) -> None:
                 - now.rqps["out_of_sequence"][mine].sum() - np.searchsorted(times, now.time_ps))
             for now in taken
         ] if rows else []  # fmt: skip
-
-
-def group_row(trial: Trial, port: str, group: int) -> Any:  # noqa: ANN401  a row of a structured array
-    """A priority group at the end."""
-    return trial.end.pgs.reshape(-1, N_CLASSES)[trial.port_ids[port]][group]

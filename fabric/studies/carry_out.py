@@ -111,7 +111,8 @@ class Swept:
 def executor_of(dask: str | None, slots: int) -> Executor:
     """What carries out the runs; `slots` is the number of processes on this machine.
 
-    Where the engine has not been compiled, the first run is alone until it has: each worker would compile the same.
+    Where the engine has not been compiled yet, no other run begins before the first has ended: each worker would
+    compile the same code.
     """
     from fabric.studies.code import is_first_use  # noqa: PLC0415  loads the compiler
 

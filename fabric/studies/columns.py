@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fabric.errors import RunDirError
 from fabric.scenario.schema.expectations import METRICS, summary_key, to_summary
 from fabric.studies.design import Point
+from fabric.studies.jobs import Result
 from fabric.studies.levels import Kind, Levels
 from fabric.studies.plan import Cell, StudyPlan
 from fabric.studies.simulation import Run
@@ -118,6 +119,19 @@ def check_row(plan: StudyPlan, cell: Cell, repetition: int, row: Mapping[str, An
             f"{folder}: run {row['run']} has {', '.join(others)}: it was kept for another point of the study",
             "go on with the versions of numpy, scipy, optuna and cmaes it was begun with, or start again with --force",
         )
+
+
+def cost_row(number: int, result: Result) -> dict[str, Any]:
+    """The row of COSTS of a run."""
+    run: Run | None = result.value
+    return {
+        "run": number,
+        "wall_s": result.wall_s,
+        "compile_s": None if run is None else run.compile_s,
+        "simulate_s": None if run is None else run.simulate_s,
+        "worker": result.worker,
+        "attempts": result.attempts,
+    }
 
 
 def run_number(plan: StudyPlan, cell: Cell, repetition: int) -> int:

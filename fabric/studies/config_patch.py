@@ -32,6 +32,7 @@ from fabric.studies.patch import (
 )
 from fabric.validate.commands import field_command, marking_command
 from fabric.validate.edits import Row, statements
+from fabric.validate.facts import Facts
 from fabric.validate.fix.files import patches_of
 from fabric.validate.fix.state import CannotApplyError, Change, State
 from fabric.validate.judge import Request, network_of
@@ -132,7 +133,7 @@ def _of_command(device: Device, what: str, command: str) -> Change | None:
 
 
 def _marking(device: Device, kmin: int, kmax: int, pmax: int) -> tuple[list[Change], str]:
-    wreds = list(lossless_wreds(device))
+    wreds = lossless_wreds(device)
     if not wreds:
         return [], "no lossless queue has a marking profile"
     what = f"set Kmin to {kmin}, Kmax to {kmax} and Pmax to {pmax} %"
@@ -155,45 +156,34 @@ def _curve_rows(wred: Wred, kmin: int, kmax: int, pmax: int) -> Iterator[Row]:
             yield Row((*wred.where, f"{colour}_{field}"), str(value))
 
 
-def lossless_wreds(device: Device) -> Iterator[Wred]:
+def lossless_wreds(device: Device) -> list[Wred]:
     """Marking profiles of lossless queues, each once."""
-    seen = set()
+    bound = (Facts.wred(device, port.queues.get(queue)) for port, queue in _lossless(device, "pfc_to_queue"))
+    return list({it.name: it for it in bound if it is not None}.values())
+
+
+def _lossless(device: Device, kind: str) -> Iterator[tuple[Port, int]]:
+    """Every port with the queues ('pfc_to_queue') or groups ('pfc_to_pg') of its lossless priorities."""
     for port in device.ports.values():
-        for queue in _mapped(device, port, "pfc_to_queue"):
-            bound = port.queues.get(queue)
-            name = None if bound is None else bound.wred
-            if name is not None and name in device.wreds and name not in seen:
-                seen.add(name)
-                yield device.wreds[name]
-
-
-def _mapped(device: Device, port: Port, kind: str) -> Iterator[int]:
-    """Queues or groups of the lossless priorities of a port; without a map they have the priority's number."""
-    name = port.maps.get(kind)
-    table = None if name is None else device.maps.get(kind, {}).get(name)
-    for priority in sorted(port.lossless):
-        yield priority if table is None else table.entries.get(priority, priority)
+        for priority in sorted(port.lossless):
+            mapped = Facts.value(device, port, kind, priority)
+            if mapped is not None:
+                yield port, mapped
 
 
 # ===== buffers =====
 
 
-def lossless_profiles(device: Device) -> Iterator[BufferProfile]:
+def lossless_profiles(device: Device) -> list[BufferProfile]:
     """Buffer profiles of lossless priority groups, each once."""
-    seen = set()
-    for port in device.ports.values():
-        for group in _mapped(device, port, "pfc_to_pg"):
-            bound = port.groups.get(group)
-            name = None if bound is None else bound.profile
-            if name is not None and name in device.profiles and name not in seen:
-                seen.add(name)
-                yield device.profiles[name]
+    bound = (device.profile_of(port.groups.get(group)) for port, group in _lossless(device, "pfc_to_pg"))
+    return list({it.name: it for it in bound if it is not None}.values())
 
 
 def _buffer(device: Device, name: str, value: object) -> tuple[list[Change], str]:
     if not device.capabilities.tables:
         return [], f"{device.language} has no line for it"
-    profiles = list(lossless_profiles(device))
+    profiles = lossless_profiles(device)
     own = [it for it in profiles if not it.derived]
     if not own:
         return [], "the switch makes its lossless profiles itself" if profiles else "no lossless group has a profile"

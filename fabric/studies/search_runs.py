@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from fabric.errors import FabricError
-from fabric.studies.columns import check_row, run_number, run_row
+from fabric.studies.columns import check_row, cost_row, run_number, run_row
 from fabric.studies.dataset import StudyFolder
 from fabric.studies.jobs import Executor, Job, Result
 from fabric.studies.plan import Cell, StudyPlan
@@ -112,19 +112,13 @@ class SearchRuns:
             raise LostRunsError(_told(lost, wanted), "go on with --resume; finished runs are kept")
 
     def _keep(self, result: Result, cell: Cell, repetition: int) -> None:
-        failure, run = result.failure, result.value
-        row = run_row(self._plan, cell, repetition, run, "" if failure is None else f"{failure.kind}: {failure.text}")
-        cost = {
-            "run": row["run"],
-            "wall_s": result.wall_s,
-            "compile_s": None if run is None else run.compile_s,
-            "simulate_s": None if run is None else run.simulate_s,
-            "worker": result.worker,
-            "attempts": result.attempts,
-        }
-        self._folder.add(row, cost)
-        self.rows[int(row["run"])] = row
-        self._count(int(row["run"]))
+        failure = result.failure
+        problem = "" if failure is None else f"{failure.kind}: {failure.text}"
+        row = run_row(self._plan, cell, repetition, result.value, problem)
+        number = int(row["run"])
+        self._folder.add(row, cost_row(number, result))
+        self.rows[number] = row
+        self._count(number)
 
     def _count(self, number: int) -> None:
         self._used.add(number)

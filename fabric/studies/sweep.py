@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fabric.scenario.schema.expectations import from_summary, summary_key
-from fabric.studies.columns import check_row, run_number, run_row
+from fabric.studies.columns import check_row, cost_row, run_number, run_row
 from fabric.studies.dataset import KEPT, StudyFolder
 from fabric.studies.jobs import Executor, Job, Result
 from fabric.studies.plan import Cell, Examined, StudyPlan
@@ -176,14 +176,7 @@ class Sweep:
             run_row(
                 self._plan, state.cell, repetition, run, "" if failure is None else f"{failure.kind}: {failure.text}"
             ),
-            {
-                "run": number,
-                "wall_s": result.wall_s,
-                "compile_s": None if run is None else run.compile_s,
-                "simulate_s": None if run is None else run.simulate_s,
-                "worker": result.worker,
-                "attempts": result.attempts,
-            },
+            cost_row(number, result),
         )
         self.ended.done += 1
         self.ended.failed += failure is not None

@@ -134,14 +134,12 @@ class Tuning:
         going, pruned = list(valid), set()
         seeds_of = dict.fromkeys((trial.number for trial, _ in asked), 0)
         """Of a trial, not of its point: another trial of the same point may have had more, before or after this one."""
-        for repetition in range(self._plan.study.repetitions.seeds):
-            later = self._plan.study.repetitions.seeds - 1 - repetition
-            trials = (
-                len(going) * later + (self._rule.trials - found.trials - count) * self._plan.study.repetitions.seeds
-            )
+        every = self._plan.study.repetitions.seeds
+        for repetition in range(every):
+            later = len(going) * (every - 1 - repetition) + (self._rule.trials - found.trials - count) * every
             self._do(
                 [(cell, repetition) for _, point in going for cell in self._cells(point, searched=True)],
-                ahead=trials * len(self._plan.workloads) + self._size.after(len(self._front)),
+                ahead=later * len(self._plan.workloads) + self._size.after(len(self._front)),
             )
             kept = []
             for trial, point in going:
@@ -149,7 +147,7 @@ class Tuning:
                 values = self._values(point, range(repetition + 1))
                 if values is None or self._breach(point, range(repetition + 1)) > 0:
                     continue
-                last = repetition + 1 == self._plan.study.repetitions.seeds
+                last = repetition + 1 == every
                 if not last and self._search.should_stop(trial, values[0], repetition):
                     pruned.add(trial.number)
                     continue

@@ -24,6 +24,8 @@ from fabric.validate.facts import Facts, Line
 
 Root = tuple[str, Where]
 _NOTE: Final = "interior routing"
+_SILENT: Final = {"instance": "down", "shut": "down", "passive": "on"}
+"""Values with which an end sends no hellos."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Difference:
     """Why no adjacency forms: one value of each end."""
 
     what: str
-    """'area', 'network', 'hello', ...: a field of Circuit, or 'missing', 'MTU', 'numbering'."""
+    """'area', 'network', 'hello', ...: a field of Circuit, or 'missing', 'protocol', 'MTU', 'numbering'."""
     values: tuple[str, str]
     places: tuple[Where, Where]
 
@@ -204,7 +206,7 @@ class InteriorRouting:
 
     def _walk(self, start: str, edges: dict[str, list[tuple[str, frozenset[str]]]]) -> Mapping[str, frozenset[str]]:
         """Through an area of its own, then the backbone, then one other area."""
-        first = [(start, zone, 1 if zone == BACKBONE else 0) for zone in self._attached[start] | {BACKBONE}]
+        first = [(start, zone, 1 if zone == BACKBONE else 0) for zone in self._attached[start]]
         seen = set(first)
         waiting = list(first)
         while waiting:
@@ -303,9 +305,12 @@ def _side(line: Line) -> Side:
 
 def _compared(a: Side, b: Side, *, up: bool, virtual: bool = False) -> Adjacency:
     one, other = a.interior, b.interior
-    if one is None or other is None or a.circuit is None or b.circuit is None or one.protocol != other.protocol:
+    if one is None or other is None or a.circuit is None or b.circuit is None:
         here, there = ("" if it.circuit is None else "here" for it in (a, b))
         return Adjacency(a, b, frozenset(), Difference("missing", (here, there), (a.where, b.where)), up)
+    if one.protocol != other.protocol:
+        unlike = Difference("protocol", (one.protocol, other.protocol), (a.where, b.where))
+        return Adjacency(a, b, frozenset(), unlike, up)
     found = _difference(a, a.circuit, one, b, b.circuit, other, virtual=virtual)
     zones = one.zones(a.circuit) & other.zones(b.circuit)
     return Adjacency(a, b, zones, found, up)
@@ -387,9 +392,14 @@ def _share_subnet(a: Side, b: Side) -> bool:
 
 
 def usual(facts: Facts, adjacency: Adjacency, what: str) -> tuple[Side, Side]:
-    """(the end that has to change, the other): its value is rarer among its own circuits, then in the fabric."""
+    """(the end that has to change, the other): the one that sends no hellos, else the one with the rarer value.
+
+    A value is rarer among the circuits of its switch, then in the fabric.
+    """
     difference = adjacency.difference
     values = ("", "") if difference is None else difference.values
+    if what in _SILENT:
+        return (adjacency.b, adjacency.a) if values[1] == _SILENT[what] else (adjacency.a, adjacency.b)
     key = f"interior values: {what}"
     if key not in facts.notes:
         found: Counter[tuple[str, str]] = Counter()
@@ -422,6 +432,8 @@ def value_of(side: Side, what: str) -> str:
         return its.timers[0]
     if what == "dead":
         return its.timers[1]
+    if what == "protocol":
+        return side.interior.protocol
     if what == "instance":
         return "up" if side.interior.up else "down"
     if what == "area type":

@@ -25,9 +25,8 @@ _NVUE: Final = {
 
 def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
     line = lines.get(device.language, "")
-    begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
-        device.language, f"interface {interface}; "
-    )
+    nvue = device.language == "nvue"
+    begin = f"nv set interface {quoted(interface)} router ospf " if nvue else f"interface {interface}; "
     return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
 
 
@@ -36,17 +35,19 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
     its = device.identity.interior
     if its is None or other is None:
         return None
-    circuit = next(iter(it for it in its.circuits.values() if not it.passive), None)
-    process = its.name or (circuit.process if circuit is not None else "")
     area = other.area.value
     if its.protocol == "OSPF":
-        lines = {"eos": f"ip ospf area {area}", "nxos": f"ip router ospf {process} area {area}", "nvue": f"area {area}"}
+        lines = {
+            "eos": f"ip ospf area {area}",
+            "nxos": f"ip router ospf {its.name} area {area}",
+            "nvue": f"area {area}",
+        }
         kind = other.network.value
         if kind:
             more = {"eos": f"; ip ospf network {kind}", "nxos": f"; ip ospf network {kind}"}
             lines = {language: line + more.get(language, "") for language, line in lines.items()}
     else:
-        lines = {"eos": f"isis enable {process}", "nxos": f"ip router isis {process}"}
+        lines = {"eos": f"isis enable {its.name}", "nxos": f"ip router isis {its.name}"}
     return _fix(device, interface, its.protocol, "on", lines)
 
 
@@ -58,14 +59,13 @@ def announce(device: Device, interface: str) -> Fix | None:
 
 
 def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
-    """One value of an interface; None where that takes more than one line."""
+    """One value of an interface; its command is '' where that takes more than one line."""
     its = side.interior
     if its is None:
         return None
     ospf = its.protocol == "OSPF"
     begin = "ip ospf" if ospf else "isis"
-    process = side.circuit.process if side.circuit is not None else ""
-    process = process or its.name
+    cost = f"{begin} {'cost' if ospf else 'metric'}"
     line = {
         "area": f"ip ospf area {value}",
         "network": f"{begin} network {value}" if value != "broadcast" else f"no {begin} network",
@@ -73,11 +73,13 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
         "hello": f"{begin} hello-interval {value}",
         "dead": f"{begin} dead-interval {value}",
         "shut": f"no {begin} shutdown",
-        "cost": f"{begin} {'cost' if ospf else 'metric'} {value}"
-        if value
-        else f"no {begin} {'cost' if ospf else 'metric'}",
+        "cost": f"{cost} {value}" if value else f"no {cost}",
         "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
     }.get(what, "")
-    nxos = f"ip router ospf {process} area {value}" if what == "area" else line
+    if what == "passive" and ospf and side.device.language == "eos":  # has no such line of an interface
+        command = f"router ospf {its.name}; no passive-interface {side.interface}"
+        return Fix(side.device.name, f"{side.interface} {what}", value, command)
+    eos = "no isis passive" if what == "passive" else line
+    nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
-    return _fix(side.device, side.interface, what, value or "the default", {"eos": line, "nxos": nxos, "nvue": nvue})
+    return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})

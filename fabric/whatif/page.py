@@ -162,7 +162,7 @@ def _reasons(study: Study) -> Iterable[Prose]:
             f"workload; of each group {how}. ECMP may load equal elements differently; --all runs every one."
         )
     failures = [it for it in study.findings if it.case.kind in {"failure", "double"}]
-    alike = [str(place + 1) for place in range(1, len(failures)) if _worst_is_alike(failures, place)]
+    alike = [str(number) for number, it in enumerate(failures[1:], 2) if _is_alike(it, failures[0])]
     if alike:
         yield Prose(f"With these seeds the worst is not told apart from rank {listed(alike, 5)}; more --seeds may.")
     groups = study.place.scenario.risk_groups
@@ -178,11 +178,11 @@ def _reasons(study: Study) -> Iterable[Prose]:
         )
 
 
-def _worst_is_alike(failures: Sequence[Finding], place: int) -> bool:
-    first, other = failures[0], failures[place]
-    several = spread(first.runs) is not None and spread(other.runs) is not None
-    same = first.damage is not None and other.damage is not None and first.damage.effect is other.damage.effect
-    return several and same and not is_apart(other.runs, first.runs)
+def _is_alike(one: Finding, other: Finding) -> bool:
+    """Whether two failures with several seeds have one effect, and damages that are not told apart."""
+    several = spread(one.runs) is not None and spread(other.runs) is not None
+    same = one.damage is not None and other.damage is not None and one.damage.effect is other.damage.effect
+    return several and same and not is_apart(one.runs, other.runs)
 
 
 def _overview(study: Study) -> Iterable[Block]:
@@ -235,23 +235,12 @@ def _over_seeds(findings: Sequence[Finding], place: int) -> dict[str, Value]:
     if known is None or it.damage is None:
         return dict.fromkeys(_OF_SEEDS)
     alike = sum(run.damage is not None and run.damage.effect is it.damage.effect for run in it.runs)
-    above = _first_alike(findings, place)
+    above = next((number for number, other in enumerate(findings[:place], 1) if _is_alike(it, other)), None)
     return {
         "damage_half_width": known.half_width,
         "seeds_alike": f"{alike} of {len(it.runs)}",
-        "not_apart_from": None if above is None else str(above + 1),
+        "not_apart_from": None if above is None else str(above),
     }
-
-
-def _first_alike(findings: Sequence[Finding], place: int) -> int | None:
-    """The first failure of the same effect from whose damage that of a later one is not told apart."""
-    mine = findings[place]
-    for number, it in enumerate(findings[:place]):
-        if it.damage is None or mine.damage is None or it.damage.effect is not mine.damage.effect:
-            continue
-        if not is_apart(mine.runs, it.runs):
-            return number
-    return None
 
 
 def _ranking(study: Study, failures: Sequence[Finding]) -> Iterable[Block]:
@@ -414,7 +403,6 @@ def _repeat(study: Study, command: str) -> Iterable[Block]:
         columns = (Column("name", "Run"), Column("kind", "Kind"), Column("command", "Command"))
         at = "" if study.at_ps is None else f" Failures begin at {format_time_ps(study.at_ps)}."
         if study.question.seeds > 1:
-            first = study.place.scenario.run.seed
-            last = first + study.question.seeds - 1
-            at += f" They are of the first seed; for the others add --set run.seed={first + 1} to {last}."
+            last = study.place.scenario.run.seed + study.question.seeds - 1
+            at += f" They have the first seed; for another one add --set run.seed=N, N up to {last}."
         yield Table("commands", "", columns, rows, f"Each gives the same packets again, bit for bit.{at}")

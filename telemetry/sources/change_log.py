@@ -101,36 +101,38 @@ def _recorded(run: RunDir) -> Iterator[Change]:
     live: Sequence[Objects] = (manifest.get("live") or {}).get("changes") or ()
     acts: Sequence[Objects] = (manifest.get("playbook") or {}).get("changes") or ()
     injected = {(it["kind"], it["at_ns"]) for it in live if it["fault"]}
-    undoing = {it["at_ns"]: str(it["objects"]["fault"]) for it in acts if it["kind"] == "undo"}
+    undoing = [(int(it["at_ns"]), str(it["objects"]["fault"])) for it in acts if it["kind"] == "undo"]
     end_ns = int(run.summary["stop"]["time_ns"])
-    undone: set[int] = set()
-    repaired: dict[int, tuple[str, ...]] = {}
+    undone: set[tuple[int, str]] = set()
+    repaired: dict[tuple[int, str], tuple[str, ...]] = {}
     for fault in run.truth().to_pylist():
         known, start_ns, stop_ns = KNOWN.get(fault["kind"]), int(fault["start_ns"]), int(fault["end_ns"])
         if start_ns > end_ns:
             continue
         objects = {name: value for name, value in fault["objects"].items() if value is not None}
-        acted = fault["repaired"] and fnmatchcase(str(fault["name"]), undoing.get(stop_ns, ""))
+        by_acts = [it for it in undoing if it[0] == stop_ns and fnmatchcase(str(fault["name"]), it[1])]
+        acted = by_acts[0] if fault["repaired"] and by_acts else None
         if known is None:
-            if acted:
-                repaired[stop_ns] = (*repaired.get(stop_ns, ()), *_names(run.fabric, objects))
+            if acted is not None:
+                repaired[acted] = (*repaired.get(acted, ()), *_names(run.fabric, objects))
             continue
         by = "API" if (fault["kind"], start_ns) in injected else "scenario"
         places = _names(run.fabric, {name: objects.get(name) for name in known.at})
         text = known.text(objects)
         yield _change(run.fabric, start_ns, known, text, places, by)
         if fault["repaired"] and start_ns < stop_ns <= end_ns:
-            if acted:
+            if acted is not None:
                 by = "playbook"
-                undone.add(stop_ns)
+                undone.add(acted)
             yield _change(run.fabric, stop_ns, known, f"{known.undone}: {text}", places, by)
     for by, changes in (("playbook", acts), ("API", live)):
         for it in changes:
+            act = int(it["at_ns"]), str(it["objects"].get("fault", ""))
             undo = it["kind"] == "undo"
-            if it["fault"] or it["at_ns"] > end_ns or (undo and it["at_ns"] in undone):
+            if it["fault"] or it["at_ns"] > end_ns or (undo and act in undone):
                 continue
             words = ", ".join(f"{name} {_words(value)}" for name, value in it["objects"].items())
-            places = repaired.get(it["at_ns"], ()) if undo else _names(run.fabric, it["objects"])
+            places = repaired.get(act, ()) if undo else _names(run.fabric, it["objects"])
             text = f"{it['kind']}: {words}" if words else str(it["kind"])
             yield Change(int(it["at_ns"]), Source.ACT, text, places, _devices(run.fabric, places), by)
 

@@ -33,11 +33,11 @@ from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources.reducing import FAMILIES, NOT_SHOWN, Data, Smaller, places_of
 from telemetry.sources.sampled import sampled
 
-RUNS: Final = 80
-"""Simulations at most, by default: minutes for a scenario that takes seconds."""
 _STAGE: Final = "making a scenario smaller"
 _FILES: Final = ("file", "cdf")
 """Fields that name files."""
+_ANY: Final = ({"kind": "all-to-all", "size": "1KB"},)
+"""A workload for every fabric, where only the fabric is built."""
 
 Tell = Callable[[str], None]
 Target = tuple[Kind, tuple[str, ...], tuple[str, ...], int | None]
@@ -111,7 +111,7 @@ def size_of(data: Data, fabric: Fabric) -> dict[str, object]:
     }
 
 
-def minimal(run: RunDir, root: Root, most: int = RUNS, tell: Tell = lambda _: None) -> Minimal:
+def minimal(run: RunDir, root: Root, most: int, tell: Tell = lambda _: None) -> Minimal:
     """Search. KeyboardInterrupt ends the search and keeps the best one.
 
     Parameters
@@ -227,9 +227,6 @@ class _Search:
         fits = (it for it in roots if _target(it, compiled.fabric) == target)
         found = next(fits, None)
         return None if found is None else (found, compiled.fabric)
-
-
-_ANY: Final = ({"kind": "all-to-all", "size": "1KB"},)
 
 
 def _target(root: Root, fabric: Fabric) -> Target:

@@ -47,6 +47,13 @@ def scenario(*faults: Mapping[str, Any], **changes: Any) -> dict[str, Any]:  # n
     return found | changes
 
 
+def played(folder: Path, data: Mapping[str, Any]) -> RunDir:
+    """The run of a scenario, in a folder."""
+    (folder / "scenario.yml").write_text(yaml.safe_dump(dict(data)), encoding="utf-8")
+    assert main(["run", str(folder / "scenario.yml"), "--out", str(folder / "run"), "--quiet"]) in (0, 1)
+    return RunDir.open(folder / "run")
+
+
 _DIAGNOSED: dict[str, list[Root]] = {}
 """Scenario to its roots: several faults share one healthy twin."""
 
@@ -65,10 +72,7 @@ def diagnosed(tmp_path_factory: pytest.TempPathFactory) -> Diagnose:
         folder = tmp_path_factory.mktemp("diagnosed")
         for schedule in ALERTS.glob("*.goal"):
             shutil.copy(schedule, folder)
-        (folder / "scenario.yml").write_text(yaml.safe_dump(dict(data)), encoding="utf-8")
-        status = main(["run", str(folder / "scenario.yml"), "--out", str(folder / "run"), "--quiet"])
-        assert status in (0, 1)
-        run = RunDir.open(folder / "run")
+        run = played(folder, data)
         return diagnose(store_of(run), run.fabric)
 
     return roots_of

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from fabric.cli.main import main
 from fabric.runs.rundir import RunDir
@@ -17,7 +16,7 @@ from telemetry.diagnosis.changes import Change, Source, before
 from telemetry.diagnosis.root import Kind, Root
 from telemetry.sources.change_log import change_log
 from telemetry.sources.incidents import Incident, incidents_of
-from tests.diagnosis.conftest import LEAF_SPINE, scenario
+from tests.diagnosis.conftest import LEAF_SPINE, played, scenario
 
 MS = 1_000_000
 _MARKING = {"asic": "trident3", "ecn": {"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}}
@@ -27,12 +26,6 @@ _DRIFT = {"kind": "config-drift", "ports": "leaf1:*", "ecn": "off", "at": "1ms"}
 _ELSEWHERE = {"name": "planned", "kind": "config-drift", "ports": "leaf3:*", "dynamic_th": -4, "at": "2.5ms",
               "until": "5ms"}  # fmt: skip
 _OPTIC = {"kind": "bit-errors", "link": "leaf2--spine2", "ratio": 1.0e-6, "at": "1ms"}
-
-
-def played(folder: Path, data: dict[str, Any]) -> RunDir:
-    (folder / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
-    assert main(["run", str(folder / "scenario.yml"), "--out", str(folder / "run"), "--quiet"]) in (0, 1)
-    return RunDir.open(folder / "run")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +74,7 @@ def test_acts_of_a_playbook_and_of_the_api_are_lines(drifted: RunDir) -> None:
     def act(kind: str, time_ms: int, objects: dict[str, Any], *, fault: bool = False) -> dict[str, Any]:
         return {"kind": kind, "at_ns": time_ms * MS, "objects": objects, "fault": fault}
 
-    undo = [act("undo", 5, {"fault": "planned"}), act("undo", 4, {"fault": "nothing"})]
+    undo = [act("undo", time_ms, {"fault": name}) for time_ms, name in ((5, "planned"), (5, "other"), (4, "nothing"))]
     acts = [act("shut", 3, {"link": "leaf2--spine2"}), *undo]
     drift = act("config-drift", 1, {"ports": ["leaf1:Ethernet0"]}, fault=True)
     live = [drift, act("ecn-off", 4, {"ports": "leaf*:Ethernet0"})]
@@ -92,6 +85,7 @@ def test_acts_of_a_playbook_and_of_the_api_are_lines(drifted: RunDir) -> None:
         (3, "playbook", "shut: link leaf2--spine2"),
         (4, "playbook", "undo: fault nothing"),
         (4, "API", "ecn-off: ports leaf*:Ethernet0"),
+        (5, "playbook", "undo: fault other"),
         (5, "playbook", "reverted: dynamic threshold -4"),
     ]
     [shut] = [it for it in log if it.text.startswith("shut")]

@@ -14,7 +14,7 @@ from fabric.runs.rundir import RunDir
 from telemetry.diagnosis.root import Kind
 from telemetry.sources import minimal as search
 from telemetry.sources.roots import roots_of
-from tests.diagnosis.conftest import scenario
+from tests.diagnosis.conftest import played, scenario
 
 HOLE = {"name": "hole", "kind": "route", "switches": ["leaf1"], "hosts": ["host5"], "via": [], "at": "500us"}
 NOISE = {"name": "noise", "kind": "config-drift", "ports": "leaf3:*", "dynamic_th": -2, "at": "1ms"}
@@ -25,16 +25,10 @@ LOAD = [
 RUN = {"duration": "4ms", "stop": "duration"}
 
 
-def played(folder: Path, data: dict[str, Any]) -> Path:
-    (folder / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
-    assert main(["run", str(folder / "scenario.yml"), "--out", str(folder / "run"), "--quiet"]) in (0, 1)
-    return folder / "run"
-
-
 @pytest.fixture(scope="module")
 def hole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One destination is discarded at leaf1; a change elsewhere and a second load have nothing to do with it."""
-    return played(tmp_path_factory.mktemp("minimal"), scenario(HOLE, NOISE, workload=LOAD, run=RUN))
+    return played(tmp_path_factory.mktemp("minimal"), scenario(HOLE, NOISE, workload=LOAD, run=RUN)).path
 
 
 @pytest.mark.slow
@@ -113,7 +107,7 @@ def test_wrong_options_name_their_remedy(
 
 
 def test_a_run_without_a_root_has_nothing_to_make_smaller(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = played(tmp_path, scenario(workload=LOAD, run=RUN))
+    run = played(tmp_path, scenario(workload=LOAD, run=RUN)).path
     assert main(["explain", "minimal", str(run), "--out", str(tmp_path / "small.yml")]) == 2
     assert "no metric of this run shows a fault" in capsys.readouterr().err
 

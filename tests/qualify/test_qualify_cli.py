@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from fabric.cli.main import main
+from fabric.qualify import judge
 from tests.qualify.qualify_mutants import HEALTHY, Config, healthy
 from tests.recordings import SONIC
 
@@ -25,7 +28,7 @@ def tc1(config: Path, *words: str) -> int:
     return main(["qualify", "sonic-rocev2", str(config), "--case", "TC1", "--ports", "4", *words])
 
 
-def test_a_healthy_switch_is_green_in_every_format(tmp_path: Path, capsys: Captured) -> None:
+def test_a_healthy_switch_is_green_with_the_counters_behind_it(capsys: Captured) -> None:
     assert tc1(HEALTHY, "--json") == 0
     data = json.loads(capsys.readouterr().out)
     assert data["green"] is True
@@ -36,6 +39,28 @@ def test_a_healthy_switch_is_green_in_every_format(tmp_path: Path, capsys: Captu
     assert all(it["counters"] for it in scenario["checks"])
     assert scenario["run"]["ports_not_tried"] == ["Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"]
     assert data["not_emulated"]
+
+
+def test_every_format_says_that_the_checks_are_green(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    found: list[judge.Played] = []
+    real = judge.play
+
+    def once(*words: Any) -> Iterator[judge.Played]:  # noqa: ANN401  as play()
+        if not found:
+            found.extend(real(*words))
+        return iter(found)
+
+    monkeypatch.setattr(judge, "play", once)
+    said = {}
+    for style in ("text", "markdown", "html", "junit"):
+        assert tc1(HEALTHY, "--format", style) == 0
+        said[style] = capsys.readouterr().out
+    for style in ("text", "markdown", "html"):
+        assert "13 green" in said[style]
+        assert "180s" in said[style]
+    assert said["markdown"].count("| green |") == 13
+    suite = ET.fromstring(said["junit"])  # noqa: S314  our own text
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("13", "0", "0")
 
 
 def test_a_red_check_ends_with_1_and_says_why(tmp_path: Path, capsys: Captured) -> None:

@@ -81,7 +81,7 @@ def test_nothing_that_a_run_may_import_is_left_out_of_the_digest() -> None:
     assert below == {"errorlist"}  # the catalogue of error texts
 
 
-def test_a_worker_with_other_code_does_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_other_code_does_no_job() -> None:
     mine = dask.installed()[0]
     assert dask.guarded_call(mine, double, 4)[:2] == (8, None)
     value, failure, _, _ = dask.guarded_call("0123456789abcdef", double, 4)

@@ -146,6 +146,16 @@ def test_the_hash_seed_has_a_line_where_the_language_documents_one(tmp_path: Pat
     assert "hash-seed 77" in patched(other("nvue", tmp_path), "switches.hash.seed").files["leaf1.commands.txt"]
 
 
+def test_the_lossless_queue_is_that_of_the_map_for_all_ports(tmp_path: Path) -> None:
+    device = read_configs(other("nvue", tmp_path)).network.devices["leaf1"]
+    (before,) = lossless_wreds(device)
+    device.maps["pfc_to_queue"][device.global_maps["pfc_to_queue"]].entries[3] = 5
+    for port in device.ports.values():
+        assert "pfc_to_queue" not in port.maps
+        port.queues[5] = port.queues.pop(3)
+    assert lossless_wreds(device) == [before]
+
+
 def test_findings_that_the_changed_files_have_are_told() -> None:
     swapped = {"switches": {"ecn": {"kmin": "900KB", "kmax": "300KB", "pmax": 0.3}}}
     found = config_patches(ECN, swapped, read_configs(SONIC / "fabric_ok"))

@@ -9,9 +9,8 @@ from tune_small import Counting, fake_run, study, tuned
 
 from fabric.cli.terminal.study_progress import standing_text
 from fabric.errors import RunDirError
-from fabric.studies import search_runs
+from fabric.studies import search, search_runs
 from fabric.studies.dataset import StudyResults
-from fabric.studies.search import Search
 from fabric.studies.search_runs import LostRunsError
 from fabric.studies.search_size import SearchSize, expected_front
 from fabric.studies.simulation import Run, Variant
@@ -101,8 +100,7 @@ def test_rows_of_other_points_are_refused_and_never_used(tmp_path: Path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         tuned(file, tmp_path / "parts", most=20)
     kept = digest(tmp_path / "parts")
-    step = "_SEED_STEP"
-    monkeypatch.setattr(f"{Search.__module__}.{step}", 7)  # as another version of the sampler: it asks for other points
+    monkeypatch.setattr(search, "_SEED_STEP", 7)  # as another version of the sampler: it asks for other points
     with pytest.raises(RunDirError, match="was kept for another point of the study"):
         tuned(file, tmp_path / "parts", resume=True)
     assert digest(tmp_path / "parts") == kept

@@ -13,7 +13,7 @@ from fabric.validate.adjacencies import interior_of
 from fabric.validate.facts import Facts
 from fabric.validate.output.text import render
 from fabric.validate.runner import validate
-from tests.mistakes.mistake import good, write
+from tests.mistakes.mistake import both, everywhere, good, replaced, write
 from tests.mistakes.score import judged
 
 Edit = Callable[[str], str]
@@ -84,29 +84,28 @@ def test_levels_and_areas_of_is_is_decide_what_is_reached(tmp_path: Path) -> Non
 
 
 def test_connected_routes_that_are_redistributed_announce_every_loopback(tmp_path: Path) -> None:
-    def edit(text: str) -> str:
-        text = text.replace(
-            "interface loopback0\n  ip address 10.0.0.1/32\n  ip router ospf U area 0.0.0.0\n",
-            "interface loopback0\n  ip address 10.0.0.1/32\n",
-        )
-        return text.replace("router ospf U\n", "router ospf U\n  redistribute direct route-map ALL\n")
-
-    assert leads(fabric(tmp_path, "nxos", "ospf", leaf1=edit), "leaf2", "10.0.0.1")
+    left_out = replaced("  ip router ospf U area 0.0.0.0\n", "", after="\ninterface loopback0\n")
+    redistributed = replaced("router ospf U\n", "router ospf U\n  redistribute direct route-map ALL\n")
+    assert leads(fabric(tmp_path, "nxos", "ospf", leaf1=left_out), "leaf2", "10.0.0.1") is False
+    assert leads(fabric(tmp_path, "nxos", "ospf", leaf1=both(left_out, redistributed)), "leaf2", "10.0.0.1")
 
 
 def test_two_links_keep_a_session_up_that_one_would_lose(tmp_path: Path) -> None:
-    def edit(text: str) -> str:
-        return text.replace("ip address 10.1.0.0/31\n  ip ospf network point-to-point\n", "ip address 10.1.0.0/31\n")
-
+    edit = replaced("  ip ospf network point-to-point\n", "", after="ip address 10.1.0.0/31\n")
     folder = fabric(tmp_path, "nxos", "ospf", leaf1=edit)
     assert leads(folder, "leaf1", "10.0.0.11")
     assert [it.check.id for it in judged(folder)] == ["O1"]
 
 
-def test_max_metric_after_a_restart_only_is_no_maintenance(tmp_path: Path) -> None:
-    def edit(text: str) -> str:
-        return text.replace("   max-lsa 12000\n", "   max-metric router-lsa on-startup 300\n")
+def test_ends_with_different_protocols_form_no_adjacency(tmp_path: Path) -> None:
+    other = good("nxos", loopbacks=True, interior="isis")
+    found = judged(fabric(tmp_path, "nxos", "ospf", leaf1=lambda _: other["leaf1.cfg"]))[0].first
+    assert (found.check.id, found.device) == ("O1", "leaf1")
+    assert found.text == "IS-IS here, OSPF at spine1:Ethernet1/1"
 
+
+def test_max_metric_after_a_restart_only_is_no_maintenance(tmp_path: Path) -> None:
+    edit = replaced("   max-lsa 12000\n", "   max-metric router-lsa on-startup 300\n")
     assert not judged(fabric(tmp_path, "eos", "ospf", spine1=edit))
 
 
@@ -118,12 +117,31 @@ def test_a_network_statement_with_a_wildcard_takes_interfaces_in(tmp_path: Path)
     assert not judged(fabric(tmp_path, "eos", "ospf", leaf1=edit))
 
 
-def test_adjacencies_of_vlans_and_loopbacks_outside_the_default_vrf_are_not_asked_for(tmp_path: Path) -> None:
-    def edit(text: str) -> str:
-        loopback = "interface loopback9\n  vrf member T\n  ip address 10.99.0.1/32\nvrf context T\n"
-        return text.replace("router ospf U\n", f"{loopback}router ospf U\n")
+def test_a_loopback_outside_the_default_vrf_need_not_be_in_the_protocol(tmp_path: Path) -> None:
+    loopback = "interface loopback9\n  vrf member T\n  ip address 10.99.0.1/32\nvrf context T\n"
+    assert not judged(fabric(tmp_path, "nxos", "ospf", leaf1=replaced("router ospf U\n", f"{loopback}router ospf U\n")))
 
-    assert not judged(fabric(tmp_path, "nxos", "ospf", leaf1=edit))
+
+@pytest.mark.parametrize(
+    ("language", "end", "command"),
+    [
+        ("eos", "Ethernet3/1", "router ospf 1; no passive-interface Ethernet3/1"),
+        ("nxos", "Ethernet1/3", "interface Ethernet1/3; no ip ospf passive-interface"),
+    ],
+)
+def test_of_a_passive_and_an_active_end_the_passive_one_changes(
+    language: str, end: str, command: str, tmp_path: Path
+) -> None:
+    """Also where most ends in the files are passive."""
+    passive = {"eos": re.compile("   no passive-interface .*\n"), "nxos": re.compile("(?<=router ospf U\n)")}[language]
+    line = {"eos": "", "nxos": "  passive-interface default\n"}[language]
+    folder = fabric(tmp_path, language, "ospf", leaf1=lambda text: passive.sub(line, text))
+    (folder / "leaf2.cfg").unlink()
+    found = [it for cause in judged(folder) for it in cause.findings if it.check.id == "O1"]
+    assert {it.device for it in found} == {"leaf1"}
+    (fix,) = (it.fix for it in found if it.object == end)
+    assert fix is not None
+    assert fix.command == command
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -149,14 +167,8 @@ def test_a_file_of_frr_beside_a_switch_of_sonic_is_said_first(tmp_path: Path) ->
 
 @pytest.mark.parametrize("kind", ["stub", "nssa", "stub no-summary"])
 def test_an_area_is_stub_at_both_ends_or_at_none(kind: str, tmp_path: Path) -> None:
-    def edit(text: str) -> str:
-        return text.replace("router ospf U\n", f"router ospf U\n  area 0.0.0.1 {kind}\n").replace(
-            "area 0.0.0.0", "area 0.0.0.1"
-        )
-
-    def usual(text: str) -> str:
-        return text.replace("area 0.0.0.0", "area 0.0.0.1")
-
+    usual = everywhere("area 0.0.0.0", "area 0.0.0.1")
+    edit = both(usual, replaced("router ospf U\n", f"router ospf U\n  area 0.0.0.1 {kind}\n"))
     folder = fabric(tmp_path, "nxos", "ospf", leaf1=edit, leaf2=edit, spine1=edit, spine2=edit)
     assert not judged(folder)
     found = judged(fabric(tmp_path, "nxos", "ospf", leaf1=usual, leaf2=edit, spine1=edit, spine2=edit))[0]

@@ -68,7 +68,7 @@ def test_each_case_has_every_seed_and_the_first_is_that_of_the_scenario(
         assert mine.measured == alone[it.case.key].measured  # type: ignore[union-attr]
 
 
-def test_ranks_have_intervals_and_say_from_what_they_are_not_told_apart(three: tuple[Study, Path]) -> None:
+def test_ranks_have_the_mean_and_the_interval_of_their_seeds(three: tuple[Study, Path]) -> None:
     found, _ = three
     for row, it in zip(ranking_rows(found.findings), found.findings, strict=True):
         known = spread(it.runs)
@@ -81,6 +81,27 @@ def test_ranks_have_intervals_and_say_from_what_they_are_not_told_apart(three: t
         assert min(damages) <= known.mean <= max(damages)
     table = to_json(compose(found))["ranking"]["failures"][0]
     assert {"damage_half_width", "seeds_alike"} <= table.keys()
+
+
+def test_a_rank_names_the_first_one_of_its_effect_that_it_is_not_told_apart_from(three: tuple[Study, Path]) -> None:
+    found, _ = three
+    of_seeds = (
+        seeded(0.9, 0.8, 0.7, effect=Effect.BREAKS),
+        seeded(0.9, 0.8, 0.7),
+        seeded(0.6, 0.5, 0.4),
+        seeded(0.5, 0.6, 0.35),
+        seeded(0.5, 0.6, 0.35, effect=Effect.NONE),
+    )
+    findings = tuple(
+        replace(found.findings[0], runs=runs, damage=pooled_damage([it.damage for it in runs if it.damage is not None]))
+        for runs in of_seeds
+    )
+    assert [row["not_apart_from"] for row in ranking_rows(findings)] == [None, None, None, "3", None]
+    said = "the worst is not told apart from rank"
+    for those, alike in ((findings, None), (findings[2:4], "2")):
+        reasons = [it.text for it in compose(replace(found, findings=those)).reasons]
+        assert any(f"{said} {alike};" in it for it in reasons) == (alike is not None)
+        assert any(said in it for it in reasons) == (alike is not None)
 
 
 def test_the_page_of_one_seed_has_no_columns_of_seeds(studied: tuple[Study, Path]) -> None:

@@ -1,4 +1,4 @@
-"""What a study is likely to take, in words or JSON: `fabric sweep --estimate`, `fabric tune --estimate`."""
+"""What a study is likely to take, in words or JSON: --estimate of `fabric sweep`, `tune` and `whatif`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from fabric.units import format_duration_s, format_measured_bytes
 from fabric.visible import visible
 
 if TYPE_CHECKING:  # --help must not load the compiler
@@ -31,13 +32,10 @@ def tell_estimate(
     head : str        the first line, with the runs
     facts : mapping   further figures of the JSON object
     """
-    from fabric.units import format_duration_s, format_measured_bytes  # noqa: PLC0415  as above
-
-    verdict = "refused" if any(it.final for it in asks) else "asks" if asks else "starts"
     if as_json:
         every = {
             "name": plan.study.name,
-            "verdict": verdict,
+            "verdict": verdict(asks),
             **facts,
             "runs": found.runs,
             "time_s": found.time_s,
@@ -45,7 +43,7 @@ def tell_estimate(
             "wall_s": found.wall_s,
             "memory_bytes": found.memory_bytes,
             "left_out": list(examined.invalid.values()),
-            "objections": [{"path": it.problem.path, "text": it.problem.text, "hint": it.problem.hint} for it in asks],
+            "objections": objections_json(asks),
         }
         print(json.dumps(every, indent=2))
         return int(bool(asks))
@@ -57,7 +55,23 @@ def tell_estimate(
         why = next(iter(examined.invalid.values()))
         what = "corners of the search are" if plan.search else "combinations left out, being"
         print(f"{len(examined.invalid):,} {what} no valid scenario: {visible(why)}")
+    tell_verdict(asks)
+    return int(bool(asks))
+
+
+def verdict(asks: Sequence[Objection]) -> str:
+    """'refused', 'asks' or 'starts'."""
+    return "refused" if any(it.final for it in asks) else "asks" if asks else "starts"
+
+
+def objections_json(asks: Sequence[Objection]) -> list[dict[str, str]]:
+    """For --json."""
+    return [{"path": it.problem.path, "text": it.problem.text, "hint": it.problem.hint} for it in asks]
+
+
+def tell_verdict(asks: Sequence[Objection]) -> None:
+    """Print the objections, and what the study would do."""
     for it in asks:
         print(it.problem)
-    print({"refused": "it would be refused", "asks": "it would start with --yes", "starts": "it would start"}[verdict])
-    return int(bool(asks))
+    words = {"refused": "it would be refused", "asks": "it would start with --yes", "starts": "it would start"}
+    print(words[verdict(asks)])

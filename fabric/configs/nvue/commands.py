@@ -133,18 +133,23 @@ class Commands:
                 continue
             row = ports.pop(other)
             for name in its:
-                ports[name] = _joined(ports[name], row) if isinstance(ports.get(name), dict) else deepcopy(row)
+                own = ports.get(name)
+                both = [deepcopy(row), own] if isinstance(row, dict) and isinstance(own, dict) else []
+                ports[name] = overlaid(both) if both else deepcopy(row)
                 for where, line in list(self._lines.lines.items()):
                     if where[:3] == ("set", "interface", other):
                         self._lines.note((*where[:2], name, *where[3:]), line)
 
 
-def _joined(one: dict[str, Any], more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Settings of a port, and those of a range that it is in."""
-    found = dict(one)
-    for word, value in (more if isinstance(more, dict) else {}).items():
-        held = found.get(word)
-        found[word] = _joined(held, value) if isinstance(held, dict) else deepcopy(value) if held is None else held
+def overlaid(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Mappings laid over each other; where two say something else, the later one wins."""
+    if len(rows) == 1:
+        return rows[0]
+    found: dict[str, Any] = {}
+    for row in rows:
+        for key, value in row.items():
+            held = found.get(key)
+            found[key] = overlaid([held, value]) if isinstance(held, dict) and isinstance(value, dict) else value
     return found
 
 

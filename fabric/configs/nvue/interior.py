@@ -6,11 +6,11 @@ Source: NVIDIA Cumulus Linux 5.x user guide, "Open Shortest Path First v2 - OSPF
 from __future__ import annotations
 
 from dataclasses import replace
-from ipaddress import ip_interface, ip_network
+from ipaddress import ip_network
 from typing import Any, Final
 
 from fabric.configs.identity import NOTHING, Stated
-from fabric.configs.interior import Circuit, Interior, area_name, one_of
+from fabric.configs.interior import Circuit, Interior, area_name, interfaces_inside, one_of
 from fabric.configs.nvue.reader import Reader
 from fabric.configs.nvue.words import is_on
 
@@ -24,8 +24,7 @@ def read_interior(reader: Reader) -> None:
     ports = [str(it) for it in reader.at("interface") if reader.at("interface", str(it), "router", "ospf")]
     if not row and not ports:
         return
-    enabled = [reader.at(*_OSPF), reader.at("router", "ospf")]
-    on = bool(row) and all(is_on(it.get("enable"), default=True) for it in enabled)
+    on = bool(row) and all(is_on(it.get("enable")) for it in (row, reader.at("router", "ospf")))
     path = _OSPF if "router-id" in row else ("router", "ospf")
     interior = Interior("OSPF", "", reader.where(*(_OSPF if row else path)), up=on)
     interior.router_id = Stated(str(reader.at(*path).get("router-id", "")), reader.where(*path, "router-id"))
@@ -77,7 +76,6 @@ def _circuit(reader: Reader, interior: Interior, name: str) -> None:
 
 def _networks(reader: Reader, interior: Interior) -> None:
     """`area A network PREFIX` takes in every interface of the default VRF whose address is in the prefix."""
-    device = reader.device
     for area in reader.at(*_OSPF, "area"):
         number = area_name(str(area))
         for prefix in reader.at(*_OSPF, "area", str(area), "network"):
@@ -87,9 +85,8 @@ def _networks(reader: Reader, interior: Interior) -> None:
             except ValueError:
                 reader.bad((*_OSPF, "area", str(area), "network"), f"'{str(prefix)[:40]}' is no prefix")
                 continue
-            for name, texts in device.addresses.items():
-                inside = any(it.ip in network for it in map(ip_interface, texts) if it.version == network.version)
+            for name in interfaces_inside(reader.device, network):
                 known = interior.circuits.get(name, Circuit(name, at.where))
-                if inside and not known.area and name not in device.identity.interface_vrfs:
+                if not known.area:
                     interior.circuits[name] = replace(known, area=at)
     interior.circuits = {name: it for name, it in interior.circuits.items() if it.area}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from fabric.configs.model import Defect, Device, Leaf, Unread, Where, name_of_file
-from fabric.configs.nvue.commands import Commands, keys_of
+from fabric.configs.nvue.commands import Commands, keys_of, overlaid
 from fabric.configs.text.jsonfile import JsonText
 from fabric.configs.text.roce_effect import effect_of
 from fabric.configs.text.spelling import is_number, odd_characters
@@ -83,7 +83,7 @@ class Reader:
     def unfold(self, keys: dict[str, list[str]]) -> None:
         """Give each interface what all keys that mean it say: 'swp1-32' for all and 'swp7' for one, as NVUE folds."""
         self._written = self.at("interface")
-        merged = {name: _merge([self.at("interface", key) for key in its]) for name, its in keys.items()}
+        merged = {name: overlaid([self.at("interface", key) for key in its]) for name, its in keys.items()}
         self.top = {**self.top, "interface": {**self._written, **merged}}
         self._keys = keys
 
@@ -207,18 +207,6 @@ def leaves_of(tree: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:  # noqa:
 def words_of(value: Any) -> list[str]:  # noqa: ANN401
     """Words that NVUE writes as keys of a mapping, a list, or one word."""
     return [str(word) for word in (value if isinstance(value, dict | list) else [] if value is None else [value])]
-
-
-def _merge(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Mappings laid over each other; where two say something else, the later one wins."""
-    if len(rows) == 1:
-        return rows[0]
-    found: dict[str, Any] = {}
-    for row in rows:
-        for key, value in row.items():
-            held = found.get(key)
-            found[key] = _merge([held, value]) if isinstance(held, dict) and isinstance(value, dict) else value
-    return found
 
 
 def _depth(tree: Any, path: tuple[str, ...]) -> int:  # noqa: ANN401

@@ -7,13 +7,21 @@ Configuration Guide, "Configuring OSPFv2" and "Configuring IS-IS".
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from ipaddress import IPv4Address, ip_interface, ip_network
+from ipaddress import IPv4Address, ip_network
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
-from fabric.configs.interior import BROADCAST, Circuit, Interior, area_name, is_net, one_of, with_defaults
+from fabric.configs.interior import (
+    BROADCAST,
+    Circuit,
+    Interior,
+    area_name,
+    interfaces_inside,
+    is_net,
+    one_of,
+    with_defaults,
+)
 from fabric.configs.running_config.reader import Line, TextReader
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.spelling import is_address, meant
@@ -37,20 +45,19 @@ _ACCEPTED_AT_PORTS: Final = (
 def read_interior(reader: TextReader) -> None:
     """Fill in the instance of the default VRF, where there is one."""
     root = reader.root
-    blocks = [line for line in root.children if re.fullmatch(r"router (?:ospf|isis) \S+(?: vrf default)?", line.text)]
-    found = []
-    for protocol, word in (("OSPF", "ospf"), ("IS-IS", "isis")):
-        for line, match in root.find(rf"router {word} (\S+)(?: vrf default)?"):
-            found.append(_instance(reader, line, protocol, match[1]))
-    for line in [it for it in root.children if re.fullmatch(r"router (?:ospf|isis) \S+ vrf \S+", it.text)]:
-        if line not in blocks:
-            line.used, line.judged = True, False
-    _circuits(reader, found)
-    for interior in found:
+    found = [
+        (line, _instance(reader, line, protocol, match[1]))
+        for protocol, word in (("OSPF", "ospf"), ("IS-IS", "isis"))
+        for line, match in root.find(rf"router {word} (\S+)(?: vrf default)?")
+    ]
+    root.accept(r"router (?:ospf|isis) \S+ vrf \S+")
+    _circuits(reader, [interior for _, interior in found])
+    for block, interior in found:
+        _by_networks(reader, block, interior)
+        _passive(reader, block, interior)
         with_defaults(interior)
-    reader.device.identity.interior = one_of(found)
-    for interior in found:
-        _check_net(reader, interior)
+        _check_net(reader, block, interior)
+    reader.device.identity.interior = one_of(interior for _, interior in found)
 
 
 def _instance(reader: TextReader, block: Line, protocol: str, name: str) -> Interior:
@@ -94,7 +101,7 @@ def _instance(reader: TextReader, block: Line, protocol: str, name: str) -> Inte
 
 
 def _circuits(reader: TextReader, found: list[Interior]) -> None:
-    """Circuits of each instance: by lines of interfaces, by `network`, and what is passive."""
+    """Circuits of each instance, by lines of interfaces."""
     device = reader.device
     by_name = {(it.protocol, it.name): it for it in found}
     only = {it.protocol: it for it in found}
@@ -111,14 +118,6 @@ def _circuits(reader: TextReader, found: list[Interior]) -> None:
             elif not _has_vrf(reader, vrf):
                 process.outside[name] = vrf
         block.accept(_ACCEPTED_AT_PORTS)
-    for interior in found:
-        block = next(it for it in reader.root.children if it.number and it.text.split()[:3] == _head(interior))
-        _by_networks(reader, block, interior)
-        _passive(reader, block, interior)
-
-
-def _head(interior: Interior) -> list[str]:
-    return ["router", "ospf" if interior.protocol == "OSPF" else "isis", interior.name]
 
 
 def _has_vrf(reader: TextReader, vrf: str) -> bool:
@@ -194,7 +193,6 @@ def _dangling(reader: TextReader, line: Line, name: str, circuit: Circuit, known
 
 def _by_networks(reader: TextReader, block: Line, interior: Interior) -> None:
     """`network PREFIX area A` of OSPF takes in every interface of the default VRF whose address is in the prefix."""
-    device = reader.device
     for line, match in block.find(r"network (\d\S*)(?: (\d\S*))? area (\S+)") if interior.protocol == "OSPF" else ():
         area = Stated(area_name(match[3]), reader.note(line, block.text, line.text))
         try:
@@ -202,14 +200,12 @@ def _by_networks(reader: TextReader, block: Line, interior: Interior) -> None:
         except ValueError:
             reader.defect(line, "network", f"'{line.text[:60]}' has no prefix", "R5")
             continue
-        for name, texts in device.addresses.items():
-            inside = any(it.version == 4 and it.ip in network for it in map(ip_interface, texts))
-            if inside and name not in interior.circuits and not device.identity.interface_vrfs.get(name):
-                port = [it for it in reader.root.children if it.text == f"interface {name}"]
+        for name in interfaces_inside(reader.device, network):
+            if name not in interior.circuits:
                 circuit = Circuit(name, area.where, area=area)
-                for it in port:
-                    circuit = _settings(reader, it, circuit, "ip ospf")
-                interior.circuits[name] = replace(circuit, area=area)
+                for port in (it for it in reader.root.children if it.text == f"interface {name}"):
+                    circuit = _settings(reader, port, circuit, "ip ospf")
+                interior.circuits[name] = circuit
 
 
 def _length(wildcard: str) -> int:
@@ -233,11 +229,10 @@ def _passive(reader: TextReader, block: Line, interior: Interior) -> None:
         interior.circuits[name] = replace(circuit, passive=value if value.value == "on" else NOTHING)
 
 
-def _check_net(reader: TextReader, interior: Interior) -> None:
+def _check_net(reader: TextReader, block: Line, interior: Interior) -> None:
     """A defect for an IS-IS instance whose NET is missing or none: it starts no adjacency (ISO 10589 section 7.1)."""
     if interior.protocol != "IS-IS":
         return
-    block = next(it for it in reader.root.children if it.text.split()[:3] == _head(interior))
     lines = [it for it in block.children if it.text.startswith("net ")]
     if not lines:
         reader.defect(block, f"{block.text}|net", f"'{block.text}' has no 'net': it forms no adjacency", "R9")

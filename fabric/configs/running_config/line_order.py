@@ -106,7 +106,7 @@ def _single_out(root: Line) -> None:
     lines = []
     for line in root.children:
         match = _GIVEN_BACK.fullmatch(line.text)
-        names = [] if match is None else interfaces_of(kinds.get(match[2].lower(), match[2]) + _again(match))[0]
+        names = [] if match is None else interfaces_of(kinds.get(match[2].lower(), match[2]) + _numbers_of(match))[0]
         lines += [replace(line, text=f"{line.text.split()[0]} interface {it}", children=[]) for it in names] or [line]
     root.children = lines
 
@@ -114,7 +114,7 @@ def _single_out(root: Line) -> None:
 _NUMBERS: Final = "0123456789/.,-"
 
 
-def _again(match: re.Match[str]) -> str:
+def _numbers_of(match: re.Match[str]) -> str:
     """The numbers of a range, without the kind of its interfaces where that is written again: '1/1, Ethernet1/2'."""
     return re.sub(rf",\s*{re.escape(match[2])}\s*", ",", match[3], flags=re.IGNORECASE).replace(" ", "")
 

@@ -73,6 +73,22 @@ _NEIGHBOR_AF: Final = {
     "max_prefix_warning_only": _FLAG,
 }
 
+_SESSION: Final = {
+    "asn": _TEXT,
+    "local_addr": _TEXT,
+    "keepalive": Rule("int", 0, 65_535),
+    "holdtime": Rule("int", 0, 65_535),
+    "peer_type": Rule("choice", choices=("internal", "external")),
+    "ebgp_multihop": _FLAG,
+    "ebgp_multihop_ttl": Rule("int", 1, 255),
+    "local_asn": _TEXT,
+    "ttl_security_hops": Rule("int", 1, 254),
+    "auth_password": Rule("free"),
+    "bfd": _FLAG,
+    "passive_mode": _FLAG,
+}
+"""Fields of a BGP neighbour that a peer group has, too."""
+
 SCHEMA: Final[dict[str, dict[str, Rule]]] = {
     "DEVICE_METADATA": {
         "hostname": _TEXT,
@@ -161,38 +177,8 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "over_subscribe_ratio": Rule("int", 0, 65535),
         "max_headroom_size": _BYTES,
     },
-    "BGP_NEIGHBOR": {
-        "asn": _TEXT,
-        "name": _TEXT,
-        "local_addr": _TEXT,
-        "admin_status": _UP_DOWN,
-        "keepalive": Rule("int", 0, 65_535),
-        "holdtime": Rule("int", 0, 65_535),
-        "peer_group_name": _TEXT,
-        "peer_type": Rule("choice", choices=("internal", "external")),
-        "ebgp_multihop": _FLAG,
-        "ebgp_multihop_ttl": Rule("int", 1, 255),
-        "local_asn": _TEXT,
-        "ttl_security_hops": Rule("int", 1, 254),
-        "auth_password": Rule("free"),
-        "bfd": _FLAG,
-        "passive_mode": _FLAG,
-    },
-    "BGP_PEER_GROUP": {
-        "asn": _TEXT,
-        "local_addr": _TEXT,
-        "admin_status": Rule("choice", choices=("true", "false", "up", "down")),
-        "keepalive": Rule("int", 0, 65_535),
-        "holdtime": Rule("int", 0, 65_535),
-        "peer_type": Rule("choice", choices=("internal", "external")),
-        "ebgp_multihop": _FLAG,
-        "ebgp_multihop_ttl": Rule("int", 1, 255),
-        "local_asn": _TEXT,
-        "ttl_security_hops": Rule("int", 1, 254),
-        "auth_password": Rule("free"),
-        "bfd": _FLAG,
-        "passive_mode": _FLAG,
-    },
+    "BGP_NEIGHBOR": {**_SESSION, "name": _TEXT, "admin_status": _UP_DOWN, "peer_group_name": _TEXT},
+    "BGP_PEER_GROUP": {**_SESSION, "admin_status": Rule("choice", choices=("true", "false", "up", "down"))},
     "BGP_GLOBALS_AF": {"advertise-all-vni": _FLAG, "max_ebgp_paths": Rule("int", 1, 256)},
     "BGP_GLOBALS_AF_NETWORK": {},
     "OSPFV2_ROUTER": {},

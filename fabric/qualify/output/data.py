@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fabric.qualify.judge import Played, Result
-from fabric.qualify.names import MEASURES
 from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, tally
 from fabric.units import PS_PER_NS
 from fabric.visible import in_json, in_markup, visible
@@ -69,8 +68,8 @@ def _result(result: Result) -> dict[str, Any]:
         "counters": [
             {
                 "measure": it.measure,
-                "counter": MEASURES[it.measure.partition("(")[0]].counter,
-                "unit": _UNITS[MEASURES[it.measure.partition("(")[0]].unit],
+                "counter": it.about.counter,
+                "unit": _UNITS[it.about.unit],
                 "label": it.label,
                 "value": None if math.isnan(it.value) else it.value,
                 "compared_with": None if it.other is None or math.isnan(it.other) else it.other,

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from fabric.qualify.judge import Played, Result, Row
-from fabric.qualify.names import MEASURES
 from fabric.units import count, format_time_ps, listed
 
 COLOURS: Final = ("green", "red", "not run", "reported")
@@ -18,7 +17,7 @@ SHOWN_ROWS: Final = 4
 
 def number(row: Row, value: float) -> str:
     """A counter with its unit."""
-    unit = MEASURES[row.measure.partition("(")[0]].unit
+    unit = row.about.unit
     if math.isnan(value):
         return "no counter"
     if unit == "time":

@@ -19,6 +19,7 @@ from fabric.validate.facts import Facts
 from fabric.validate.interior_fixes import announce, join_instance, set_circuit
 
 _WORDS: Final = {
+    "protocol": "{} here, {} at {}",
     "instance": "the protocol is {} here, {} at {}",
     "shut": "the protocol is {} here, {} at {}",
     "passive": "passive {} here, {} at {}",
@@ -94,7 +95,7 @@ def _differs(facts: Facts, adjacency: Adjacency, difference: Difference) -> Foun
     return Found(
         odd.device.name,
         odd.interface,
-        f"{protocol}: {text}",
+        text if difference.what == "protocol" else f"{protocol}: {text}",
         (
             shows(odd.device, places[0], "", values[0], f"{odd} {difference.what}"),
             shows(other.device, places[1], "", values[1], f"{other} {difference.what}"),
@@ -116,9 +117,9 @@ def _ports(*sides: Side) -> list[Root]:
     E,
     "two routers of OSPF or IS-IS have one name",
     condition="the router ID (OSPF) or the system ID of the NET (IS-IS) is on one switch only",
-    consequence="each of the two takes the other's link state for an old one of its own, and replaces it without end: "
-    "routes come and go",
-    remedy="use the address of its own loopback",
+    consequence="each of the two takes what the other floods for an outdated copy of its own link state, and floods a "
+    "newer one, without end: routes come and go",
+    remedy="give each router a name of its own, made from the address of its loopback",
     source="RFC 2328 section 1.2 and 13.4 (router ID); ISO 10589 section 7.1.1 (system ID)",
     leads_to="O1",
 )
@@ -225,7 +226,7 @@ def _needed(facts: Facts, device: Device) -> Iterator[tuple[str, str, str]]:
     source="RFC 2328 section 16.8 (equal-cost multipath needs equal costs); RFC 1195 appendix C.1",
 )
 def O4(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """At the circuits of which fewer have the cost."""
+    """At the circuits whose cost is not that of most."""
     groups: dict[tuple[str, int | None, bool], list[tuple[Side, Side]]] = {}
     for it in interior_of(facts).adjacencies:
         for side, other in it.sides if it.up and it.difference is None else ():
@@ -239,7 +240,7 @@ def O4(facts: Facts) -> Iterator[Found]:  # noqa: N802
         usual_cost = min((cost for cost in costs if costs[cost] == most), key=lambda it: it != "")
         for side, _ in rows:
             circuit = side.circuit
-            if circuit is None or _cost(side) == usual_cost or costs[_cost(side)] * 2 > len(rows):
+            if circuit is None or _cost(side) == usual_cost:
                 continue
             shown = usual_cost or "the default"
             where = circuit.cost.where or circuit.where

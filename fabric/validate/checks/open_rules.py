@@ -79,8 +79,8 @@ def _of_switch(facts: Facts, device: Device) -> Iterator[_Row]:
         yield device, "interior routing", text, own.igp.value
     if own.routing_elsewhere:
         text = (
-            f"BGP, OSPF, IS-IS and route maps of {own.routing_elsewhere} (P, O, V): FRR's own file is not read beside "
-            "config_db.json; state them in tables of CONFIG_DB, or check them otherwise"
+            f"BGP, OSPF, IS-IS and route maps of {own.routing_elsewhere} (P, O, V): a file of FRR is not read beside "
+            "the switch's configuration; state them in that, or check them otherwise"
         )
         yield device, "routing", text, own.routing_elsewhere
     for item in device.unread:

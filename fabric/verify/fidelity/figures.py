@@ -41,13 +41,7 @@ def write(folder: Path, reference: Path) -> None:
 
     Raises: FabricError without matplotlib.
     """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an optional package
-        from matplotlib import pyplot as plt  # noqa: PLC0415
-    except ImportError as error:
-        raise FabricError("figures need matplotlib", "pip install 'fabric-emulator[plot]'") from error
-    # The same bytes for the same numbers: no date, ids from a fixed salt, text as text.
-    mpl.rcParams.update({"svg.hashsalt": "fabric", "svg.fonttype": "none", "font.size": 9})
+    plt = plotting()
     _scatter(
         plt, folder / "fidelity-scatter.svg", [read_recorded(reference / "cases" / f"{name}.json") for name in SCATTER]
     )
@@ -55,7 +49,19 @@ def write(folder: Path, reference: Path) -> None:
     theory_figures.write(plt, folder)
 
 
-def _save(plt: Any, figure: Any, file: Path) -> None:  # noqa: ANN401  matplotlib is optional
+def plotting() -> Any:  # noqa: ANN401  matplotlib is optional
+    """matplotlib.pyplot, set so that the same numbers give the same bytes. Raises: FabricError without matplotlib."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415  an optional package
+        from matplotlib import pyplot as plt  # noqa: PLC0415  as above
+    except ImportError as error:
+        raise FabricError("figures need matplotlib", "pip install 'fabric-emulator[plot]'") from error
+    mpl.rcParams.update({"svg.hashsalt": "fabric", "svg.fonttype": "none", "font.size": 9})  # fixed ids, text as text
+    return plt
+
+
+def save(plt: Any, figure: Any, file: Path) -> None:  # noqa: ANN401
+    """Write a figure without a date, and close it."""
     figure.savefig(file, metadata={"Date": None}, bbox_inches="tight")
     plt.close(figure)
 
@@ -84,7 +90,7 @@ def _scatter(plt: Any, file: Path, cases: Sequence[Recorded]) -> None:  # noqa: 
             )
         panel.set(title=f"{case.name}: {len(flows)} flows", xlabel="FCT in ns-3, us", ylabel="FCT here, us")
     panels[0].legend(frameon=False, loc="upper left")
-    _save(plt, figure, file)
+    save(plt, figure, file)
 
 
 def _presets(plt: Any, file: Path) -> None:  # noqa: ANN401
@@ -106,7 +112,7 @@ def _presets(plt: Any, file: Path) -> None:  # noqa: ANN401
         panel.set_xlabel("time, ms")
     for panel in panels[:, 0]:
         panel.set_ylabel("queue at the receiver, KB")
-    _save(plt, figure, file)
+    save(plt, figure, file)
 
 
 def track(preset: str, model: str) -> Track:

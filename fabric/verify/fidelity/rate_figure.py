@@ -10,6 +10,7 @@ from fabric.errors import FabricError
 from fabric.verify.fidelity import rate_traces
 from fabric.verify.fidelity.case import read_case
 from fabric.verify.fidelity.case_files import case_files, name_of
+from fabric.verify.fidelity.figures import plotting, save
 
 _COLUMNS: Final = 2
 _INK: Final = ("#1f6fb4", "#d98b2b", "#3a9a5b", "#a3527e")
@@ -20,15 +21,10 @@ def write(file: Path, reference: Path) -> int:
 
     Raises: FabricError without matplotlib, and where no case has rates.
     """
-    try:
-        import matplotlib as mpl  # noqa: PLC0415  an optional package
-        from matplotlib import pyplot as plt  # noqa: PLC0415
-    except ImportError as error:
-        raise FabricError("figures need matplotlib", "pip install 'fabric-emulator[plot]'") from error
+    plt = plotting()
     cases = [case for case in case_files(reference) if rate_traces.trace_file(case).is_file()]
     if not cases:
         raise FabricError(f"{reference}: no case has recorded rates", "there must be results/NAME.rates.csv.gz")
-    mpl.rcParams.update({"svg.hashsalt": "fabric", "svg.fonttype": "none", "font.size": 9})
     lines = -(-len(cases) // _COLUMNS)
     figure, panels = plt.subplots(
         lines, _COLUMNS, figsize=(11, 2.3 * lines), sharey=True, squeeze=False, constrained_layout=True
@@ -40,8 +36,7 @@ def write(file: Path, reference: Path) -> int:
     for line in panels:
         line[0].set_ylabel("rate, Gb/s")
     _legend(panels.flat[0])
-    figure.savefig(file, metadata={"Date": None}, bbox_inches="tight")
-    plt.close(figure)
+    save(plt, figure, file)
     return len(cases)
 
 

@@ -20,8 +20,7 @@ from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import TraceBit
 from fabric.errors import InputErrors, Problem
 from fabric.reading import MIB
-from fabric.scenario.presets.ns3_rdma import PS_PER_NS
-from fabric.units import PS_PER_US
+from fabric.units import PS_PER_NS, PS_PER_US
 from fabric.verify.fidelity.case import Case
 from fabric.verify.fidelity.case_files import name_of, plain_text
 from fabric.verify.fidelity.table import Finding, exactly
