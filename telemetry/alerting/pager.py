@@ -36,7 +36,8 @@ def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:
 
         def do_POST(self) -> None:
             """A notification; one that is none is refused, so that a wrong webhook is noticed."""
-            length = int(self.headers.get("Content-Length", 0))
+            stated = self.headers.get("Content-Length", "")
+            length = int(stated) if stated.isascii() and stated.isdigit() else 0
             if not 0 < length <= _MOST_BYTES:
                 self.send_error(413)
                 return

@@ -72,9 +72,9 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
         Fact("hurt", "Who was hurt", _words(hurt, first) + "".join(f"; job {it.words}" for it in incident.hurt.jobs)),
         Fact("change", "Changed before", incident.change_line),
-        Fact("read", "Read", ", ".join(incident.reading)),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
+        Fact("read", "Read", ", ".join(incident.reading)),
     )
     evident = f" Evidence: {first.evidence[0]}." if first.evidence else ""
     more = f" {count(len(roots) - 1, 'more root')} in `fabric explain roots`." if len(roots) > 1 else ""

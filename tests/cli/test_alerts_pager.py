@@ -61,6 +61,14 @@ def test_what_is_no_notification_is_refused_and_the_next_one_received(pager: tup
     assert len(received) == 1
 
 
+def test_a_length_that_is_no_number_is_refused(pager: tuple[str, Received]) -> None:
+    url, received = pager
+    with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
+        client.sendall(b"POST /pager HTTP/1.0\r\nContent-Length: many\r\n\r\n")
+        assert b" 413 " in client.makefile("rb").readline()
+    assert received == []
+
+
 def test_an_alert_is_one_line_without_control_characters() -> None:
     assert line("pager", STORM) == "pager   firing   FabricPfcStorm: host1 kept leaf1 from\\u001b[31m sending."
 

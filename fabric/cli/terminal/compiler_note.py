@@ -20,7 +20,9 @@ from fabric.units import format_duration_s
 NOTE_AFTER_S: Final = 1.0
 """Compilation time after which the wait is explained."""
 FIRST_LINE: Final = "compiling the engine, once per version: about a minute, several on a busy machine"
-ANOTHER_PART: Final = "compiling a part of the engine that no run here has needed so far, once per version: seconds"
+ANOTHER_PART: Final = (
+    "compiling what the cache lacks, once per version: seconds for a part of the engine, a minute for all"
+)
 BEFORE_OTHERS: Final = "the engine is compiled first, once per version: about a minute more, several on a busy machine"
 """For commands whose runs are in other processes."""
 
