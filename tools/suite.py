@@ -19,6 +19,7 @@ usage.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.outcomes import timed_files
+from tools.scratch import in_memory
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 MOST_UNSTABLE: Final = 3
@@ -134,6 +136,12 @@ def main(words: Sequence[str] | None = None) -> int:
     # A shell that starts this in the background has it ignore interrupts, and pytest would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    # The slow ones write more than is to be held in memory.
+    with in_memory() if args.which == "fast" else contextlib.nullcontext():
+        return _run(args, given)
+
+
+def _run(args: argparse.Namespace, given: Sequence[str]) -> int:
     pytest = Pytest(args.out, args.which, given)
     slow = SELECTION[args.which]
     parallel = pytest.run("parallel", *_workers(args.workers), "-m", _and(slow, "not timed"))

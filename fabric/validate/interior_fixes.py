@@ -25,8 +25,11 @@ _NVUE: Final = {
 
 def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
     line = lines.get(device.language, "")
-    nvue = device.language == "nvue"
-    begin = f"nv set interface {quoted(interface)} router ospf " if nvue else f"interface {interface}; "
+    begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
+        device.language, f"interface {interface}; "
+    )
+    if line.startswith("router "):  # a line of the process, not of the interface
+        begin = ""
     return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
 
 
@@ -76,10 +79,8 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
         "cost": f"{cost} {value}" if value else f"no {cost}",
         "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
     }.get(what, "")
-    if what == "passive" and ospf and side.device.language == "eos":  # has no such line of an interface
-        command = f"router ospf {its.name}; no passive-interface {side.interface}"
-        return Fix(side.device.name, f"{side.interface} {what}", value, command)
-    eos = "no isis passive" if what == "passive" else line
+    active = f"router ospf {its.name}; no passive-interface {side.interface}" if ospf else "no isis passive"
+    eos = active if what == "passive" else line
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
     return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})

@@ -19,7 +19,7 @@ from tests.reliability.report import Row
 SIMULATED: Final = 10_000
 """Valid scenarios that reach the engine."""
 MUTANTS: Final = 10_000
-PART: Final = 48
+PART: Final = 96
 """`make test-all` tries the first of so many parts."""
 PORTION: Final = 125
 """Seeds that a process takes at once."""
