@@ -7,8 +7,10 @@ IEEE/ACM Transactions on Networking, 1998). A pause acts late: each group then t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from fabric.configs.model import BufferProfile, Device, Pool
 from fabric.validate.chips import is_nvidia
@@ -31,14 +33,48 @@ def feeding(facts: Facts, line: Line, queue: int) -> Held | None:
 
     A packet does not leave by the port that it came in by.
     """
-    rows: list[tuple[BufferProfile, Pool]] = []
-    for profile, groups in facts.lossless_profiles(line.device).values():
-        pool = line.device.pools.get(profile.pool)
-        count = sum(it.port.name != line.port.name and facts.feeds(it, group, queue) for it, group in groups)
-        if count and pool is None:
-            return None
-        rows += [(profile, pool)] * count if pool is not None else []
-    return held(line.device, rows)
+    known = facts.notes.setdefault(_NOTE, {})
+    key = line.device.name, queue
+    if key not in known:
+        known[key] = _Feeding.of(facts, line.device, queue)
+    found: _Feeding = known[key]
+    return found.but(line.device, line.port.name)
+
+
+_NOTE: Final = "groups that feed queues"
+
+
+@dataclass(frozen=True, slots=True)
+class _Feeding:
+    """The groups of a switch that feed its queues of one number: counted once, not once for each port."""
+
+    profiles: tuple[tuple[BufferProfile, Pool | None, Counter[str], int], ...]
+    """Profile, its pool, port to the number of its groups with this profile, and their sum."""
+    known: dict[tuple[int, ...], Held | None]
+    """Number of groups of each profile to what they hold: most ports have as many."""
+
+    @classmethod
+    def of(cls, facts: Facts, device: Device, queue: int) -> _Feeding:
+        profiles = []
+        for profile, groups in facts.lossless_profiles(device).values():
+            by_port = Counter(it.port.name for it, group in groups if facts.feeds(it, group, queue))
+            profiles.append((profile, device.pools.get(profile.pool), by_port, by_port.total()))
+        return cls(tuple(profiles), {})
+
+    def but(self, device: Device, port: str) -> Held | None:
+        """What the groups of all ports but one hold."""
+        counts = tuple(total - by_port[port] for _, _, by_port, total in self.profiles)
+        if counts not in self.known:
+            self.known[counts] = self._held(device, counts)
+        return self.known[counts]
+
+    def _held(self, device: Device, counts: tuple[int, ...]) -> Held | None:
+        rows: list[tuple[BufferProfile, Pool]] = []
+        for (profile, pool, _, _), count in zip(self.profiles, counts, strict=True):
+            if count and pool is None:
+                return None
+            rows += [(profile, pool)] * count if pool is not None else []
+        return held(device, rows)
 
 
 def held(device: Device, rows: Iterable[tuple[BufferProfile, Pool]]) -> Held | None:

@@ -6,7 +6,7 @@ each of them takes a minute.
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_interface
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import Final
 
 from fabric.configs.model import Device
@@ -21,27 +21,39 @@ class Interfaces:
     def __init__(self, device: Device) -> None:
         self.own: dict[str, str] = {}
         """Address without length to its interface."""
-        self._subnets: dict[tuple[int, int], dict[int, list[tuple[int, str, str]]]] = {}
-        """(IP version, bits of the host part) to network to (order, interface, address)."""
+        self.networks: dict[str, list[IPv4Network | IPv6Network]] = {}
+        """Address without length to its subnet at each interface that has it."""
+        self._subnets: dict[tuple[int, int], dict[int, list[tuple[int, str, str, str]]]] = {}
+        """(IP version, bits of the host part) to network to (order, interface, address, address with its length)."""
+        order = 0
         for name, texts in device.addresses.items():
             for text in texts:
                 its = ip_interface(text)
                 own, host_bits = str(its.ip), its.max_prefixlen - its.network.prefixlen
                 self.own.setdefault(own, name)
+                self.networks.setdefault(own, []).append(its.network)
                 of_length = self._subnets.setdefault((its.version, host_bits), {})
-                of_length.setdefault(int(its.ip) >> host_bits, []).append((len(self.own), name, own))
+                of_length.setdefault(int(its.ip) >> host_bits, []).append((order, name, own, text))
+                order += 1
 
     def facing(self, address: str) -> tuple[str, str]:
         """(interface, own address) in whose subnet an address of a neighbour is; ('', '') where there is none."""
-        other = ip_address(address)
+        return next(((name, own) for name, own, _ in self.beside(address)), ("", ""))
+
+    def beside(self, address: str) -> list[tuple[str, str, str]]:
+        """(interface, own address, the same with its length) of all in whose subnet another switch's address is."""
+        try:
+            other = ip_address(address)
+        except ValueError:
+            return []  # a name, or nothing
         found = [
             row
             for (version, host_bits), networks in self._subnets.items()
             if version == other.version
             for row in networks.get(int(other) >> host_bits, ())
-            if row[2] != address
+            if row[2] != str(other)
         ]
-        return min(found)[1:] if found else ("", "")
+        return [row[1:] for row in sorted(found)]
 
 
 def interfaces_of(facts: Facts, device: Device) -> Interfaces:

@@ -80,7 +80,7 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
         "MTU": f"mtu {max(side.line.port.mtu, other.line.port.mtu)}",
     }.get(what, "")
     active = f"router ospf {its.name}; no passive-interface {side.interface}" if ospf else "no isis passive"
-    eos = active if what == "passive" else line
+    eos = {"passive": active, "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
     return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})

@@ -92,6 +92,8 @@ class HeadroomTables:
 
     by_hwsku: dict[str, HeadroomTable] = field(default_factory=dict)
     default: HeadroomTable | None = None
+    shipped: dict[str, HeadroomTable] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Platform to its table, once a switch has asked for it: a fabric asks for each of its ports."""
 
     @classmethod
     def load(cls, arguments: list[str]) -> HeadroomTables:
@@ -128,4 +130,6 @@ class HeadroomTables:
         if self.default is not None:
             return self.default
         known = find_platform(hwsku) or (find_platform(platform) if not hwsku else None)
-        return None if known is None else HeadroomTable.of_platform(known)
+        if known is not None and known.name not in self.shipped:
+            self.shipped[known.name] = HeadroomTable.of_platform(known)
+        return None if known is None else self.shipped[known.name]

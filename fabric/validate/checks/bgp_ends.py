@@ -10,33 +10,31 @@ from fabric.configs.model import Device, Session, Where
 from fabric.configs.text.spelling import is_address
 from fabric.validate.checks.base import Check, E, Found, Root, W, check, named, shows
 from fabric.validate.checks.identity import is_loopback
-from fabric.validate.checks.peers import beside, near_address, other_end, sessions
+from fabric.validate.checks.peers import near_address, other_end, sessions
 from fabric.validate.facts import Facts
+from fabric.validate.interfaces import interfaces_of
 from fabric.validate.routing_fixes import activate, open_session, send_from, set_asn, set_remote_as, set_session
 from fabric.validate.sessions import needs_ttl
 
 _ADJACENT_HOPS, _DISTANT_HOPS = 2, 4
 
 
-def _owner(device: Device, address: str) -> str:
+def _owner(facts: Facts, device: Device, address: str) -> str:
     """The interface that has an address; '' where there is none."""
-    found = (
-        name for name, texts in device.addresses.items() for text in texts if str(ip_interface(text).ip) == address
-    )
-    return next(found, "")
+    return interfaces_of(facts, device).own.get(address, "")
 
 
 def _between_loopbacks(facts: Facts) -> Iterator[tuple[Device, Session, Device]]:
     """Sessions to the loopback of another switch."""
     for device, session, peer in sessions(facts):
-        if is_loopback(_owner(peer, session.address)):
+        if is_loopback(_owner(facts, peer, session.address)):
             yield device, session, peer
 
 
-def _expected(device: Device, peer: Device) -> tuple[str, str]:
+def _expected(facts: Facts, device: Device, peer: Device) -> tuple[str, str]:
     """(interface, address) of the loopback of a switch that its peer has as neighbour; ('', '') where it has none."""
     for session in peer.sessions:
-        name = _owner(device, session.address)
+        name = _owner(facts, device, session.address)
         if is_loopback(name):
             return name, session.address
     return "", ""
@@ -57,7 +55,7 @@ def _expected(device: Device, peer: Device) -> tuple[str, str]:
 def P7(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Where the other end expects a loopback; a file that states none of its sessions' sources leaves it open."""
     for device, session, peer in _between_loopbacks(facts):
-        interface, address = _expected(device, peer)
+        interface, address = _expected(facts, device, peer)
         if session.source and not session.local_address and device.addresses:
             yield Found(
                 device.name,
@@ -135,8 +133,8 @@ def P9(facts: Facts) -> Iterator[Found]:  # noqa: N802
             f"{begin}; {peer.name}, which waits for this one, has {address}",
             (shows(device, session.where, "", session.address),),
             rests_on=[
-                *((device.name, where) for where in _places(device, near_address(device, session))),
-                *((peer.name, where) for where in _places(peer, address)),
+                *((device.name, where) for where in _places(facts, device, near_address(facts, device, session))),
+                *((peer.name, where) for where in _places(facts, peer, address)),
             ],
             fix=set_session(device, session, "address", address, {}),
         )
@@ -169,10 +167,10 @@ def _without_cable(facts: Facts, device: Device, name: str) -> bool:
     return bool(name) and "." not in name and name not in lags and not facts.across(device, name)[0]
 
 
-def _places(device: Device, address: str) -> list[Where]:
+def _places(facts: Facts, device: Device, address: str) -> list[Where]:
     """Where a switch states an address, and where it states those of the same port."""
     stated = device.identity.address_where.items()
-    name = _owner(device, address)
+    name = _owner(facts, device, address)
     return [where for (interface, _), where in stated if name and interface == name]
 
 
@@ -180,15 +178,16 @@ def orphans(facts: Facts) -> Iterator[tuple[Device, Session, Device, str]]:
     """Sessions to addresses of no switch, with the switch that was meant and its address."""
     waiting: dict[str, list[tuple[Device, str]]] = {}
     for device, session, peer in sessions(facts):
-        own = [it for it in peer.sessions if _owner(device, it.address)]
-        if not session.interface and not any(it.up and it.address == near_address(device, session) for it in own):
-            waiting.setdefault(peer.name, []).append((device, near_address(device, session)))
+        near = near_address(facts, device, session)
+        own = (it.up and it.address == near and _owner(facts, device, near) for it in peer.sessions)
+        if not session.interface and not any(own):
+            waiting.setdefault(peer.name, []).append((device, near))
     for device in facts.devices:
         for session in device.sessions if device.name in waiting else ():
             if not session.up or session.interface:
                 continue
             owner = facts.owners_in(session.vrf).get(session.address)
-            if not session.address or (owner is not None and not _elsewhere(device, session, owner)):
+            if not session.address or (owner is not None and not _elsewhere(facts, device, session, owner)):
                 continue
             for peer, address in waiting[device.name]:
                 if owner not in (None, peer):
@@ -204,10 +203,10 @@ def orphans(facts: Facts) -> Iterator[tuple[Device, Session, Device, str]]:
                     break
 
 
-def _elsewhere(device: Device, session: Session, owner: Device) -> bool:
+def _elsewhere(facts: Facts, device: Device, session: Session, owner: Device) -> bool:
     """Whether the address is a port's of its owner on a link of another switch, which one hop does not lead to."""
-    near = any(beside(text, session.address) for texts in device.addresses.values() for text in texts)
-    far = _owner(owner, session.address)
+    near = bool(interfaces_of(facts, device).beside(session.address))
+    far = _owner(facts, owner, session.address)
     single = session.hops in {None, 1} and not session.local_address and session.asn != device.asn
     return bool(device.addresses) and not near and single and not is_loopback(far) and not far.startswith("Vlan")
 
@@ -249,7 +248,7 @@ def P10(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(session.where),
             f"IPv4 unicast is not activated towards {session.neighbor}, {peer.name} has it",
             (shows(device, session.where, "", session.neighbor), shows(peer, back.where, "", back.neighbor)),
-            W if is_loopback(_owner(peer, session.address)) else E,
+            W if is_loopback(_owner(facts, peer, session.address)) else E,
             fix=activate(device, session, "ipv4"),
         )
 
@@ -269,7 +268,7 @@ def P11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device, session, peer in sessions(facts):
         if session.states_asn or not device.asn:
             continue
-        rests: list[Root] = [(peer.name, it.where) for it in peer.sessions if _owner(device, it.address)]
+        rests: list[Root] = [(peer.name, it.where) for it in peer.sessions if _owner(facts, device, it.address)]
         yield Found(
             device.name,
             named(session.where),
@@ -360,9 +359,7 @@ def P14(facts: Facts) -> Iterator[Found]:  # noqa: N802
             yield from _foreign_source(device, session)
             fitting = [
                 (name, text, device.identity.interface_vrfs.get(name, ""))
-                for name, texts in device.addresses.items()
-                for text in texts
-                if beside(text, session.address)
+                for name, _, text in interfaces_of(facts, device).beside(session.address)
             ]
             if not fitting or any(vrf == session.vrf for _, _, vrf in fitting):
                 continue
@@ -417,7 +414,7 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
     found = list(sessions(facts))
     usual = 2 * sum(bool(session.ttl_security) for _, session, _ in found) > len(found)
     for device, session, peer in found:
-        near = near_address(device, session) or facts.across(device, session.interface)[1]
+        near = near_address(facts, device, session) or facts.across(device, session.interface)[1]
         back = other_end(facts, device, session, peer)
         if back is None or not session.ttl_security or back.ttl_security or not needs_ttl(back, peer):
             continue

@@ -137,7 +137,7 @@ def A3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         for session in device.sessions:
             if not lines and session.vrf:
                 continue  # what the control plane's list is applied to is the default VRF
-            near, far = _network(near_address(device, session)), _network(session.address)
+            near, far = _network(near_address(facts, device, session)), _network(session.address)
             at_port = not lines or any(
                 far is not None and far.subnet_of(network)
                 for name in (*names, use.interface)

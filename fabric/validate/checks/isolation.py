@@ -60,7 +60,7 @@ def _waiting(facts: Facts, device: Device, wrong: Session) -> str:
     """The address of the switch that has a session to this address and gets none back; '' where there is none."""
     for other, session, peer in sessions(facts):
         if peer is device and session.address == wrong.address:
-            return near_address(other, session)
+            return near_address(facts, other, session)
     return ""
 
 

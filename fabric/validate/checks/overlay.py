@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import Vni
@@ -16,6 +15,7 @@ from fabric.validate.checks.identity import address_roots, is_loopback, paired, 
 from fabric.validate.checks.peers import other_end, same_policies, sessions
 from fabric.validate.disagreement import UNDECIDED, changed, contradicts_itself, is_unusual, same_vni, told_apart
 from fabric.validate.facts import Facts
+from fabric.validate.interfaces import interfaces_of
 from fabric.validate.routing_fixes import activate, send_targets, set_vtep_source
 
 Held = tuple[Device, Vni]
@@ -286,8 +286,7 @@ def V4(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for device in facts.devices:
         source = device.identity.vtep
         yield from _without_source(device)
-        owned = {str(ip_interface(text).ip) for texts in device.addresses.values() for text in texts}
-        if source and device.addresses and vtep_address(device) not in owned:
+        if source and device.addresses and vtep_address(device) not in interfaces_of(facts, device).own:
             yield Found(
                 device.name,
                 named(source.where),
@@ -367,7 +366,7 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
         back = (
             other_end(facts, device, session, peer)
             if session.interface
-            else _back(between.get((peer.name, device.name), ()), device, session, peer)
+            else _back(facts, between.get((peer.name, device.name), ()), device, session, peer)
         )
         if (
             back is not None
@@ -392,20 +391,13 @@ def V8(facts: Facts) -> Iterator[Found]:  # noqa: N802
             )
 
 
-def _back(theirs: Sequence[Session], device: Device, session: Session, peer: Device) -> Session | None:
+def _back(facts: Facts, theirs: Sequence[Session], device: Device, session: Session, peer: Device) -> Session | None:
     """The peer's session to this device over the same link, of all that it has to this device."""
-    own = {str(ip_interface(text).ip): text for texts in device.addresses.values() for text in texts}
-    network = {
-        str(ip_interface(text).network)
-        for texts in peer.addresses.values()
-        for text in texts
-        if text.startswith(f"{session.address}/")
-    }
+    own, far = interfaces_of(facts, device).networks, interfaces_of(facts, peer).networks.get(session.address, ())
     for back in theirs:
-        if back.vrf == session.vrf and back.address in own:
-            mine = own[back.address]
-            if str(ip_interface(mine).network) in network or back.address == session.local_address:
-                return back
+        mine = own.get(back.address, ()) if back.vrf == session.vrf else ()
+        if mine and (mine[-1] in far or back.address == session.local_address):
+            return back
     return None
 
 

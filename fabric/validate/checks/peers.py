@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_interface
 from typing import Final
 
 from fabric.configs.identity import NOTHING, Stated
@@ -122,7 +122,7 @@ def other_end(facts: Facts, device: Device, session: Session, peer: Device) -> S
     if session.interface:
         there = facts.across(device, session.interface)[1]
         return next((it for it in peer.sessions if it.up and there and it.interface == there), None)
-    near = near_address(device, session)
+    near = near_address(facts, device, session)
     back = (it for it in peer.sessions if it.up and near and it.address == near)
     return next((it for it in back if _owner(facts, it, peer) is device), None)
 
@@ -214,25 +214,15 @@ def _back(facts: Facts, device: Device, session: Session, peer: Device) -> Sessi
     if session.interface:
         return other_end(facts, device, session, peer)
     mine = [it for it in peer.sessions if it.vrf == session.vrf and _owner(facts, it, peer) is device]
-    near = [it for it in mine if it.address == near_address(device, session)]
+    near = [it for it in mine if it.address == near_address(facts, device, session)]
     return (near or mine)[0] if len(near or mine) == 1 else None
 
 
-def near_address(device: Device, session: Session) -> str:
+def near_address(facts: Facts, device: Device, session: Session) -> str:
     """The own address of a session: as stated, else that of the subnet of the neighbour."""
     if session.local_address or not session.address:
         return session.local_address
-    for texts in device.addresses.values():
-        for text in texts:
-            if beside(text, session.address):
-                return str(ip_interface(text).ip)
-    return ""
-
-
-def beside(text: str, address: str) -> bool:
-    """Whether an address is another one of an interface's subnet."""
-    own, other = ip_interface(text), ip_address(address)
-    return own.version == other.version and own.ip != other and other in own.network
+    return interfaces_of(facts, device).facing(session.address)[1]
 
 
 def _is_own(facts: Facts, peer: Device, apart: list[tuple[Device, Session]]) -> bool | None:
@@ -256,10 +246,9 @@ def _number_at(session: Session, device: Device) -> str:
     return next((it.asn for it in device.sessions if (it.neighbor, it.vrf) == (session.neighbor, session.vrf)), "")
 
 
-def _alone(device: Device, session: Session) -> bool:
+def _alone(facts: Facts, device: Device, session: Session) -> bool:
     """Whether one interface is in the neighbour's subnet: of several, which one the session is sent from is open."""
-    texts = [text for its in device.addresses.values() for text in its]
-    return bool(session.address) and sum(beside(text, session.address) for text in texts) == 1
+    return len(interfaces_of(facts, device).beside(session.address)) == 1
 
 
 @check(
@@ -279,7 +268,7 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     towards = {(device.name, session.address) for device, session, _ in found}
     back: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for device, session, peer in found:
-        ends = near_address(device, session), session.address
+        ends = near_address(facts, device, session), session.address
         back.setdefault((device.name, peer.name, session.vrf), []).append(ends)
     pairs = {(device.name, peer.name, session.vrf) for device, session, peer in sessions(facts)}
     for device, session, peer in found:
@@ -298,8 +287,8 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
         }
         near = (
             ""
-            if session.local_address or session.source or not _alone(device, session)
-            else near_address(device, session)
+            if session.local_address or session.source or not _alone(facts, device, session)
+            else near_address(facts, device, session)
         )
         direct = bool(near) and (peer.name, near) not in towards and not one_way
         by_address = (
@@ -317,7 +306,7 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{device.name}" + (f" at {session.local_address or near}" if session.local_address or direct else ""),
                 (_evidence(device, session, "name", session.peer or session.address),),
                 E if peer.sessions else W,
-                fix=send_from(device, session, facing, near_address(device, replace(session, local_address="")))
+                fix=send_from(device, session, facing, near_address(facts, device, replace(session, local_address="")))
                 if facing
                 else None,
                 rests_on=[
