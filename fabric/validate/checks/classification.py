@@ -42,8 +42,8 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             host.name,
             "roce_dscp",
             f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is",
-            (Evidence(f"{host.name}.roce_dscp", str(host.roce_dscp), host.place),),
-            fix=set_host_dscp(host.name, other),
+            (Evidence(f"{host.name}.roce_dscp", str(host.roce_dscp), host.at("roce_dscp")),),
+            fix=set_host_dscp(host, other),
         )
     if facts.assumed:
         yield from _assumed(facts, facts.network.roce_dscps[0])

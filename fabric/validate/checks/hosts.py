@@ -7,11 +7,12 @@ from typing import Final
 
 from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, shows
-from fabric.validate.checks.entries import map_evidence, pause_roots, pfc_root
+from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
+from fabric.validate.checks.entries import host_evidence, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import (
     Fix,
+    interface_of,
     set_curve,
     set_host,
     set_host_ecn,
@@ -22,17 +23,11 @@ from fabric.validate.remedies import (
 )
 
 _RTT_NS: Final = 5_000
+_PRIORITIES: Final = 8
 _RAMP: Final = 2
 """Kmax over Kmin from which a curve is no step."""
 _NIC_CABLE_M: Final = 7
 """Cable length that a NIC assumes by default (mlx5)."""
-
-
-def _host(host: Host, field: str) -> Evidence:
-    value = getattr(host, field)
-    if isinstance(value, frozenset):
-        value = listed(value)
-    return Evidence(f"{host.name}.{field}", str(value), host.place)
 
 
 _GLOBAL: Final = "default-global"
@@ -57,8 +52,8 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"host {host.name} trusts {host.trust}{does}",
-                (_host(host, "trust"),),
-                fix=set_host_trust(host.name, "pcp" if line.port.class_by_tag else "dscp"),
+                (host_evidence(host, "trust"),),
+                fix=set_host_trust(host, "pcp" if line.port.class_by_tag else "dscp"),
             )
         if line.port.class_by_tag:
             continue
@@ -68,7 +63,7 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"RoCE DSCP {host.roce_dscp} is not lossless here",
-                (_host(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)),
+                (host_evidence(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)),
                 rests_on=[
                     pfc_root(line),
                     *(root for priority in line.port.lossless for root in pause_roots(facts, line, priority)),
@@ -81,12 +76,12 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.port.name,
                 f"RoCE is in priority {priority} here, the host has PFC on "
                 f"{','.join(map(str, sorted(host.pfc_enable))) or 'none'}",
-                (_host(host, "pfc_enable"),),
+                (host_evidence(host, "pfc_enable"),),
                 rests_on=(
                     pfc_root(line),
                     *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
                 ),
-                fix=set_host_pfc(host.name, {*host.pfc_enable, priority}),
+                fix=set_host_pfc(host, {*host.pfc_enable, priority}),
             )
 
 
@@ -112,26 +107,35 @@ def N2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the file states the priority."""
     for line, host in facts.host_lines:
         _, priority = facts.lossless_class(line, host.roce_dscp)
-        for field in ("ecn_np_prio", "ecn_rp_prio"):
+        for point in ("np", "rp"):
+            field, on = f"ecn_{point}_prio", getattr(host, f"ecn_{point}_enable")
             value = getattr(host, field)
-            if priority is not None and value is not None and value != priority:
-                yield Found(
-                    line.device.name,
-                    line.port.name,
-                    f"{field} is {value}, RoCE is in priority {priority}",
-                    (_host(host, field),),
-                    rests_on=(
-                        pfc_root(line),
-                        *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
-                        *(one.root for one in (_host(host, "pfc_enable"),) if one.root and _follows(host, value)),
-                    ),
-                    fix=set_host_ecn(host.name, field, priority),
-                )
+            if priority is None or (priority in on if on is not None else value is None or value == priority):
+                continue
+            said = host_evidence(host, f"ecn_{point}_enable" if on is not None else field)
+            wrong = f"{field} is {value}" if on is None else f"roce_{point} is on for priority {listed(on)}"
+            own = host.captured.priorities.get(host.roce_dscp) if host.captured is not None else None
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"{wrong}, RoCE is in priority {priority}",
+                (said,),
+                rests_on=(
+                    pfc_root(line),
+                    *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
+                    *(one.root for one in (host_evidence(host, "pfc_enable"),) if one.root and _follows(host, value)),
+                    *(() if own is None else ((own.place.file, (str(own.place.line), own.words)),)),
+                ),
+                fix=set_host_ecn(host, field, priority),
+            )
 
 
-def _follows(host: Host, priority: int) -> bool:
+def _follows(host: Host, priority: int | None) -> bool:
     """Whether a host's marks and its pauses are of one priority: then both are wrong by one choice."""
-    return host.pfc_enable is not None and priority in host.pfc_enable
+    if host.pfc_enable is None:
+        return False
+    on = host.ecn_rp_enable
+    return priority in host.pfc_enable if on is None else bool(on & host.pfc_enable) and len(on) < _PRIORITIES
 
 
 @check(
@@ -152,7 +156,7 @@ def N3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"CNP DSCP {host.cnp_dscp} shares queue {queue} with DSCP 0",
-                (_host(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
+                (host_evidence(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
             )
 
 
@@ -207,7 +211,7 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"host {host.name} needs {need} B for {cable} m, has {host.rx_buffer_bytes} B",
-                (_host(host, "rx_buffer_bytes"),),
+                (host_evidence(host, "rx_buffer_bytes"),),
             )
         if cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
             yield Found(
@@ -217,7 +221,7 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{host.cable_m or _NIC_CABLE_M} m",
                 (shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),),
                 I if of_all else W,
-                fix=set_host(host.name, "cable_m", cable, f"mlnx_qos -i INTERFACE --cable_len {cable}"),
+                fix=set_host(host, "cable_m", cable, f"mlnx_qos -i {interface_of(host)} --cable_len {cable}"),
             )
 
 
@@ -243,7 +247,7 @@ def N6(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 first.name,
                 f"DSCP {dscp}",
                 "congestion controls " + ", ".join(sorted(found)),
-                tuple(_host(host, "cc") for host in found.values()),
+                tuple(host_evidence(host, "cc") for host in found.values()),
             )
 
 
@@ -276,7 +280,7 @@ def N7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{line.port.name}|{queue}",
                 text,
                 (
-                    _host(host, "cc"),
+                    host_evidence(host, "cc"),
                     shows(line.device, wred.where, "green_min_threshold", low),
                     shows(line.device, wred.where, "green_max_threshold", high),
                 ),
