@@ -310,6 +310,19 @@ class Facts:
         odd = {host.roce_dscp for host, _ in self.odd_hosts.values()}
         return () if self.assumed else tuple(dscp for dscp in self.network.roce_dscps if dscp not in odd)
 
+    @cached_property
+    def cnp_dscps(self) -> tuple[int, ...]:
+        """CNPs' DSCPs that the switches are held to: not one that RoCE or bulk has, while another host's is neither."""
+        good = tuple(dscp for dscp in self.network.cnp_dscps if not self._beside_data(dscp))
+        return good or self.network.cnp_dscps
+
+    def _beside_data(self, dscp: int) -> bool:
+        """Whether most lossless ports put a DSCP into a lossless queue, or into that of DSCP 0."""
+        own = [
+            (self.lossless_class(it, dscp)[1], self.queue_of(it, dscp), self.queue_of(it, 0)) for it in self.lossless
+        ]
+        return 2 * sum(priority is not None or queue == bulk for priority, queue, bulk in own) > len(own)
+
     def usual_group_profile(self, line: Line, priority: int) -> str | None:
         """The lossless profile that most ports of the switch with this speed and cable have for a priority."""
         key = line.device.name, line.port.speed_mbps, line.port.cable_m, priority

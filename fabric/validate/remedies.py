@@ -332,10 +332,20 @@ def set_host_trust(host: Host, trust: str) -> Fix:
 def set_host_ecn(host: Host, field: str, priority: int) -> Fix:
     """Notification or reaction point of a host's NIC for one priority (mlx5 sysfs; AMD: the DCQCN profile)."""
     point = "roce_np" if "_np_" in field else "roce_rp"
-    command = f"echo 1 > /sys/class/net/{interface_of(host)}/ecn/{point}/enable/{priority}"
-    if tool_of(host) == "nicctl":
-        command = f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1"
+    command = {
+        "nicctl": f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1",
+        "niccli": f"echo 1 > /sys/kernel/config/bnxt_re/{device_of(host)}/ports/1/cc/ecn_enable",
+    }.get(tool_of(host), f"echo 1 > /sys/class/net/{interface_of(host)}/ecn/{point}/enable/{priority}")
     return set_host(host, field, priority, command)
+
+
+def set_host_cnp(host: Host, dscp: int) -> Fix:
+    """The DSCP of a host's CNPs (mlx5 sysfs; AMD: the DCQCN profile; Broadcom: configfs)."""
+    command = {
+        "nicctl": f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1 --cnp-dscp {dscp}",
+        "niccli": f"echo {dscp} > /sys/kernel/config/bnxt_re/{device_of(host)}/ports/1/cc/cnp_dscp",
+    }.get(tool_of(host), f"echo {dscp} > /sys/class/net/{interface_of(host)}/ecn/roce_np/cnp_dscp")
+    return set_host(host, "cnp_dscp", dscp, command)
 
 
 def set_host_map(host: Host, dscp: int, priority: int) -> Fix:

@@ -58,3 +58,9 @@ def host_root(host: Host, field: str) -> Root:
     """The root of such an evidence."""
     place = host.at(field)
     return place.file, (str(place.line), f"{host.name}.{field}")
+
+
+def buffer_roots(host: Host) -> tuple[Root, ...]:
+    """The line that says which priorities a NIC keeps in which receive buffer."""
+    said = None if host.captured is None else next(iter(host.captured.buffers.values()), None)
+    return () if said is None else ((said.place.file, (str(said.place.line), "buffer")),)

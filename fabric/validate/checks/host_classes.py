@@ -13,7 +13,7 @@ from typing import Final
 from fabric.configs.hosts.capture import Mark, Nic, Said, Tclass, Vf
 from fabric.configs.network import Host
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, listed
-from fabric.validate.checks.entries import host_evidence, map_evidence, pfc_root
+from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import (
     Fix,
@@ -191,6 +191,7 @@ def _tagged(line: Line, host: Host, nic: Nic) -> Iterator[Found]:
     consequence="lossy packets fill the buffer that RoCE's headroom is in: the NIC pauses for them, or drops RoCE",
     remedy="mlnx_qos --prio2buffer with a buffer of its own for the priorities with PFC",
     source="mlnx_qos (prio2buffer); Linux mlx5e en/port_buffer.c (one buffer for all lossless priorities)",
+    leads_to="N5",
 )
 def N10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where mlnx_qos shows the buffers."""
@@ -207,6 +208,7 @@ def N10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 nic.interface,
                 f"priority {listed(host.pfc_enable)} with PFC has the receive buffer of priority {listed(lossy)}",
                 (Evidence("buffer", " ".join(str(it.value) for it in nic.buffers.values()), place),),
+                rests_on=(host_root(host, "pfc_enable"),),
                 fix=set_buffers(host, host.pfc_enable),
             )
 

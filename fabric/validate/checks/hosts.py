@@ -8,18 +8,20 @@ from typing import Final
 from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
 from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
-from fabric.validate.checks.entries import host_evidence, map_evidence, pause_roots, pfc_root
+from fabric.validate.checks.entries import buffer_roots, host_evidence, host_root, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import (
     Fix,
     interface_of,
     set_curve,
     set_host,
+    set_host_cnp,
     set_host_ecn,
     set_host_pfc,
     set_host_trust,
     set_map,
     set_pfc,
+    tool_of,
 )
 
 _RTT_NS: Final = 5_000
@@ -42,6 +44,7 @@ _GLOBAL: Final = "default-global"
     consequence="the NIC ignores or never sends pauses for the class its RoCE is in",
     remedy="mlnx_qos --trust dscp --pfc ... for the switch's priority",
     source="mlnx_qos; IEEE 802.1Q clause 36",
+    leads_to="N2 N5 N10",
 )
 def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Every cabled host."""
@@ -107,27 +110,34 @@ def N2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the file states the priority."""
     for line, host in facts.host_lines:
         _, priority = facts.lossless_class(line, host.roce_dscp)
-        for point in ("np", "rp"):
+        wrong = [point for point in ("np", "rp") if priority is not None and _off(host, point, priority)]
+        if len(wrong) > 1 and host.at("ecn_np_enable") == host.at("ecn_rp_enable") and host.ecn_np_enable is not None:
+            wrong = wrong[:1]  # one switch for both: AMD's and Broadcom's
+        for point in wrong:
             field, on = f"ecn_{point}_prio", getattr(host, f"ecn_{point}_enable")
             value = getattr(host, field)
-            if priority is None or (priority in on if on is not None else value is None or value == priority):
-                continue
             said = host_evidence(host, f"ecn_{point}_enable" if on is not None else field)
-            wrong = f"{field} is {value}" if on is None else f"roce_{point} is on for priority {listed(on)}"
+            words = f"{field} is {value}" if on is None else f"roce_{point} is on for priority {listed(on)}"
             own = host.captured.priorities.get(host.roce_dscp) if host.captured is not None else None
             yield Found(
                 line.device.name,
                 line.port.name,
-                f"{wrong}, RoCE is in priority {priority}",
+                f"{words}, RoCE is in priority {priority}",
                 (said,),
                 rests_on=(
                     pfc_root(line),
                     *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
-                    *(one.root for one in (host_evidence(host, "pfc_enable"),) if one.root and _follows(host, value)),
+                    *((host_root(host, "pfc_enable"),) if _follows(host, value) else ()),
                     *(() if own is None else ((own.place.file, (str(own.place.line), own.words)),)),
                 ),
-                fix=set_host_ecn(host, field, priority),
+                fix=set_host_ecn(host, field, priority or 0),
             )
+
+
+def _off(host: Host, point: str, priority: int) -> bool:
+    """Whether the notification or reaction point is stated, and not on for a priority."""
+    on, value = getattr(host, f"ecn_{point}_enable"), getattr(host, f"ecn_{point}_prio")
+    return priority not in on if on is not None else value is not None and value != priority
 
 
 def _follows(host: Host, priority: int | None) -> bool:
@@ -142,7 +152,8 @@ def _follows(host: Host, priority: int | None) -> bool:
     "N3",
     E,
     "the host's CNPs are treated as bulk",
-    condition="where hosts send CNPs: the CNP DSCP's queue is not the one of DSCP 0",
+    condition="where hosts send CNPs: the CNP DSCP's queue is not the one of DSCP 0, and not a lossless one where "
+    "another host's is not",
     consequence="CNPs wait or are dropped: DCQCN reacts late",
     remedy="set cnp_dscp to the DSCP of the CNP queue",
     source="mlx5 roce_np/cnp_dscp",
@@ -151,13 +162,19 @@ def N3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the port the host is cabled to."""
     for line, host in facts.host_lines:
         queue = None if host.cc in WITHOUT_CNPS else facts.queue_of(line, host.cnp_dscp)
-        if queue is not None and queue == facts.queue_of(line, 0):
-            yield Found(
-                line.device.name,
-                line.port.name,
-                f"CNP DSCP {host.cnp_dscp} shares queue {queue} with DSCP 0",
-                (host_evidence(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
-            )
+        bulk = queue is not None and queue == facts.queue_of(line, 0)
+        odd = host.cnp_dscp not in facts.cnp_dscps
+        _, priority = facts.lossless_class(line, host.cnp_dscp)
+        if not bulk and (not odd or priority is None or queue is None):
+            continue
+        text = f"shares queue {queue} with DSCP 0" if bulk else f"is in lossless queue {queue}"
+        yield Found(
+            line.device.name,
+            line.port.name,
+            f"CNP DSCP {host.cnp_dscp} {text}",
+            (host_evidence(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
+            fix=set_host_cnp(host, facts.cnp_dscps[0]) if odd else None,
+        )
 
 
 @check(
@@ -212,8 +229,9 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"host {host.name} needs {need} B for {cable} m, has {host.rx_buffer_bytes} B",
                 (host_evidence(host, "rx_buffer_bytes"),),
+                rests_on=(host_root(host, "pfc_enable"), *buffer_roots(host)),
             )
-        if cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
+        if tool_of(host) == "mlnx_qos" and cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
             yield Found(
                 line.device.name,
                 line.port.name,
