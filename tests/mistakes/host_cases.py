@@ -293,7 +293,8 @@ def _broadcom(language: str) -> list[HostMistake]:
         case("Broadcom: no entry for RoCE's DSCP", "N9", "priority 0",
              "niccli --dev 1 qos --apptlv --add --app 3,5,26", changed("DSCP: 26", "DSCP: 24"),
              shown=language == "eos"),
-        case("Broadcom: ECN is off", "N2", "roce_", "bnxt_re0/ports/1/cc/ecn_enable", changed("ecn_enable:0x1", "ecn_enable:0x0")),
+        case("Broadcom: ECN is off", "N2", "roce_", "bnxt_re0/ports/1/cc/ecn_enable",
+             changed("ecn_enable:0x1", "ecn_enable:0x0")),
     ]  # fmt: skip
 
 

@@ -28,8 +28,7 @@ def test_healthy_hosts_beside_healthy_switches_give_no_finding(language: str, tm
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.id, marks=() if case.shown else pytest.mark.slow) for case in CASES],
+    "case", [pytest.param(case, id=case.id, marks=() if case.shown else pytest.mark.slow) for case in CASES]
 )
 def test_a_mistake_between_host_and_switch_is_found_and_its_cause_comes_first(
     case: HostMistake, tmp_path: Path

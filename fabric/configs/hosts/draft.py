@@ -66,10 +66,11 @@ class HostDraft:
     vfs: dict[str, list[VfDraft]] = field(default_factory=dict)
     """Interface of a PF to its VFs."""
     variables: dict[str, Said] = field(default_factory=dict)
-    """Environment variables that set traffic classes or GIDs; those that are no number have the value -1."""
+    """Environment variables that set traffic classes or GIDs."""
     libraries: dict[str, Place] = field(default_factory=dict)
     """First word of a variable's name, such as NCCL, to the first line with one."""
-    environment: bool = False
+    invalid: set[str] = field(default_factory=set)
+    """Variables of these whose value is no traffic class and no index: what the library does with it is not known."""
     unread: list[Unread] = field(default_factory=list)
     unjudged: list[Unread] = field(default_factory=list)
 
@@ -87,7 +88,7 @@ class HostDraft:
 
     def limited(self, place: Place, text: str) -> None:
         """A limit of rate, which no check uses."""
-        self.unjudged.append(Unread(place, f"'{' '.join(text.split())[:80]}'", roce="rate limit"))
+        self.unjudged.append(Unread(place, f"{self.name}: '{' '.join(text.split())[:80]}'", roce="rate limit"))
 
 
 def numbers_of(text: str, *, high: int) -> tuple[int, ...] | None:

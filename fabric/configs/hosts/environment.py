@@ -52,7 +52,6 @@ _AUTO: Final = frozenset(("auto", "-1"))
 
 def read_environment(section: Section, host: HostDraft) -> None:
     """`env`, /etc/nccl.conf, or a job's exports: NAME=VALUE a line."""
-    host.environment = True
     for number, raw in section.lines:
         text, place = raw.strip(), section.place(number)
         found = _LINE.match(text)
@@ -69,6 +68,7 @@ def read_environment(section: Section, host: HostDraft) -> None:
         number_of = _number(value)
         if number_of is None:
             host.not_understood(place, text)
+            host.invalid.add(name)
         else:
             host.variables[name] = Said(number_of, f"{name}={value}", place)
 
@@ -89,6 +89,6 @@ def marks(host: HostDraft) -> Iterator[Mark]:
         gid = host.variables.get(library.gid_variable)
         if said is not None and library.variable in host.variables:
             yield Mark(library.name, library.variable, said, gid_index=gid)
-        elif library.default is not None and place is not None:
+        elif library.default is not None and place is not None and library.variable not in host.invalid:
             default = Said(library.default, f"{library.variable} is not set", place)
             yield Mark(library.name, library.variable, default, stated=False, gid_index=gid)

@@ -99,7 +99,8 @@ def _captures(folder: Path) -> Iterator[tuple[str, list[tuple[str, str]], Path |
 
 def _texts(folder: Path) -> list[tuple[str, str]]:
     """The files below a host's folder; one below a folder 'sys' is an attribute: its path, a colon and its value."""
-    files = sorted(it for it in folder.rglob("*") if it.is_file() and not it.name.startswith("."))
+    found_files = (it for it in folder.rglob("*") if it.is_file() and not it.name.startswith("."))
+    files = sorted(it for it in found_files if it.stat().st_size)  # a command that is not there wrote nothing
     if len(files) > _MOST_FILES:
         text = f"{count(len(files), 'file')} are more than {_MOST_FILES}"
         raise refuse(str(folder), text, "give the outputs of docs/howto/hosts.md's commands", "hosts")

@@ -54,11 +54,12 @@ def N8(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
         for vf in (None, *(it for it in nic.vfs if it.device)):
             device = nic.device if vf is None else vf.device
             tclass = nic.tclass(device)
-            for mark in _marks(nic, tclass, device):
+            for mark in marks_of(nic, tclass, device):
                 yield from _of_mark(facts, line, host, mark, tclass, device, vf)
 
 
-def _marks(nic: Nic, tclass: Tclass, device: str) -> Iterator[Mark]:
+def marks_of(nic: Nic, tclass: Tclass, device: str) -> Iterator[Mark]:
+    """The libraries of a NIC; rdma_cm; the device alone where it sets the class and no library is known."""
     yield from nic.marks
     if tclass.cm_default is not None:
         yield Mark(_CM, f"cma_roce_tos -d {device or 'DEVICE'}", tclass.cm_default)
