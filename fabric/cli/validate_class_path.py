@@ -1,4 +1,4 @@
-"""`fabric validate --class-path`: the class of RoCE from each application to the receivers' NICs, in place of a verdict."""
+"""`fabric validate --class-path`: the class of RoCE from applications to receivers' NICs, in place of a verdict."""
 
 from __future__ import annotations
 
@@ -39,12 +39,8 @@ def problems_of(args: argparse.Namespace, style: str) -> list[Problem]:
         ("--prove", args.prove),
         ("--list", args.list or bool(args.explain)),
     )
-    problems += [
-        Problem(option, "is for checks, and --class-path runs none", "leave it out")
-        for option, is_given in given
-        if is_given
-    ]
-    return problems
+    text = "is for checks, and --class-path runs none"
+    return [*problems, *(Problem(option, text, "leave it out") for option, is_given in given if is_given)]
 
 
 def class_path(args: argparse.Namespace, request: Request, style: str) -> tuple[str, bool]:

@@ -68,8 +68,8 @@ def class_paths(facts: Facts, names: Sequence[str] = ()) -> list[ClassPath]:
             continue
         for device in dict.fromkeys((nic.device, *(vf.device for vf in nic.vfs if vf.device))):
             tclass = nic.tclass(device)
-            for mark in marks_of(nic, tclass, device):
-                found.append(_of_mark(facts, line, host, mark, tclass, device, ways))
+            marks = marks_of(nic, tclass, device)
+            found += [_of_mark(facts, line, host, mark, tclass, device, ways) for mark in marks]
     return found
 
 
@@ -94,7 +94,7 @@ def _of_mark(
     if tclass.override is not None:
         evidence = (Evidence(said.words, "", said.place),)
         path.steps.append(Step(f"{host.name} {device}", f"{said.words}: DSCP {dscp}", right, evidence))
-    wanted = usual if priority is None else priority
+    wanted = _wanted(facts, host, dscp) if priority is None else priority
     path.steps.append(_at_nic(host, dscp, wanted))
     path.steps.append(_at_port(facts, line, dscp, wanted, "in"))
     key = line.device.name, dscp
@@ -102,6 +102,13 @@ def _of_mark(
         ways[key] = list(_onwards(facts, line.device.name, dscp, wanted))
     path.steps += [step for step in ways[key] if not step.where.startswith(f"{host.name} ")]
     return path
+
+
+def _wanted(facts: Facts, host: Host, dscp: int) -> int | None:
+    """The priority that a DSCP should have: of most switch ports, else of the NIC."""
+    usual = facts.usual_class(dscp)
+    own = None if host.captured is None else host.captured.priorities.get(dscp)
+    return usual[1] if usual is not None else None if own is None else own.value
 
 
 def _at_nic(host: Host, dscp: int, wanted: int | None) -> Step:
@@ -112,7 +119,9 @@ def _at_nic(host: Host, dscp: int, wanted: int | None) -> Step:
     trusted = host.trust in {None, "dscp"}
     what = f"priority {'?' if own is None else own.value}, {pfc}" + ("" if trusted else f", trusts {host.trust}")
     keeps = trusted and number == wanted and (host.pfc_enable is None or number in host.pfc_enable)
-    evidence = () if own is None else (Evidence(own.words, f"priority {own.value}", own.place),)
+    evidence: tuple[Evidence, ...] = ()
+    if own is not None:
+        evidence = (Evidence(own.words, f"priority {own.value}", own.place),)
     evidence += () if host.pfc_enable is None else (host_evidence(host, "pfc_enable"),)
     return Step(host.shown, what, keeps, evidence)
 

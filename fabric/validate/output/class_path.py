@@ -1,4 +1,4 @@
-"""The path of RoCE's class for readers and machines: one line a library, or every place of the hosts that were named."""
+"""The path of RoCE's class for readers and machines: one line a library, or every place of the hosts named."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ def as_text(paths: Sequence[ClassPath], *, every: bool) -> str:
     lines = []
     for path in paths:
         first = path.changes
-        verdict = (
-            f"kept at all {many(len(path.steps), 'place')}"
-            if first is None
-            else f"changes at {first.where}: {first.what}"
-        )
+        verdict = f"kept at all {many(len(path.steps), 'place')}"
+        if first is not None:
+            verdict = f"changes at {first.where}: {first.what}"
         lines.append(f"{path.host} {path.device} {path.library}: DSCP {path.dscp}, {verdict}".replace("  ", " "))
         if first is not None:
             lines += [f"      {one}" for one in first.evidence]
