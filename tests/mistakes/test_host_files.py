@@ -12,6 +12,9 @@ from fabric.configs.load import load_network
 from fabric.configs.network import Network
 from fabric.validate.class_path import class_paths
 from fabric.validate.facts import Facts
+from fabric.validate.fix.files import write_copies
+from fabric.validate.fix.search import find
+from fabric.validate.judge import Request, judge
 from fabric.validate.runner import validate
 from tests.mistakes.captures import MLX5, OUTPUTS
 from tests.mistakes.host_cases import CASES, HostMistake, write
@@ -94,3 +97,13 @@ def test_a_library_with_another_class_is_the_first_place_itself(tmp_path: Path) 
     next(it for it in CASES if it.language == "nxos" and it.title.startswith("AMD: MoRI")).write(tmp_path)
     found = [it for it in class_paths(Facts(load_network([tmp_path]))) if it.changes is not None]
     assert [(it.library, it.changes and it.changes.where) for it in found] == [("MoRI", "host4 MoRI")]
+
+
+def test_copies_of_fixed_files_have_the_hosts_outputs_beside_them(tmp_path: Path) -> None:
+    case = next(it for it in CASES if it.language == "sonic" and it.title.startswith("one leaf"))
+    (tmp_path / "bad").mkdir()
+    case.write(tmp_path / "bad")
+    request = Request([tmp_path / "bad"])
+    write_copies(find(request, judge(request)), tmp_path / "good")
+    assert (tmp_path / "good" / "hosts" / "host4" / "outputs.txt").is_file()
+    assert not _bad(load_network([tmp_path / "good"]))

@@ -36,7 +36,7 @@ for path in /sys/class/net/*/device/physfn/net/*; do
 done
 for path in /sys/class/net/*/ecn/* /sys/class/infiniband/*/ports/*/gid_attrs/types /sys/class/net/*/mtu \
     /sys/class/net/*/speed /sys/kernel/config/rdma_cm /sys/kernel/config/bnxt_re; do
-    [ -e "$path" ] && grep -rs . "$path"
+    [ -e "$path" ] && grep -rHs . "$path"
 done
 
 echo "### env"
