@@ -85,6 +85,7 @@ MEASURED: Final = (
     Measured("docs/fidelity.md", "fabric fidelity --reference tests/data/ns3 --write docs/fidelity.md", ""),
     Measured("docs/fixes.md", "python -m tests.fix", "some minutes"),
     Measured("docs/gallery.md", "python -m tools.gallery", "3 minutes"),
+    Measured("docs/host-mistakes.md", "python -m tests.mistakes.host_page", "1 minute"),
     Measured("docs/mistakes.md", "python -m tests.mistakes", "1 minute"),
     Measured("docs/mutation.md", "make mutants", ""),
     Measured("docs/performance.md", "python -m bench --plots docs/images --write docs/performance.md", ""),

@@ -303,7 +303,7 @@ def validate(
     ----------
     configs                 files, or folders of them, one per switch: SONiC, NVUE, EOS, NX-OS
     links                   links, containerlab or netlab file, or a folder of LLDP dumps
-    hosts                   hosts' RoCE settings, or a folder of mlnx_qos outputs
+    hosts                   hosts' RoCE settings, or a folder of outputs of the hosts' tools
     fibs                    the switches' forwarding tables as JSON, named SWITCH.json
     headroom_tables         'FILE' for all switches, or 'HWSKU=FILE'
     roce_dscp, cnp_dscp     DSCPs 0..63 of RoCE and CNPs (default: the hosts', else 26 and 48)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from fabric import shipped
 from fabric.cli.options.assumptions import add_latency, add_response, assumptions
 from fabric.cli.options.output import STDOUT, add_out, problems_of_out, write_styled
+from fabric.cli.validate_class_path import add_class_path, class_path
+from fabric.cli.validate_class_path import problems_of as class_path_problems
 from fabric.cli.validate_recommend import problems_of, recommended
 from fabric.cli.validate_search import add_search, searched, wanted, with_search
 from fabric.cli.validate_search import problems_of as search_problems
@@ -36,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n  fabric validate configs/ --hosts hosts.yml --format html -o verdict.html\n"
         "  fabric validate new/ --baseline old/\n  fabric validate configs/ --reach\n"
         "  fabric validate configs/ --fix patches/\n  fabric validate configs/ --recommend\n"
+        "  fabric validate configs/ --hosts hosts/ --class-path\n"
         "  fabric validate configs/ --reach host1 host3\n  fabric validate --explain E2"
     )
     parser.add_argument(
@@ -53,7 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--hosts",
         type=shipped.example,
         metavar="FILE",
-        help="hosts' RoCE settings, or a folder of mlnx_qos outputs (default: hosts.* in the folder)",
+        help="hosts' RoCE settings, or a folder with the outputs of the hosts' tools, a file or folder for each host "
+        "(default: hosts.* and hosts/ in the folder)",
     )
     parser.add_argument(
         "--fib",
@@ -96,6 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="no checks: which hosts reach each other over BGP, EVPN and VXLAN, and why the others do not; with two "
         "hosts, only those two",
     )
+    add_class_path(parser)
     parser.add_argument(
         "--recommend",
         action="store_true",
@@ -182,6 +187,10 @@ def run(args: argparse.Namespace) -> int:
         text, complete = recommended(request, style, quiet=args.quiet)
         write_styled(args.out, text, style)
         return 0 if complete else EXIT_INTERRUPTED
+    if args.class_path is not None:
+        text, whole = class_path(args, request, style)
+        write_styled(args.out, text, style)
+        return 0 if whole or args.fail_on == "never" else EXIT_FINDING
     if args.reach is not None:
         return _reach(args, request, style)
     _check_folders(args, request)
@@ -329,7 +338,9 @@ def _checked(args: argparse.Namespace) -> str:
             problems.append(Problem(option, f"has no effect with --prove, {what}", "leave it out"))
     if args.prove and (args.fix is not None or args.fix_apply is not None):
         problems.append(Problem("--prove", "contradicts --fix and --fix-apply", "simulate the fixed copies afterwards"))
-    if args.recommend:
+    if args.class_path is not None:
+        problems += class_path_problems(args, style)
+    elif args.recommend:
         problems += problems_of(args, style)
     elif args.reach is not None:
         problems += _reach_problems(args, style)

@@ -1,7 +1,7 @@
 """Files on disk -> a Network: find out what each one is, parse it, connect the switches, add what they add themselves.
 
-A folder stands for the configurations in it; its `hosts.*` and `topology.*` or `links.*` are taken as the hosts and
-links unless others were named. The language of a file is decided by its content, not by its name.
+A folder stands for the configurations in it; its `hosts.*` or folder `hosts`, and `topology.*` or `links.*`, are taken
+as the hosts and links unless others were named. The language of a file is decided by its content, not by its name.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from fabric.configs.hostdump import is_mlnx_qos, parse_mlnx_qos
+from fabric.configs.hosts.load import HostFiles, load_hosts
+from fabric.configs.hosts.settle import settle_roce_dscps
 from fabric.configs.links_coverage import unjudged_of_links
 from fabric.configs.lldp import merge, parse_lldp
 from fabric.configs.model import Device, Place, Unread
-from fabric.configs.network import Cable, Host, Network, join, links_of_neighbors, parse_hosts, parse_links
+from fabric.configs.network import Cable, Network, join, links_of_neighbors, parse_hosts, parse_links
 from fabric.configs.registry import is_frr, parser_of
 from fabric.configs.routes import Route, is_fib_map, parse_fib
 from fabric.configs.sonic.buffermgr import add_run_time_buffers
 from fabric.configs.sonic.pgtable import HeadroomTables
-from fabric.configs.text.jsonfile import MAX_BYTES, FixedLines, JsonText, read_file, refuse
+from fabric.configs.text.jsonfile import MAX_BYTES, JsonText, read_file, refuse
 from fabric.configs.text.yamlfile import MAX_BYTES as YAML_MAX_BYTES
 from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.values import check_values
@@ -61,7 +62,8 @@ def load_network(
     """
     contents = contents or {}
     files, found, others = _files(configs, given={it.absolute() for it in (*configs, links, hosts, *fibs) if it})
-    links, hosts = links or found.get("links"), hosts or found.get("hosts")
+    links = links or found.get("links")
+    settings, outputs = (found.get("hosts"), found.get("outputs")) if hosts is None else (hosts, None)
     problems: list[Problem] = []
     devices = []
     frr: list[Unread] = []
@@ -90,8 +92,11 @@ def load_network(
     except InputErrors as error:
         problems += error.problems
     try:
-        if hosts is not None:
-            network.hosts, network.default_host = _hosts(hosts, contents)
+        if settings is not None or outputs is not None:
+            read = _hosts(settings or outputs or Path(), contents, outputs)
+            network.hosts, network.default_host = read.hosts, read.default
+            network.unread = (*network.unread, *read.unread)
+            network.unjudged = (*network.unjudged, *read.unjudged)
     except InputErrors as error:
         problems += error.problems
     try:
@@ -105,7 +110,12 @@ def load_network(
     for device in named.values():
         if device.capabilities.headroom_from_table:
             add_run_time_buffers(device, network.tables.find(device.hwsku, device.platform))
-    every = [*network.hosts.values(), *([network.default_host] if network.default_host else [])]
+    settle_roce_dscps(network)
+    every = [
+        nic
+        for host in (*network.hosts.values(), *([network.default_host] if network.default_host else []))
+        for nic in (host.nics.values() or [host])
+    ]
     if every:
         network.roce_dscps = tuple(sorted({host.roce_dscp for host in every}))
         network.cnp_dscps = tuple(sorted({host.cnp_dscp for host in every}))
@@ -174,30 +184,30 @@ def read_data(path: Path, text: str | None = None) -> tuple[Any, JsonText | Yaml
     return source.value, source
 
 
-def _hosts(path: Path, contents: Mapping[str, str] = MappingProxyType({})) -> tuple[dict[str, Host], Host | None]:
-    """A hosts file; or a folder with `mlnx_qos` output per host, named <host>.txt, and a hosts.* for the rest."""
-    if not path.is_dir():
-        value, lines = read_data(path, contents.get(str(path)))
-        return parse_hosts(value, lines, str(path))
-    merged: dict[str, Any] = {}
-    files = sorted(it for it in path.iterdir() if it.suffix.lower() in SUFFIXES and it.is_file())
-    for item in files:
-        if item.name.split(".")[0].lower() in HOSTS:
-            value, lines = read_data(item)
-            parse_hosts(value, lines, str(item))  # its own problems, with its own lines
-            merged.update(value)
-    for item in files:
-        text = read_file(item, YAML_MAX_BYTES)
-        if is_mlnx_qos(text):
-            merged[item.stem] = {**merged.get(item.stem, {}), **parse_mlnx_qos(text, str(item))}
-        elif item.name.split(".")[0].lower() not in HOSTS:
-            raise refuse(
-                str(item),
-                "neither a hosts file nor output of mlnx_qos",
-                "name it hosts.yml, or give `mlnx_qos -i INTERFACE > HOST.txt`",
-                "hosts",
-            )
-    return parse_hosts(merged, FixedLines(), str(path))
+def _hosts(path: Path, contents: Mapping[str, str] = MappingProxyType({}), outputs: Path | None = None) -> HostFiles:
+    """A hosts file; or a folder with hosts.* and outputs of the hosts' tools (fabric.configs.hosts); or both."""
+    folder = path if path.is_dir() else outputs
+    named = [path] if not path.is_dir() else _hosts_files(path)
+    if folder is not None and folder is not path and (inside := _hosts_files(folder)):
+        text = f"so is {inside[0]}: which one says what the outputs leave open?"
+        raise refuse(str(path), f"is a hosts file, and {text}", "remove one of them", "hosts")
+    if len(named) > 1:
+        raise refuse(str(named[1]), f"is a hosts file, and so is {named[0]}", "remove one of them", "hosts")
+    settings = None
+    if named:
+        value, lines = read_data(named[0], contents.get(str(named[0])))
+        settings = value, lines, str(named[0])
+    if folder is not None:
+        return load_hosts(folder, settings)
+    return HostFiles({}, None) if settings is None else HostFiles(*parse_hosts(*settings))
+
+
+def _hosts_files(folder: Path) -> list[Path]:
+    return sorted(
+        it
+        for it in folder.iterdir()
+        if it.is_file() and it.suffix.lower() in SUFFIXES and it.name.split(".")[0].lower() in HOSTS
+    )
 
 
 def _fibs(paths: Sequence[Path], known: dict[str, Device]) -> dict[str, tuple[Route, ...]]:
@@ -260,8 +270,11 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
         others += [
             Unread(Place(str(it), 1), f"folder '{it.name[:60]}': its files were not read; name it, too, to read them")
             for it in folders
-            if known and it.absolute() not in given
+            if known and it.absolute() not in given and it.name.lower() not in HOSTS
         ]
+        for it in folders:
+            if known and it.name.lower() in HOSTS and it.absolute() not in given:
+                found["outputs"] = it
         for item in known:
             word = item.name.split(".")[0].lower()
             if not item.is_file():

@@ -6,11 +6,12 @@ containerlab topology or a netlab one. Host settings come from a mapping of host
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from fabric.configs.buffers.headroom import Assumptions
+from fabric.configs.hosts.capture import Nic
 from fabric.configs.model import Device, Place, Port, Site, Unread
 from fabric.configs.routes import Route
 from fabric.configs.sonic.pgtable import HeadroomTables
@@ -65,6 +66,30 @@ class Host:
     rdma_timeout: int | None = None
     """IB timeout exponent: 4.096 us x 2^n."""
     rdma_retries: int | None = None
+    ecn_np_enable: frozenset[int] | None = None
+    """Priorities that the notification point is on for: CE marks of these are answered by CNPs."""
+    ecn_rp_enable: frozenset[int] | None = None
+    """Priorities that the reaction point is on for: their queue pairs slow down on CNPs."""
+    captured: Nic | None = field(default=None, hash=False)
+    """What outputs of the host's tools say beyond these settings."""
+    nics: Mapping[str, Host] = field(default_factory=dict, compare=False)
+    """Interface to the settings of that NIC, where outputs of tools were given."""
+    places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    """Where a setting is stated, if not at `place`."""
+
+    def at(self, setting: str) -> Place:
+        """Where a setting is stated."""
+        return self.places.get(setting, self.place)
+
+    @property
+    def shown(self) -> str:
+        """'host1', or 'host1 ens1f0' where outputs name the NIC."""
+        own = "" if self.captured is None else self.captured.interface
+        return f"{self.name} {own}" if own else self.name
+
+
+HOST_SETTINGS: Final = frozenset(it.name for it in fields(Host)) - {"name", "place", "places", "captured", "nics"}
+"""What a hosts file may say of a host."""
 
 
 @dataclass(slots=True)
@@ -98,9 +123,10 @@ class Network:
         """Whether the hosts' settings were given rather than assumed."""
         return self.default_host is not None or bool(self.hosts)
 
-    def host(self, name: str) -> Host | None:
-        """A host's settings; the default ones where it has none."""
-        return self.hosts.get(name) or self.default_host
+    def host(self, name: str, port: str = "") -> Host | None:
+        """A host's settings, of its NIC that has a link's port if it is known; the default ones where it has none."""
+        found = self.hosts.get(name) or self.default_host
+        return found if found is None else found.nics.get(port, found)
 
     def port(self, end: End) -> Port | None:
         """The port at a link's end; None for hosts and for switches that were not given."""
@@ -127,6 +153,7 @@ WITHOUT_CNPS: Final = ("dctcp", "timely", "hpcc", "swift", "none")
 """Those whose receivers send no CNPs."""
 HEEDS_NO_MARKS: Final = ("timely", "hpcc", "swift", "none")
 """Those that hear of congestion by delay or telemetry, or not at all."""
+_HOST_PRIORITIES: Final = frozenset(("pfc_enable", "ecn_np_enable", "ecn_rp_enable"))
 _HOST_WORDS: Final = {
     "trust": ("dscp", "pcp"),
     "cc": ("dcqcn", "dctcp", "none", "timely", "hpcc", "swift", "zero-touch"),
@@ -162,7 +189,6 @@ def parse_hosts(value: Any, lines: Any, file: str) -> tuple[dict[str, Host], Hos
 
 
 def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Problem]) -> Host:
-    known = {item.name for item in fields(Host)} - {"name", "place"}
     clean: dict[str, Any] = {}
     for key, value in settings.items():
         path = f"{place}: {name[:40]}.{str(key)[:40]}"
@@ -178,7 +204,7 @@ def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Prob
                 problems.append(Problem(path, f"{str(value)[:40]!r} is not known", nearest(text, _HOST_WORDS[key])))
                 continue
             clean[key] = text.lower()
-        elif key == "pfc_enable":
+        elif key in _HOST_PRIORITIES:
             parts = [part.strip() for part in text.split(",") if part.strip()]
             if not all(part in set("01234567") for part in parts) or isinstance(value, bool | dict | list):
                 problems.append(Problem(path, f"{str(value)[:40]!r} is no list of priorities 0..7", 'write "3"'))
@@ -192,11 +218,11 @@ def _host(name: str, settings: dict[str, Any], place: Place, problems: list[Prob
             problems.append(
                 Problem(
                     path,
-                    "is not a host setting" if key not in known else "has the wrong type",
-                    nearest(str(key), sorted(known), "settings"),
+                    "is not a host setting" if key not in HOST_SETTINGS else "has the wrong type",
+                    nearest(str(key), sorted(HOST_SETTINGS), "settings"),
                 )
             )
-    return Host(name, place, **clean)
+    return Host(name, place, **clean, places=dict.fromkeys(clean, place))
 
 
 def parse_links(value: Any, lines: Any, file: str) -> tuple[Cable, ...]:  # noqa: ANN401

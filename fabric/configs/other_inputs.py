@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, Final
 
-from fabric.configs.network import Host
+from fabric.configs.network import HOST_SETTINGS
 from fabric.configs.text.jsonfile import refuse
 
 _ENDS: Final = ({"a", "b"}, {"endpoints"}, {"interfaces"})
 """Keys of a link, in the three forms that `--links` takes."""
-_SETTINGS: Final = frozenset(it.name for it in fields(Host)) - {"name", "place"}
 
 
 def refuse_other_inputs(value: Any, file: str) -> None:  # noqa: ANN401  JSON or YAML
@@ -31,4 +29,4 @@ def _is_links(value: Any) -> bool:  # noqa: ANN401
 
 def _is_hosts(value: Any) -> bool:  # noqa: ANN401
     rows = list(value.values()) if isinstance(value, dict) else []
-    return bool(rows) and all(isinstance(row, dict) and row and row.keys() <= _SETTINGS for row in rows)
+    return bool(rows) and all(isinstance(row, dict) and row and row.keys() <= HOST_SETTINGS for row in rows)

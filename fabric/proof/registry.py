@@ -42,7 +42,7 @@ _ROUTES: Final = "not lowered: the hash of these switches; which of equal paths 
 _LOAD: Final = "the switch refuses or ignores it when it loads the configuration: no packet shows that"
 
 NO_CLAIM: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("B3", "B9", "B14", "B15", "B17", "E5", "E7", "E9", "N4", "N6", "N7"), _POLICY),
+    **dict.fromkeys(("B3", "B9", "B14", "B15", "B17", "E5", "E7", "E9", "N4", "N6", "N7", "N11"), _POLICY),
     **dict.fromkeys(("D4", "D7", "D8", "M7"), _POLICY),
     **dict.fromkeys(("W3", "W9"), _LOAD),
 }
@@ -68,6 +68,9 @@ WITHOUT: Final[Mapping[str, str]] = {
     "M17": "no recipe yet: other traffic in a strict queue above RoCE's",
     "N2": "not lowered: notification and reaction point of one host",
     "N3": "not lowered: a metric of the delay of CNPs",
+    "N8": "not lowered: two DSCPs of one host's RoCE; M1 proves what a lossy class does",
+    "N9": "not lowered: a NIC's own map of DSCPs",
+    "N10": "not lowered: a NIC's receive buffers",
     "P4": "not lowered: MC-LAG",
     "P5": "not lowered: dual-ToR ports",
     "T4": "not lowered: maps of decapsulation",

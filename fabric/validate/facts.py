@@ -16,6 +16,7 @@ from ipaddress import ip_interface
 from typing import Any, Final
 
 from fabric.configs.buffers.headroom import ROCE_MTU_BYTES
+from fabric.configs.classes import classes_of, lossless_class, value_of
 from fabric.configs.model import Binding, BufferProfile, Device, Pool, Port, Scheduler, Where, Wred
 from fabric.configs.network import Cable, End, Host, Network
 from fabric.validate.paths import Routes
@@ -194,7 +195,7 @@ class Facts:
     def host_at(self, line: Line) -> Host | None:
         """Settings of the host at the other end."""
         peer = self.peers.get(line.end)
-        return self.network.host(peer[0]) if peer is not None and self.faces_host(line) else None
+        return self.network.host(*peer) if peer is not None and self.faces_host(line) else None
 
     @cached_property
     def host_lines(self) -> tuple[tuple[Line, Host], ...]:
@@ -309,6 +310,19 @@ class Facts:
         odd = {host.roce_dscp for host, _ in self.odd_hosts.values()}
         return () if self.assumed else tuple(dscp for dscp in self.network.roce_dscps if dscp not in odd)
 
+    @cached_property
+    def cnp_dscps(self) -> tuple[int, ...]:
+        """CNPs' DSCPs that the switches are held to: not one that RoCE or bulk has, while another host's is neither."""
+        good = tuple(dscp for dscp in self.network.cnp_dscps if not self._beside_data(dscp))
+        return good or self.network.cnp_dscps
+
+    def _beside_data(self, dscp: int) -> bool:
+        """Whether most lossless ports put a DSCP into a lossless queue, or into that of DSCP 0."""
+        own = [
+            (self.lossless_class(it, dscp)[1], self.queue_of(it, dscp), self.queue_of(it, 0)) for it in self.lossless
+        ]
+        return 2 * sum(priority is not None or queue == bulk for priority, queue, bulk in own) > len(own)
+
     def usual_group_profile(self, line: Line, priority: int) -> str | None:
         """The lossless profile that most ports of the switch with this speed and cable have for a priority."""
         key = line.device.name, line.port.speed_mbps, line.port.cable_m, priority
@@ -336,23 +350,17 @@ class Facts:
     @staticmethod
     def value(device: Device, port: Port, kind: str, key: int) -> int | None:
         """The value of a map of the port; the identity where a PFC map is absent; None for a hole or no map."""
-        found = device.map_of(port, kind)
-        if found is None:
-            return key if kind.startswith("pfc_to_") else None
-        return found.entries.get(key, key if kind == "pfc_to_pg" else None)
+        return value_of(device, port, kind, key)
 
-    def classes_of(self, line: Line, priority: int) -> tuple[int, ...]:
+    @staticmethod
+    def classes_of(line: Line, priority: int) -> tuple[int, ...]:
         """Traffic classes that leave in the queue a pause of this priority stops."""
-        queue = self.value(line.device, line.port, "pfc_to_queue", priority)
-        map_ = line.device.map_of(line.port, "tc_to_queue")
-        return () if map_ is None or queue is None else tuple(tc for tc, q in map_.entries.items() if q == queue)
+        return classes_of(line.device, line.port, priority)
 
-    def lossless_class(self, line: Line, dscp: int) -> tuple[int | None, int | None]:
+    @staticmethod
+    def lossless_class(line: Line, dscp: int) -> tuple[int | None, int | None]:
         """Traffic class of a DSCP, and the PFC priority that protects it; None where there is none."""
-        tc = self.value(line.device, line.port, "dscp_to_tc", dscp)
-        if tc is None:
-            return None, None
-        return tc, next((p for p in sorted(line.port.lossless) if tc in self.classes_of(line, p)), None)
+        return lossless_class(line.device, line.port, dscp)
 
     @staticmethod
     def classes_with(line: Line, dscp: int) -> tuple[int, ...]:

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from fabric.configs.hosts.capture import Mark
 from fabric.configs.model import TRUST_COS, Curve, Device, Limit, Port, Where
+from fabric.configs.network import Host
 from fabric.validate.commands import (
     bind_marking,
     block_lines,
@@ -36,6 +38,9 @@ _FIELD_DEPTH: Final = 3
 """Words of the path of a field of CONFIG_DB: table, key, field."""
 _TOS_SHIFT: Final = 2
 """DSCP is the upper six bits of the TOS byte (RFC 2474 section 3)."""
+
+_NICCTL_DCQCN: Final = {"Rate increase in AI phase": "ai-rate", "Rate increase in HAI phase": "hai-rate"}
+"""Parameters whose option of `nicctl update dcqcn` is not their name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,34 +272,133 @@ def set_marking(device: Device, port: Port, queue: int, curve: Curve, profile: s
     return Fix(device.name, f"{port.name}|{queue}|marking", profile or shown, command, row)
 
 
-def set_host(host: str, field: str, value: object, command: str) -> Fix:
+def set_host(host: Host, field: str, value: object, command: str) -> Fix:
     """One setting of a host, as the hosts file names it, and the command on that host."""
-    return Fix(host, f"{host}.{field}", str(value), command, (Row((host, field), str(value)),))
+    return Fix(host.name, f"{host.name}.{field}", str(value), command, (Row((host.name, field), str(value)),))
 
 
-def set_host_dscp(host: str, dscp: int) -> Fix:
+def interface_of(host: Host) -> str:
+    """The interface of a host's NIC; the word INTERFACE where no output names it."""
+    own = "" if host.captured is None else host.captured.interface
+    return own if own and own[:1] not in "@#" else "INTERFACE"
+
+
+def device_of(host: Host) -> str:
+    """The RDMA device of a host's NIC; the word DEVICE where no output names it."""
+    return (host.captured and host.captured.device) or "DEVICE"
+
+
+def tool_of(host: Host) -> str:
+    """The vendor's tool that changes a host's NIC: 'mlnx_qos' where nothing is known."""
+    return (host.captured and host.captured.tool) or "mlnx_qos"
+
+
+def _niccli(host: Host) -> str:
+    number = "" if host.captured is None else host.captured.selector
+    return f"niccli --dev {number.lstrip('#') or 'NUMBER'} qos"
+
+
+def set_host_dscp(host: Host, dscp: int) -> Fix:
     """The DSCP by which a host marks RoCE (rdma-core's and MLNX_OFED's tools take the TOS byte)."""
     tos = dscp << _TOS_SHIFT
-    return set_host(host, "roce_dscp", dscp, f"cma_roce_tos -d DEVICE -t {tos}")
+    return set_host(host, "roce_dscp", dscp, f"cma_roce_tos -d {device_of(host)} -t {tos}")
 
 
-def set_host_pfc(host: str, priorities: Iterable[int]) -> Fix:
+def set_host_pfc(host: Host, priorities: Iterable[int]) -> Fix:
     """The priorities of a host's NIC with PFC."""
     wanted = set(priorities)
     mask = ",".join("1" if priority in wanted else "0" for priority in range(8))
     value = ",".join(map(str, sorted(wanted))) or "none"
-    return set_host(host, "pfc_enable", value, f"mlnx_qos -i INTERFACE --pfc {mask}")
+    if tool_of(host) == "nicctl":
+        old = host.pfc_enable or frozenset()
+        words = [(priority, "enable") for priority in sorted(wanted - old)]
+        words += [(priority, "disable") for priority in sorted(old - wanted)]
+        command = "; ".join(f"nicctl update qos pfc --priority {it} --no-drop {word}" for it, word in words)
+    elif tool_of(host) == "niccli":
+        command = f"{_niccli(host)} --pfc --enable {value if wanted else '0xFF'}"
+    else:
+        command = f"mlnx_qos -i {interface_of(host)} --pfc {mask}"
+    return set_host(host, "pfc_enable", value, command)
 
 
-def set_host_trust(host: str, trust: str) -> Fix:
+def set_host_trust(host: Host, trust: str) -> Fix:
     """What a host's NIC takes the priority of a packet from: 'dscp' or 'pcp'."""
-    return set_host(host, "trust", trust, f"mlnx_qos -i INTERFACE --trust {trust}")
+    command = f"mlnx_qos -i {interface_of(host)} --trust {trust}"
+    if tool_of(host) == "nicctl":
+        command = f"nicctl update qos --classification-type {trust}"
+    return set_host(host, "trust", trust, command)
 
 
-def set_host_ecn(host: str, field: str, priority: int) -> Fix:
-    """Notification or reaction point of a host's NIC for one priority (mlx5 sysfs)."""
+def set_host_ecn(host: Host, field: str, priority: int) -> Fix:
+    """Notification or reaction point of a host's NIC for one priority (mlx5 sysfs; AMD: the DCQCN profile)."""
     point = "roce_np" if "_np_" in field else "roce_rp"
-    return set_host(host, field, priority, f"echo 1 > /sys/class/net/INTERFACE/ecn/{point}/enable/{priority}")
+    command = {
+        "nicctl": f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1",
+        "niccli": f"echo 1 > /sys/kernel/config/bnxt_re/{device_of(host)}/ports/1/cc/ecn_enable",
+    }.get(tool_of(host), f"echo 1 > /sys/class/net/{interface_of(host)}/ecn/{point}/enable/{priority}")
+    return set_host(host, field, priority, command)
+
+
+def set_host_cnp(host: Host, dscp: int) -> Fix:
+    """The DSCP of a host's CNPs (mlx5 sysfs; AMD: the DCQCN profile; Broadcom: configfs)."""
+    command = {
+        "nicctl": f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1 --cnp-dscp {dscp}",
+        "niccli": f"echo {dscp} > /sys/kernel/config/bnxt_re/{device_of(host)}/ports/1/cc/cnp_dscp",
+    }.get(tool_of(host), f"echo {dscp} > /sys/class/net/{interface_of(host)}/ecn/roce_np/cnp_dscp")
+    return set_host(host, "cnp_dscp", dscp, command)
+
+
+def set_host_map(host: Host, dscp: int, priority: int) -> Fix:
+    """The priority that a host's NIC gives a DSCP."""
+    command = {
+        "nicctl": f"nicctl update qos dscp-to-priority --dscp {dscp} --priority {priority}",
+        "niccli": f"{_niccli(host)} --apptlv --add --app {priority},5,{dscp}",
+    }.get(tool_of(host), f"mlnx_qos -i {interface_of(host)} --dscp2prio set,{dscp},{priority}")
+    return set_host(host, f"dscp2prio {dscp}", priority, command)
+
+
+def set_tclass(host: Host, mark: Mark, dscp: int) -> Fix:
+    """The traffic class that a library asks for: the TOS byte of the DSCP."""
+    tos = dscp << _TOS_SHIFT
+    command = (
+        f"{mark.variable} -t {tos}" if mark.variable.startswith("cma_roce_tos") else f"export {mark.variable}={tos}"
+    )
+    return set_host(host, mark.variable, tos, command)
+
+
+def set_gid(host: Host, variable: str, index: int) -> Fix:
+    """The entry of the GID table that a library takes."""
+    return set_host(host, variable, index, f"export {variable}={index}")
+
+
+def set_override(host: Host, device: str, dscp: int) -> Fix:
+    """The traffic class of every connection of an RDMA device (mlx5)."""
+    tos = dscp << _TOS_SHIFT
+    path = f"/sys/class/infiniband/{device or 'DEVICE'}/tc/1/traffic_class"
+    return set_host(host, f"traffic_class of {device or 'DEVICE'}", tos, f"echo {tos} > {path}")
+
+
+def set_vf_priority(host: Host, words: str, priority: int) -> Fix:
+    """The 802.1Q priority of a VF's VLAN; `words`: 'vf 0 vlan 100, qos 0', as `ip link` lists it."""
+    vf, _, vlan = words.partition(" vlan ")
+    command = f"ip link set {interface_of(host)} {vf} vlan {vlan.partition(',')[0]} qos {priority}"
+    return set_host(host, f"{vf} qos", priority, command)
+
+
+def set_buffers(host: Host, lossless: Iterable[int]) -> Fix:
+    """A receive buffer of its own for the priorities with PFC (mlx5)."""
+    own = set(lossless)
+    wanted = ",".join("1" if priority in own else "0" for priority in range(8))
+    return set_host(host, "prio2buffer", wanted, f"mlnx_qos -i {interface_of(host)} --prio2buffer {wanted}")
+
+
+def set_dcqcn(host: Host, name: str, value: int) -> Fix:
+    """One parameter of DCQCN by its vendor's name."""
+    if "/" in name:
+        return set_host(host, name, value, f"echo {value} > /sys/class/net/{interface_of(host)}/ecn/{name}")
+    option = _NICCTL_DCQCN.get(name, name.lower().replace(" ", "-"))
+    command = f"nicctl update dcqcn --roce-device {device_of(host)} --profile-id 1 --{option} {value}"
+    return set_host(host, name, value, command)
 
 
 def _on_port(port: Port, *lines: str) -> str:

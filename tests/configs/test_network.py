@@ -102,8 +102,8 @@ PFC configuration:
 def test_the_output_of_mlnx_qos_is_a_hosts_settings(tmp_path: Path) -> None:
     (tmp_path / "hosts.yml").write_text("default: {roce_dscp: 24}\n", encoding="utf-8")
     (tmp_path / "host1.txt").write_text(DUMP, encoding="utf-8")
-    named, default = _hosts(tmp_path)
-    host = named["host1"]
+    found = _hosts(tmp_path)
+    host, default = found.hosts["host1"], found.default
     assert (host.trust, host.pfc_enable, host.cable_m, host.rx_buffer_bytes) == ("dscp", {3}, 7, 262_000)
     assert host.roce_dscp == 24
     assert default is not None

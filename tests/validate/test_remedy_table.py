@@ -9,7 +9,8 @@ import pytest
 from fabric.configs.capabilities import CAPABILITIES, Language
 from fabric.configs.identity import Aggregate, Stated
 from fabric.configs.load import parse_device
-from fabric.configs.model import Device, Limit, Port, QosMap, Session
+from fabric.configs.model import Device, Limit, Place, Port, QosMap, Session
+from fabric.configs.network import Host
 from fabric.validate import remedies
 from fabric.validate.checks.registry import CHECKS
 from fabric.validate.manual import BY_LANGUAGE, REASONS
@@ -107,7 +108,7 @@ DIRECT: dict[str, Callable[[Device, Port], Fix]] = {
     "P23": lambda device, _: whole_aggregate(device, Aggregate("10.0.0.0/24", ("vrf", "default", "aggregate-route"))),
     "P24": lambda device, _: set_session(device, _SESSION, "BFD", "on", _BFD),
     "P25": lambda device, _: open_session(device, _SESSION),
-    "N2": lambda _, __: remedies.set_host_ecn("h", "ecn_np_prio", 3),
+    "N2": lambda _, __: remedies.set_host_ecn(Host("h", Place("hosts.yml", 1)), "ecn_np_prio", 3),
     "N5": lambda _, __: Fix("h", "h.cable_m", "40", "mlnx_qos -i INTERFACE --cable_len 40"),
     "T2": lambda device, _: remedies.set_field(
         device,

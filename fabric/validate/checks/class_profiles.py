@@ -30,7 +30,7 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
             continue
         used = sorted(set(classes.entries.values()))
         roce = {tc for it in facts.network.roce_dscps if (tc := classes.entries.get(it)) is not None}
-        vital = roce | {classes.entries.get(it) for it in facts.network.cnp_dscps}
+        vital = roce | {classes.entries.get(it) for it in facts.cnp_dscps}
         protected = {tc for it in port.lossless for tc in facts.classes_of(line, it)}
         for table, kind, word in _TABLES:
             usual = bindings[device.name, table]

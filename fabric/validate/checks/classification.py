@@ -42,8 +42,8 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             host.name,
             "roce_dscp",
             f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is",
-            (Evidence(f"{host.name}.roce_dscp", str(host.roce_dscp), host.place),),
-            fix=set_host_dscp(host.name, other),
+            (Evidence(f"{host.name}.roce_dscp", str(host.roce_dscp), host.at("roce_dscp")),),
+            fix=set_host_dscp(host, other),
         )
     if facts.assumed:
         yield from _assumed(facts, facts.network.roce_dscps[0])
@@ -148,7 +148,7 @@ def _assumed(facts: Facts, dscp: int) -> Iterator[Found]:
 )
 def M2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """The switches that differ from what most have; for RoCE, from most of those where it is lossless."""
-    for dscp in dict.fromkeys((*facts.network.roce_dscps, *facts.network.cnp_dscps)):
+    for dscp in dict.fromkeys((*facts.network.roce_dscps, *facts.cnp_dscps)):
         by_language: dict[str, dict[str, tuple[Line, tuple[int | None, int | None]]]] = {}
         for line in facts.lossless:
             if line.port.class_by_tag:
@@ -350,7 +350,7 @@ def M6(facts: Facts) -> Iterator[Found]:  # noqa: N802
     strict = _strict_queues(facts)
     for line in facts.lossless:
         lossless = {queue: bound for _, queue, bound in facts.lossless_queues(line)}
-        for dscp in facts.network.cnp_dscps:
+        for dscp in facts.cnp_dscps:
             queue = facts.queue_of(line, dscp)
             if queue is None:
                 continue
@@ -392,7 +392,7 @@ def _strict_queues(facts: Facts) -> set[int]:
     """Queues of notifications that are strict at most lossless ports of the fabric."""
     kinds: dict[int, Counter[bool]] = {}
     for line in facts.lossless:
-        queues = {facts.queue_of(line, dscp) for dscp in facts.network.cnp_dscps}
+        queues = {facts.queue_of(line, dscp) for dscp in facts.cnp_dscps}
         for queue in (it for it in queues if it is not None):
             own = facts.scheduler(line.device, line.port.queues.get(queue))
             kinds.setdefault(queue, Counter())[own is not None and own.kind == "STRICT"] += 1
@@ -554,7 +554,7 @@ def M10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Info where the queue is strict: accepted practice, CNPs are few."""
     for line in facts.lossless:
         queue = facts.queue_of(line, _BGP_DSCP)
-        if queue is None or queue not in {facts.queue_of(line, dscp) for dscp in facts.network.cnp_dscps}:
+        if queue is None or queue not in {facts.queue_of(line, dscp) for dscp in facts.cnp_dscps}:
             continue
         own = facts.scheduler(line.device, line.port.queues.get(queue))
         if own is not None:
@@ -583,7 +583,7 @@ def M12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for line in facts.used:
         for kind in ("tc_to_dscp", "dscp_to_dscp"):
             map_ = line.device.map_of(line.port, kind)
-            for dscp in () if map_ is None else dict.fromkeys((*facts.network.roce_dscps, *facts.network.cnp_dscps)):
+            for dscp in () if map_ is None else dict.fromkeys((*facts.network.roce_dscps, *facts.cnp_dscps)):
                 by_class = kind == "tc_to_dscp"
                 key = facts.value(line.device, line.port, "dscp_to_tc", dscp) if by_class else dscp
                 new = None if key is None or map_ is None else map_.entries.get(key)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fabric.configs.model import Device, QosMap
-from fabric.validate.checks.base import Evidence, Root, shows
+from fabric.configs.network import Host
+from fabric.validate.checks.base import Evidence, Root, listed, shows
 from fabric.validate.facts import Facts, Line
 
 
@@ -43,3 +44,23 @@ def pfc_root(line: Line) -> Root:
     if line.port.pfc_where:
         return line.device.name, line.port.pfc_where
     return line.device.name, (*(line.port.qos_where or line.port.where), "pfc_enable")
+
+
+def host_evidence(host: Host, field: str) -> Evidence:
+    """A setting of a host, where its file or output states it."""
+    value = getattr(host, field)
+    if isinstance(value, frozenset):
+        value = listed(value)
+    return Evidence(f"{host.name}.{field}", str(value), host.at(field))
+
+
+def host_root(host: Host, field: str) -> Root:
+    """The root of such an evidence."""
+    place = host.at(field)
+    return place.file, (str(place.line), f"{host.name}.{field}")
+
+
+def buffer_roots(host: Host) -> tuple[Root, ...]:
+    """The line that says which priorities a NIC keeps in which receive buffer."""
+    said = None if host.captured is None else next(iter(host.captured.buffers.values()), None)
+    return () if said is None else ((said.place.file, (str(said.place.line), "buffer")),)

@@ -70,7 +70,7 @@ def A1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     for device, found, use, lines in _applied(facts):
         if overlay and not any(facts.faces_host(line) for line in lines):
             continue
-        for name, dscps in (("RoCE", facts.roce_dscps or (None,)), ("CNPs", facts.network.cnp_dscps)):
+        for name, dscps in (("RoCE", facts.roce_dscps or (None,)), ("CNPs", facts.cnp_dscps)):
             results = [(dscp, found.decide(_of_hosts(subnets, lines, use, dscp))) for dscp in dscps]
             dropped = [(dscp, at) for dscp, (passes, at) in results if passes is False]
             if dropped:

@@ -7,32 +7,29 @@ from typing import Final
 
 from fabric.configs.buffers.headroom import nic_xoff_bytes
 from fabric.configs.network import HEEDS_NO_MARKS, WITHOUT_CNPS, Host
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, W, check, listed, shows
-from fabric.validate.checks.entries import map_evidence, pause_roots, pfc_root
+from fabric.validate.checks.base import Check, E, Found, I, W, check, listed, shows
+from fabric.validate.checks.entries import buffer_roots, host_evidence, host_root, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import (
     Fix,
+    interface_of,
     set_curve,
     set_host,
+    set_host_cnp,
     set_host_ecn,
     set_host_pfc,
     set_host_trust,
     set_map,
     set_pfc,
+    tool_of,
 )
 
 _RTT_NS: Final = 5_000
+_PRIORITIES: Final = 8
 _RAMP: Final = 2
 """Kmax over Kmin from which a curve is no step."""
 _NIC_CABLE_M: Final = 7
 """Cable length that a NIC assumes by default (mlx5)."""
-
-
-def _host(host: Host, field: str) -> Evidence:
-    value = getattr(host, field)
-    if isinstance(value, frozenset):
-        value = listed(value)
-    return Evidence(f"{host.name}.{field}", str(value), host.place)
 
 
 _GLOBAL: Final = "default-global"
@@ -47,6 +44,7 @@ _GLOBAL: Final = "default-global"
     consequence="the NIC ignores or never sends pauses for the class its RoCE is in",
     remedy="mlnx_qos --trust dscp --pfc ... for the switch's priority",
     source="mlnx_qos; IEEE 802.1Q clause 36",
+    leads_to="N2 N5 N10",
 )
 def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Every cabled host."""
@@ -57,8 +55,8 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"host {host.name} trusts {host.trust}{does}",
-                (_host(host, "trust"),),
-                fix=set_host_trust(host.name, "pcp" if line.port.class_by_tag else "dscp"),
+                (host_evidence(host, "trust"),),
+                fix=set_host_trust(host, "pcp" if line.port.class_by_tag else "dscp"),
             )
         if line.port.class_by_tag:
             continue
@@ -68,7 +66,7 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"RoCE DSCP {host.roce_dscp} is not lossless here",
-                (_host(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)),
+                (host_evidence(host, "roce_dscp"), *map_evidence(line, "dscp_to_tc", host.roce_dscp)),
                 rests_on=[
                     pfc_root(line),
                     *(root for priority in line.port.lossless for root in pause_roots(facts, line, priority)),
@@ -81,12 +79,12 @@ def N1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.port.name,
                 f"RoCE is in priority {priority} here, the host has PFC on "
                 f"{','.join(map(str, sorted(host.pfc_enable))) or 'none'}",
-                (_host(host, "pfc_enable"),),
+                (host_evidence(host, "pfc_enable"),),
                 rests_on=(
                     pfc_root(line),
                     *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
                 ),
-                fix=set_host_pfc(host.name, {*host.pfc_enable, priority}),
+                fix=set_host_pfc(host, {*host.pfc_enable, priority}),
             )
 
 
@@ -112,33 +110,50 @@ def N2(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the file states the priority."""
     for line, host in facts.host_lines:
         _, priority = facts.lossless_class(line, host.roce_dscp)
-        for field in ("ecn_np_prio", "ecn_rp_prio"):
+        wrong = [point for point in ("np", "rp") if priority is not None and _off(host, point, priority)]
+        if len(wrong) > 1 and host.at("ecn_np_enable") == host.at("ecn_rp_enable") and host.ecn_np_enable is not None:
+            wrong = wrong[:1]  # one switch for both: AMD's and Broadcom's
+        for point in wrong:
+            field, on = f"ecn_{point}_prio", getattr(host, f"ecn_{point}_enable")
             value = getattr(host, field)
-            if priority is not None and value is not None and value != priority:
-                yield Found(
-                    line.device.name,
-                    line.port.name,
-                    f"{field} is {value}, RoCE is in priority {priority}",
-                    (_host(host, field),),
-                    rests_on=(
-                        pfc_root(line),
-                        *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
-                        *(one.root for one in (_host(host, "pfc_enable"),) if one.root and _follows(host, value)),
-                    ),
-                    fix=set_host_ecn(host.name, field, priority),
-                )
+            said = host_evidence(host, f"ecn_{point}_enable" if on is not None else field)
+            words = f"{field} is {value}" if on is None else f"roce_{point} is on for priority {listed(on)}"
+            own = host.captured.priorities.get(host.roce_dscp) if host.captured is not None else None
+            yield Found(
+                line.device.name,
+                line.port.name,
+                f"{words}, RoCE is in priority {priority}",
+                (said,),
+                rests_on=(
+                    pfc_root(line),
+                    *(one.root for one in map_evidence(line, "dscp_to_tc", host.roce_dscp) if one.root),
+                    *((host_root(host, "pfc_enable"),) if _follows(host, value) else ()),
+                    *(() if own is None else ((own.place.file, (str(own.place.line), own.words)),)),
+                ),
+                fix=set_host_ecn(host, field, priority or 0),
+            )
 
 
-def _follows(host: Host, priority: int) -> bool:
+def _off(host: Host, point: str, priority: int) -> bool:
+    """Whether the notification or reaction point is stated, and not on for a priority."""
+    on, value = getattr(host, f"ecn_{point}_enable"), getattr(host, f"ecn_{point}_prio")
+    return priority not in on if on is not None else value is not None and value != priority
+
+
+def _follows(host: Host, priority: int | None) -> bool:
     """Whether a host's marks and its pauses are of one priority: then both are wrong by one choice."""
-    return host.pfc_enable is not None and priority in host.pfc_enable
+    if host.pfc_enable is None:
+        return False
+    on = host.ecn_rp_enable
+    return priority in host.pfc_enable if on is None else bool(on & host.pfc_enable) and len(on) < _PRIORITIES
 
 
 @check(
     "N3",
     E,
     "the host's CNPs are treated as bulk",
-    condition="where hosts send CNPs: the CNP DSCP's queue is not the one of DSCP 0",
+    condition="where hosts send CNPs: the CNP DSCP's queue is not the one of DSCP 0, and not a lossless one where "
+    "another host's is not",
     consequence="CNPs wait or are dropped: DCQCN reacts late",
     remedy="set cnp_dscp to the DSCP of the CNP queue",
     source="mlx5 roce_np/cnp_dscp",
@@ -147,13 +162,19 @@ def N3(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """At the port the host is cabled to."""
     for line, host in facts.host_lines:
         queue = None if host.cc in WITHOUT_CNPS else facts.queue_of(line, host.cnp_dscp)
-        if queue is not None and queue == facts.queue_of(line, 0):
-            yield Found(
-                line.device.name,
-                line.port.name,
-                f"CNP DSCP {host.cnp_dscp} shares queue {queue} with DSCP 0",
-                (_host(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
-            )
+        bulk = queue is not None and queue == facts.queue_of(line, 0)
+        odd = host.cnp_dscp not in facts.cnp_dscps
+        _, priority = facts.lossless_class(line, host.cnp_dscp)
+        if not bulk and (not odd or priority is None or queue is None):
+            continue
+        text = f"shares queue {queue} with DSCP 0" if bulk else f"is in lossless queue {queue}"
+        yield Found(
+            line.device.name,
+            line.port.name,
+            f"CNP DSCP {host.cnp_dscp} {text}",
+            (host_evidence(host, "cnp_dscp"), *map_evidence(line, "dscp_to_tc", host.cnp_dscp)),
+            fix=set_host_cnp(host, facts.cnp_dscps[0]) if odd else None,
+        )
 
 
 @check(
@@ -207,9 +228,10 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"host {host.name} needs {need} B for {cable} m, has {host.rx_buffer_bytes} B",
-                (_host(host, "rx_buffer_bytes"),),
+                (host_evidence(host, "rx_buffer_bytes"),),
+                rests_on=(host_root(host, "pfc_enable"), *buffer_roots(host)),
             )
-        if cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
+        if tool_of(host) == "mlnx_qos" and cable > _NIC_CABLE_M and (host.cable_m or _NIC_CABLE_M) < cable:
             yield Found(
                 line.device.name,
                 line.port.name,
@@ -217,7 +239,7 @@ def N5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{host.cable_m or _NIC_CABLE_M} m",
                 (shows(line.device, line.port.cable_where, "", f"{cable}m", "cable"),),
                 I if of_all else W,
-                fix=set_host(host.name, "cable_m", cable, f"mlnx_qos -i INTERFACE --cable_len {cable}"),
+                fix=set_host(host, "cable_m", cable, f"mlnx_qos -i {interface_of(host)} --cable_len {cable}"),
             )
 
 
@@ -243,7 +265,7 @@ def N6(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 first.name,
                 f"DSCP {dscp}",
                 "congestion controls " + ", ".join(sorted(found)),
-                tuple(_host(host, "cc") for host in found.values()),
+                tuple(host_evidence(host, "cc") for host in found.values()),
             )
 
 
@@ -276,7 +298,7 @@ def N7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{line.port.name}|{queue}",
                 text,
                 (
-                    _host(host, "cc"),
+                    host_evidence(host, "cc"),
                     shows(line.device, wred.where, "green_min_threshold", low),
                     shows(line.device, wred.where, "green_max_threshold", high),
                 ),

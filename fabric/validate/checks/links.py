@@ -11,7 +11,7 @@ from typing import Final
 from fabric.configs.network import End
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
 from fabric.validate.checks.classification import lacks_pfc
-from fabric.validate.checks.entries import map_evidence, pfc_root
+from fabric.validate.checks.entries import host_root, map_evidence, pfc_root
 from fabric.validate.checks.shut import serving_hosts
 from fabric.validate.facts import Facts, Line, Wire
 from fabric.validate.field_words import field_word
@@ -74,9 +74,9 @@ def L1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"PFC on {listed(line.port.lossless)} here, {listed(host.pfc_enable)} at the host",
-                (_pfc(line), Evidence(f"{host.name}.pfc_enable", listed(host.pfc_enable), host.place)),
-                root=(host.place.file, (str(host.place.line), f"{host.name}.pfc_enable")) if usual else pfc_root(line),
-                fix=set_host_pfc(host.name, line.port.lossless)
+                (_pfc(line), Evidence(f"{host.name}.pfc_enable", listed(host.pfc_enable), host.at("pfc_enable"))),
+                root=host_root(host, "pfc_enable") if usual else pfc_root(line),
+                fix=set_host_pfc(host, line.port.lossless)
                 if usual
                 else set_pfc(line.device, line.port, facts.usual_pfc or host.pfc_enable),
             )
@@ -135,7 +135,7 @@ def L2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"{line.port.speed_mbps} Mb/s here, {host.speed} Mb/s at the host",
                 (
                     shows(line.device, line.port.where, "speed", line.port.speed_mbps),
-                    Evidence(f"{host.name}.speed", str(host.speed), host.place),
+                    Evidence(f"{host.name}.speed", str(host.speed), host.at("speed")),
                 ),
             )
 
@@ -227,7 +227,7 @@ def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 f"MTU {line.port.mtu} here, {host.mtu} at the host",
                 (
                     shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),
-                    Evidence(f"{host.name}.mtu", str(host.mtu), host.place),
+                    Evidence(f"{host.name}.mtu", str(host.mtu), host.at("mtu")),
                 ),
             )
 
@@ -514,8 +514,8 @@ def L10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"host {host.name} has link-wide pause on",
-                (Evidence(f"{host.name}.global_pause", "true", host.place),),
-                fix=set_host(host.name, "global_pause", "false", "ethtool -A INTERFACE rx off tx off"),
+                (Evidence(f"{host.name}.global_pause", "true", host.at("global_pause")),),
+                fix=set_host(host, "global_pause", "false", "ethtool -A INTERFACE rx off tx off"),
             )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Device, Port
+from fabric.configs.network import Host
 from fabric.configs.text.roce_effect import UNKNOWN_LANGUAGE
 from fabric.units import count
 from fabric.validate.checks.base import Check, Evidence, Found, I, Severity, check
@@ -21,7 +22,7 @@ _SEVERAL: Final = 2
     "a rule could not be judged",
     condition="the files say what the rules need: links of every switch, the state of every port with PFC, a headroom "
     "table for each HWSKU whose switches compute lossless groups, the limit of a port's headroom, a language that is "
-    "read, the circuits of an interior protocol (error with --strict)",
+    "read, the circuits of an interior protocol, the NIC at a link (error with --strict)",
     consequence="the verdict is silent where the rule may be broken: no error is no proof",
     remedy="give what is missing, or accept it with --suppress",
     source="operational practice",
@@ -29,7 +30,7 @@ _SEVERAL: Final = 2
 def R12(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
     """Once for each thing that is missing, at the first switch without it, or at each."""
     severity = Severity.ERROR if facts.network.strict else None
-    found = (*_links(facts), *(row for device in facts.devices for row in _of_switch(facts, device)))
+    found = (*_links(facts), *_nics(facts), *(row for device in facts.devices for row in _of_switch(facts, device)))
     for device, what, text, value in found:
         yield Found(device.name, what, text, (Evidence(what, value, device.place(())),), severity)
 
@@ -50,6 +51,34 @@ def _links(facts: Facts) -> Iterator[_Row]:
     for device in facts.devices:
         if device.name not in facts.linked and facts.lossless_of(device):
             yield device, "links", f"no link of this switch is known: {rules} there; {give}", "none"
+
+
+def _nics(facts: Facts) -> Iterator[_Row]:
+    """A host with several NICs that are set differently, and a link that names none of them."""
+    for line in facts.used:
+        end = facts.peers.get(line.end)
+        host = None if end is None else facts.network.hosts.get(end[0])
+        if end is None or host is None or len(host.nics) < _SEVERAL or end[1] in host.nics:
+            continue
+        first, *rest = host.nics.values()
+        if any(_differ(first, other) for other in rest):
+            text = (
+                f"which NIC of {host.name} is here (N, L): the link says '{end[1] or 'no port'}', the host's outputs "
+                f"{', '.join(host.nics)}, and these are set differently; write the interface into the link"
+            )
+            yield line.device, f"{line.port.name} {host.name}", text, end[1]
+
+
+def _differ(nic: Host, other: Host) -> bool:
+    """Whether both say something of a setting that the checks of hosts look at, and not the same."""
+    for name in ("trust", "pfc_enable", "ecn_np_enable", "ecn_rp_enable"):
+        values = {getattr(nic, name), getattr(other, name)} - {None}
+        if len(values) > 1:
+            return True
+    if nic.captured is None or other.captured is None:
+        return False
+    ours, theirs = nic.captured.priorities.get(nic.roce_dscp), other.captured.priorities.get(nic.roce_dscp)
+    return ours is not None and theirs is not None and ours.value != theirs.value
 
 
 def _of_switch(facts: Facts, device: Device) -> Iterator[_Row]:

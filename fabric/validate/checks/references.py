@@ -274,6 +274,10 @@ def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         (Evidence(item.what[:120], "", item.place),),
                         severity,
                     )
+    for item in facts.network.unjudged:  # of the hosts: a file of links has nothing of that kind
+        if item.roce:
+            text = f"{item.roce}: understood, and not judged"
+            yield Found("hosts", item.what[:120], text, (Evidence(item.what[:120], "", item.place),), severity)
 
 
 @check(

@@ -16,6 +16,7 @@ from fabric.validate.checks import (
     filters,
     gateways,
     headroom,
+    host_classes,
     hosts,
     identity,
     interior,
@@ -64,7 +65,7 @@ _FILES: Final = (
     ("I", "Identity: addresses, router IDs, AS numbers", (*identity.CHECKS, *prefixes.CHECKS)),
     ("V", "VXLAN and EVPN", (*overlay.CHECKS, *advertised.CHECKS, *gateways.CHECKS, *vteps.CHECKS, *reach.CHECKS)),
     ("A", "Access lists", filters.CHECKS),
-    ("N", "Hosts", hosts.CHECKS),
+    ("N", "Hosts", (*hosts.CHECKS, *host_classes.CHECKS)),
 )
 """(letter, title, checks of the files of the family)."""
 

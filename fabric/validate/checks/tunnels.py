@@ -133,14 +133,14 @@ def T5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 host.name,
                 "roce_mtu",
                 f"RoCE MTU {host.roce_mtu} + {_ROCE_HEADERS_BYTES} > MTU {host.mtu}",
-                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),),
+                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.at("roce_mtu")),),
             )
         if host.roce_mtu and len(sizes) > 1 and host.roce_mtu != sizes[-1]:
             yield Found(
                 host.name,
                 "roce_mtu",
                 f"RoCE MTU {host.roce_mtu}, other hosts have {sizes[-1]}",
-                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.place),),
+                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.at("roce_mtu")),),
             )
 
 

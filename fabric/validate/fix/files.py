@@ -129,6 +129,9 @@ def _copies(request: Request) -> dict[str, Path]:
     folders = [(path if path.is_dir() else path.parent).absolute() for path in request.configs]
     top = next(it for it in (folders[0], *folders[0].parents) if all(one.is_relative_to(it) for one in folders))
     found = {it.absolute().relative_to(top).as_posix(): it for _, it in inside}
+    if request.hosts is None:  # outputs of hosts, which lie beside the switches
+        beside = [it for path in request.configs if path.is_dir() for it in path.iterdir() if it.name.lower() in HOSTS]
+        found.update({it.absolute().relative_to(top).as_posix(): it for folder in beside for it in _files_below(folder)})
     for option, words in (("links", LINKS), ("hosts", HOSTS)):
         path = getattr(request, option)
         if path is None or path.absolute() in {it.absolute() for it in found.values()}:
@@ -136,10 +139,14 @@ def _copies(request: Request) -> dict[str, Path]:
         for name in [it for it in found if it.split(".")[0].lower() in words]:
             del found[name]
         if path.is_dir():
-            found.update({f"{option}/{it.name}": it for it in _files_of(path)})
+            found.update({f"{option}/{it.relative_to(path).as_posix()}": it for it in _files_below(path)})
         else:
             found[f"{option}{path.suffix}"] = path
     return found
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return sorted(it for it in folder.rglob("*") if it.is_file() and not it.name.startswith("."))
 
 
 def _files_of(folder: Path) -> list[Path]:

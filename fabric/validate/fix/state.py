@@ -114,7 +114,8 @@ def after(text: str, change: Change, device: Device | None, file: str) -> str:
     """The text of a file after one change. Raises: CannotApplyError."""
     if device is None:
         if not file.endswith(".json") or not Path(file).is_file():
-            message = f"the settings of {change.device} are not in a JSON file: make the change on the host"
+            command = f" ({change.command})" if change.command else ""
+            message = f"the settings of {change.device} are not in a JSON file: make the change on the host{command}"
             raise CannotApplyError(message)
         value, _ = read_data(Path(file), text)
         rows = tuple(_of_host(value, row) for row in change.rows)
