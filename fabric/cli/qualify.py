@@ -17,7 +17,7 @@ from fabric.topology.select import nearest
 if TYPE_CHECKING:  # the engine and its compiler are loaded when there is something to run
     from fabric.configs.model import Device
     from fabric.qualify.judge import Played
-    from fabric.qualify.schema import CaseSpec
+    from fabric.qualify.schema import CaseSpec, LeftOutSpec
     from fabric.validate.facts import Facts
 
 EXIT_NOT_GREEN: Final = 1
@@ -68,18 +68,19 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         write_styled(args.out, _listed(args.plan, style), style)
         return 0
-    from fabric.qualify.cases import chosen  # noqa: PLC0415  --help must not load the parsers
+    from fabric.qualify.cases import chosen, left_out_of  # noqa: PLC0415  --help must not load the parsers
 
-    cases = chosen(args.plan, args.case)
+    cases, left_out = chosen(args.plan, args.case), left_out_of(args.plan, args.case)
     facts = _facts(args)
     device = _switch(facts, args.dut)
     played, whole = _played(facts, device, cases, args)
-    write_styled(args.out, _rendered(args.plan, device.name, played, style), style)
+    write_styled(args.out, _rendered(args.plan, device.name, played, left_out, style), style)
     if not whole:
         return EXIT_INTERRUPTED
     from fabric.qualify.output.facts import all_green  # noqa: PLC0415  as above
 
-    return 0 if all_green(played) else EXIT_NOT_GREEN
+    named = bool(args.case and left_out)  # asked for, and not run
+    return 0 if all_green(played) and not named else EXIT_NOT_GREEN
 
 
 def _played(
@@ -123,24 +124,25 @@ def _switch(facts: Facts, name: str | None) -> Device:
     return devices[name]
 
 
-def _rendered(plan: str, switch: str, played: Sequence[Played], style: str) -> str:
+def _rendered(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec], style: str) -> str:
     from fabric.qualify.output.data import as_json, as_junit  # noqa: PLC0415  as in run()
     from fabric.qualify.output.page import as_html  # noqa: PLC0415
     from fabric.qualify.output.text import as_markdown, as_text  # noqa: PLC0415
 
     render = {"text": as_text, "json": as_json, "junit": as_junit, "markdown": as_markdown, "html": as_html}
-    return render[style](plan, switch, played)
+    return render[style](plan, switch, played, left_out)
 
 
 def _listed(plan: str | None, style: str) -> str:
-    from fabric.qualify.cases import cases_of, plans  # noqa: PLC0415  --help must not load pydantic
+    from fabric.qualify.cases import cases_of, left_out_of, plans  # noqa: PLC0415  --help must not load pydantic
     from fabric.qualify.output.catalogue import as_text  # noqa: PLC0415
 
-    found = {name: cases_of(name) for name in ([plan] if plan is not None else plans())}
+    names = [plan] if plan is not None else list(plans())
+    found, left_out = {it: cases_of(it) for it in names}, {it: left_out_of(it) for it in names}
     if style == "json":
-        data = {name: [it.model_dump(mode="json") for it in cases] for name, cases in found.items()}
+        data = {name: [it.model_dump(mode="json") for it in (*found[name], *left_out[name])] for name in names}
         return json.dumps({"plans": data}, indent=1, ensure_ascii=False) + "\n"
-    return as_text(found)
+    return as_text(found, left_out)
 
 
 def _ports(text: str) -> int:

@@ -244,6 +244,17 @@ class Watchdog:
     restoration_ms: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class WatchdogCapability:
+    """What the switch says of its watchdog (STATE_DB PFC_WD_HW_CAPABILITIES, put beside CONFIG_DB)."""
+
+    recovery: str
+    """hardware or software; '' where it does not say."""
+    detection_ms: tuple[int, int] | None = None
+    """The least and the largest time of the chip's timer."""
+    restoration_ms: tuple[int, int] | None = None
+
+
 @dataclass(slots=True)
 class Port:
     """One port with everything bound to it."""
@@ -448,6 +459,10 @@ class Device:
     maps: dict[str, dict[str, QosMap]] = field(default_factory=dict)
     global_maps: dict[str, str] = field(default_factory=dict)
     watchdog_poll_ms: int | None = None
+    watched_queues: int | None = None
+    """Queues that the watchdog of the whole switch watches, where this is a part of it."""
+    watchdog_capability: WatchdogCapability | None = None
+    """None where no file says what the chip can."""
     watchdog_times: Where = ()
     """Times that act only at ports which have a watchdog (EOS); () where no line states them."""
     drops_lossless: bool = False

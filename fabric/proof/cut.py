@@ -16,6 +16,7 @@ from typing import Final
 
 from fabric.configs.model import Device
 from fabric.configs.network import Cable, End, Host, Network
+from fabric.configs.watchdogs import watched_queues
 from fabric.errors import FabricError
 from fabric.validate.facts import Facts, Line
 
@@ -97,7 +98,8 @@ class Cut:
 
 def _copied(device: Device, ports: Iterable[str]) -> Device:
     kept = {name: device.ports[name] for name in ports if name in device.ports}
-    small = replace(device, ports=kept, unread=[], unjudged=[], compared=[], sessions=[], routes=[])
+    small = replace(device, ports=kept, watched_queues=watched_queues(device), unread=[], unjudged=[], compared=[],
+                    sessions=[], routes=[])  # fmt: skip
     return copy.deepcopy(small, {id(device.locator): device.locator})
 
 

@@ -16,8 +16,9 @@ from fabric.configs.network import Host
 from fabric.proof.cut import Cut, Cutter, Hop
 from fabric.proof.lowering.lower import lower
 from fabric.proof.recipe import rate_mbps, tc_of
+from fabric.qualify import tester
 from fabric.qualify.names import LOSSLESS
-from fabric.qualify.schema import CaseSpec, ScenarioSpec, TrafficSpec
+from fabric.qualify.schema import CaseSpec, ScenarioSpec, StreamSpec, TrafficSpec
 from fabric.units import count, listed
 from fabric.validate.facts import Facts
 
@@ -44,6 +45,16 @@ class Flow:
         return f"{self.src} to {self.dst} Q{self.priority}"
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Datagrams of one priority from a port to a port."""
+
+    src: str
+    dst: str
+    priority: int
+    spec: StreamSpec
+
+
 @dataclass
 class Bench:
     """A scenario of a case on a switch."""
@@ -54,7 +65,8 @@ class Bench:
     ports: tuple[str, ...]
     cut: Cut
     flows: tuple[Flow, ...]
-    dscps: dict[int, int]
+    streams: tuple[Stream, ...] = ()
+    dscps: dict[int, int] = field(default_factory=dict)
     """DSCP of each priority, as the map of the first port has it."""
     findings: list[str] = field(default_factory=list)
     """What the configuration lacks of what the plan needs."""
@@ -70,19 +82,37 @@ class Bench:
         return {host: port for host, (_, port) in self.cut.hosts.items()}
 
     @property
+    def runnable(self) -> bool:
+        """Whether anything is sent."""
+        return bool(self.flows or self.streams)
+
+    @property
+    def storm_ports(self) -> tuple[str, ...]:
+        """Ports whose tester sends PAUSE."""
+        receivers = tuple(dict.fromkeys(it.dst for it in self.streams))
+        if not self.scenario.storms:
+            return ()
+        return self.ports if any(it.by == "all" for it in self.scenario.storms) else receivers
+
+    @property
     def mbps(self) -> int:
         """Rate of the ports."""
         return rate_mbps(self.device.ports[self.ports[0]])
 
     def scaled_ps(self, time_ps: int) -> int:
         """A duration of the plan's file at the rate of these ports."""
+        if self.case.times.fixed:
+            return time_ps
         return time_ps * PLAN_MBPS // self.mbps
 
     def raw(self, longer: int) -> dict[str, Any]:
         """A scenario file's data; the traffic lasts `longer` times as long as the plan's file says."""
         lasts_ps = self.scaled_ps(self.case.times.simulated) * longer
         raw = {"name": f"{self.case.case}-{self.scenario.name}", "description": "", **copy.deepcopy(self.sections)}
-        raw["workload"] = list(self._workload(lasts_ps))
+        raw["workload"] = [*self._workload(lasts_ps), *tester.datagrams(self, lasts_ps)]
+        faults = tester.faults(self)
+        if faults:
+            raw["faults"] = faults
         raw["run"] = {"duration": f"{lasts_ps * 4 // 1000}ns", "seed": 1, "stop": "duration"}
         raw["telemetry"] = {"interval": f"{max(10_000, lasts_ps // 100_000)}ns"}
         return raw
@@ -113,7 +143,7 @@ def bench(facts: Facts, device: Device, case: CaseSpec, scenario: ScenarioSpec, 
     cutter = Cutter(facts)
     ports, findings = _ports(facts, cutter, device, case, asked)
     empty = Cut(facts.network, [], {}, (), (), "")
-    made = Bench(device, case, scenario, ports, empty, (), {}, findings)
+    made = Bench(device, case, scenario, ports, empty, (), findings=findings)
     if findings:
         return made
     made.untried = tuple(name for name in cutter.usable(device.name) if name not in ports)
@@ -123,10 +153,12 @@ def bench(facts: Facts, device: Device, case: CaseSpec, scenario: ScenarioSpec, 
     made.flows = tuple(_flows(made, lossless))
     used = {it.priority for it in made.flows}
     needed = {it for traffic in scenario.traffic if traffic.without == "skip" for it in traffic.priorities}
-    if needed - used or not any(it.kind == LOSSLESS for it in made.flows):
+    if scenario.traffic and (needed - used or not any(it.kind == LOSSLESS for it in made.flows)):
         made.flows = ()
         return made
-    _lower(made)
+    made.streams = tuple(_streams(made, lossless))
+    if made.runnable:
+        _lower(made)
     return made
 
 
@@ -173,7 +205,7 @@ def _cut(cutter: Cutter, device: Device, ports: tuple[str, ...], case: CaseSpec)
                   pfc_enable=frozenset(range(8)), trust="dscp")  # fmt: skip
     names = tuple(cut.hosts)
     at = {port: host for host, (_, port) in cut.hosts.items()}
-    leave = ports if case.pattern == "pairs" else (ports[-1], *ports[:-1])  # acknowledgements leave by the others
+    leave = ports if case.pattern != "incast" else (ports[-1], *ports[:-1])  # acknowledgements leave by the others
     hops = tuple(Hop(device.name, enters=next(it for it in ports if it != port), leaves=port) for port in leave)
     devices = dict(cut.network.devices)
     for port in devices[device.name].ports.values():
@@ -196,7 +228,7 @@ def _flows(made: Bench, lossless: set[int]) -> Iterator[Flow]:
     for traffic in made.scenario.traffic:
         usable = []
         for priority in traffic.priorities:
-            lacks = _lacks(made, traffic, priority, lossless)
+            lacks = _lacks(made, traffic.kind, priority, lossless)
             if lacks:
                 made.findings.append(lacks)
             else:
@@ -210,36 +242,57 @@ def _flows(made: Bench, lossless: set[int]) -> Iterator[Flow]:
                 yield Flow(src, dst, traffic.kind, priority)
 
 
-def _lacks(made: Bench, traffic: TrafficSpec, priority: int, lossless: set[int]) -> str:
+def _streams(made: Bench, lossless: set[int]) -> Iterator[Stream]:
+    """A lossless priority that is lacking is a finding; a lossy one to which no DSCP leads cannot be sent in."""
+    for spec in made.scenario.streams:
+        for priority in spec.priorities:
+            kind = LOSSLESS if priority in made.case.lossless else "lossy"
+            lacks = _lacks(made, kind, priority, lossless)
+            if lacks and kind == LOSSLESS and lacks not in made.findings:
+                made.findings.append(lacks)
+            elif lacks and kind != LOSSLESS:
+                made.not_lowered.append(f"streams of {lacks}")
+            if lacks:
+                continue
+            for src, dst in _pairs(made, None)[: spec.senders]:
+                yield Stream(src, dst, priority, spec)
+
+
+def _lacks(made: Bench, kind: str, priority: int, lossless: set[int]) -> str:
     """What keeps the configuration from carrying a class as the plan has it; '' where nothing does."""
     name = made.device.name
     if priority not in made.dscps:
-        return f"priority {priority} ({traffic.kind} in the plan): no DSCP of {made.ports[0]} leads to it"
-    if traffic.kind == LOSSLESS and priority not in lossless:
+        return f"priority {priority} ({kind} in the plan): no DSCP of {made.ports[0]} leads to it"
+    if kind == LOSSLESS and priority not in lossless:
         has = listed([str(it) for it in sorted(lossless)], _SHOWN) or "none"
         return f"priority {priority} (lossless in the plan): no test port of {name} has PFC for it; lossless: {has}"
     return ""
 
 
-def _pairs(made: Bench, traffic: TrafficSpec) -> Iterator[tuple[str, str]]:
+def _pairs(made: Bench, traffic: TrafficSpec | None) -> list[tuple[str, str]]:
     """(sender, receiver) of the ports that carry it; of pairs both ways."""
     if made.case.pattern == "incast":
-        yield from ((port, made.ports[-1]) for port in made.ports[:-1])
-        return
+        return [(port, made.ports[-1]) for port in made.ports[:-1]]
+    found = []
     for number in range(len(made.ports) // 2):
         a, b = made.ports[2 * number : 2 * number + 2]
-        if traffic.pairs == "all" or (traffic.pairs == "odd") == (number % 2 == 0):
-            yield from ((a, b), (b, a))
+        if traffic is None or traffic.pairs == "all" or (traffic.pairs == "odd") == (number % 2 == 0):
+            found += [(a, b)] if made.case.pattern == "one way" else [(a, b), (b, a)]
+    return found
 
 
 def _lower(made: Bench) -> None:
     """The switch's settings, the tester's transport, and what the plan changes."""
-    case, used = made.case, sorted({it.priority for it in made.flows})
-    first = next(it.priority for it in made.flows if it.kind == LOSSLESS)
+    case, used = made.case, sorted({*(it.priority for it in made.flows), *(it.priority for it in made.streams)})
+    first = next((it for it in used if it in case.lossless), used[0])
     lowering = lower(made.cut, made.dscps[first])
     made.sections = lowering.sections
     made.assumed = [*made.cut.assumed, *lowering.assumed]
-    made.not_lowered = list(lowering.not_lowered)
+    made.not_lowered += lowering.not_lowered
+    if made.scenario.watchdog == "off":
+        for own in made.sections["switches"]["overrides"]:
+            own.pop("watchdog", None)
+            own.pop("port_watchdog", None)
     transport = made.sections["transport"]
     transport.update(
         cc="dcqcn" if made.scenario.dcqcn == "on" else "none",

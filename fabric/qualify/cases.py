@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
-from fabric.qualify.schema import CaseSpec
+from fabric.qualify.schema import CaseSpec, LeftOutSpec
 from fabric.scenario.problems import explain
 from fabric.scenario.yaml_input import FileKind, read_yaml
 from fabric.topology.select import nearest
@@ -24,13 +24,15 @@ def plans() -> dict[str, list[Path]]:
     return shipped.test_plans()
 
 
-def read_case(file: Path) -> CaseSpec:
-    """A case. Raises: InputErrors."""
+def read_case(file: Path) -> CaseSpec | LeftOutSpec:
+    """A case, or why it is none. Raises: InputErrors."""
     raw: Mapping[str, Any] = read_yaml(file, _KIND)
+    model = LeftOutSpec if "left_out" in raw else CaseSpec
+    case: CaseSpec | LeftOutSpec
     try:
-        case = CaseSpec.model_validate(dict(raw))
+        case = model.model_validate(dict(raw))
     except ValidationError as error:
-        raise InputErrors(STAGE, explain(error, raw, file.name, CaseSpec.model_json_schema())) from error
+        raise InputErrors(STAGE, explain(error, raw, file.name, model.model_json_schema())) from error
     if case.case != file.stem:
         text = f"'{case.case}' is not the name of the file"
         raise InputErrors(STAGE, [Problem(f"{file.name}: case", text, f"write case: {file.stem}, or rename the file")])
@@ -38,7 +40,17 @@ def read_case(file: Path) -> CaseSpec:
 
 
 def cases_of(plan: str) -> list[CaseSpec]:
-    """The cases of a plan. Raises: InputErrors."""
+    """The cases of a plan that can be emulated. Raises: InputErrors."""
+    return [it for it in _all(plan) if isinstance(it, CaseSpec)]
+
+
+def left_out_of(plan: str, names: Sequence[str] = ()) -> list[LeftOutSpec]:
+    """The cases of a plan that cannot be; of those that `names` has, where it has any. Raises: InputErrors."""
+    wanted = {name.partition("/")[0].upper() for name in names}
+    return [it for it in _all(plan) if isinstance(it, LeftOutSpec) and (not wanted or it.case.upper() in wanted)]
+
+
+def _all(plan: str) -> list[CaseSpec | LeftOutSpec]:
     known = plans()
     if plan not in known:
         raise InputErrors("options", [Problem("PLAN", f"no test plan is called '{plan}'", nearest(plan, list(known)))])
@@ -52,8 +64,11 @@ def chosen(plan: str, names: list[str]) -> list[CaseSpec]:
         return list(cases.values())
     wanted: dict[str, list[str] | None] = {}
     problems = []
+    left_out = {it.case.upper() for it in left_out_of(plan)}
     for name in names:
         word, _, scenario = name.partition("/")
+        if word.upper() in left_out and not scenario:
+            continue
         case = cases.get(word.upper())
         if case is None:
             known = [it.case for it in cases.values()]

@@ -11,6 +11,7 @@ from fabric.dataplane.state.codes import DropReason, EventKind
 from fabric.explain.drops import WHY
 from fabric.proof.recipe import tc_of, through
 from fabric.proof.recipes.chain import sentence
+from fabric.qualify import stream_causes
 from fabric.qualify.schema import CheckSpec
 from fabric.qualify.trial import Trial
 from fabric.theory.headroom import FIBRE_PS_PER_M
@@ -68,6 +69,21 @@ def _marks(trial: Trial, _: str) -> str:
             parts.append(
                 f"{name} queue {queue} marked {count(int(marked[row, queue]), 'frame')} ({curve}; held {peak})"
             )
+    return "; ".join(parts[:_SHOWN])
+
+
+def _no_marks(trial: Trial) -> str:
+    """The curve of the queues that data leaves by and that marked nothing."""
+    device, out, parts = trial.bench.device, trial.bench.ports[-1], []
+    for priority in dict.fromkeys(it.priority for it in trial.bench.flows):
+        queue = through(device, device.ports[out], "tc_to_queue", priority)
+        row = trial.end.queues[trial.port_ids[out], queue]
+        if row["marked_pkts"]:
+            continue
+        held = format_size_bytes(int(row["peak_bytes"]))
+        kmin = format_size_bytes(int(row["kmin_bytes"]))
+        curve = f"marks from {kmin}" if row["kmax_bytes"] > 0 else "has no curve"
+        parts.append(f"{out} queue {queue} held at most {held} and {curve}")
     return "; ".join(parts[:_SHOWN])
 
 
@@ -172,11 +188,15 @@ _CAUSES: Final[Mapping[str, Callable[[Trial, str], str]]] = {
     "latency": _waiting,
     "acked": _no_acks,
     "ecn_ce": _marks,
-    "cnps": _marks,
+    "marked_by_priority": lambda trial, _: _no_marks(trial),
+    "cnps": lambda trial, of: _marks(trial, of) or _no_marks(trial),
     "pfc_sent": lambda trial, of: _pauses(trial, of) or _no_pauses(trial, of),
     "pause_share": _pauses,
     "acks_received": _answers,
     "cnps_received": lambda trial, of: _answers(trial, of, cnp=True),
     "frames_received": _data,
     "share_error": _shares,
+    "headroom_peak": _no_pauses,
+    "first_mark": lambda trial, of: _marks(trial, of) or _no_marks(trial),
+    **stream_causes.CAUSES,
 }

@@ -78,7 +78,7 @@ def play(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> Ite
     """The scenarios of a case, one after the other. Raises: InputErrors where no scenario can be made of the switch."""
     for scenario in case.scenarios:
         made = bench(facts, device, case, scenario, asked)
-        trial = run(made) if made.flows else None
+        trial = run(made) if made.runnable else None
         played = Played(case, scenario, made, trial)
         for check in case.checks:
             if check.scenarios and scenario.name not in check.scenarios:

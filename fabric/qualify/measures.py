@@ -15,6 +15,7 @@ from fabric.configs.model import Scheduler
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import N_CLASSES, EventKind
 from fabric.proof.recipe import through
+from fabric.qualify import stream_measures
 from fabric.qualify.bench import Flow
 from fabric.qualify.names import ACK, CNP, IN_USE, LOSSLESS
 from fabric.qualify.trial import Trial
@@ -138,7 +139,8 @@ def _priorities(trial: Trial, of: str) -> list[int]:
     plan = trial.bench.case.lossless
     if of == LOSSLESS:
         return list(plan)
-    used = dict.fromkeys(it.priority for it in trial.bench.flows if it.kind == LOSSLESS)
+    sent_in = [it.priority for it in trial.bench.flows] + [it.priority for it in trial.bench.streams]
+    used = dict.fromkeys(it for it in sent_in if it in plan)
     return list(used) if of == IN_USE else [it for it in range(N_CLASSES) if it not in plan]
 
 
@@ -203,6 +205,35 @@ def _share_error(trial: Trial, of: str, in_window: bool) -> Rows:
     return rows | {f"{out} Q{queue} has no scheduler": float("nan") for queue, it in found.items() if it is None}
 
 
+def _headroom_peak(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    return {
+        f"{port} group {p}": int(trial.groups(port)[p]["headroom_peak_bytes"])
+        for port in trial.bench.ports
+        for p in _priorities(trial, of)
+    }
+
+
+def _first_mark(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    rows: Rows = {f"Q{p}": float("nan") for p in _priorities(trial, of)}
+    for event in trial.events[trial.events["kind"] == int(EventKind.MARK)][::-1]:
+        flow = trial.flow_of.get(int(event["qp"]))
+        if flow is not None and int(event["port"]) == trial.port_ids[flow.dst]:
+            rows[f"Q{flow.priority}"] = int(event["time_ps"])
+    return rows
+
+
+def _first_pfc(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    rows: Rows = {f"Q{p}": float(trial.end.time_ps) for p in _priorities(trial, of)}
+    testers = set(trial.host_ports.values())
+    for event in trial.events[trial.events["kind"] == int(EventKind.PAUSED)][::-1]:
+        if int(event["port"]) in testers and f"Q{int(event['prio'])}" in rows:
+            rows[f"Q{int(event['prio'])}"] = int(event["time_ps"])
+    return rows
+
+
 READERS: Final[Mapping[str, Callable[[Trial, str, bool], Rows]]] = {
     "messages_failed": _messages_failed,
     "frame_delta": _events(EventKind.DROP),
@@ -220,4 +251,8 @@ READERS: Final[Mapping[str, Callable[[Trial, str, bool], Rows]]] = {
     "queue_packets": _queue_packets,
     "frames_received": _received,
     "share_error": _share_error,
+    "headroom_peak": _headroom_peak,
+    "first_mark": _first_mark,
+    "first_pfc": _first_pfc,
+    **stream_measures.READERS,
 }

@@ -11,6 +11,9 @@ KINDS: Final = (LOSSLESS, LOSSY, ALL)
 IN_USE: Final = "lossless in use"
 """Lossless priorities that a scenario sends in; LOSSLESS alone are all those of the plan."""
 ACK, CNP, DATA = "ack", "cnp", "data"
+STORMED, BESIDE = "stormed", "beside"
+"""Priorities of streams that the tester pauses, and the others."""
+OF_STREAMS: Final = (STORMED, BESIDE, ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class Name:
     """A measure."""
 
     unit: str
-    """'': a count; 'time': ps; 'share': a ratio."""
+    """'': a count; 'time': ps; 'share': a ratio; 'bytes'."""
     of: tuple[str, ...]
     rows: str
     """What each row is of."""
@@ -54,5 +57,50 @@ MEASURES: Final[Mapping[str, Name]] = {
     "frames_received": Name("", KINDS, "port and queue", "tester: Frames Rx", "data frames that the port received"),
     "share_error": Name("share", (DATA,), "queue", "switch: SAI_QUEUE_STAT_BYTES",
                         "distance of the queue's rate from its DWRR share, as a part of that share"),
+    "headroom_peak": Name("bytes", (LOSSLESS, IN_USE), "port and group",
+                          "switch: SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES",
+                          "most bytes in the headroom of a priority group"),
+    "first_mark": Name("time", (IN_USE,), "priority", "tester: ECN-CE Rx", "time of the first data frame marked CE"),
+    "first_pfc": Name("time", (IN_USE,), "priority", "tester: PFC Rx",
+                      "time at which the first PAUSE stopped a port of the tester; the end of the run without one"),
+    "stream_frames": Name("", OF_STREAMS, "port and queue", "tester: Frames Rx", "frames of streams that left"),
+    "stream_rate_error": Name("share", OF_STREAMS, "port and queue", "tester: Rx Rate",
+                              "distance of a stream's rate from what it is sent with, as a part of that"),
+    "stream_lost": Name("", OF_STREAMS, "priority", "tester: Loss", "frames of streams that the switch discarded"),
+    "paused_rate_error": Name("share", (STORMED,), "port and queue", "tester: Rx Rate",
+                              "distance of a stream's rate from what the pauses leave of the port's rate, as a part "
+                              "of the port's rate"),
+    "stream_marked": Name("", OF_STREAMS, "port and queue", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                          "frames of streams that the switch marked CE"),
+    "mark_error": Name("share", OF_STREAMS, "port and queue", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                       "distance of the share of marked frames from that of the WRED curve at the bytes that the "
+                       "queue held, as a part of that"),
+    "pfc_received": Name("", (STORMED, BESIDE), "port and priority", "switch: SAI_PORT_STAT_PFC_<n>_RX_PKTS",
+                         "PAUSE frames that the ports received"),
+    "pfc_of_tester": Name("", (STORMED,), "port and priority", "tester: PFC Tx", "PAUSE frames that the tester sent"),
+    "pause_time_error": Name("share", (STORMED,), "port and priority",
+                             "switch: SAI_PORT_STAT_PFC_<n>_RX_PAUSE_DURATION_US",
+                             "distance of the counted time in pause from that which the tester's frames ask for"),
+    "pause_length_error": Name("share", (STORMED,), "port and priority", "tester: Rx gap",
+                               "distance of a pause from quanta x 512 bits at the port's rate"),
+    "resume_latency": Name("time", (STORMED,), "port and priority", "tester: first frame Rx",
+                           "time from the frame that ends a pause to the moment at which the port may send again"),
+    "storms_detected": Name("", (STORMED, BESIDE), "port and queue", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",
+                            "storms that the watchdog declared"),
+    "storms_restored": Name("", (STORMED, BESIDE), "port and queue", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED",
+                            "storms that the watchdog ended"),
+    "detection_time": Name("time", (STORMED,), "port and queue", "switch: syslog PFC Watchdog detected",
+                           "from the first PAUSE of the storm to its detection"),
+    "detection_limit": Name("time", (STORMED,), "port and queue", "switch: PFC_WD detection_time",
+                            "detection time and one poll, or one step of the chip's timer, as configured"),
+    "detection_configured": Name("time", (STORMED,), "port and queue", "switch: show pfcwd config, DETECTION TIME",
+                                 "detection time of the configuration"),
+    "detection_programmed": Name("time", (STORMED,), "port and queue",
+                                 "switch: show pfcwd status, HW DETECTION TIME",
+                                 "of the chip's timer, in its steps; of software the polls that it takes"),
+    "restoration_time": Name("time", (STORMED,), "port and queue", "switch: syslog PFC Watchdog restored",
+                             "from the end of the last pause to the queue's restoration"),
+    "restoration_limit": Name("time", (STORMED,), "port and queue", "switch: PFC_WD restoration_time",
+                              "restoration time and two polls, or two steps of the chip's timer, as configured"),
 }
 # fmt: on

@@ -62,6 +62,8 @@ class TimesSpec(Strict):
         0.05, gt=0, lt=1, description="Two halves of the window must agree within this share of the port's rate."
     )
 
+    fixed: bool = Field(False, description="No duration changes with the rate of the ports: those of the watchdog.")
+
     @model_validator(mode="after")
     def _window(self) -> Self:
         if self.warm_up * 2 > self.simulated:
@@ -84,16 +86,79 @@ class TrafficSpec(Strict):
     )
 
 
+class StreamSpec(Strict):
+    """Datagrams of the tester at a constant rate, which only a pause slows down."""
+
+    priorities: Priorities = Field(description="Those to which no DSCP leads are left out, unless they are lossless.")
+    share: float = Field(gt=0, le=1, description="Of the port's rate, for each priority.")
+    frame: Annotated[SizeBytes, Field(ge=64)] = Field(description="From Ethernet header to FCS.")
+    ect: bool = Field(False, description="ECN-capable.")
+    senders: int | None = Field(None, ge=1, description="Only the first so many.")
+    fill: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="No stream, but one burst, which fills the queue to this part of its marking curve.",
+    )
+
+
+class StormSpec(Strict):
+    """PAUSE frames of the tester."""
+
+    priorities: Priorities = Field(description="Priorities that they pause.")
+    by: Literal["receivers", "all"] = Field("receivers", description="Ports of the tester that send them.")
+    at: TimePs = Field(0, ge=0, description="The first frame; as times.simulated.")
+    lasts: TimePs = Field(gt=0, description="As times.simulated.")
+    quanta: int = Field(65_535, ge=1, le=65_535, description="Timer value.")
+    rate: float | None = Field(
+        None,
+        gt=0,
+        description="Frames per second, as a part of those that pause without a gap where each has 65,535 quanta; "
+        "without a gap, and refreshed at half of the pause, where absent.",
+    )
+    duty: float | None = Field(
+        None, gt=0, lt=1, description="Instead of rate: frames so far apart that the share of time in pause is this."
+    )
+
+    @model_validator(mode="after")
+    def _one_pace(self) -> Self:
+        if self.rate is not None and self.duty is not None:
+            raise ValueError("rate and duty are both given; give one of them, or none for a pause without a gap")
+        return self
+
+
+class FlapSpec(Strict):
+    """The cable of the first receiver goes down, and up again."""
+
+    at: TimePs = Field(ge=0, description="As times.simulated.")
+    lasts: TimePs = Field(gt=0, description="As times.simulated.")
+
+
 class ScenarioSpec(Strict):
     """One run of a case."""
 
     name: Name = Field(description="As the plan calls it.")
     title: Line = Field(description="What differs.")
-    traffic: Annotated[tuple[TrafficSpec, ...], Field(strict=False, min_length=1)] = Field(description="Queue pairs.")
+    traffic: Annotated[tuple[TrafficSpec, ...], Field(strict=False)] = Field((), description="Queue pairs.")
+    streams: Annotated[tuple[StreamSpec, ...], Field(strict=False)] = Field((), description="Datagrams.")
+    storms: Annotated[tuple[StormSpec, ...], Field(strict=False)] = Field((), description="PAUSE frames.")
+    flap: FlapSpec | None = Field(None, description="A cable that goes down.")
+    watchdog: Literal["as configured", "off"] = Field("as configured", description="PFC watchdog of the switch.")
     dcqcn: Literal["on", "off"] = Field("off", description="DCQCN of the tester's queue pairs.")
     marking: Literal["as configured", "off on the used queues"] = Field(
         "as configured", description="WRED profiles of the switch."
     )
+
+    @property
+    def stormed(self) -> frozenset[int]:
+        """Priorities that the tester pauses."""
+        return frozenset(it for storm in self.storms for it in storm.priorities)
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.traffic and not self.streams:
+            raise ValueError("sends nothing; give traffic or streams")
+        return self
 
 
 class CheckSpec(Strict):
@@ -127,14 +192,24 @@ class CheckSpec(Strict):
         return tuple(map(parse, self.reports))
 
 
+class LeftOutSpec(Strict):
+    """A case of a plan that cannot be emulated: it is named in every list and report, and never green."""
+
+    case: Name = Field(description="As the plan calls it; the name of the file.")
+    title: Line = Field(description="What it is about.")
+    source: Line = Field(description="Where the plan is.")
+    left_out: Line = Field(description="Why it cannot be emulated.")
+
+
 class CaseSpec(Strict):
     """A case of a plan."""
 
     case: Name = Field(description="As the plan calls it; the name of the file.")
     title: Line = Field(description="What it is about.")
     source: Line = Field(description="Where the plan is.")
-    pattern: Literal["pairs", "incast"] = Field(
-        description="pairs: the first port with the second, and so on, both ways; incast: all others to the last one."
+    pattern: Literal["pairs", "one way", "incast"] = Field(
+        description="pairs: the first port with the second, and so on, both ways; one way: the first to the second; "
+        "incast: all others to the last one."
     )
     ports: PortsSpec = Field(description="Ports of the switch under test.")
     lossless: Priorities = Field(description="Priorities that the plan holds for lossless; all others are lossy.")
@@ -166,7 +241,7 @@ class CaseSpec(Strict):
             for traffic in scenario.traffic:
                 if (traffic.kind == "lossless") != set(traffic.priorities).issubset(self.lossless):
                     problems.append(f"{scenario.name}: {traffic.kind} traffic of other priorities than lossless says")
-                if traffic.pairs != "all" and self.pattern != "pairs":
+                if traffic.pairs != "all" and self.pattern == "incast":
                     problems.append(f"{scenario.name}: pairs: {traffic.pairs} is for pattern: pairs; leave it out")
         if problems:
             raise ValueError("\n".join(problems))

@@ -18,6 +18,7 @@ from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import N_CLASSES, DropReason, EventKind, TraceBit
 from fabric.proof.outcome import Loss
+from fabric.qualify import tester
 from fabric.qualify.bench import Bench, Flow
 from fabric.scenario.compile.scenario import compile_scenario
 from fabric.scenario.load import build_scenario
@@ -29,6 +30,7 @@ LONGEST: Final = 4
 _SAMPLES: Final = 97
 """Of the frames in flight; a prime, so that the samples do not fall in step with messages."""
 _DRAIN_STEPS: Final = 40
+_RECORDED: Final = TraceBit.DROP | TraceBit.MARK | TraceBit.PAUSE
 _WINDOW_ENDS: Final = 0.9
 CONTROL_FRAME_BYTES: Final = 256
 """An ACK, NAK or CNP is smaller, a full data frame larger."""
@@ -50,6 +52,8 @@ class Trial:
     events: NDArray[Any]
     in_flight: dict[str, list[int]] = field(default_factory=dict)
     """Data frames of a kind on the way, at each sample of the window."""
+    depths: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 0, N_CLASSES), np.int64))
+    """(samples of the window, ports, queues) bytes that waited."""
 
     def __post_init__(self) -> None:
         at = {int(self.fabric.by_name[host].id): port for host, port in self.bench.hosts.items()}
@@ -152,7 +156,8 @@ def run(bench: Bench) -> Trial:
 
 def _run(bench: Bench, longer: int) -> Trial:
     compiled = compile_scenario(build_scenario(bench.raw(longer), Path(f"{bench.case.case}.yml")))
-    engine = Emulator(compiled.fabric, compiled.params, compiled.edits, record=TraceBit.DROP | TraceBit.MARK)
+    edits = sorted([*compiled.edits, *tester.storms(bench, compiled.fabric, longer)], key=lambda it: it.time_ps)
+    engine = Emulator(compiled.fabric, compiled.params, edits, record=_RECORDED)
     lasts_ps = bench.scaled_ps(bench.case.times.simulated) * longer
     start_ps = bench.scaled_ps(bench.case.times.warm_up) * longer
     stop_ps = int(lasts_ps * _WINDOW_ENDS)
@@ -173,6 +178,7 @@ def _run(bench: Bench, longer: int) -> Trial:
             if end.finished:
                 break
     trial = Trial(bench, compiled.fabric, start, taken[_SAMPLES // 2], stop, end, end.finished, np.concatenate(events))
+    trial.depths = np.array([now.queues["depth_bytes"] for now in taken])
     _in_flight(trial, taken)
     return trial
 

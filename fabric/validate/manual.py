@@ -86,7 +86,7 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
         for id_ in ("B13", "B15", "L6", "M4", "M7", "E10", "E12", "T3", "T6", "W1", "W7", "W8", "W10")
         for it in _OTHER
     },
-    **{(id_, it): _NOT_STATED for id_ in ("W11", "M16", "B16", "B17") for it in _OTHER},
+    **{(id_, it): _NOT_STATED for id_ in ("W11", "W12", "W13", "W14", "M16", "B16", "B17") for it in _OTHER},
     **{("D6", it): _NOT_STATED for it in ("nvue", "eos")},
     ("P23", "sonic"): _NOT_STATED,
     **{("I10", it): _NOT_STATED for it in _OTHER},

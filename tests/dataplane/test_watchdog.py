@@ -32,12 +32,18 @@ def watchdog(
 
 
 def stormy(
-    watch: WatchdogParams, *more: e.Edit, from_us: int = 5, us: int = 400, gap: int = US, world: World = BROKEN
+    watch: WatchdogParams,
+    *more: e.Edit,
+    from_us: int = 5,
+    us: int = 400,
+    gap: int = US,
+    quanta: int = 65_535,
+    world: World = BROKEN,
 ) -> Emulator:
     fabric = worlds.topology(world)
     params = worlds.parameters(world, fabric)
     switches = {node: replace(switch, watchdog=watch) for node, switch in params.switches.items()}
-    storm = e.PauseStorm(from_us * US, fabric.hosts[1].id, 1 << LOSSLESS, us * US, gap, 65_535)
+    storm = e.PauseStorm(from_us * US, fabric.hosts[1].id, 1 << LOSSLESS, us * US, gap, quanta)
     return Emulator(fabric, replace(params, switches=switches), [storm, *more])
 
 
@@ -56,6 +62,7 @@ RULES: Final = [
     WatchdogRule.CISCO,
     WatchdogRule.OCCUPANCY,
     WatchdogRule.TERALYNX,
+    WatchdogRule.HARDWARE,
 ]
 
 
@@ -81,6 +88,7 @@ def test_a_storm_is_detected_between_the_detection_time_and_one_poll_more(rule: 
         (WatchdogRule.CISCO, True),
         (WatchdogRule.OCCUPANCY, False),
         (WatchdogRule.TERALYNX, True),
+        (WatchdogRule.HARDWARE, True),
     ],
 )
 def test_which_rules_detect_a_pause_without_waiting_bytes(rule: WatchdogRule, detects: bool) -> None:
@@ -104,6 +112,40 @@ def test_a_receiver_that_pauses_and_resumes_in_turn_is_no_storm(rule: WatchdogRu
     simulating = simulate(Emulator(fabric, replace(params, switches=switches)))
     assert simulating.state.prios["rx_xoff_pkts"].sum() > 10
     assert not moments(simulating, EventKind.STORM_DETECTED)
+
+
+@pytest.mark.parametrize(
+    ("rule", "poll", "detection", "seen"),
+    [
+        (WatchdogRule.HARDWARE, 10, 40, True),  # each pause is longer than the timer
+        (WatchdogRule.BROADCOM, 120, 120, False),  # no pause lasts from one poll to the next
+        (WatchdogRule.HARDWARE, 10, 120, False),  # no pause is as long as the timer
+        (WatchdogRule.CISCO, 20, 60, True),  # paused at most polls
+    ],
+)
+def test_a_storm_with_gaps_is_seen_by_one_kind_of_watchdog_and_not_by_the_other(
+    rule: WatchdogRule, poll: int, detection: int, *, seen: bool
+) -> None:
+    """Pauses of 102 us with gaps of 8 us: neither kind is the stricter one; it depends on steps, polls and times."""
+    watch = WatchdogParams(poll * US, detection * US, None, WatchdogAction.DROP, rule, 1 << LOSSLESS)
+    simulating = stormy(watch, us=3000, gap=110 * US, quanta=5000)
+    simulate(simulating, 3000 * US)
+    assert bool(moments(simulating, EventKind.STORM_DETECTED)) == seen
+
+
+def test_polls_that_are_late_count_for_the_configured_interval() -> None:
+    """Configured 20 us and two polls; each poll takes 60 us, so the storm is declared three times as late."""
+    for rule in (WatchdogRule.BROADCOM, WatchdogRule.CISCO):
+        found = {}
+        for poll, charge in ((POLL, 0), (3 * POLL, POLL), (3 * POLL, 0)):
+            watch = replace(watchdog(rule), poll_ps=poll, charge_ps=charge)
+            simulating = stormy(watch, from_us=POLL * 3 // US + 1, us=900)
+            simulate(simulating, 900 * US)
+            (found[poll, charge],) = moments(simulating, EventKind.STORM_DETECTED)[:1]
+        polls = 3 if rule == WatchdogRule.BROADCOM else 2  # the first only finds the pause
+        assert found[POLL, 0] == (3 + polls) * POLL
+        assert found[3 * POLL, POLL] == (1 + polls) * 3 * POLL
+        assert found[3 * POLL, 0] == polls * 3 * POLL, "what has passed is counted: one poll is enough"
 
 
 def test_a_queue_is_restored_after_the_restoration_time_without_pause_frames() -> None:

@@ -52,6 +52,27 @@ def seen(
 
 @pytest.mark.parametrize(
     ("change", "storm"),
+    [({}, True), ({"received": 0}, True), ({"sent": 1}, True), ({"on2off": 1}, False), ({"now": 0}, False),
+     ({"before": 0}, False)],
+)  # fmt: skip
+def test_a_timer_of_the_chip_needs_an_unbroken_pause_over_its_step_and_nothing_else(
+    bench: Bench, change: dict[str, int], *, storm: bool
+) -> None:
+    seen(bench, **{"received": 1, "now": 1, "before": 1, **change})
+    assert holds(bench, WatchdogRule.HARDWARE) == storm
+
+
+@pytest.mark.parametrize(("charge_ps", "declared"), [(2 * POLL, 1), (2 * POLL - 1, 0), (0, 0)])
+def test_a_late_poll_counts_for_its_charge(bench: Bench, charge_ps: int, declared: int) -> None:
+    queue = watched(bench)
+    bench.state.switches[forward.switch_row(bench.state, bench.switch)]["wd_charge_ps"] = charge_ps
+    seen(bench, received=1, now=1, before=1)
+    watchdog._poll_queue(bench.state, bench.switch, bench.port, CLASS, AT)
+    assert queue["wd_detected"] == declared
+
+
+@pytest.mark.parametrize(
+    ("change", "storm"),
     [({}, True), ({"received": 0}, False), ({"on2off": 1}, False), ({"now": 0}, False), ({"before": 0}, False)],
 )
 def test_broadcoms_rule_needs_pause_frames_and_an_unbroken_pause_over_both_polls(

@@ -119,6 +119,13 @@ def _poll_first(world: World, written: dict[str, Any]) -> None:
     written["poll"] = time(poll)
     written["detection"] = time(poll * world.choose.integer(1, 3))
     written["restoration"] = world.choose.pick(("never", time(poll), time(poll * 2), time(poll * 5)))
+    written.pop("granularity", None)
+    if "actual_poll" in written:
+        written["actual_poll"] = time(poll * 2)
+    if written.get("kind") == "hardware":
+        written["granularity"] = time(poll)
+        for field in ("poll", "actual_poll", "rule"):
+            written.pop(field, None)
 
 
 def _fitting(world: World, written: dict[str, Any]) -> None:
@@ -287,6 +294,8 @@ of(
     Watchdog,
     60,
     [_poll_first],
+    granularity=one_of("10us"),
+    actual_poll=one_of("20us"),
     poll=one_of("10us"),
     detection=one_of("10us"),
     restoration=one_of("never"),

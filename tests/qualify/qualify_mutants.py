@@ -39,6 +39,12 @@ class Mutant:
     that has it off."""
 
     @property
+    def plan(self) -> str:
+        """Plan of the case."""
+        plans = {"TC": "sonic-rocev2", "L": "sonic-pfc-lossless", "Y": "sonic-pfc-lossy"}
+        return next((plan for begin, plan in plans.items() if self.case.startswith(begin)), "sonic-ecn-pause")
+
+    @property
     def fails(self) -> set[str]:
         """All checks that are red."""
         return {self.check, *self.with_}

@@ -12,6 +12,7 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.qualify import judge
+from fabric.qualify.cases import cases_of, plans
 from tests.qualify.qualify_mutants import HEALTHY, Config, healthy
 from tests.recordings import SONIC
 
@@ -99,7 +100,7 @@ def test_too_few_ports_are_a_finding(capsys: Captured) -> None:
     [
         (["qualify"], "no test plan was named"),
         (["qualify", "sonic-rocev2"], "no configuration was given"),
-        (["qualify", "sonic", str(HEALTHY)], "sonic-rocev2"),
+        (["qualify", "sonic-roce", str(HEALTHY)], "sonic-rocev2"),
         (["qualify", "sonic-rocev2", str(HEALTHY), "--case", "TC5"], "TC5"),
         (["qualify", "sonic-rocev2", str(HEALTHY), "--dut", "leaf9"], "leaf9"),
         (["qualify", "sonic-rocev2", str(SONIC / "fabric_ok")], "--dut"),
@@ -117,6 +118,22 @@ def test_bad_input_ends_with_2_and_a_remedy(words: list[str], said: str, capsys:
 def test_the_list_has_every_check(capsys: Captured) -> None:
     assert main(["qualify", "--list"]) == 0
     text = capsys.readouterr().out
-    assert text.count("    check ") == 13 + 9 + 7 + 5
+    assert text.count("    check ") == sum(len(case.checks) for plan in plans() for case in cases_of(plan))
+    assert "L10  PFC deadlock detection: not emulated" in text
     assert main(["qualify", "sonic-rocev2", "--list", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["plans"]["sonic-rocev2"]) == 4
+
+
+def test_a_case_that_is_not_emulated_is_named_and_is_not_green(capsys: Captured) -> None:
+    assert main(["qualify", "sonic-pfc-lossy", str(HEALTHY), "--case", "Y03", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["scenarios"] == []
+    (text,) = data["not_emulated"]
+    assert text.startswith("Y03, global PAUSE (802.3x) is ignored: the model has no 802.3x PAUSE frames")
+    assert data["green"] is False
+
+
+def test_a_case_that_is_not_emulated_is_named_in_every_format(capsys: Captured) -> None:
+    for style in ("text", "markdown", "html", "junit", "json"):
+        assert main(["qualify", "sonic-pfc-lossy", str(HEALTHY), "--case", "Y02", "--format", style]) == 1
+        assert "Y02, malformed PFC frame handling" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import yaml
 
 from fabric import shipped
 from fabric.errors import InputErrors
-from fabric.qualify.cases import cases_of, chosen, plans, read_case
+from fabric.qualify.cases import cases_of, chosen, left_out_of, plans, read_case
 from fabric.qualify.expression import Measured, parse
 from fabric.qualify.measures import READERS
 from fabric.qualify.names import MEASURES
@@ -53,7 +53,18 @@ def test_every_measure_has_a_reader_and_every_reader_a_name() -> None:
 
 def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
     assert {name: [it.case for it in cases_of(name)] for name in plans()} == {
-        "sonic-rocev2": ["TC1", "TC2", "TC3", "TC4"]
+        "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
+        "sonic-pfc-lossless": [f"L{number:02}" for number in range(1, 16) if number not in {10, 14}],
+        "sonic-pfc-lossy": ["Y01", "Y04"],
+        "sonic-pfcwd": ["GAPS"],
+        "sonic-rocev2": ["TC1", "TC2", "TC3", "TC4"],
+    }
+    assert {name: [it.case for it in left_out_of(name)] for name in plans()} == {
+        "sonic-ecn-pause": [],
+        "sonic-pfc-lossless": ["L10", "L14"],
+        "sonic-pfc-lossy": ["Y02", "Y03"],
+        "sonic-pfcwd": [],
+        "sonic-rocev2": [],
     }
 
 

@@ -1,4 +1,4 @@
-"""Each check of TC1 and TC2 can fail: a mutant of the healthy configuration fails it, and no other that need not."""
+"""Each check can fail: a mutant of the healthy configuration fails it, and no other that need not."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 
 from fabric.configs.sonic.pgtable import HeadroomTables
-from fabric.qualify.cases import cases_of, chosen
+from fabric.qualify.cases import cases_of, chosen, plans
 from fabric.qualify.judge import Played, play
 from fabric.validate.facts import Facts
 from fabric.validate.judge import Request, network_of
+from tests.qualify.plan_mutants import NO_CONFIGURATION, PLAN_MUTANTS
 from tests.qualify.qualify_mutants import HEALTHY, MUTANTS, Mutant, mutated
 
 PLAN = "sonic-rocev2"
-QUICK_TC2 = {"TC2-q3_single-6"}
+QUICK = {"TC2-q3_single-6", "L01-1", "L01-3", "L06-frames-9100-2", "Y01-1", "ECN-LOAD-one-1"}
 """All of TC1 are quick."""
 
 
-def played(config: Path, case: str, ports: int, *, dcqcn: bool = False) -> list[Played]:
-    (wanted,) = chosen(PLAN, [case])
+def played(config: Path, case: str, ports: int | None, *, dcqcn: bool = False, plan: str = PLAN) -> list[Played]:
+    (wanted,) = chosen(plan, [case])
     if dcqcn:
         scenarios = tuple(it.model_copy(update={"dcqcn": "on"}) for it in wanted.scenarios)
         wanted = wanted.model_copy(update={"scenarios": scenarios})
@@ -34,13 +35,13 @@ def red(found: list[Played]) -> set[str]:
 
 def cases() -> list[object]:
     marks = {True: (), False: (pytest.mark.slow,)}
-    quick = {it.name for it in MUTANTS if it.case == "TC1"} | QUICK_TC2
-    return [pytest.param(it, id=it.name, marks=marks[it.name in quick]) for it in MUTANTS]
+    quick = {it.name for it in MUTANTS if it.case == "TC1"} | QUICK
+    return [pytest.param(it, id=it.name, marks=marks[it.name in quick]) for it in (*MUTANTS, *PLAN_MUTANTS)]
 
 
 @pytest.mark.parametrize("mutant", cases())
 def test_a_mutant_fails_its_check_and_no_other(mutant: Mutant, tmp_path: Path) -> None:
-    found = played(mutated(mutant, tmp_path), mutant.case, mutant.ports, dcqcn=mutant.dcqcn)
+    found = played(mutated(mutant, tmp_path), mutant.case, mutant.ports, dcqcn=mutant.dcqcn, plan=mutant.plan)
     assert red(found) == mutant.fails
     assert not any(one.bench.findings for one in found)
     reds = [it for one in found for it in one.results if it.colour == "red"]
@@ -62,10 +63,21 @@ def test_the_healthy_configuration_is_green(case: str, ports: int) -> None:
         assert one.green, (one.scenario.name, one.findings, [it for it in one.results if it.colour == "red"])
 
 
-def test_every_check_of_tc1_and_tc2_has_a_mutant() -> None:
-    tested = {(it.case.partition("/")[0], it.check) for it in MUTANTS}
-    assert tested == {(case.case, it.id) for case in cases_of(PLAN)[:2] for it in case.checks}
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", ["sonic-ecn-pause", "sonic-pfc-lossless", "sonic-pfc-lossy", "sonic-pfcwd"])
+def test_the_healthy_configuration_is_green_in_the_plans_of_pfc_and_ecn(plan: str) -> None:
+    for one in (it for case in cases_of(plan) for it in played(HEALTHY, case.case, None, plan=plan)):
+        assert one.green, (one.scenario.name, one.findings, [it for it in one.results if it.colour == "red"])
+
+
+def test_every_check_has_a_mutant_or_is_named_as_without_one() -> None:
+    tested = {(it.case.partition("/")[0], it.check) for it in (*MUTANTS, *PLAN_MUTANTS)}
+    without = {(case, check) for case, checks in NO_CONFIGURATION.items() for check in checks}
+    reported = {(case.case, it.id) for plan in plans() for case in cases_of(plan) for it in case.checks if not it.holds}
+    every = {(case.case, it.id) for plan in plans() for case in cases_of(plan) for it in case.checks}
+    assert not tested & without
+    assert tested | without | reported == every
 
 
 def test_a_check_that_fails_with_another_says_why() -> None:
-    assert all(bool(it.with_) == bool(it.because) for it in MUTANTS)
+    assert all(bool(it.with_) == bool(it.because) for it in (*MUTANTS, *PLAN_MUTANTS))

@@ -41,6 +41,7 @@ def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
         "H8",
         "W6",
         "W9",
+        *("W12", "W13", "W14"),
         "E10",
         "T5",
         "N1",

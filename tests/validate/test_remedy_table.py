@@ -123,6 +123,9 @@ DIRECT: dict[str, Callable[[Device, Port], Fix]] = {
     "W5": _watchdog("detection_time", 300),
     "W8": _watchdog("action", "drop"),
     "W10": _watchdog("action", "drop"),
+    "W12": _table("PFC_WD", "GLOBAL", field="POLL_INTERVAL", value=300),
+    "W13": _watchdog("detection_time", 300),
+    "W14": _watchdog("detection_time", 300),
 }
 """Remedies of checks that no mistake of the corpus shows in every language."""
 

@@ -25,6 +25,7 @@ from fabric.configs.model import (
     Tunnel,
     Vlan,
     Watchdog,
+    WatchdogCapability,
     Wred,
     name_of_file,
 )
@@ -301,6 +302,15 @@ def _watchdog(rows: Rows, device: Device) -> None:
         for name in rows.ports("PFC_WD", key, where):
             device.ports[name].watchdog = Watchdog(
                 where, _text(fields, "action", "drop"), _int(fields, "detection_time"), _int(fields, "restoration_time")
+            )
+
+    for key, _, fields in rows.rows("PFC_WD_HW_CAPABILITIES"):
+        if key == "GLOBAL":
+            ends = {name: (_int(fields, f"{name}_timer_min"), _int(fields, f"{name}_timer_max"))
+                    for name in ("detection", "restoration")}  # fmt: skip
+            known = {name: (low, high) for name, (low, high) in ends.items() if low is not None and high is not None}
+            device.watchdog_capability = WatchdogCapability(
+                _text(fields, "recovery_type"), known.get("detection"), known.get("restoration")
             )
 
 

@@ -169,6 +169,14 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "POLL_INTERVAL": Rule("int", 100, 1000),
         "BIG_RED_SWITCH": _ENABLE,
     },
+    "PFC_WD_HW_CAPABILITIES": {
+        "recovery_type": Rule("choice", choices=("hardware", "software")),
+        **{
+            f"{timer}_timer_{end}": Rule("int", 1, 10**6)
+            for timer in ("detection", "restoration")
+            for end in ("min", "max")
+        },
+    },
     "DEVICE_NEIGHBOR": {"name": _TEXT, "port": _TEXT},
     "DEVICE_NEIGHBOR_METADATA": {"type": _TEXT},
     "LOSSLESS_TRAFFIC_PATTERN": {"mtu": Rule("int", 1, 9216), "small_packet_percentage": _PERCENT},

@@ -377,6 +377,8 @@ class WatchdogRule(IntEnum):
     OCCUPANCY = 3
     """Barefoot, Nephos, Marvell Prestera, Clounix."""
     TERALYNX = 4
+    HARDWARE = 5
+    """A timer of the chip, whatever its family: paused without a gap since its last step."""
 
 
 class QpState(IntEnum):

@@ -50,7 +50,7 @@ _OF_RECOVERY = (
     "retransmitted_probe_pkts",
 )
 _POINTERS = {
-    "switches": ("cells_row",),
+    "switches": ("cells_row", "wd_charge_ps"),
     "ports": (
         "first_loss",
         "ctrl_head",

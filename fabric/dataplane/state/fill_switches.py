@@ -189,6 +189,7 @@ def fill_watchdog(state: t.State, node: Node, mine: SwitchParams, now_ps: int) -
     next_ps = INFINITY_PS
     if watchdog is not None:
         row["wd_poll_ps"], row["wd_rule"] = watchdog.poll_ps, watchdog.rule
+        row["wd_charge_ps"] = watchdog.charge_ps
         next_ps = now_ps + watchdog.poll_ps
     schedule_from_outside(state, node.id, Aux.WATCHDOG, next_ps)
 

@@ -136,6 +136,8 @@ class WatchdogParams:
     rule: WatchdogRule
     priorities: int
     """Bitmap of the classes it watches (pfcwd_sw_enable)."""
+    charge_ps: int = 0
+    """Time that each poll counts for, where polls are later than the watchdog reckons; 0: poll_ps."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ SWITCH = table(  # (n_nodes - n_hosts,)
     ("net_copies", I8),          # packets made by replication less packets used up by it    writer: arp
     ("tc_to_pg", U1, (8,)), ("tc_to_queue", U1, (8,)),
     ("wd_poll_ps", I8), ("wd_rule", U1),
+    ("wd_charge_ps", I8),        # time that each poll counts for; 0: wd_poll_ps
     apart=True)
 
 HOST = table(  # (n_hosts,)

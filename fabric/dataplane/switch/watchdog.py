@@ -13,6 +13,11 @@ Rules
    status instead of frames.
 5. Poll interval and condition are of the switch; detection, restoration, action and watched classes of each port
    (PFC_WD|<port>).
+6. A software watchdog may poll later than it is configured to, and counts its configured interval for each poll
+   (sonic-buildimage issue 29705). Mellanox' script counts what has passed.
+7. A hardware watchdog (SONiC doc/pfcwd/pfc_hardware_recovery_hld.md) is a timer of the chip that goes in steps: a step
+   counts where the class was paused at the last step, is paused now, and was never released between. Traffic and
+   frames do not matter. One gap restores the full time. A step is what a poll is for software.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ _STORMED, _OPERATIONAL = int(WatchdogState.STORMED), int(WatchdogState.OPERATION
 _DROP, _FORWARD, _ALERT = int(WatchdogAction.DROP), int(WatchdogAction.FORWARD), int(WatchdogAction.ALERT)
 _BROADCOM, _MELLANOX = int(WatchdogRule.BROADCOM), int(WatchdogRule.MELLANOX)
 _CISCO, _TERALYNX = int(WatchdogRule.CISCO), int(WatchdogRule.TERALYNX)
+_HARDWARE = int(WatchdogRule.HARDWARE)
 _DETECTED, _RESTORED = int(EventKind.STORM_DETECTED), int(EventKind.STORM_RESTORED)
 _WATCHDOG = int(DropReason.WATCHDOG)
 u = np.uint32
@@ -46,6 +52,8 @@ def _condition(state: State, port: int, c: int, rule: int, poll_ps: int, now_ps:
     sent = i64(queue["sent_pkts"]) - i64(queue["wd_last_sent_pkts"])
     paused_ps = gate.paused_ps(state, port, c, now_ps) - i64(queue["wd_last_paused_ps"])
     occupied = i64(queue["depth_bytes"]) > 0
+    if rule == _HARDWARE:
+        return on2off == 0 and paused_now and queue["wd_last_paused"] == 1
     if rule == _BROADCOM:
         return received > 0 and on2off == 0 and paused_now and queue["wd_last_paused"] == 1
     if rule == _MELLANOX:
@@ -110,15 +118,16 @@ def restore(state: State, device: int, port: int, c: int, now_ps: int) -> None:
 def _poll_queue(state: State, device: int, port: int, c: int, now_ps: int) -> None:
     queue, switch, row = state.queues[port * 8 + c], state.switches[switch_row(state, device)], state.ports[port]
     poll_ps, action = i64(switch["wd_poll_ps"]), i64(row["wd_action"])
+    charge_ps = i64(switch["wd_charge_ps"]) if switch["wd_charge_ps"] > 0 else poll_ps
     if queue["wd_polled"] != 0:
         holds = _condition(state, port, c, i64(switch["wd_rule"]), poll_ps, now_ps)
         if queue["wd_state"] == _OPERATIONAL:
             if not holds:
                 queue["wd_left_ps"] = row["wd_detection_ps"]
-            elif queue["wd_left_ps"] <= poll_ps:
+            elif queue["wd_left_ps"] <= charge_ps:
                 _storm(state, device, port, c, action, i64(row["wd_restoration_ps"]), now_ps)
             else:
-                queue["wd_left_ps"] -= poll_ps
+                queue["wd_left_ps"] -= charge_ps
         elif action == _ALERT:
             if not holds:
                 restore(state, device, port, c, now_ps)
@@ -128,10 +137,10 @@ def _poll_queue(state: State, device: int, port: int, c: int, now_ps: int) -> No
                 quiet = gate.may_send(state, port, c)
             if not quiet:
                 queue["wd_restore_left_ps"] = row["wd_restoration_ps"]
-            elif queue["wd_restore_left_ps"] <= poll_ps:
+            elif queue["wd_restore_left_ps"] <= charge_ps:
                 restore(state, device, port, c, now_ps)
             else:
-                queue["wd_restore_left_ps"] -= poll_ps
+                queue["wd_restore_left_ps"] -= charge_ps
     _store(state, port, c, now_ps)
 
 

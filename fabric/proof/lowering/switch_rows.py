@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from fabric.configs.buffers.mmu import PoolSize, chip_of, find_mmu, pool_size_of
 from fabric.configs.model import BufferProfile, Device, Pool, Port
+from fabric.configs.watchdogs import DEFAULT_POLL_MS, Hardware, actual_poll_ms, hardware_of
 from fabric.proof.cut import Cut
 from fabric.proof.lowering.values import CHIP, Lowered, NotLowered, Place, Row, Value, size
 from fabric.scenario.presets.asics import ASICS
 from fabric.validate.chips import mmu_bytes
 
 DEFAULT_CHIP: Final = "tomahawk3"
-DEFAULT_POLL_MS: Final = 200
 DEFAULT_LOSSLESS: Final = (3,)
 
 
@@ -192,16 +192,40 @@ def watchdog_of(device: Device, port: Port) -> dict[str, Any] | NotLowered | Non
     dog, watched = port.watchdog, sorted(port.watched)
     if dog is None or dog.detection_ms is None or not watched:
         return None
+    hardware = hardware_of(device)
+    if hardware is not None:
+        return _timers_of(device, port, hardware)
     poll = device.watchdog_poll_ms or DEFAULT_POLL_MS
+    late = actual_poll_ms(device)
     if dog.detection_ms < poll or (dog.restoration_ms is not None and dog.restoration_ms < poll):
         return NotLowered(f"watchdog of {port.name}: a time below the poll, which the switch refuses: lowered as off")
     return {
         "poll": f"{poll}ms",
+        **({"actual_poll": f"{late}ms"} if late != poll else {}),
         "detection": f"{dog.detection_ms}ms",
         "restoration": "never" if dog.restoration_ms is None else f"{dog.restoration_ms}ms",
         "action": dog.action if dog.action in {"drop", "forward", "alert"} else "drop",
         "rule": "auto",
         "priorities": watched,
+    }
+
+
+def _timers_of(device: Device, port: Port, hardware: Hardware) -> dict[str, Any] | NotLowered | None:
+    """Of the chip: the programmed values."""
+    dog = port.watchdog
+    if dog is None or dog.detection_ms is None:
+        return None
+    detection = hardware.detection.programmed(dog.detection_ms)
+    restoration = hardware.restoration.programmed(dog.restoration_ms) if dog.restoration_ms is not None else None
+    if detection is None or (dog.restoration_ms is not None and restoration is None):
+        return NotLowered(f"watchdog of {port.name}: a time out of the range of the chip's timer: lowered as off")
+    return {
+        "kind": "hardware",
+        "granularity": f"{hardware.step_ms(device)}ms",
+        "detection": f"{detection.value_ms}ms",
+        "restoration": "never" if restoration is None else f"{restoration.value_ms}ms",
+        "action": dog.action if dog.action in {"drop", "forward", "alert"} else "drop",
+        "priorities": sorted(port.watched),
     }
 
 

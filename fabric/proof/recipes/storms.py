@@ -11,8 +11,8 @@ from typing import Any, Final
 from fabric.configs.model import Place as FilePlace
 from fabric.configs.model import Watchdog
 from fabric.configs.network import Host
+from fabric.configs.watchdogs import DEFAULT_POLL_MS
 from fabric.proof.cut import Cut
-from fabric.proof.lowering.switch_rows import DEFAULT_POLL_MS
 from fabric.proof.outcome import Outcome
 from fabric.proof.recipe import Case, NoProofError, Plan, Recipe, rate_mbps, threshold_bytes, time_us
 from fabric.proof.recipes import marking

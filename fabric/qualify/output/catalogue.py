@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabric.qualify.schema import CaseSpec
+from fabric.qualify.schema import CaseSpec, LeftOutSpec
 from fabric.units import format_time_ps
 
 
-def as_text(plans: Mapping[str, Sequence[CaseSpec]]) -> str:
+def as_text(plans: Mapping[str, Sequence[CaseSpec]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> str:
     """Every case with its scenarios and checks."""
-    return "\n".join(_lines(plans)) + "\n"
+    return "\n".join(_lines(plans, left_out)) + "\n"
 
 
-def _lines(plans: Mapping[str, Sequence[CaseSpec]]) -> Iterator[str]:
+def _lines(plans: Mapping[str, Sequence[CaseSpec]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> Iterator[str]:
     for name, cases in plans.items():
         yield name
         for case in cases:
@@ -24,3 +24,4 @@ def _lines(plans: Mapping[str, Sequence[CaseSpec]]) -> Iterator[str]:
                 demands = "; ".join((*check.holds, *(f"shown: {it}" for it in check.reports)))
                 yield f"    check {check.id:>2}  {check.title}: {demands}"
             yield from (f"    not emulated: {it}" for it in case.not_emulated)
+        yield from (f"  {it.case}  {it.title}: not emulated: {it.left_out}" for it in left_out.get(name, ()))

@@ -9,13 +9,14 @@ from typing import Any
 
 from fabric.qualify.judge import Played, Result
 from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, tally
+from fabric.qualify.schema import LeftOutSpec
 from fabric.units import PS_PER_NS
 from fabric.visible import in_json, in_markup, visible
 
-_UNITS = {"": "count", "time": "ps", "share": "ratio"}
+_UNITS = {"": "count", "time": "ps", "share": "ratio", "bytes": "bytes"}
 
 
-def as_data(plan: str, switch: str, played: Sequence[Played]) -> dict[str, Any]:
+def as_data(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> dict[str, Any]:
     """Everything, as what json.dumps takes."""
     return {
         "plan": plan,
@@ -23,14 +24,17 @@ def as_data(plan: str, switch: str, played: Sequence[Played]) -> dict[str, Any]:
         "green": all_green(played),
         "checks": dict(tally(played)),
         "scenarios": [_scenario(one) for one in played],
-        "not_emulated": not_emulated(played),
+        "not_emulated": not_emulated(played, left_out),
         "assumed": assumed(played),
     }
 
 
-def as_json(plan: str, switch: str, played: Sequence[Played]) -> str:
+def as_json(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Everything as JSON."""
-    return in_json(json.dumps(as_data(plan, switch, played), indent=1, ensure_ascii=False, allow_nan=False)) + "\n"
+    return (
+        in_json(json.dumps(as_data(plan, switch, played, left_out), indent=1, ensure_ascii=False, allow_nan=False))
+        + "\n"
+    )
 
 
 def _scenario(one: Played) -> dict[str, Any]:
@@ -80,7 +84,7 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def as_junit(plan: str, switch: str, played: Sequence[Played]) -> str:
+def as_junit(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A test case for each check of each scenario; a finding about the set-up is one that fails."""
     cases = [line for one in played for line in _cases(plan, one)]
     found = tally(played)
@@ -88,7 +92,7 @@ def as_junit(plan: str, switch: str, played: Sequence[Played]) -> str:
     total, failures = sum(found.values()) + lacking, found["red"] + lacking
     head = f'<testsuite name={_attribute(f"fabric qualify {plan} {switch}")} tests="{total}" failures="{failures}" '
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'{head}errors="0" skipped="{found["not run"]}">', *cases]
-    rows = [f"  {in_markup(visible(f'not emulated: {it}'))}" for it in not_emulated(played)]
+    rows = [f"  {in_markup(visible(f'not emulated: {it}'))}" for it in not_emulated(played, left_out)]
     return "\n".join([*lines, "  <system-out>", *rows, "  </system-out>", "</testsuite>"]) + "\n"
 
 

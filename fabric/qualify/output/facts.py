@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from fabric.qualify.judge import Played, Result, Row
-from fabric.units import count, format_time_ps, listed
+from fabric.qualify.schema import LeftOutSpec
+from fabric.units import count, format_size_bytes, format_time_ps, listed
 
 COLOURS: Final = ("green", "red", "not run", "reported")
 _SHOWN_PORTS: Final = 8
@@ -22,12 +23,15 @@ def number(row: Row, value: float) -> str:
         return "no counter"
     if unit == "time":
         return format_time_ps(value)
+    if unit == "bytes":
+        return format_size_bytes(round(value))
     return f"{value:.2%}" if unit == "share" else f"{value:.0f}"
 
 
 def row_text(row: Row) -> str:
     """'naks(lossless) Ethernet0 to Ethernet8 Q3: 12'."""
-    other = "" if row.other is None else f", the switch counts {number(row, row.other)}"
+    beside = "the switch counts" if row.about.counter.startswith("tester") else "compared with"
+    other = "" if row.other is None else f", {beside} {number(row, row.other)}"
     return f"{row.measure} {row.label}: {number(row, row.value)}{other}"
 
 
@@ -57,8 +61,8 @@ def verdict(played: Sequence[Played]) -> str:
 
 
 def all_green(played: Sequence[Played]) -> bool:
-    """Whether exit code 0 is due."""
-    return all(one.green for one in played)
+    """Whether exit code 0 is due: something was run, and all of it is green."""
+    return bool(played) and all(one.green for one in played)
 
 
 def setup_text(one: Played) -> str:
@@ -85,9 +89,10 @@ def setup_text(one: Played) -> str:
     )
 
 
-def not_emulated(played: Sequence[Played]) -> list[str]:
-    """Of the plan, then of the configuration, each once."""
-    found = [text for one in played for text in one.case.not_emulated]
+def not_emulated(played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> list[str]:
+    """Whole cases, then parts of the plan, then of the configuration, each once."""
+    found = [f"{it.case}, {it.title}: {it.left_out}" for it in left_out]
+    found += [f"{one.case.case}: {text}" for one in played for text in one.case.not_emulated]
     return list(dict.fromkeys([*found, *(text for one in played for text in one.bench.not_lowered)]))
 
 

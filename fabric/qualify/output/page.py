@@ -7,6 +7,7 @@ from typing import Final
 
 from fabric.qualify.judge import Played
 from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, verdict
+from fabric.qualify.schema import LeftOutSpec
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table
 from fabric.render.html import to_html
 
@@ -15,16 +16,16 @@ _STATUS: Final = {
 }  # fmt: skip
 
 
-def as_html(plan: str, switch: str, played: Sequence[Played]) -> str:
+def as_html(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A self-contained page."""
-    return to_html(document(plan, switch, played))
+    return to_html(document(plan, switch, played, left_out))
 
 
-def document(plan: str, switch: str, played: Sequence[Played]) -> Document:
+def document(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> Document:
     """A section for each scenario, one for what is not emulated or assumed."""
     sections = [_section(one) for one in played]
     for key, title, texts in (
-        ("not_emulated", "Not emulated", not_emulated(played)),
+        ("not_emulated", "Not emulated", not_emulated(played, left_out)),
         ("assumed", "Assumed", assumed(played)),
     ):
         if texts:

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from fabric.qualify.judge import Played
 from fabric.qualify.output.facts import assumed, not_emulated, setup_text, shown_rows, verdict
+from fabric.qualify.schema import LeftOutSpec
 from fabric.visible import in_markdown, visible
 
 
-def as_text(plan: str, switch: str, played: Sequence[Played]) -> str:
+def as_text(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Every check on a line, red ones with their counters and cause."""
-    return "\n".join(map(visible, _lines(plan, switch, played))) + "\n"
+    return "\n".join(map(visible, _lines(plan, switch, played, left_out))) + "\n"
 
 
-def _lines(plan: str, switch: str, played: Sequence[Played]) -> Iterator[str]:
+def _lines(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> Iterator[str]:
     yield f"{plan} on {switch}: {verdict(played)}"
     for one in played:
         yield ""
@@ -31,14 +32,14 @@ def _lines(plan: str, switch: str, played: Sequence[Played]) -> Iterator[str]:
                 yield f"               demanded: {'; '.join(result.check.holds)} ({result.check.source})"
             if result.text:
                 yield f"               cause: {result.text}"
-    for title, texts in (("not emulated", not_emulated(played)), ("assumed", assumed(played))):
+    for title, texts in (("not emulated", not_emulated(played, left_out)), ("assumed", assumed(played))):
         if texts:
             yield ""
             yield f"{title}:"
             yield from (f"  - {it}" for it in texts)
 
 
-def as_markdown(plan: str, switch: str, played: Sequence[Played]) -> str:
+def as_markdown(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A table for each scenario."""
     lines = [f"# {plan} on {in_markdown(visible(switch))}", "", in_markdown(verdict(played)), ""]
     for one in played:
@@ -52,7 +53,7 @@ def as_markdown(plan: str, switch: str, played: Sequence[Played]) -> str:
             title = in_markdown(visible(result.check.title))
             lines.append(f"| {result.check.id} | {result.colour} | {title} | {rows} | {cause} |")
         lines.append("")
-    for title, texts in (("Not emulated", not_emulated(played)), ("Assumed", assumed(played))):
+    for title, texts in (("Not emulated", not_emulated(played, left_out)), ("Assumed", assumed(played))):
         if texts:
             lines += [f"## {title}", "", *(f"- {in_markdown(visible(it))}" for it in texts), ""]
     return "\n".join(lines).rstrip("\n") + "\n"

@@ -7,7 +7,7 @@ admitted at ingress only, as SONiC's egress_lossless_profile has it), 2 egress l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from fabric.dataplane.port.flowcontrol.params import PfcParams
 from fabric.dataplane.state.codes import HashAlgorithm, HashField, LoadBalance, WatchdogAction, WatchdogRule
@@ -294,7 +294,7 @@ class Lowering:
             load_balance=LoadBalance[needed(settings.load_balancing).upper()],
             flowlet_gap_ps=needed(settings.flowlet_gap) if settings.load_balancing == "flowlet" else 0,
             watchdog=(watchdog := self._watchdog(node, settings)),
-            port_watchdogs=self._port_watchdogs(node, watchdog),
+            port_watchdogs=self._port_watchdogs(node, settings.watchdog, watchdog),
         )
 
     def _pools(self, node: Node, settings: SwitchSettings, ports: list[PortParams]) -> tuple[PoolParams, ...]:
@@ -361,9 +361,15 @@ class Lowering:
         if not isinstance(spec, Watchdog):
             return None
         rule = self.settings.asics[node.id].watchdog_rule if spec.rule == "auto" else WatchdogRule[spec.rule.upper()]
+        poll_ps, charge_ps = spec.actual_poll or spec.poll, spec.poll
+        if spec.kind == "hardware":
+            rule, poll_ps, charge_ps = WatchdogRule.HARDWARE, needed(spec.granularity), 0
+        elif rule == WatchdogRule.MELLANOX or poll_ps == charge_ps:  # its script counts what has passed
+            charge_ps = 0
         watched = tuple(self._lossless(node)) if spec.priorities is None else spec.priorities
         return WatchdogParams(
-            poll_ps=spec.poll,
+            poll_ps=poll_ps,
+            charge_ps=charge_ps,
             detection_ps=spec.detection,
             action=WatchdogAction[spec.action.upper()],
             rule=rule,
@@ -371,7 +377,9 @@ class Lowering:
             priorities=bitmap(watched),
         )
 
-    def _port_watchdogs(self, node: Node, whole: WatchdogParams | None) -> dict[int, WatchdogParams | None]:
+    def _port_watchdogs(
+        self, node: Node, spec: Watchdog | Literal["off"] | None, whole: WatchdogParams | None
+    ) -> dict[int, WatchdogParams | None]:
         """Watchdogs of the ports that do not take the switch's; None: the port has none."""
         found: dict[int, WatchdogParams | None] = {}
         for port in node.ports:
@@ -380,15 +388,18 @@ class Lowering:
                 continue
             path = self.settings.port_origins[PortId(port)].place("port_watchdog")
             at = f"at {self.fabric.port_name(port)}"
-            if whole is None:
+            if whole is None or not isinstance(spec, Watchdog):
                 text = f"has no effect {at}: {node.name} has no watchdog, which polls"
                 self._find("no watchdog", Problem(path, text, "give switches.watchdog, or remove it"))
             elif own == "off":
                 found[port] = None
             else:
                 mine = port_watchdog(own, whole)
-                shortest = min(mine.detection_ps, whole.poll_ps if mine.restoration_ps is None else mine.restoration_ps)
-                if shortest < whole.poll_ps:
+                times = [mine.detection_ps, *([] if mine.restoration_ps is None else [mine.restoration_ps])]
+                if spec.kind == "hardware" and any(time % needed(spec.granularity) for time in times):
+                    text = f"detection or restoration is no multiple of the chip's step {at}"
+                    self._find("step", Problem(path, text, "give multiples of switches.watchdog.granularity"))
+                if spec.kind == "software" and min(times) < spec.poll:
                     text = f"detection or restoration is shorter than a poll {at}"
                     self._find("poll", Problem(path, text, "lengthen it, or lower switches.watchdog.poll"))
                 found[port] = mine

@@ -6,6 +6,7 @@ itself, the chip (asics.py), the model (models.py). Mappings merge field by fiel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -149,6 +150,19 @@ class EgressPools(Strict):
 class Watchdog(Strict):
     """PFC watchdog, semantics of SONiC pfcwd; defaults of `pfcwd start_default` on up to 32 ports."""
 
+    kind: Literal["software", "hardware"] = Field(
+        "software",
+        description="hardware: a timer of the chip, which goes in steps of granularity and counts an unbroken pause.",
+    )
+    granularity: TimePs | None = Field(
+        None, gt=0, description="Hardware: a step of its timers, of which detection and restoration are multiples."
+    )
+    actual_poll: TimePs | None = Field(
+        None,
+        gt=0,
+        description="Software: the interval of its polls where they are later than poll, which each of them counts for "
+        "(the Mellanox rule counts what has passed).",
+    )
     poll: TimePs = Field(200_000_000_000, gt=0, description="Poll interval.")
     detection: TimePs = Field(200_000_000_000, gt=0, description="A storm is declared after this, in whole polls.")
     restoration: NeverTime = Field(
@@ -165,16 +179,34 @@ class Watchdog(Strict):
 
     @model_validator(mode="after")
     def _by_yang(self) -> Self:
-        problems = []
-        if self.detection < self.poll:
+        problems = [*self._of_its_kind()]
+        if self.kind == "software" and self.detection < self.poll:
             problems.append("detection is shorter than poll (sonic-pfcwd.yang); lengthen it or poll more often")
-        if isinstance(self.restoration, int) and self.restoration < self.poll:
+        if self.kind == "software" and isinstance(self.restoration, int) and self.restoration < self.poll:
             problems.append("restoration is shorter than poll (sonic-pfcwd.yang); lengthen it or poll more often")
         if self.priorities == ():
             problems.append("priorities is empty, so the watchdog would watch nothing; use watchdog: off")
         if problems:
             raise ValueError("\n".join(problems))
         return self
+
+    def _of_its_kind(self) -> Iterator[str]:
+        """Fields of the other kind, and times that a timer in steps cannot have."""
+        if self.kind == "software":
+            if self.granularity is not None:
+                yield "granularity is of kind: hardware; a software watchdog has poll"
+            if self.actual_poll is not None and self.actual_poll < self.poll:
+                yield "actual_poll is shorter than poll; a poll is never early"
+            return
+        for field in ("poll", "actual_poll", "rule"):
+            if field in self.model_fields_set:
+                yield f"{field} is of kind: software; a hardware watchdog has granularity"
+        if self.granularity is None:
+            yield "granularity is missing; give the step of the chip's timers, such as 100ms"
+            return
+        for field, value in (("detection", self.detection), ("restoration", self.restoration)):
+            if isinstance(value, int) and value % self.granularity:
+                yield f"{field} is no multiple of granularity; give the value that the chip is programmed with"
 
 
 WatchdogOrOff = Annotated[

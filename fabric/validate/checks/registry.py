@@ -39,6 +39,7 @@ from fabric.validate.checks import (
     tunnels,
     vteps,
     watchdog,
+    watchdog_timers,
 )
 from fabric.validate.checks.base import Check
 
@@ -53,7 +54,7 @@ _FILES: Final = (
     ),
     ("E", "ECN marking", marking.CHECKS),
     ("L", "Links and paths", (*links.CHECKS, *bundles.CHECKS, *shut.CHECKS, *attachment.CHECKS)),
-    ("W", "PFC watchdog", (*watchdog.CHECKS, *limits.WATCHDOG_CHECKS)),
+    ("W", "PFC watchdog", (*watchdog.CHECKS, *watchdog_timers.CHECKS, *limits.WATCHDOG_CHECKS)),
     ("T", "Tunnels and MTU", (*tunnels.CHECKS, *vteps.MTU_CHECKS)),
     ("D", "Deadlock, routing, capacity", (*routing.CHECKS, *reach.ROUTES)),
     (

@@ -1,0 +1,277 @@
+"""Measures of datagrams, of the tester's PAUSE frames, and of the watchdog: each from a trial, as rows.
+
+Streams are counted by the queue that the plan names, at the port that they leave by. Times are ps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from fabric.configs.watchdogs import DEFAULT_POLL_MS, actual_poll_ms, hardware_of
+from fabric.dataplane.engine.counters import Snapshot
+from fabric.dataplane.state.codes import N_CLASSES, EventKind
+from fabric.qualify import tester
+from fabric.qualify.bench import Stream
+from fabric.qualify.names import BESIDE, STORMED
+from fabric.qualify.schema import StormSpec
+from fabric.qualify.trial import Trial
+from fabric.units import PS_PER_MS
+
+Rows = dict[str, float]
+Reader = Callable[[Trial, str, bool], Rows]
+
+
+def _is(trial: Trial, of: str, priority: int) -> bool:
+    stormed = priority in trial.bench.scenario.stormed
+    return of not in {STORMED, BESIDE} or stormed == (of == STORMED)
+
+
+def _queues(trial: Trial, of: str) -> dict[tuple[str, int], list[Stream]]:
+    """(port, queue) to the streams that leave by it."""
+    found: dict[tuple[str, int], list[Stream]] = {}
+    for stream in trial.bench.streams:
+        if _is(trial, of, stream.priority):
+            found.setdefault((stream.dst, stream.priority), []).append(stream)
+    return found
+
+
+def _counter(trial: Trial, field: str, port: str, queue: int, *, in_window: bool) -> int:
+    def read(now: Snapshot) -> int:
+        return int(now.queues[field][trial.port_ids[port], queue])
+
+    return read(trial.stop) - read(trial.start) if in_window else read(trial.end)
+
+
+def _of_queue(field: str) -> Reader:
+    def read(trial: Trial, of: str, in_window: bool) -> Rows:
+        return {
+            f"{port} Q{queue}": _counter(trial, field, port, queue, in_window=in_window)
+            for port, queue in _queues(trial, of)
+        }
+
+    return read
+
+
+def _sent_bytes(trial: Trial, streams: list[Stream]) -> float:
+    """Of frames that the tester sends in the window."""
+    line = trial.window_ps * trial.bench.mbps / 8_000_000
+    return sum(
+        it.spec.share * line * it.spec.frame / (it.spec.frame + tester.GAP_BYTES)
+        for it in streams
+        if it.spec.fill is None
+    )
+
+
+def _rate_error(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    return {
+        f"{port} Q{queue}": abs(
+            _counter(trial, "sent_bytes", port, queue, in_window=True) / _sent_bytes(trial, streams) - 1
+        )
+        for (port, queue), streams in _queues(trial, of).items()
+    }
+
+
+def _lost(trial: Trial, of: str, in_window: bool) -> Rows:
+    def read(now: Snapshot, priority: int) -> int:
+        rows = list(trial.port_ids.values())
+        return int(now.datagram_drops["pkts"][rows, priority].astype(np.int64).sum())
+
+    used = dict.fromkeys(it.priority for it in trial.bench.streams if _is(trial, of, it.priority))
+    return {f"Q{p}": read(trial.stop, p) - read(trial.start, p) if in_window else read(trial.end, p) for p in used}
+
+
+def _paused_rate_error(trial: Trial, of: str, in_window: bool) -> Rows:
+    """Between pauses a port sends what waits as fast as it can."""
+    del in_window
+    rows: Rows = {}
+    (storm, *_) = trial.bench.scenario.storms
+    for (port, queue), streams in _queues(trial, of).items():
+        frame = streams[0].spec.frame
+        line = trial.window_ps * trial.bench.mbps / 8_000_000 * frame / (frame + tester.GAP_BYTES)
+        left = (1 - tester.paused_share(trial.bench, storm)) * line
+        sent = _counter(trial, "sent_bytes", port, queue, in_window=True)
+        rows[f"{port} Q{queue}"] = abs(sent - min(left, _sent_bytes(trial, streams))) / line
+    return rows
+
+
+def _mark_error(trial: Trial, of: str, in_window: bool) -> Rows:
+    """The curve at each sampled depth, on average."""
+    rows: Rows = {}
+    for port, queue in _queues(trial, of):
+        number = trial.port_ids[port]
+        it = trial.end.queues[number, queue]
+        low, high, most = int(it["kmin_bytes"]), int(it["kmax_bytes"]), float(it["pmax_ratio"])
+        if high <= 0:
+            continue
+        depth = trial.depths[:, number, queue].astype(float)
+        ramp = np.clip((depth - low) / max(1, high - low), 0, 1) * most
+        expected = float(np.where(depth > high, 1.0, ramp).mean())
+        marked = _counter(trial, "marked_pkts", port, queue, in_window=in_window)
+        frames = _counter(trial, "enqueued_pkts", port, queue, in_window=in_window) or 1
+        rows[f"{port} Q{queue}"] = abs(marked / frames / expected - 1) if expected else float(marked > 0)
+    return rows
+
+
+def _storm_places(trial: Trial, of: str) -> Iterator[tuple[str, int]]:
+    for port in trial.bench.storm_ports:
+        for priority in range(N_CLASSES):
+            if _is(trial, of, priority):
+                yield port, priority
+
+
+def _pfc(*, of_tester: bool) -> Reader:
+    fields = ("tx_xoff_pkts", "tx_xon_pkts") if of_tester else ("rx_xoff_pkts", "rx_xon_pkts")
+
+    def read(trial: Trial, of: str, in_window: bool) -> Rows:
+        ids = trial.host_ports if of_tester else trial.port_ids
+        rows: Rows = {}
+        for port, priority in _storm_places(trial, of):
+
+            def count(now: Snapshot, row: int = ids[port], p: int = priority) -> int:
+                return sum(int(now.prios[field][row, p]) for field in fields)
+
+            rows[f"{port} PFC{priority}"] = count(trial.stop) - count(trial.start) if in_window else count(trial.end)
+        return rows
+
+    return read
+
+
+def _first_storm(trial: Trial) -> StormSpec:
+    return trial.bench.scenario.storms[0]
+
+
+def _pause_time_error(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    asked = tester.paused_share(trial.bench, _first_storm(trial))
+    rows: Rows = {}
+    for port, priority in _storm_places(trial, of):
+        row = trial.port_ids[port]
+        counted = trial.stop.prios["rx_paused_ps"][row, priority] - trial.start.prios["rx_paused_ps"][row, priority]
+        rows[f"{port} PFC{priority}"] = abs(int(counted) / trial.window_ps / asked - 1)
+    return rows
+
+
+def _events(trial: Trial, kind: EventKind, port: str, priority: int) -> list[tuple[int, int]]:
+    """(time, a) of a port's events in their order."""
+    rows = trial.events[trial.events["kind"] == int(kind)]
+    rows = rows[(rows["port"] == trial.port_ids[port]) & (rows["prio"] == priority)]
+    return [(int(it["time_ps"]), int(it["a"])) for it in rows]
+
+
+def _pause_length_error(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    asked = tester.pause_ps(trial.bench, _first_storm(trial))
+    rows: Rows = {}
+    for port, priority in _storm_places(trial, of):
+        lengths = [length for _, length in _events(trial, EventKind.RESUMED, port, priority)]
+        rows[f"{port} PFC{priority}"] = max((abs(it / asked - 1) for it in lengths), default=float("nan"))
+    return rows
+
+
+def _resume_latency(trial: Trial, of: str, in_window: bool) -> Rows:
+    """The last storm of the scenario has the frame that ends the pause."""
+    del in_window
+    sent = trial.bench.scaled_ps(trial.bench.scenario.storms[-1].at)
+    rows: Rows = {}
+    for port, priority in _storm_places(trial, of):
+        times = [time for time, _ in _events(trial, EventKind.RESUMED, port, priority) if time >= sent]
+        rows[f"{port} PFC{priority}"] = times[0] - sent if times else float("nan")
+    return rows
+
+
+def _detection_time(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    begins = trial.bench.scaled_ps(_first_storm(trial).at)
+    rows: Rows = {}
+    for port, priority in _storm_places(trial, of):
+        times = [time for time, _ in _events(trial, EventKind.STORM_DETECTED, port, priority)]
+        rows[f"{port} Q{priority}"] = times[0] - begins if times else float("nan")
+    return rows
+
+
+def _restoration_time(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    storm = _first_storm(trial)
+    ends = trial.bench.scaled_ps(storm.at) + trial.bench.scaled_ps(storm.lasts) + tester.pause_ps(trial.bench, storm)
+    rows: Rows = {}
+    for port, priority in _storm_places(trial, of):
+        times = [time for time, _ in _events(trial, EventKind.STORM_RESTORED, port, priority)]
+        rows[f"{port} Q{priority}"] = max(0.0, times[-1] - ends) if times else float("nan")
+    return rows
+
+
+def _limit(*, restoration: bool) -> Reader:
+    """As configured: a time of the port, and the polls or steps that the watchdog adds by its design."""
+
+    def read(trial: Trial, of: str, in_window: bool) -> Rows:
+        del in_window
+        device, rows = trial.bench.device, Rows()
+        hardware = hardware_of(device)
+        step_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS if hardware is None else hardware.step_ms(device)
+        for port, priority in _storm_places(trial, of):
+            dog = device.ports[port].watchdog
+            time_ms = (dog.restoration_ms if restoration else dog.detection_ms) if dog is not None else None
+            steps = 2 if restoration else 1
+            label = f"{port} Q{priority}"
+            rows[label] = float("nan") if time_ms is None else (time_ms + steps * step_ms) * PS_PER_MS
+        return rows
+
+    return read
+
+
+def _detection(*, programmed: bool) -> Reader:
+    """Of the configuration, or what the switch makes of it."""
+
+    def read(trial: Trial, of: str, in_window: bool) -> Rows:
+        del in_window
+        device, rows = trial.bench.device, Rows()
+        hardware = hardware_of(device)
+        poll_ms, actual_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS, actual_poll_ms(device)
+        for port, priority in _storm_places(trial, of):
+            dog = device.ports[port].watchdog
+            time_ms: float = float("nan") if dog is None or dog.detection_ms is None else dog.detection_ms
+            if programmed and dog is not None and dog.detection_ms is not None:
+                made = hardware.detection.programmed(dog.detection_ms) if hardware is not None else None
+                time_ms = -(-dog.detection_ms // poll_ms) * actual_ms if hardware is None else float("nan")
+                time_ms = made.value_ms if made is not None else time_ms
+            rows[f"{port} Q{priority}"] = time_ms * PS_PER_MS
+        return rows
+
+    return read
+
+
+def _of_watchdog(field: str) -> Reader:
+    def read(trial: Trial, of: str, in_window: bool) -> Rows:
+        return {
+            f"{port} Q{priority}": _counter(trial, field, port, priority, in_window=in_window)
+            for port, priority in _storm_places(trial, of)
+        }
+
+    return read
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "stream_frames": _of_queue("sent_pkts"),
+    "stream_rate_error": _rate_error,
+    "stream_lost": _lost,
+    "paused_rate_error": _paused_rate_error,
+    "stream_marked": _of_queue("marked_pkts"),
+    "mark_error": _mark_error,
+    "pfc_received": _pfc(of_tester=False),
+    "pfc_of_tester": _pfc(of_tester=True),
+    "pause_time_error": _pause_time_error,
+    "pause_length_error": _pause_length_error,
+    "resume_latency": _resume_latency,
+    "storms_detected": _of_watchdog("wd_detected"),
+    "storms_restored": _of_watchdog("wd_restored"),
+    "detection_time": _detection_time,
+    "detection_configured": _detection(programmed=False),
+    "detection_programmed": _detection(programmed=True),
+    "detection_limit": _limit(restoration=False),
+    "restoration_time": _restoration_time,
+    "restoration_limit": _limit(restoration=True),
+}

@@ -1,0 +1,187 @@
+"""Mutants of the plans of PFC and ECN: what each changes, and the checks that are red then; as qualify_mutants.py.
+
+A: Ethernet0 sends to B: Ethernet8, whose tester pauses it. With three ports A and B send to C: Ethernet16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from tests.qualify.qualify_mutants import A, B, C, Config, D, Mutant, _own_map, _paused_lossy, _small_headroom
+
+HALF_GBPS: Final = 62_500_000
+"""Bytes per second of 0.5 Gb/s."""
+NOT_LESS: Final = "what is not paused is lost, or does not resume"
+LATE: Final = "a late poll is late for both"
+
+
+def _no_pfc(port: str, left: str = "4") -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        config["PORT_QOS_MAP"][port]["pfc_enable"] = left
+
+    return edit
+
+
+def _slow(queue: int, port: str, gbps: float, room_bytes: int | None = None) -> Callable[[Config], None]:
+    """A shaper; frames without preamble and gap. With `room_bytes` the lossy queues of the port hold no more."""
+
+    def edit(config: Config) -> None:
+        like = config["QUEUE"][f"{port}|{queue}"]["scheduler"]
+        pir = str(round(gbps * 2 * HALF_GBPS))
+        config["SCHEDULER"]["scheduler.slow"] = {**config["SCHEDULER"][like], "cir": "1", "pir": pir}
+        config["QUEUE"][f"{port}|{queue}"]["scheduler"] = "scheduler.slow"
+        if room_bytes is not None:
+            config["BUFFER_PROFILE"]["short"] = {
+                "pool": "egress_lossy_pool", "size": "0", "static_th": str(room_bytes)
+            }  # fmt: skip
+            config["BUFFER_QUEUE"][f"{port}|0-2"]["profile"] = "short"
+
+    return edit
+
+
+def _mtu(port: str, mtu: int) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        config["PORT"][port]["mtu"] = str(mtu)
+
+    return edit
+
+
+def _curve(low: int, high: int) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        config["WRED_PROFILE"]["AZURE_LOSSLESS"].update(green_min_threshold=str(low), green_max_threshold=str(high))
+
+    return edit
+
+
+def _wred(queue: int, port: str, profile: str | None) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        row = config["QUEUE"][f"{port}|{queue}"]
+        row.pop("wred_profile", None)
+        if profile is not None:
+            row["wred_profile"] = profile
+
+    return edit
+
+
+def _unwatched(port: str) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        config["PORT_QOS_MAP"][port]["pfcwd_sw_enable"] = "4"
+
+    return edit
+
+
+def _never_restored(port: str) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        del config["PFC_WD"][port]["restoration_time"]
+
+    return edit
+
+
+def _late_polls(config: Config) -> None:
+    """A poll of 100 ms over the queues of 160 more ports."""
+    config["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] = "100"
+    for number in range(160):
+        name = f"Ethernet{1000 + number}"
+        config["PORT"][name] = {"lanes": str(1000 + number), "speed": "100000", "admin_status": "down", "mtu": "9100"}
+        config["PORT_QOS_MAP"][name] = {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
+        config["PFC_WD"][name] = {"action": "drop", "detection_time": "200", "restoration_time": "200"}
+
+
+def _no_egress_room(config: Config) -> None:
+    """The egress limit of the lossless queues is below the level at which ports are paused."""
+    config["BUFFER_PROFILE"]["egress_lossless_profile"] = {
+        "pool": "egress_lossless_pool", "size": "0", "static_th": "500000"
+    }  # fmt: skip
+
+
+def _all_of(*edits: Callable[[Config], None]) -> Callable[[Config], None]:
+    def edit(config: Config) -> None:
+        for one in edits:
+            one(config)
+
+    return edit
+
+
+_RARELY: Final = _curve(6_000_000, 60_000_000)
+"""Above the level at which the ports pause."""
+
+
+# fmt: off
+PLAN_MUTANTS: Final = (
+    Mutant("TC3", "1", "the marking curve begins at 6 MB, and headroom (xoff) of 1 KiB", _all_of(_RARELY,
+           _small_headroom), ("2", "7"), "what marks do not hold is paused, and a frame out of sequence is a lost one",
+           ports=3),
+    Mutant("TC3", "3", f"DSCP 48 is class 7 at {A}, {B} and {C}", _own_map(48, 7, (A, B, C)), ports=3),
+    Mutant("TC3", "4", f"queues 3 and 4 of {C} have no WRED profile", _all_of(_wred(3, C, None), _wred(4, C, None)),
+           ("6", "7"), "without marks there is no CNP, and PFC holds the traffic", ports=3),
+    Mutant("TC3", "5", f"DSCP 46 is class 7 at {A}, {B} and {C}", _own_map(46, 7, (A, B, C)), ports=3),
+    Mutant("TC3", "6", f"queue 4 of {C} has no WRED profile", _wred(4, C, None), ("7",), "PFC holds what is not marked",
+           ports=3),
+    Mutant("TC3", "7", "the marking curve begins at 6 MB", _RARELY, ports=3),
+    Mutant("TC4/pfc", "1", f"pfc_enable of {A}, {B} and {C} is 4", _all_of(_no_pfc(A), _no_pfc(B), _no_pfc(C)), ("2",),
+           "what is not paused is lost"),
+    Mutant("TC4/pfc", "2", "headroom (xoff) of 1 KiB", _small_headroom),
+    Mutant("TC4/dcqcn", "3", "the marking curve begins at 6 MB", _RARELY),
+    Mutant("TC4/dcqcn", "4", "the marking curve begins at 6 MB, and headroom (xoff) of 1 KiB", _all_of(_RARELY,
+           _small_headroom), ("3",), "PFC holds what is not marked"),
+    Mutant("L01", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ports=2),
+    Mutant("L01", "2", f"queue 1 of {B} is shaped to 20G", _slow(1, B, 20), ports=2),
+    Mutant("L01", "3", f"queue 1 of {B} is shaped to 49G and has room for 4000 B", _slow(1, B, 49, 4000), ports=2),
+    Mutant("L02", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ports=2),
+    Mutant("L03", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ("3",), NOT_LESS, ports=2),
+    Mutant("L03", "2", f"queue 3 of {B} is shaped to 20G", _slow(3, B, 20), ports=2),
+    Mutant("L05", "1", f"pfc_enable of {D} is 4", _no_pfc(D)),
+    Mutant("L05", "2", f"queue 1 of {B} is shaped to 49G and has room for 4000 B", _slow(1, B, 49, 4000)),
+    Mutant("L05", "3", f"queue 1 of {B} is shaped to 20G", _slow(1, B, 20)),
+    Mutant("L06/frames-512", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ports=2),
+    Mutant("L06/frames-9100", "2", f"mtu of {B} is 4096", _mtu(B, 4096), ports=2),
+    Mutant("L07", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ports=2),
+    Mutant("L07", "2", f"queue 1 of {B} is shaped to 20G", _slow(1, B, 20), ports=2),
+    Mutant("L08", "2", "headroom (xoff) of 1 KiB", _small_headroom, ports=3),
+    Mutant("L09", "1", "the marking curve begins at 40 MB", _curve(40_000_000, 50_000_000), ports=3),
+    Mutant("L09", "2", "headroom (xoff) of 1 KiB", _small_headroom, ports=3),
+    Mutant("L11", "1", f"queue 3 of {B} is shaped to 20G", _slow(3, B, 20), ports=2),
+    Mutant("L11", "2", f"queue 1 of {B} is shaped to 20G", _slow(1, B, 20), ports=2),
+    Mutant("L13", "1", f"pfcwd_sw_enable of {B} is 4", _unwatched(B), ("2", "3"), "no storm, no times", ports=2),
+    Mutant("L13", "2", "160 more ports have a watchdog, and the poll is 100 ms", _late_polls, ("3",), LATE, ports=2),
+    Mutant("L13", "3", f"{B} has no restoration_time", _never_restored(B), ports=2),
+    Mutant("Y01", "1", f"queue 1 of {B} is shaped to 20G", _slow(1, B, 20), ports=2),
+    Mutant("Y01", "2", f"queue 1 of {B} is shaped to 65.2G and has room for 4000 B", _slow(1, B, 65.2, 4000), ports=2),
+    Mutant("Y04", "1", "TC_TO_PRIORITY_GROUP_MAP leads class 0 to group 2, which is lossless", _paused_lossy, ports=3),
+    Mutant("ECN-LOAD/one", "1", f"queue 3 of {C} is shaped to 240G", _slow(3, C, 240), ports=3),
+    Mutant("ECN-LOAD/both", "2", f"queue 3 of {C} has no WRED profile", _wred(3, C, None), ports=3),
+    Mutant("ECN-LOAD/both", "3", "headroom (xoff) of 1 KiB", _small_headroom, ports=3),
+    Mutant("ECN-LOAD/lossy", "4", f"queue 0 of {C} has the WRED profile of queue 3", _wred(0, C, "AZURE_LOSSLESS"),
+           ports=3),
+    Mutant("PFC-RATE/half", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ("2",), "what is not paused has no time in "
+           "pause", ports=2),
+    Mutant("PFC-RATE/half", "3", "the lossless queues hold at most 500 KB", _no_egress_room, ports=2),
+    Mutant("PFC-QUANTA/quanta-7fff", "1", f"pfc_enable of {B} is 4", _no_pfc(B), ("2",), "what is not paused has no "
+           "time in pause", ports=2),
+    Mutant("PFC-QUANTA/quanta-7fff", "3", "the lossless queues hold at most 500 KB", _no_egress_room, ports=2),
+    Mutant("SMALLEST/lossy", "1", f"queue 0 of {B} is shaped to 303G and has room for 4000 B", _slow(0, B, 303, 4000),
+           ports=2),
+    Mutant("SMALLEST/lossless", "2", f"queue 3 of {B} is shaped to 200G", _slow(3, B, 200), ports=2),
+)
+# fmt: on
+NO_CONFIGURATION: Final = {
+    "TC3": ("2",),
+    "L01": ("4", "5"),
+    "L02": ("2", "3", "4", "5"),
+    "L03": ("3",),
+    "L04": ("1",),
+    "L08": ("1",),
+    "L12": ("1", "2", "3"),
+    "L13": ("4",),
+    "L15": ("1", "2"),
+    "Y01": ("3",),
+    "Y04": ("2",),
+    "ECN-CURVE": ("1",),
+    "PFC-RATE": ("2",),
+    "PFC-QUANTA": ("2",),
+    "SMALLEST": ("3",),
+    "GAPS": ("3",),
+}  # fmt: skip
+"""Checks without a mutant of their own: those of L02 are those of L01, check 2 of TC3 fails with 1;
+most others are about counters and timers of the model, which no configuration changes."""
