@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Final
 
-from telemetry.alerting.alerts import ALERTS, Alert
+from telemetry.alerting.alert import Alert
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.evaluate import Firing, Offline
 from telemetry.alerting.incidents import incidents
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, timing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from telemetry.alerting.alert import Alert, shown
 from telemetry.alerting.alert_corpus import Label, Measured, Noticed, Total
-from telemetry.alerting.alerts import Alert, shown
 from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.text import duration
 from telemetry.alerting.rules import NOMINAL_DILATION, timing

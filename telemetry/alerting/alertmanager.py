@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from telemetry.alerting.alerts import ALERTS, Severity
+from telemetry.alerting.alert import Severity
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.inhibitions import INHIBITIONS
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.text import duration

@@ -4,20 +4,17 @@ An alert's name, severity and annotations follow the conventions of the monitori
 sentence, `description` names the place and the value. `root_device` is the device to look at. Every alert that
 can name one has it, because Alertmanager joins alerts only by labels that both have.
 
-Texts hold fields in braces: {device} is a label, {value:percent} the expression's value as a percentage, {last:60} a
-window of a nominal minute. A window is written as wall clock time in Prometheus, as simulated time for a finished run.
+Those of frames that are lost without congestion, and of links, are in losses.py.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Mapping
 from typing import Final
 
-from fabric.units import PS_PER_S, format_time_ps
-from telemetry.alerting import rules
+from telemetry.alerting import losses, rules
+from telemetry.alerting.alert import Alert, Severity
+from telemetry.alerting.losses import at_port
 from telemetry.alerting.promql.model import (
     Aggregate,
     Binary,
@@ -29,14 +26,12 @@ from telemetry.alerting.promql.model import (
     Over,
     Relabel,
     Symbol,
-    Timing,
     above,
     both,
     increase,
     select,
     without,
 )
-from telemetry.alerting.promql.text import duration
 from telemetry.alerting.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
 
 STOPPED_RATIO: Final = 0.95
@@ -48,51 +43,6 @@ DRAIN_S: Final = 180
 """How long a fabric may still pause after the cause is gone, nominal seconds: 12 ms of simulated time, in which queues
 and the backlog of the senders drain. Measured: 6, 10 and 9 ms after storms of 10, 20 and 40 ms, with senders that offer
 half of the stopped port's rate in an open loop (docs/decisions/0034)."""
-
-
-class Severity(StrEnum):
-    """How urgent an alert is."""
-
-    CRITICAL = "critical"
-    """Pages the engineer on call."""
-    WARNING = "warning"
-    """A ticket for working hours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """One alert."""
-
-    name: str
-    build: Callable[[float], Expr]
-    """The expression for a threshold."""
-    limit: float
-    """The threshold; the alert corpus gives the range in which it may lie."""
-    hold_s: int
-    """`for`, in nominal seconds."""
-    severity: Severity
-    summary: str
-    description: str
-    dashboard: str
-    """uid of the dashboard to open."""
-    root: str = ""
-    """The label whose value is the root device; '' where the alert cannot tell."""
-    why: str = ""
-    """Basis of the threshold: which situations it separates."""
-    style: str = ""
-    """Format of the threshold; '' where the alert is about a state and another threshold has no meaning."""
-    settle_s: int = 0
-    """How long the symptom may last after the root cause is gone, nominal seconds, without the windows of `expr`."""
-
-    @property
-    def expr(self) -> Expr:
-        """The expression with the threshold in force."""
-        return self.build(self.limit)
-
-
-def _at_port(of: Expr, vector: str, *labels: str) -> Expr:
-    """Rows of `of` at ports that `vector` (of value 1) lists, with `labels` copied from it."""
-    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
 
 
 def _unless_idle(of: Expr) -> Expr:
@@ -109,7 +59,7 @@ def _host_pauses(limit: float) -> Expr:
     """Ports towards hosts that are paused for more than `limit` of the time, also permanently: an upper bound would let
     this alert and FabricPfcStorm be pending in turn, each reset by the other, and neither would fire.
     """
-    return _at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device")
+    return at_port(above(_PAUSED, limit), rules.TO_HOST, "peer_device")
 
 
 def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
@@ -121,7 +71,7 @@ def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
     found = increase(select(counter), 5 * _MINUTE)
     grown = above(Aggregate(Operator.SUM, found, gone) if gone else found, limit)
     queues = Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), grown, Matching((*PORT, "queue"), ()))
-    return _at_port(queues, "fabric_port_info", "peer_device")
+    return at_port(queues, "fabric_port_info", "peer_device")
 
 
 _PAUSED: Final = recorded(rules.PAUSED)
@@ -167,7 +117,7 @@ def _speed_share() -> Expr:
 ALERTS: Final = (
     Alert(
         "FabricPfcStorm",
-        lambda limit: _at_port(
+        lambda limit: at_port(
             above(Over(Function.MAX, select(rules.PAUSED), _MINUTE), limit), rules.TO_HOST, "peer_device"
         ),
         STOPPED_RATIO,
@@ -235,6 +185,7 @@ ALERTS: Final = (
         "",
         "Hosts come and go one by one; losing a tenth at once means that a VTEP or a session is gone.",
     ),
+    *losses.PAGES,
     Alert(
         "FabricSlowReceiver",
         lambda limit: without(_unless_idle(_host_pauses(limit)), _STOPPED, *PORT_PRIORITY),
@@ -291,7 +242,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdFlapping",
-        lambda limit: _at_port(
+        lambda limit: at_port(
             above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
             "fabric_port_info",
             "peer_device",
@@ -353,7 +304,7 @@ ALERTS: Final = (
     Alert(
         "FabricVictimFlows",
         lambda limit: both(
-            _at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info", "peer_device"),
+            at_port(both(above(_PAUSED, limit), _HOSTS, "instance", "device"), "fabric_port_info", "peer_device"),
             Relabel(above(Aggregate(Operator.MAX, _PAUSED, ("port",)), limit), "peer_device", "device"),
             "instance",
             "peer_device",
@@ -418,7 +369,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricFcsErrors",
-        lambda limit: _at_port(
+        lambda limit: at_port(
             above(increase(select("fabric_port_fcs_errors_total"), 5 * _MINUTE), limit),
             "fabric_port_info",
             "peer_device",
@@ -433,6 +384,7 @@ ALERTS: Final = (
         "device",
         "FEC corrects what healthy optics produce.",
     ),
+    losses.SILENT_LOSS,
     Alert(
         "FabricLinkDegraded",
         lambda limit: Binary(Symbol.LESS, _speed_share(), Number(limit)),
@@ -502,6 +454,7 @@ ALERTS: Final = (
         "Redundant paths carry the traffic, so this does not page; a flap shorter than two scrapes shows only in "
         "counters.",
     ),
+    losses.LINK_FLAPPING,
     Alert(
         "FabricBgpPeerDown",
         lambda limit: Binary(Symbol.LESS, select("fabric_bgp_peer_state", {"state": "established"}), Number(limit)),
@@ -535,46 +488,3 @@ ALERTS: Final = (
 """In order of severity; docs/runbooks has a page for each."""
 
 BY_NAME: Final[Mapping[str, Alert]] = {alert.name: alert for alert in ALERTS}
-
-_FIELD: Final = re.compile(r"\{(\w+)(?::(\w+))?\}")
-_GO: Final = {"percent": "humanizePercentage", "count": 'printf "%.0f"', "ratio": 'printf "%.3g"'}
-
-
-def fields(text: str) -> tuple[str, ...]:
-    """Labels that a text names."""
-    return tuple(found.group(1) for found in _FIELD.finditer(text) if found.group(1) not in {"value", "last"})
-
-
-def go_template(text: str, timing: Timing) -> str:
-    """A text as a Prometheus template, with windows scaled by `timing`."""
-
-    def put(found: re.Match[str]) -> str:
-        name, style = found.groups()
-        if name == "last":
-            return duration(timing.ms(int(style)))
-        if name != "value":
-            return f"{{{{ $labels.{name} }}}}"
-        return f"{{{{ $value | {_GO[style]} }}}}"
-
-    return _FIELD.sub(put, text)
-
-
-def filled(text: str, labels: Mapping[str, str], value: float) -> str:
-    """A text as Prometheus would fill it in, but with windows in simulated time at any dilation."""
-
-    def put(found: re.Match[str]) -> str:
-        name, style = found.groups()
-        if name == "last":
-            return format_time_ps(int(style) * PS_PER_S / rules.NOMINAL_DILATION)
-        return labels.get(name, "") if name != "value" else shown(value, style)
-
-    return _FIELD.sub(put, text)
-
-
-def shown(value: float, style: str) -> str:
-    """A value in a style, in the format of Prometheus' templates."""
-    if style == "percent":  # template_expansion.go humanizePercentage
-        return f"{value * 100:.4g}%"
-    if style == "count":
-        return f"{value:.0f}"
-    return f"{value:.3g}"

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.units import PS_PER_MS, PS_PER_NS
-from telemetry.alerting.alerts import ALERTS, Alert, filled
+from telemetry.alerting.alert import Alert, filled
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.series import Series, Times, labels, stale

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from telemetry.alerting.alerts import Severity
+from telemetry.alerting.alert import Severity
 from telemetry.alerting.promql.model import Timing
 from telemetry.alerting.promql.text import duration
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, SCRAPE_S, SIMULATED

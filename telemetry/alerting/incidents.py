@@ -21,7 +21,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from telemetry.alerting.alerts import ALERTS, Severity
+from telemetry.alerting.alert import Severity
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.evaluate import NS_PER_MS, Firing
 from telemetry.alerting.inhibitions import INHIBITIONS
 from telemetry.alerting.rules import MINUTE_S, NOMINAL_DILATION, timing
@@ -204,7 +205,9 @@ def _cables(store: Store) -> Mapping[tuple[str, str], frozenset[tuple[str, str]]
     return found
 
 
-_OF_A_CABLE: Final = frozenset({"FabricFcsErrors", "FabricLinkDegraded", "FabricLinkDown"})
+_OF_A_CABLE: Final = frozenset(
+    {"FabricFcsErrors", "FabricSilentLoss", "FabricLinkDegraded", "FabricLinkFlapping", "FabricLinkDown"}
+)
 
 
 def _ends(it: Firing, cables: Mapping[tuple[str, str], frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:

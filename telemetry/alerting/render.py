@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import yaml
 
-from telemetry.alerting.alerts import ALERTS, Alert, go_template
+from telemetry.alerting.alert import Alert, go_template
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.fit import FitAlert, fit_alerts
 from telemetry.alerting.outlive import kept_s
 from telemetry.alerting.promql.model import Timing

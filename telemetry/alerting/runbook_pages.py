@@ -23,16 +23,21 @@ DEVICE: Final = {"DEVICE": "device"}
 LEAF_PORT: Final = {"LEAF": "device", "PORT": "port"}
 WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "FabricBgpPeerDown": {**DEVICE, "PEER": "peer"},
+    "FabricBlackHole": {"SWITCH": "device"},
     "FabricBrokenNic": {**LEAF_PORT, "HOST": "peer_device"},
     "FabricEcmpImbalance": {"SWITCH": "device"},
     "FabricEcnNeverMarks": {"SWITCH": "device"},
     "FabricLinkDegraded": {**DEVICE, "PORT": "port"},
+    "FabricLinkFlapping": {**DEVICE, "PORT": "port"},
     "FabricLosslessDrop": {"SWITCH": "device"},
+    "FabricMtuDrops": {"SWITCH": "device"},
     "FabricPfcPauseRatioHigh": {**DEVICE, "PORT": "port"},
     "FabricPfcStorm": {**LEAF_PORT, "HOST": "peer_device"},
     "FabricPfcwdDrop": {**LEAF_PORT, "HOST": "peer_device"},
     "FabricPfcwdStorm": LEAF_PORT,
+    "FabricSilentLoss": {**LEAF_PORT, "PEER": "peer_device", "PEERPORT": "peer_port"},
     "FabricSlowReceiver": {"HOST": "peer_device"},
+    "FabricSwitchSilent": {"SWITCH": "device"},
     "FabricVictimFlows": {"HOST": "device"},
 }
 """Alert -> word of its runbook -> label of the alert. Other words are read off an earlier answer."""

@@ -2,6 +2,10 @@
 
 The counter of an outage is increased when the outage ends. A reader must also see an outage that still lasts, so
 `down_ps()` adds it. (Snapshot does so for pauses.)
+
+A frame that is lost silently reaches no counter of a real port. The engine counts it as received and then discarded,
+for its own balance of frames; here it is neither received nor discarded. Only the drop reason `injected` has it, as the
+truth.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.dataplane.engine.counters import Snapshot
-from fabric.dataplane.state.codes import QpState, WatchdogState
+from fabric.dataplane.state.codes import DropReason, QpState, WatchdogState
 from telemetry.catalogue.causes import pause_causes
 from telemetry.catalogue.control import BGP_STATES, ControlFacts
 from telemetry.catalogue.jobs import JobTables, OperationClass
@@ -64,6 +68,17 @@ def _down_ps(snapshot: Snapshot) -> Values:
     return down_ps
 
 
+def _arrived(table: str, field: str, unit: str) -> Callable[[Snapshot], Values]:
+    """A counter of ports or of their classes without the frames that were lost silently."""
+
+    def read(snapshot: Snapshot) -> Values:
+        counted: Values = getattr(snapshot, table)[field]
+        lost = snapshot.drops[unit][:, :, int(DropReason.INJECTED)]
+        return counted - (lost if counted.ndim == lost.ndim else lost.sum(axis=1))
+
+    return read
+
+
 def _shared_threshold_bytes(snapshot: Snapshot) -> Values:
     """Static limit, or free bytes of the pool shifted by dynamic_th: T = 2**dynamic_th * free."""
     pgs, pools = snapshot.pgs, snapshot.pools
@@ -111,6 +126,12 @@ DERIVED: Final[Mapping[str, Callable[[Snapshot], Values]]] = {
     "sim_time_ps()": lambda snapshot: np.array([snapshot.time_ps]),
     "finished()": lambda snapshot: np.array([snapshot.finished]),
     "events()": lambda snapshot: np.array([snapshot.events]),
+    "received_bytes()": _arrived("ports", "rx_bytes", "bytes"),
+    "received_pkts()": _arrived("ports", "rx_pkts", "pkts"),
+    "discarded_bytes()": _arrived("ports", "dropped_bytes", "bytes"),
+    "discarded_pkts()": _arrived("ports", "dropped_pkts", "pkts"),
+    "class_received_bytes()": _arrived("pgs", "rx_bytes", "bytes"),
+    "class_received_pkts()": _arrived("pgs", "rx_pkts", "pkts"),
     "paused()": _paused,
     "down_ps()": _down_ps,
     "shared_threshold_bytes()": _shared_threshold_bytes,

@@ -63,15 +63,20 @@ UNRECORDED: Final = frozenset({"events()", *WALL_CLOCK})
 """Sources of a live run that are not in its directory."""
 
 LINK: Final = (
-    counter("port_receive_bytes", "bytes", Rows.PORT, "ports.rx_bytes",
+    counter("port_receive_bytes", "bytes", Rows.PORT, "received_bytes()",
              "Bytes received, with FCS, without preamble and gap."),
-    counter("port_receive_packets", "packets", Rows.PORT, "ports.rx_pkts", "Frames received, PFC frames included."),
+    counter("port_receive_packets", "packets", Rows.PORT, "received_pkts()",
+             "Frames received, PFC frames and frames with a wrong FCS included; none that were lost silently: what the "
+             "peer sent and this port did not receive is on the cable or lost."),
     counter("port_transmit_bytes", "bytes", Rows.PORT, "ports.tx_bytes",
              "Bytes sent, with FCS, without preamble and gap."),
     counter("port_transmit_packets", "packets", Rows.PORT, "ports.tx_pkts", "Frames sent, PFC frames included."),
     counter("port_transmit_busy_seconds", "seconds", Rows.PORT, "ports.busy_ps",
              "Time spent sending, preamble and gap included; its rate is the port's utilisation.", _PS),
     gauge("port_speed_bytes_per_second", "bytes_per_second", Rows.PORT, "ports.rate_bps", "Line rate.", _BITS),
+    gauge("port_arrival_delay_seconds", "seconds", Rows.PORT, "ports.arrival_delay_ps",
+           "Time from a frame's end at this port until the peer counts it: cable and receiving latency, as an "
+           "inventory of cables has it; no switch measures it.", _PS),
     counter("port_lost_packets", "packets", Rows.PORT, "ports.lost_pkts",
              "Frames lost in flight towards this port when its link went down."),
     counter("port_lost_bytes", "bytes", Rows.PORT, "ports.lost_bytes",
@@ -81,20 +86,23 @@ LINK: Final = (
              "Time that the link was down, the present outage included.",
              _PS),
     counter("port_fcs_errors", "", Rows.PORT, "ports.fcs_errors", "Frames received with a wrong FCS."),
-    counter("port_dropped_packets", "packets", Rows.PORT, "ports.dropped_pkts",
-             "Packets discarded at this port, for any reason; present from the start, so alert on this one."),
-    counter("port_dropped_bytes", "bytes", Rows.PORT, "ports.dropped_bytes",
-             "Bytes discarded at this port, for any reason."),
-    counter("priority_receive_packets", "packets", Rows.CLASS, "pgs.rx_pkts",
+    counter("port_dropped_packets", "packets", Rows.PORT, "discarded_pkts()",
+             "Packets discarded at this port, for any reason that a port counts; present from the start, so alert on "
+             "this one."),
+    counter("port_dropped_bytes", "bytes", Rows.PORT, "discarded_bytes()",
+             "Bytes discarded at this port, for any reason that a port counts."),
+    counter("priority_receive_packets", "packets", Rows.CLASS, "class_received_pkts()",
              "Packets received in this class; mlx5 rx_prioN_packets."),
-    counter("priority_receive_bytes", "bytes", Rows.CLASS, "pgs.rx_bytes",
+    counter("priority_receive_bytes", "bytes", Rows.CLASS, "class_received_bytes()",
              "Bytes received in this class; mlx5 rx_prioN_bytes."),
     counter("priority_lost_packets", "packets", Rows.CLASS, "pgs.lost_pkts",
              "Packets of this class lost in flight towards this port when its link went down."),
     counter("dropped_packets", "packets", Rows.DROP, "drops.pkts",
-             "Packets discarded, by traffic class and reason; a series begins with its first drop."),
+             "Packets discarded, by traffic class and reason; a series begins with its first drop. Reason injected: "
+             "lost silently, which no real port counts."),
     counter("dropped_bytes", "bytes", Rows.DROP, "drops.bytes",
-             "Bytes discarded, by traffic class and reason; a series begins with its first drop."),
+             "Bytes discarded, by traffic class and reason; a series begins with its first drop. Reason injected: "
+             "lost silently, which no real port counts."),
 )
 """Per port."""
 

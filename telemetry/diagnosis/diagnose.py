@@ -42,7 +42,6 @@ METRICS: Final = (
     "fabric_port_fcs_errors_total",
     "fabric_priority_receive_packets_total",
     "fabric_dropped_packets_total",
-    "fabric_dropped_bytes_total",
     "fabric_pfc_receive_paused_seconds_total",
     "fabric_pfc_transmit_paused_seconds_total",
     "fabric_pfcwd_storms_detected_total",

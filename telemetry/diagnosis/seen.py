@@ -10,24 +10,20 @@ from typing import Final
 
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.diagnosis.diagnose import FALLBACKS, METRICS
-from telemetry.record.polling.profiles import PROFILES
+from telemetry.record.polling.profiles import DERIVED_FROM, PROFILES
 
 IDEAL: Final = "ideal"
-ABSENT: Final = frozenset({"fabric_dropped_packets_total"})
-"""Recorded for a view that lacks it: frames that vanish are taken out of what their port received, no more."""
 _OFF: Final = frozenset({"wred"})
 """Groups of counters that are off by default."""
 _TABLES_OF_SWITCHES: Final = ("ports.", "queues.", "pgs.", "prios.", "pools.", "segments.")
 
 
 def read_by(view: str) -> tuple[str, ...]:
-    """Metrics to record for a diagnosis by a view (a name in PROFILES): those that it has, and frames that no counter
-    has, which are taken out of what their port received.
-    """
+    """Metrics to record for a diagnosis by a view (a name in PROFILES): those that it has."""
     profile = PROFILES[view]
     if not profile.groups:
         return METRICS
-    absent = missing_in(view) - ABSENT
+    absent = missing_in(view)
     return tuple(it for it in (*METRICS, *FALLBACKS) if it not in absent)
 
 
@@ -41,7 +37,8 @@ def missing_in(view: str) -> frozenset[str]:
     )
     found = set()
     for name in (*METRICS, *FALLBACKS):
-        sources = [it for it in BY_NAME[name].sources() if it.startswith(_TABLES_OF_SWITCHES)]
+        fields = (DERIVED_FROM.get(it, it) for it in BY_NAME[name].sources())
+        sources = [it for it in fields if it.startswith(_TABLES_OF_SWITCHES)]
         unread = any(it not in at_switches for it in sources) and name not in _SETTINGS
         if name not in profile.metrics or unread:
             found.add(name)

@@ -1,7 +1,6 @@
 """Recorded metrics of a run as arrays on one grid of samples, by port and class, by device.
 
-What an operator cannot see is left out: the drop reason `injected` is taken from what a port has received, because a
-frame that is lost silently is in no counter of the port that it does not reach.
+The drop reason `injected`, which no operator can see, is not read.
 """
 
 from __future__ import annotations
@@ -74,10 +73,8 @@ class View:
         """(labels, values) of each series on the grid; 0 before the first sample, the last value where it ended. None
         of a metric that is missing.
         """
-        if metric not in self.missing:
-            yield from self._series(metric, **match)
-
-    def _series(self, metric: str, **match: str) -> Iterator[tuple[Mapping[str, str], Values]]:
+        if metric in self.missing:
+            return
         for labels, (times_ns, values) in self.store.iter_series(metric, **match):
             dense = np.zeros(self.size)
             if times_ns.size:
@@ -125,8 +122,8 @@ class View:
 
     @cached_property
     def arrived(self) -> Mapping[int, Values]:
-        """Frames that arrived at a port, those that are lost silently left out."""
-        return self._received("packets")
+        """Frames that arrived at a port in each interval."""
+        return {port: it for (port, _), it in self.growth("fabric_port_receive_packets_total").items()}
 
     @cached_property
     def sent_bytes(self) -> Mapping[int, Values]:
@@ -136,13 +133,7 @@ class View:
     @cached_property
     def arrived_bytes(self) -> Mapping[int, Values]:
         """Bytes of `arrived`."""
-        return self._received("bytes")
-
-    def _received(self, unit: str) -> Mapping[int, Values]:
-        found = {port: it.copy() for (port, _), it in self.growth(f"fabric_port_receive_{unit}_total").items()}
-        for labels, lost in self._series(f"fabric_dropped_{unit}_total", reason="injected"):  # no counter has them
-            found[self._ports[labels["device"], labels["port"]]] -= np.diff(lost, prepend=0.0)
-        return found
+        return {port: it for (port, _), it in self.growth("fabric_port_receive_bytes_total").items()}
 
     @cached_property
     def rate_bps(self) -> Mapping[int, Values]:

@@ -89,7 +89,7 @@ def simulated(file: Path, seed: int, profile: str, admit: Callable[[Scenario], A
             seen.sample(late)
     aliases = drawn(compiled.fabric, seed)
     roots = diagnose(truth.store, compiled.fabric)
-    _without_silent(seen.store, truth.store)
+    _without_silent(seen.store)
     _renamed(seen.store, aliases)
     alerts = _alerts(seen.store)
     return Simulated(compiled.fabric, aliases, roots, seen.store, alerts, int(truth.store.times_ns[-1]))
@@ -138,39 +138,22 @@ def _alerts(store: Store) -> list[dict[str, Any]]:
     ]
 
 
-def _without_silent(seen: Store, truth: Store) -> None:
-    """Take frames that vanish silently out of the counters of the port that they do not reach."""
-    times = seen.times_ns
-    lost: dict[tuple[str, str], Any] = {}
-    for labels, (at_ns, values) in truth.iter_series("fabric_dropped_packets_total", reason=_SILENT):
-        here = dict(labels)
-        rows = np.searchsorted(at_ns, times, side="right") - 1
-        dense = np.where(rows >= 0, values[np.maximum(rows, 0)], 0.0)
-        place = here["device"], here["port"]
-        lost[place] = lost.get(place, 0.0) + dense
-    for metric in ("fabric_port_receive_packets_total", "fabric_port_dropped_packets_total"):
-        if lost and metric in seen.metrics:
-            _rewrite(seen, metric, lost)
+def _without_silent(seen: Store) -> None:
+    """Take away the truth about frames that vanish silently: no real port has a counter of them."""
     for metric in ("fabric_dropped_packets_total", "fabric_dropped_bytes_total"):
         if metric in seen.metrics:
-            _rewrite(seen, metric, {}, hidden=("reason", _SILENT))
+            _rewrite(seen, metric, ("reason", _SILENT))
 
 
-def _rewrite(
-    store: Store, metric: str, less: dict[tuple[str, str], Any], hidden: tuple[str, str] | None = None
-) -> None:
-    """Write the series of a metric again, without those with a hidden label, `less` subtracted by (device, port)."""
+def _rewrite(store: Store, metric: str, hidden: tuple[str, str]) -> None:
+    """Write the series of a metric again, without those that have a label."""
     times = store.times_ns
     series = [(labels, found) for labels, found in store.iter_series(metric) if hidden not in labels]
     track = store.track(metric)
     track.labels = [labels for labels, _ in series]
     track.samples, track.series, track.values = [], [], []
-    for row, (labels, (at_ns, values)) in enumerate(series):
-        here = dict(labels)
-        first = np.searchsorted(times, at_ns)
-        lost = less.get((here["device"], here["port"]))
-        kept = values if lost is None else np.maximum.accumulate(np.maximum(values - lost[first], 0.0))
-        for sample, value in zip(first.tolist(), kept.tolist(), strict=True):
+    for row, (_, (at_ns, values)) in enumerate(series):
+        for sample, value in zip(np.searchsorted(times, at_ns).tolist(), values.tolist(), strict=True):
             track.append(sample, np.array([row], np.int32), np.array([value]))
 
 

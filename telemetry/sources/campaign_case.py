@@ -23,7 +23,7 @@ from fabric.scenario.compile.scenario import CompiledScenario
 from fabric.scenario.load import build_scenario
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS
-from telemetry.alerting.alerts import Severity
+from telemetry.alerting.alert import Severity
 from telemetry.alerting.evaluate import evaluate_store
 from telemetry.alerting.incidents import incidents
 from telemetry.alerting.rules import NOMINAL_DILATION

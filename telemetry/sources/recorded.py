@@ -20,20 +20,16 @@ from telemetry.sources.run_info import of_run
 
 
 def store_of(
-    run: RunDir,
-    only: Iterable[str] | None = None,
-    poller: Poller | None = None,
-    also: frozenset[str] = frozenset(),
-    control: ControlRun | None = None,
+    run: RunDir, only: Iterable[str] | None = None, poller: Poller | None = None, control: ControlRun | None = None
 ) -> Store:
     """Every metric (or the named ones) over the whole run, on its sampling grid.
 
     With `poller`, the values that this monitoring would have had, until it has read every group once more after the
-    run, and those of `also`, which it does not have. `control`: control_of(run), where it is known already.
+    run. `control`: control_of(run), where it is known already.
     Raises: RunDirError.
     """
     wanted = BY_NAME if only is None else only
-    visible = BY_NAME if poller is None else {*poller.profile.metrics, *also}
+    visible = BY_NAME if poller is None else poller.profile.metrics
     names = [name for name in wanted if name in visible and BY_NAME[name].source not in UNRECORDED]
     simulated = _with_facts(run, control or control_of(run))
     return record(simulated if poller is None else poller.over(simulated), of_run(run), names)

@@ -7,7 +7,7 @@ from fabric.runs.rundir import RunDir
 from telemetry.alerting.rules import NOMINAL_DILATION
 from telemetry.diagnosis.diagnose import METRICS, diagnose
 from telemetry.diagnosis.root import Root
-from telemetry.diagnosis.seen import ABSENT, IDEAL, missing_in, read_by
+from telemetry.diagnosis.seen import IDEAL, missing_in, read_by
 from telemetry.record.polling.poller import Poller
 from telemetry.record.polling.profiles import PROFILES
 from telemetry.sources.recorded import store_of
@@ -22,4 +22,4 @@ def roots_of(run: RunDir, view: str = IDEAL, control: ControlRun | None = None) 
     if view == IDEAL:
         return diagnose(store_of(run, METRICS, control=control), run.fabric)
     poller = Poller(PROFILES[view], run.fabric, NOMINAL_DILATION, int(run.manifest["seed"]))
-    return diagnose(store_of(run, read_by(view), poller, ABSENT, control), run.fabric, missing_in(view))
+    return diagnose(store_of(run, read_by(view), poller, control), run.fabric, missing_in(view))

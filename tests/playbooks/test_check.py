@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ from fabric.errors import InputErrors
 from fabric.scenario.load import load_scenario
 from fabric.studies.jobs import Job, Result
 from playbooks import runner
-from playbooks.catalogue import find, slugs
+from playbooks.catalogue import find, runbook, slugs
 from playbooks.check import check
 from playbooks.new import kinds
 from playbooks.schema import load_playbook
@@ -65,6 +66,25 @@ def test_every_alert_must_fire_in_a_playbook() -> None:
     assert set(BY_NAME) - fired == set()
 
 
+@pytest.mark.parametrize("alert", BY_NAME)
+def test_the_runbook_of_an_alert_names_a_playbook_that_fires_it(alert: str, repo_root: Path) -> None:
+    page = (repo_root / "docs/runbooks" / f"{alert}.md").read_text(encoding="utf-8")
+    named = re.findall(r"`fabric playbook run ([a-z-]+)`", page.partition("\nRehearse: ")[2])
+    assert named
+    for slug in named:
+        found = load_playbook(find(slug)).alerts
+        assert found is not None
+        assert alert in found.fire
+
+
+@pytest.mark.parametrize("slug", slugs())
+def test_every_runbook_of_a_playbook_has_commands_of_real_devices(slug: str) -> None:
+    text = runbook(find(slug))
+    firsts = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| "))
+    assert [it for it in ("SONiC", "NVUE", "EOS", "NX-OS", "host") if it not in firsts] == []
+    assert "check your release" not in text
+
+
 @pytest.mark.parametrize("slug", slugs())
 def test_every_playbook_has_a_twin_that_differs(slug: str) -> None:
     playbook = load_playbook(find(slug))
@@ -75,9 +95,9 @@ def test_every_playbook_has_a_twin_that_differs(slug: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(9))
 def test_playbooks_are_met_and_their_twins_silent(part: int) -> None:
-    """Every ninth; `make playbooks` checks all of them."""
+    """All of them, in parts that several workers can share; `make playbooks` does the same."""
     for slug in slugs()[part::9]:
         found = check(find(slug))
         assert found.passed, found.problems

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from telemetry.alerting.alert import Severity
 from telemetry.alerting.alertmanager import alertmanager_yaml, receiver_of
-from telemetry.alerting.alerts import ALERTS, Severity
+from telemetry.alerting.alerts import ALERTS
 from telemetry.alerting.inhibitions import INHIBITIONS
 from tests.telemetry.programs import program, run_tool
 

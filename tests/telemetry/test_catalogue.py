@@ -21,6 +21,7 @@ from telemetry.catalogue.jobs import JOB_OBSERVED, JOB_VALUES
 from telemetry.catalogue.metrics import BY_NAME, CATALOGUE, SECTIONS, WALL_CLOCK, markdown
 from telemetry.catalogue.spec import LABELS, Kind, MetricSpec, Rows
 from telemetry.export.exposition import render
+from telemetry.record.polling.profiles import DERIVED_FROM
 
 TABLES: Final = {
     "ports": types.PORT,
@@ -173,7 +174,7 @@ def test_every_row_set_has_labels_and_a_metric() -> None:
 
 
 def test_every_counter_of_ports_priorities_and_hosts_is_exported() -> None:
-    used = {source for spec in CATALOGUE for source in spec.sources()}
+    used = {DERIVED_FROM.get(source, source) for spec in CATALOGUE for source in spec.sources()}
     derived = {"ports.down_ps", "hosts.retransmitted_pkts"}  # the latter is the sum of its kinds
     counters = {
         "ports": (

@@ -49,6 +49,28 @@ def test_a_port_counter_becomes_one_series_a_port(tiny: Fabric, still: Still, in
     }
 
 
+def test_a_frame_that_is_lost_silently_is_in_no_counter_but_the_truth(
+    tiny: Fabric, still: Still, info: RunInfo
+) -> None:
+    snapshot = still(tiny)
+    port, silent, fcs = 2, int(DropReason.INJECTED), int(DropReason.FCS)
+    snapshot.ports["rx_pkts"][port], snapshot.ports["rx_bytes"][port] = 10, 1000
+    snapshot.pgs["rx_pkts"][port, 3], snapshot.pgs["rx_bytes"][port, 3] = 10, 1000
+    snapshot.ports["dropped_pkts"][port], snapshot.ports["dropped_bytes"][port] = 5, 500
+    snapshot.drops["pkts"][port, 3, silent], snapshot.drops["bytes"][port, 3, silent] = 3, 300
+    snapshot.drops["pkts"][port, 3, fcs], snapshot.drops["bytes"][port, 3, fcs] = 2, 200
+    families = scrape(snapshot, info)
+    here = ("leaf0", "Ethernet0")
+    assert values(families, "fabric_port_receive_packets_total")[here] == 7
+    assert values(families, "fabric_port_receive_bytes_total")[here] == 700
+    assert values(families, "fabric_priority_receive_packets_total")[*here, "3"] == 7
+    assert values(families, "fabric_priority_receive_bytes_total")[*here, "3"] == 700
+    assert values(families, "fabric_port_dropped_packets_total")[here] == 2
+    assert values(families, "fabric_port_dropped_bytes_total")[here] == 200
+    lost = values(families, "fabric_dropped_packets_total")
+    assert {labels[2]: count for labels, count in lost.items()} == {"injected": 3, "fcs": 2}
+
+
 def test_times_are_seconds_and_rates_are_bytes(tiny: Fabric, still: Still, info: RunInfo) -> None:
     snapshot = still(tiny, time_ps=5_000_000)
     families = scrape(snapshot, info)

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 import pytest
 
-from telemetry.alerting.alerts import BY_NAME, Severity
+from telemetry.alerting.alert import Severity
+from telemetry.alerting.alerts import BY_NAME
 from telemetry.alerting.evaluate import Firing, Offline, evaluate_store
 from telemetry.alerting.incidents import incidents
 from telemetry.alerting.outlive import kept_s

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabric.dataplane.engine.counters import Snapshot
+from fabric.dataplane.state.codes import DropReason
 from fabric.errors import FabricError
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_S
-from telemetry.catalogue.columns import SnapshotMetrics
+from telemetry.catalogue.columns import SnapshotMetrics, column
 from telemetry.catalogue.derive import RunInfo
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.record.polling.compare import compare, depth_curves
@@ -138,6 +139,19 @@ def test_what_is_known_was_true_before(
         assert known in truths
         assert known >= before
         before = known
+
+
+def test_a_polled_port_never_unreceives_what_was_lost_silently(tiny: Fabric, still: Still) -> None:
+    silent, poller = int(DropReason.INJECTED), Poller(PROFILES["sonic"], tiny, seed=1)
+    before = -1.0
+    for n in range(3000):
+        now = still(tiny, time_ps=n * MS)
+        now.ports["rx_pkts"][2], now.drops["pkts"][2, 3, silent] = 4 * n, n
+        known = float(column(poller.take(now), "received_pkts()")[2])
+        assert before <= known <= 3 * n
+        assert known % 3 == 0, "both counts are of one moment"
+        before = known
+    assert before > 0
 
 
 def test_switches_are_not_synchronised_and_the_seed_decides(tiny: Fabric, still: Still) -> None:

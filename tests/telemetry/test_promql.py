@@ -53,8 +53,17 @@ VALUES: Final = {
     "peer_device": ("leaf1", "host1"),
     "role": ("leaf", "host"),
     "state": ("established", "idle"),
+    "reason": ("no_route", "mtu"),
 }
 """What labels are in the made-up world; others have one value."""
+
+CABLES: Final = (
+    *((("leaf" + n, "e0"), ("host" + n, "e0")) for n in "123"),
+    (("leaf1", "e1"), ("leaf2", "e1")),
+    (("leaf3", "e1"), ("leaf4", "e1")),
+    (("leaf4", "e0"), ("host3", "e1")),
+    (("host1", "e1"), ("host2", "e1")),
+)
 
 
 class World:
@@ -76,17 +85,9 @@ class World:
             return [labels({"instance": "a", "device": device, "role": device[:-1]}) for device in VALUES["device"]]
         if metric == "fabric_port_info":
             return [
-                labels(
-                    {
-                        "instance": "a",
-                        "device": device,
-                        "port": port,
-                        "peer_port": "e0",
-                        "peer_device": "leaf1" if port == "e1" else device.replace("leaf", "host"),
-                    }
-                )
-                for device in VALUES["device"]
-                for port in VALUES["port"]
+                labels({"instance": "a", "device": device, "port": port, "peer_device": peer, "peer_port": peer_port})
+                for pair in CABLES
+                for (device, port), (peer, peer_port) in (pair, pair[::-1])
             ]
         keys = [{"instance": "a"}]
         for name in sorted(names - {"instance"}):
@@ -103,6 +104,7 @@ class World:
             "fabric_job_median_computation_seconds_total": 1.0,
             "fabric_collective_bus_bytes_total": 1.0,
             "fabric_collective_active_seconds_total": 30,
+            "fabric_port_transmit_bytes_total": 30_000,
             "fabric_pfc_receive_paused_seconds_total": paces.choice([0.05, 0.5, 5]),
         }
         pace = known[metric] if metric in known else paces.choice([0.0, 0.3, 1, 30])
@@ -135,6 +137,10 @@ EXPRESSIONS: Final[dict[str, Expr]] = {
     "max": Over(Function.MAX, G, 60),
     "min": Over(Function.MIN, G, 60),
     "avg": Over(Function.AVG, G, 60),
+    "sum over time": Over(Function.SUM, G, 60),
+    "count over time": Over(Function.COUNT, G, 60),
+    "changes": Over(Function.CHANGES, G, 300),
+    "changes over few samples": Over(Function.CHANGES, G, 14),
     **{operator.value: Aggregate(operator, G, ("port", "queue")) for operator in Operator},
     **{
         symbol.name.lower(): Binary(symbol, G, Number(1))

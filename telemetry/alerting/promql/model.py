@@ -25,6 +25,9 @@ class Function(StrEnum):
     MAX = "max_over_time"
     MIN = "min_over_time"
     AVG = "avg_over_time"
+    SUM = "sum_over_time"
+    COUNT = "count_over_time"
+    CHANGES = "changes"
 
 
 class Operator(StrEnum):

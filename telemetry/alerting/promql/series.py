@@ -125,10 +125,26 @@ def _reduced(of: np.ufunc, *, mean: bool = False) -> Callable[[Times, Floats, Ti
     return reduce
 
 
+def _counted(_times: Times, _values: Floats, first: Times, end: Times, _grid_ms: Times, _window_ms: int) -> _Window:
+    return (end - first).astype(np.float64), end > first
+
+
+def _changes(_times: Times, values: Floats, first: Times, end: Times, _grid_ms: Times, _window_ms: int) -> _Window:
+    """functions.go funcChanges: samples of the window that differ from the one before them in the window."""
+    present = end > first
+    changed = np.concatenate([[0], np.cumsum(np.diff(values) != 0)])
+    result = np.zeros(len(first))
+    result[present] = changed[end[present] - 1] - changed[first[present]]
+    return result, present
+
+
 _FUNCTIONS: Final[Mapping[Function, Callable[[Times, Floats, Times, Times, Times, int], _Window]]] = {
     Function.RATE: lambda *window: _extrapolated(*window, per_second=True),
     Function.INCREASE: lambda *window: _extrapolated(*window, per_second=False),
     Function.MAX: _reduced(np.maximum),
     Function.MIN: _reduced(np.minimum),
     Function.AVG: _reduced(np.add, mean=True),
+    Function.SUM: _reduced(np.add),
+    Function.COUNT: _counted,
+    Function.CHANGES: _changes,
 }

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabric.dataplane.engine.counters import Snapshot
-from fabric.dataplane.state.codes import N_CLASSES
+from fabric.dataplane.state.codes import N_CLASSES, DropReason
 from fabric.errors import FabricError
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_S
@@ -23,7 +23,10 @@ from telemetry.record.polling.estimator import counted_ps
 from telemetry.record.polling.profiles import Group, Profile
 
 Mask = NDArray[np.bool_]
-_TABLES: Final = ("ports", "queues", "pgs", "prios", "pools", "hosts")
+_TABLES: Final = ("ports", "queues", "pgs", "prios", "pools", "hosts", "drops")
+_RECEIVED: Final = "ports.rx_pkts"
+"""With it the frames that were lost silently are read: a port has not received them."""
+_SILENT: Final = int(DropReason.INJECTED)
 
 
 class Poller:
@@ -131,6 +134,9 @@ class Poller:
                 highest[rows] = 0
             elif not (group.estimates_pauses and source == "prios.rx_paused_ps"):
                 self._tables[table][field][rows] = getattr(now, table)[field][rows]
+        if _RECEIVED in group.fields:
+            ports = self._rows("drops", due, now)
+            self._tables["drops"][ports, :, _SILENT] = now.drops[ports, :, _SILENT]
         self._polled_ps[name] = np.where(due, polled_ps, self._polled_ps[name])
         self._taken_ps[name] = np.where(due, now.time_ps, self._taken_ps[name])
         self._next_ps[name] = np.where(due, polled_ps + period_ps, self._next_ps[name])

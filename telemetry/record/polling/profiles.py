@@ -53,13 +53,20 @@ class Profile:
         return tuple(spec.name for spec in CATALOGUE if _is_visible(spec, polled))
 
 
-_DERIVED_FROM: Final = {
+DERIVED_FROM: Final[Mapping[str, str]] = {
+    "received_bytes()": "ports.rx_bytes",
+    "received_pkts()": "ports.rx_pkts",
+    "discarded_bytes()": "ports.dropped_bytes",
+    "discarded_pkts()": "ports.dropped_pkts",
+    "class_received_bytes()": "pgs.rx_bytes",
+    "class_received_pkts()": "pgs.rx_pkts",
     "paused()": "ports.paused",
     "watchdog_operational()": "queues.wd_state",
     "watchdog_stormed()": "queues.wd_state",
     "sim_time_ps()": "",
     "finished()": "",
 }
+"""Source of a metric that is a function -> the field that is polled for it."""
 _ALWAYS: Final = frozenset(
     {"", "ports.rate_bps", "pools.size_bytes", "pools.headroom_size_bytes", "pgs.xoff_bytes", "pgs.lossless"}
 )
@@ -69,7 +76,7 @@ _ALWAYS: Final = frozenset(
 def _is_visible(spec: MetricSpec, polled: frozenset[str]) -> bool:
     if spec.kind is Kind.INFO:
         return spec.source != "pause_causes()"
-    return all(_DERIVED_FROM.get(source, source) in polled | _ALWAYS for source in spec.sources())
+    return all(DERIVED_FROM.get(source, source) in polled | _ALWAYS for source in spec.sources())
 
 
 def _fields(table: str, names: str) -> frozenset[str]:

@@ -1,0 +1,175 @@
+"""Alerts about frames that are lost without congestion, and about links that come and go.
+
+What a device discards for want of a way, or because it is too large, has a counter at that device. What is lost
+silently has none: it is the difference between what one end of a cable has sent and what the other has received.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from telemetry.alerting.alert import Alert, Severity
+from telemetry.alerting.promql.model import (
+    Aggregate,
+    Binary,
+    Expr,
+    Function,
+    Matching,
+    Number,
+    Operator,
+    Over,
+    Relabel,
+    Symbol,
+    above,
+    both,
+    increase,
+    select,
+    without,
+)
+from telemetry.alerting.rules import MINUTE_S, PORT
+
+SPARE_BYTES: Final = 20_000
+"""Two frames of 9,216 B: one that is being sent is counted at its sender alone, and one may be at each sample."""
+FLAPS: Final = 2.5
+"""Outages within ten minutes above which a link flaps; a port that is shut and opened again, also twice, does not."""
+_HALF: Final = 0.5
+"""Between no frame and one: increase() of whole numbers is no whole number."""
+_MINUTE: Final = MINUTE_S
+
+
+def at_port(of: Expr, vector: str, *labels: str) -> Expr:
+    """Rows of `of` at ports that `vector` (of value 1) lists, with `labels` copied from it."""
+    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
+
+
+def _at_peer(of: Expr) -> Expr:
+    """Rows of ports under the names of the ports at the other ends of their cables."""
+    named = at_port(of, "fabric_port_info", "peer_device", "peer_port")
+    moved = Relabel(Relabel(named, "device", "peer_device"), "port", "peer_port")
+    return Aggregate(Operator.MAX, moved, ("peer_device", "peer_port"))
+
+
+def _no_way(limit: float) -> Expr:
+    """Packets that a switch discarded within a minute because no route, or a loop, led them nowhere."""
+    lost = increase(select("fabric_dropped_packets_total", matching={"reason": "no_route|ttl"}), _MINUTE)
+    return above(Aggregate(Operator.SUM, lost, ("port", "traffic_class", "reason")), limit)
+
+
+def _too_large(limit: float) -> Expr:
+    lost = increase(select("fabric_dropped_packets_total", {"reason": "mtu"}), 5 * _MINUTE)
+    return above(Aggregate(Operator.SUM, lost, ("traffic_class", "reason")), limit)
+
+
+def _silent_switch(limit: float) -> Expr:
+    """Switches to which more than `limit` neighbours sent frames within a minute, and which received none.
+
+    PFC frames are not counted: a hardware that forwards nothing may still send and take them.
+    """
+    sent = _frames("fabric_port_transmit_packets_total", "fabric_port_transmit_pause_frames_total")
+    received = _frames("fabric_port_receive_packets_total", "fabric_port_receive_pause_frames_total")
+    senders = above(Aggregate(Operator.COUNT, above(_at_peer(sent), _HALF), ("port",)), limit)
+    none = Binary(Symbol.AT_MOST, Aggregate(Operator.SUM, received, ("port",)), Number(_HALF))
+    hosts = select("fabric_device_info", {"role": "host"})
+    return without(both(senders, none, "instance", "device"), hosts, "instance", "device")
+
+
+def _frames(counter: str, pauses: str) -> Expr:
+    return Binary(Symbol.SUBTRACT, increase(select(counter), _MINUTE), increase(select(pauses), _MINUTE))
+
+
+def _silent_loss(limit: float) -> Expr:
+    """Bytes that did not arrive within three minutes, beyond those that a full cable holds, at ports that kept carrier.
+
+    Both ends must be read at the same moment, as one exporter does: monitoring that polls each device at its own time
+    has no fabric_port_arrival_delay_seconds, and this alert has no rows there.
+    """
+    on_the_way = Binary(
+        Symbol.MULTIPLY, select("fabric_port_speed_bytes_per_second"), select("fabric_port_arrival_delay_seconds")
+    )
+    sent = Binary(Symbol.SUBTRACT, increase(select("fabric_port_transmit_bytes_total"), 3 * _MINUTE), on_the_way)
+    missing = Binary(Symbol.SUBTRACT, _at_peer(sent), increase(select("fabric_port_receive_bytes_total"), 3 * _MINUTE))
+    found = at_port(above(missing, limit), "fabric_port_info", "peer_device", "peer_port")
+    return without(found, above(increase(select("fabric_port_down_seconds_total"), 3 * _MINUTE), 0), *PORT)
+
+
+def _outages(limit: float) -> Expr:
+    """Outages of a link within ten minutes: samples between which it was down, less those at which it was.
+
+    An outage that lasts is one, and so is one that is over before the next sample, which fabric_port_up never shows.
+    """
+    grown = Over(Function.CHANGES, select("fabric_port_down_seconds_total"), 10 * _MINUTE)
+    samples = Over(Function.COUNT, select("fabric_port_up"), 10 * _MINUTE)
+    up = Over(Function.SUM, select("fabric_port_up"), 10 * _MINUTE)
+    outages = Binary(Symbol.SUBTRACT, grown, Binary(Symbol.SUBTRACT, samples, up))
+    return at_port(above(outages, limit), "fabric_port_info", "peer_device", "peer_port")
+
+
+PAGES: Final = (
+    Alert(
+        "FabricSwitchSilent",
+        _silent_switch,
+        1,
+        30,
+        Severity.CRITICAL,
+        "A switch receives nothing on any of its cables.",
+        "{value:count} neighbours sent frames to {device} within {last:60}, and it received none: it keeps its carrier "
+        "and forwards nothing.",
+        "fabric-overview",
+        "device",
+        "One silent cable is the cable; all of them are the switch. A switch that is down, drained or idle is sent "
+        "nothing.",
+    ),
+    Alert(
+        "FabricBlackHole",
+        _no_way,
+        0,
+        60,
+        Severity.CRITICAL,
+        "A switch discards packets because it has no way for them.",
+        "{device} discarded {value:count} packets within {last:60} for lack of a next hop, or in a forwarding loop.",
+        "fabric-overview",
+        "device",
+        "Routes that converge lose packets for moments; a table that is wrong loses them for as long as it is.",
+        settle_s=_MINUTE,
+    ),
+    Alert(
+        "FabricMtuDrops",
+        _too_large,
+        0,
+        30,
+        Severity.CRITICAL,
+        "Packets are larger than the MTU of a port.",
+        "{device}:{port} discarded {value:count} packets within {last:300} because they are larger than its MTU.",
+        "fabric-overview",
+        "device",
+        "A fabric whose MTU fits its largest packet and the encapsulation discards none.",
+    ),
+)
+"""Whole destinations are lost."""
+
+SILENT_LOSS: Final = Alert(
+    "FabricSilentLoss",
+    _silent_loss,
+    SPARE_BYTES,
+    60,
+    Severity.WARNING,
+    "Frames vanish on a link, and no counter has them.",
+    "{value:count} bytes that {peer_device}:{peer_port} sent within {last:180} did not arrive at {device}:{port}, and "
+    "are not on the cable.",
+    "fabric-overview",
+    "device",
+    "Sent less received is what is on the cable, at most speed times delay, and what is lost.",
+)
+LINK_FLAPPING: Final = Alert(
+    "FabricLinkFlapping",
+    _outages,
+    FLAPS,
+    0,
+    Severity.WARNING,
+    "A link goes down and comes back again and again.",
+    "{device}:{port} lost its carrier {value:count} times within {last:600}; {peer_device}:{peer_port} is at the other "
+    "end.",
+    "fabric-overview",
+    "device",
+    "Planned work takes a link down once or twice; a third outage within ten minutes is a plug or an optic.",
+)
