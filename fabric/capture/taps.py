@@ -113,7 +113,8 @@ class Taps:
         emulator.advance(max(0, from_ps - self.longest_ps()))
         emulator.drain_events()
         now_ps, idle = emulator.now_ps, False
-        while self._waiting or (not idle and now_ps < to_ps + self.longest_ps()):
+        # By then every frame that passes before to_ps has taken effect, however many are on the way behind it.
+        while (self._waiting or not idle) and now_ps < to_ps + self.longest_ps() + self.step_ps():
             until_ps = now_ps + self.step_ps()
             now_ps = min(until_ps, next((stop for stop in self._stops_ps if now_ps < stop), until_ps))
             idle = emulator.advance(now_ps) is Stop.IDLE

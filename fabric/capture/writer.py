@@ -291,6 +291,8 @@ class _PcapNg:
         self._writer.write_packet(data, sec=exact)
 
     def close(self) -> None:
+        if not self._writer.header_present:  # a capture without a packet is a file that programs read
+            self._writer.write_header(None)
         self._writer.close()
 
 
