@@ -292,7 +292,9 @@ class _PcapNg:
 
     def close(self) -> None:
         if not self._writer.header_present:  # a capture without a packet is a file that programs read
-            self._writer.write_header(None)
+            from scapy.layers.l2 import Ether  # noqa: PLC0415  as in _headers()
+
+            self._writer.write_header(Ether())
         self._writer.close()
 
 
