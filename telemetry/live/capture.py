@@ -95,8 +95,9 @@ class LiveCapture(Observer):
         """Somebody reads; set and cleared by the writer."""
         self._ended = threading.Event()
         """No frame will come any more."""
-        self._file = FrameFile(place.path) if place.is_file else None
-        if place.is_file:
+        self._is_file, self._is_fifo = place.is_file, place.is_fifo
+        self._file = FrameFile(place.path) if self._is_file else None
+        if self._is_file:
             self._read.set()
         self._thread = threading.Thread(target=self._write_all, name="capture", daemon=True)
         self._attached = False
@@ -184,13 +185,15 @@ class LiveCapture(Observer):
         return [(it.time_ps, it.frame) for it in found]
 
     def _put(self, time_ps: int, frame: Frame) -> None:
+        if not self._read.is_set():  # nobody would make room
+            return
         item = (self._before_ps + time_ps) // PS_PER_NS, frame
         if self._left_out:
             comment = f"{self._left_out} packets before this one are missing: the reader was slow"
             item = item[0], {**frame, "comment": "; ".join(filter(None, (comment, frame.get("comment"))))}
         try:
             # A disk is slow at times, but it is not gone.
-            self._frames.put(item, timeout=None if self._place.is_file else 0 if self._stalled else PATIENCE_S)
+            self._frames.put(item, timeout=None if self._is_file else 0 if self._stalled else PATIENCE_S)
         except queue.Full:
             if not self._left_out:
                 log.warning("the reader of the capture is slow: packets are left out")
@@ -209,7 +212,7 @@ class LiveCapture(Observer):
             if watched >= 0:
                 os.close(watched)
             self._empty()
-            if not (left and self._place.is_fifo):
+            if not (left and self._is_fifo):
                 return
 
     def _opened(self) -> int:

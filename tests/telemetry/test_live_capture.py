@@ -63,9 +63,9 @@ def row_of(compiled: CompiledScenario, name: str) -> int:
 
 
 def tapped(
-    compiled: CompiledScenario, advance: Callable[[TappedEmulator], None], threads: int = 1
+    compiled: CompiledScenario, advance: Callable[[TappedEmulator], None]
 ) -> tuple[TappedEmulator, list[Sighting], list[Any]]:
-    engine = TappedEmulator(compiled, threads=threads)
+    engine = TappedEmulator(compiled)
     found: list[Sighting] = []
     engine.attach(Taps(engine, [row_of(compiled, PORT)]), lambda seen, _: found.extend(seen))
     advance(engine)
@@ -112,16 +112,16 @@ class Kept(LiveCapture):
     """Keeps frames in place of writing them."""
 
     def __init__(self, *words: Any) -> None:  # noqa: ANN401  as LiveCapture
-        super().__init__(*words)
+        super().__init__(*words, Place(Path("/dev/null")))
+        self._read.set()
         self.kept: list[tuple[int, Frame]] = []
 
     def _put(self, time_ps: int, frame: Frame) -> None:
         self.kept.append((time_ps, frame))
 
 
-def live(scenario: Scenario, compiled: CompiledScenario, path: Path) -> tuple[LiveWorld, Kept]:
-    world = LiveWorld(scenario, compiled, 1, EventSink("small", compiled.fabric, lambda: 1.0, None, Severity.INFO))
-    return world, Kept(world, [row_of(compiled, PORT)], frame_maker(scenario, compiled), Place(path))
+def served(scenario: Scenario, compiled: CompiledScenario) -> LiveWorld:
+    return LiveWorld(scenario, compiled, 1, EventSink("small", compiled.fabric, lambda: 1.0, None, Severity.INFO))
 
 
 def simulated(
@@ -143,10 +143,9 @@ class Inject(Observer):
         self._world.inject(STORM, 0)
 
 
-def test_packets_of_an_injected_storm_are_those_of_the_counters(
-    scenario: Scenario, compiled: CompiledScenario, tmp_path: Path
-) -> None:
-    world, capture = live(scenario, compiled, tmp_path / "x.pcapng")
+def test_packets_of_an_injected_storm_are_those_of_the_counters(scenario: Scenario, compiled: CompiledScenario) -> None:
+    world = served(scenario, compiled)
+    capture = Kept(world, [row_of(compiled, PORT)], frame_maker(scenario, compiled))
     simulation, thread = simulated(world, compiled, Inject(world), capture)
     thread.start()
     until(lambda: simulation.standing().passes == 1, "the pass has ended")
@@ -181,7 +180,7 @@ def test_a_reader_of_a_fifo_that_leaves_does_not_end_the_run_and_another_may_com
 ) -> None:
     fifo = tmp_path / "x.fifo"
     os.mkfifo(fifo)
-    world, _ = live(scenario, compiled, tmp_path / "unused.pcapng")
+    world = served(scenario, compiled)
     place = Place(fifo)
     with LiveCapture(world, [row_of(compiled, PORT)], frame_maker(scenario, compiled), place) as capture:
         simulation, thread = simulated(world, compiled, capture, loop=True)
@@ -196,6 +195,21 @@ def test_a_reader_of_a_fifo_that_leaves_does_not_end_the_run_and_another_may_com
         assert thread.is_alive()
         simulation.stop()
         thread.join()
+
+
+def test_an_output_that_fails_ends_the_capture_and_not_the_run(
+    scenario: Scenario, compiled: CompiledScenario, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = served(scenario, compiled)
+    full = Place(Path("/dev/full"))
+    with LiveCapture(world, [row_of(compiled, PORT)], frame_maker(scenario, compiled), full) as capture:
+        simulation, thread = simulated(world, compiled, capture, loop=True)
+        thread.start()
+        until(lambda: "the capture has ended early" in caplog.text, "the failure is reported")
+        until(partial(_beyond, simulation, simulation.standing().passes), "two more passes have ended")
+        simulation.stop()
+        thread.join()
+    assert "No space left on device" in str([it.__dict__.get("why") for it in caplog.records])
 
 
 def test_the_options_are_refused_together_with_their_remedies(
