@@ -13,6 +13,7 @@
 #   make docs      the pages that are made from the code; says which changed
 #   make site      the documentation as a site in site/, which is read without a network: open site/index.html
 #   make lock      the lock files in lock/, from pyproject.toml; UPGRADE=1: with the newest versions
+#   make figures   how each picture of the pages is made; make figures NAME=clos3.svg makes it again
 #   make licences  docs/licences.md, from the locks and the packages' own metadata
 #   make image-digests       pin the images of docker-compose.yml and deploy/Dockerfile by digest
 #   make test-version-range  the engine's tests and the golden runs with the lowest and the highest Numba
@@ -33,7 +34,7 @@ RUNS := .venv/.runs
 PIP := --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-slow test-all playbooks bench goldens mutants static check docs site lock licences image-digests test-version-range test-newest check-stack clean
+.PHONY: demo test test-slow test-all playbooks bench goldens mutants static check docs figures site lock licences image-digests test-version-range test-newest check-stack clean
 
 demo: $(if $(wildcard $(READY)),$(READY),$(RUNS))
 	rm -rf runs/demo
@@ -70,6 +71,9 @@ check: static
 
 docs: $(READY)
 	$(BIN)/python -m tools.pages
+
+figures: $(READY)
+	$(BIN)/python -m tools.figures $(NAME)
 
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -10,6 +10,8 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.errorlist import entries as catalogue
+from fabric.errorlist import page
+from fabric.errorlist.causes import area, cause, own_cause, remedies, written
 from fabric.errorlist.entries import Entry, entries, match
 from fabric.errorlist.sites import COMPUTED, Site, sites
 
@@ -90,17 +92,36 @@ def test_an_entry_finds_its_own_message() -> None:
     assert wrong == [], "a shorter template was taken"
 
 
-def test_every_message_of_wrong_scenarios_has_an_id() -> None:
+def test_every_error_has_a_cause_and_a_remedy_and_texts_are_about_errors_that_exist() -> None:
+    listed, texts = entries(), written()
+    for section in ("causes", "remedies"):
+        assert [name for name in texts[section] if name not in listed] == []
+    assert [it.id for it in listed.values() if not (cause(it) and remedies(it))] == []
+    assert [name for name in texts["remedies"] if listed[name].remedies] == [], "they have a hint of their own"
+    assert set(texts["areas"]) == {area(it) for it in listed.values()}
+
+
+def test_the_page_has_an_anchor_for_each_error() -> None:
+    text = page.page()
+    assert [name for name in entries() if text.count(f'<a id="{name}"></a>') != 1] == []
+    assert str(written()["causes"]["has-no-unit"])[:20] in text
+
+
+def test_every_message_of_wrong_scenarios_has_an_id_and_a_cause_of_its_own() -> None:
     """tests/scenario/errors holds what `fabric run` prints for each of its files."""
-    without = []
+    without, causeless = [], set()
     for file in sorted(RECORDED.glob("*.txt")):
         for line in file.read_text(encoding="utf-8").splitlines():
             problem = re.fullmatch(r"  (\S.*)", line)
             if problem is None or problem[1].startswith("hint: "):
                 continue
             parts = problem[1].split(": ")
-            if not any(match(": ".join(parts[number:])) for number in range(len(parts))):
+            found = next((it for number in range(len(parts)) if (it := match(": ".join(parts[number:])))), None)
+            if found is None:
                 without.append(f"{file.stem}: {problem[1]}")
+            elif not own_cause(found):
+                causeless.add(found.id)
+    assert causeless == set(), "write their causes into fabric/errorlist/causes.yml"
     # One message is put together of parts without words of their own; the others are Python's, about an address.
     assert without == [
         "bgp-policy: bgp-policy.yml: bgp.policies[0].rules[0].match.prefix: 10.0.0.1/24 has host bits set",
@@ -126,9 +147,12 @@ def test_json_of_an_error_has_the_ids_of_its_problems(capsys: pytest.CaptureFixt
 )
 def test_the_verb_finds_an_id_and_a_printed_line(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["errors", what]) == 0
-    assert capsys.readouterr().out.startswith("has-no-unit\n")
+    said = capsys.readouterr().out
+    assert said.startswith("has-no-unit\n")
+    assert "  cause: A bare number could be seconds or microseconds" in said
     assert main(["errors", what, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["id"] == "has-no-unit"
+    told = json.loads(capsys.readouterr().out)
+    assert (told["id"], told["cause"][:13]) == ("has-no-unit", "A bare number")
 
 
 def test_the_verb_refuses_other_words_and_lists_all(capsys: pytest.CaptureFixture[str]) -> None:

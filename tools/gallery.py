@@ -73,8 +73,8 @@ def run_demo(it: Demo, folder: Path) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def picture(file: Path, chromium: str, work: Path) -> bytes:
-    """The map or the beginning of a page as a PNG of a palette.
+def picture(file: Path, chromium: str, work: Path, window: tuple[int, int] = WINDOW, width: int = WIDTH) -> bytes:
+    """The map or the beginning of a page as a PNG of a palette: `window` of the browser, made `width` pixels wide.
 
     Raises: ValueError where it is blank, or too large with the fewest colours.
     """
@@ -94,7 +94,7 @@ def picture(file: Path, chromium: str, work: Path) -> bytes:
             "--disable-sync",
             "--hide-scrollbars",
             f"--user-data-dir={work / 'profile'}",
-            f"--window-size={WINDOW[0]},{WINDOW[1]}",
+            f"--window-size={window[0]},{window[1]}",
             "--virtual-time-budget=3000",
             f"--screenshot={shot}",
             copy.as_uri(),
@@ -104,9 +104,9 @@ def picture(file: Path, chromium: str, work: Path) -> bytes:
         timeout=120,
     )
     with Image.open(shot) as image:
-        if len(image.convert("RGB").getcolors(WINDOW[0] * WINDOW[1]) or ()) < MIN_COLOURS:
+        if len(image.convert("RGB").getcolors(window[0] * window[1]) or ()) < MIN_COLOURS:
             raise ValueError(f"{file}: its picture is blank")
-        small = image.convert("RGB").resize((WIDTH, WINDOW[1] * WIDTH // WINDOW[0]), Image.Resampling.LANCZOS)
+        small = image.convert("RGB").resize((width, window[1] * width // window[0]), Image.Resampling.LANCZOS)
     for colours in COLOURS:
         out = io.BytesIO()
         small.quantize(colours, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)

@@ -76,6 +76,12 @@ class _Program:
             lines = file.read().decode(errors="replace").strip().splitlines()
         self._check_end(code, lines[-1] if lines else "")
 
+    def abandon(self) -> None:
+        """End the program without regard for its output."""
+        self._process.kill()
+        with suppress(OSError, FabricError, InvariantError):
+            self.end()
+
     def _check_end(self, code: int, last: str) -> None:
         if code < 0:
             name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
@@ -103,10 +109,14 @@ class _Program:
 class FrameFile:
     """A pcapng file of frames, in the order of writing."""
 
-    def __init__(self, path: Path | None) -> None:
-        """`path`: None is this process's standard output. Raises: OSError if the file cannot be written."""
-        if path is None:
-            self._program = _Program("pcapng", _STDOUT, "standard output")
+    def __init__(self, path: Path | int | None) -> None:
+        """`path`: a number is an open file descriptor, which the caller closes; None is this process's standard output.
+
+        Raises: OSError if the file cannot be written.
+        """
+        if path is None or isinstance(path, int):
+            subject = "standard output" if path is None else "the capture"
+            self._program = _Program("pcapng", _STDOUT if path is None else path, subject)
             return
         with path.open("wb") as file:
             self._program = _Program("pcapng", file, str(path))
@@ -121,6 +131,10 @@ class FrameFile:
     def close(self) -> None:
         """Complete the file. Raises: as write()."""
         self._program.end()
+
+    def abandon(self) -> None:
+        """Leave the file as it is: nobody reads it any more."""
+        self._program.abandon()
 
 
 class FrameBuilder:

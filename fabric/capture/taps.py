@@ -95,6 +95,8 @@ class Taps:
         """(device, time, queue pair) -> the discard."""
         self._arrivals: dict[tuple[int, int], list[np.void]] = {}
         """(device, time) -> frames that take effect then."""
+        self._waiting: list[Sighting] = []
+        """Read, but not yet handed out."""
 
     def _wires_of(self, port: int, *, shown: bool) -> list[_Wire]:
         peer = int(self._fabric.ports[port].peer)
@@ -107,35 +109,53 @@ class Taps:
 
     def sightings(self, from_ps: int, to_ps: int) -> Iterator[Sighting]:
         """Simulate from the emulator's time to to_ps; frames whose last bit passes in [from_ps, to_ps), in order."""
-        emulator, longest_ps = self._emulator, self._longest_ps()
-        emulator.advance(max(0, from_ps - longest_ps))
+        emulator = self._emulator
+        emulator.advance(max(0, from_ps - self.longest_ps()))
         emulator.drain_events()
-        waiting: list[Sighting] = []
         now_ps, idle = emulator.now_ps, False
-        while waiting or (not idle and now_ps < to_ps + longest_ps):
-            until_ps = now_ps + self._step_ps()
+        # By then every frame that passes before to_ps has taken effect, however many are on the way behind it.
+        while (self._waiting or not idle) and now_ps < to_ps + self.longest_ps() + self.step_ps():
+            until_ps = now_ps + self.step_ps()
             now_ps = min(until_ps, next((stop for stop in self._stops_ps if now_ps < stop), until_ps))
             idle = emulator.advance(now_ps) is Stop.IDLE
-            waiting += self._read()
-            self._note(emulator.drain_events())
-            # Every frame that passes before this has been read and has taken effect.
-            done_ps = now_ps - self._longest_ps()
-            ready = [it for it in waiting if it.time_ps < done_ps]
-            waiting = [it for it in waiting if it.time_ps >= done_ps]
-            for seen in sorted(ready, key=lambda it: (it.time_ps, it.port, it.direction)):
-                if from_ps <= seen.time_ps < to_ps:
-                    yield self._explained(seen)
-            self._forget(done_ps)
+            self.read()
+            self.note(emulator.drain_events())
+            yield from (seen for seen in self.settled(now_ps) if from_ps <= seen.time_ps < to_ps)
 
-    # ===== time =====
+    # ===== for a caller that advances the emulator itself =====
 
-    def _step_ps(self) -> int:
-        """A simulated time in which no frame both departs and arrives."""
+    def step_ps(self) -> int:
+        """A simulated time in which no frame both departs and arrives: stop and read at least once in each.
+
+        Stop and read before each dated edit too.
+        """
         ports = self._emulator.state.ports
         senders = [wire.sender for wire in self._wires]
         return max(1, int(min(ports["arrival_delay_ps"][senders].min(), ports["pause_delay_ps"][senders].min())))
 
-    def _longest_ps(self) -> int:
+    def read(self) -> None:
+        """Read the cables at a stop; before note() of the events up to it."""
+        self._waiting += self._read()
+
+    def settled(self, now_ps: int) -> list[Sighting]:
+        """Frames whose reasons are known when everything before now_ps has been read and noted, in order, once."""
+        done_ps = now_ps - self.longest_ps()
+        found = self._passed(done_ps)
+        self._forget(done_ps)
+        return found
+
+    def rest(self) -> list[Sighting]:
+        """At the end of a run: the frames whose last bit has passed by the emulator's time, in order."""
+        return self._passed(self._emulator.now_ps + 1)
+
+    def _passed(self, before_ps: int) -> list[Sighting]:
+        ready = [it for it in self._waiting if it.time_ps < before_ps]
+        self._waiting = [it for it in self._waiting if it.time_ps >= before_ps]
+        return [self._explained(it) for it in sorted(ready, key=lambda it: (it.time_ps, it.port, it.direction))]
+
+    # ===== time =====
+
+    def longest_ps(self) -> int:
         """From the last bit of a frame at a tapped port to its effect at most."""
         ports = self._emulator.state.ports
         senders = [wire.sender for wire in self._wires]
@@ -171,7 +191,7 @@ class Taps:
 
     # ===== reasons =====
 
-    def _note(self, events: NDArray[Any]) -> None:
+    def note(self, events: NDArray[Any]) -> None:
         """Remember by which event each packet was marked or discarded."""
         for event in events[np.isin(events["kind"], _EVENTS)]:
             device, time_ps, port, qp = (int(event[field]) for field in ("device", "time_ps", "port", "qp"))
@@ -198,7 +218,7 @@ class Taps:
 
     def _forget(self, before_ps: int) -> None:
         """Drop what no later frame can refer to."""
-        before_ps -= self._longest_ps()
+        before_ps -= self.longest_ps()
         self._arrivals = {key: value for key, value in self._arrivals.items() if key[1] >= before_ps}
         self._drops = {key: value for key, value in self._drops.items() if key[1] >= before_ps}
         self._departures = {key: value for key, value in self._departures.items() if key[1] >= before_ps}

@@ -291,6 +291,10 @@ class _PcapNg:
         self._writer.write_packet(data, sec=exact)
 
     def close(self) -> None:
+        if not self._writer.header_present:  # a capture without a packet is a file that programs read
+            from scapy.layers.l2 import Ether  # noqa: PLC0415  as in _headers()
+
+            self._writer.write_header(Ether())
         self._writer.close()
 
 

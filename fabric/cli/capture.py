@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from fabric.cli.options.output import STDOUT, add_out, problems_of_out
 from fabric.cli.options.sets import add_sets
+from fabric.cli.options.tapped import frame_maker, ports_called, problems_of_model
 from fabric.errors import InputErrors, Problem, UnitError
 
 if TYPE_CHECKING:
@@ -82,13 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
     scenario, compiled = _compiled(args.source, args.sets)
     fabric = compiled.fabric
-    problems: list[Problem] = []
-    if scenario.model == "hpcc-ns3":
-        problems.append(
-            Problem("model", "hpcc-ns3 has headers of its simulator, which are not those of RoCEv2", "use model: asic")
-        )
-    problems += _problems_of_file(args)
-    ports = list(dict.fromkeys(port for name in args.port for port in _ports(fabric, name, problems)))
+    problems = [*problems_of_model(scenario), *_problems_of_file(args)]
+    ports = list(dict.fromkeys(port for name in args.port for port in ports_called(fabric, name, "--port", problems)))
     pair = _flow(fabric, args.flow, problems)
     problems += _problems_of_kinds(args, has_bgp=compiled.control is not None)
     start_ps, end_ps = (_time(text, option, problems) for text, option in ((args.start, "--from"), (args.end, "--to")))
@@ -139,7 +135,7 @@ def _packets(
     bar: Bar,
 ) -> Iterator[_Packet]:
     """All wanted packets in the order of time, as the simulation comes to them."""
-    from fabric.capture.packets import KINDS, Layers, Packets  # noqa: PLC0415  as in run()
+    from fabric.capture.packets import KINDS  # noqa: PLC0415  as in run()
     from fabric.capture.taps import RECORD, Taps  # noqa: PLC0415
     from fabric.dataplane.engine.driver import Emulator  # noqa: PLC0415
     from fabric.units import format_time_ps  # noqa: PLC0415
@@ -149,8 +145,7 @@ def _packets(
         compiled.fabric, compiled.params, compiled.edits, record=RECORD, reroute_delay_ps=compiled.reroute_delay_ps
     )
     taps = Taps(engine, ports, [edit.time_ps for edit in compiled.edits])
-    transport = scenario.transport
-    packets = Packets(engine, Layers(transport.ip or 4, bool(transport.vlan_tag)), _macs(compiled))
+    packets = frame_maker(scenario, compiled)(engine)
 
     def of_hosts() -> Iterator[_Packet]:
         for number, seen in enumerate(taps.sightings(start_ps, end_ps)):
@@ -231,25 +226,6 @@ def _compiled(source: Path, sets: Sequence[str]) -> tuple[Scenario, CompiledScen
     return recompiled(RunDir.open(source), "capturing packets")
 
 
-def _ports(fabric: Fabric, name: str, problems: list[Problem]) -> list[int]:
-    from fabric.topology.select import nearest  # noqa: PLC0415  as in run()
-
-    device, _, port = name.partition(":")
-    node = fabric.by_name.get(device)
-    if node is None:
-        problems.append(
-            Problem("--port", f"no device is called '{device}'", nearest(device, list(fabric.by_name), "devices"))
-        )
-        return []
-    names = {fabric.port_name(it).partition(":")[2]: int(it) for it in node.ports}
-    if not port:
-        return list(names.values())
-    if port not in names:
-        problems.append(Problem("--port", f"{device} has no port '{port}'", nearest(port, list(names), "ports")))
-        return []
-    return [names[port]]
-
-
 def _flow(fabric: Fabric, text: str | None, problems: list[Problem]) -> frozenset[int]:
     """NodeIds of the two hosts; empty: any."""
     from fabric.show.subject import node_called  # noqa: PLC0415  as in run()
@@ -277,12 +253,6 @@ def _time(text: str | None, option: str, problems: list[Problem]) -> int | None:
     except UnitError as error:
         problems.append(Problem(option, error.text, error.hint))
         return None
-
-
-def _macs(compiled: CompiledScenario) -> dict[int, str]:
-    if compiled.control is None:
-        return {}
-    return {it.node: it.mac for it in compiled.control.plan.endpoints if it.node >= 0}
 
 
 def _wanted(seen: Sighting, pair: frozenset[int], class_: int | None, kinds: Sequence[str] | None) -> bool:

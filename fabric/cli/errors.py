@@ -1,4 +1,4 @@
-"""``fabric errors``: the catalogue of errors: what a message means, and its remedy."""
+"""``fabric errors``: the catalogue of errors: what a message means, its cause and its remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fabric.errors import InputErrors, Problem
 
@@ -28,13 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print; 2 where nothing has this id or these words."""
-    from fabric.errorlist.entries import entries  # noqa: PLC0415  --help reads no catalogue
-    from fabric.errorlist.page import area  # noqa: PLC0415
+    from fabric.errorlist.causes import area, cause, remedies  # noqa: PLC0415  --help reads no catalogue
+    from fabric.errorlist.entries import entries  # noqa: PLC0415
 
     if args.what is None:
         listed = list(entries().values())
         if args.json:
-            print(json.dumps([asdict(it) for it in listed], indent=2))
+            print(json.dumps([_told(it) for it in listed], indent=2))
             return 0
         print(f"{len(listed):,} errors have an id; docs/errors.md lists them.")
         for name, count in sorted(Counter(area(it) or "several parts" for it in listed).items()):
@@ -46,13 +46,19 @@ def run(args: argparse.Namespace) -> int:
         hint = "give one line as it was printed, without its hint; `fabric errors` has a summary"
         raise InputErrors("options", [Problem("ID|MESSAGE", "no error has this id or these words", hint)])
     if args.json:
-        print(json.dumps(asdict(entry), indent=2))
+        print(json.dumps(_told(entry), indent=2))
         return 0
-    print(f"{entry.id}\n  message: {entry.text}")
-    for remedy in entry.remedies or ("in the message",):
+    print(f"{entry.id}\n  message: {entry.text}\n  cause: {cause(entry)}")
+    for remedy in remedies(entry) or ("in the message",):
         print(f"  remedy: {remedy}")
-    print(f"  from: {', '.join(entry.modules)}")
+    print(f"  from: {', '.join(entry.modules)}\n  page: docs/errors.md#{entry.id}")
     return 0
+
+
+def _told(entry: Entry) -> dict[str, Any]:
+    from fabric.errorlist.causes import cause, remedies  # noqa: PLC0415  as in run()
+
+    return {**asdict(entry), "cause": cause(entry), "remedies": remedies(entry)}
 
 
 def _of_line(line: str) -> Entry | None:

@@ -21,6 +21,7 @@ from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.gnmi import add_gnmi, gnmi_problems, gnmi_reader, open_gnmi
 from fabric.cli.options.http import access_of, add_http, http_problems
+from fabric.cli.options.live_capture import add_live_capture, capture_problems, open_capture
 from fabric.cli.options.output import LineFile, add_out
 from fabric.cli.options.sets import add_sets
 from fabric.cli.options.threads import add_threads, problems_of_threads
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n  fabric serve scenarios/pause-storm.yml --loop\n"
         "  fabric serve scenarios/incast.yml --dilation 5000 --out runs/live --log events.jsonl\n"
         "  fabric serve scenarios/pause-storm.yml --loop --gnmi 127.0.0.1:9339\n"
+        "  fabric serve pause-storm --capture leaf1:Ethernet12 --capture-to storm.fifo\n"
         "  fabric top"
     )
     parser.add_argument("scenario", metavar="SCENARIO", type=Path, help="scenario file (YAML)")
@@ -139,6 +141,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_http(parser)
     add_gnmi(parser)
+    add_live_capture(parser)
     add_threads(parser)
     add_yes(parser)
     parser.add_argument("--quiet", action="store_true", help="print only warnings on standard error")
@@ -248,6 +251,7 @@ def _checked(args: argparse.Namespace) -> float | None:
         problems.append(Problem("--log-level", "has no effect without --log", "name the log: --log FILE"))
     problems += http_problems(args)
     problems += gnmi_problems(args)
+    problems += capture_problems(args)
     if problems:
         raise InputErrors("options", problems)
     return duration_s
@@ -300,6 +304,7 @@ def _open(
         observers.append(
             LiveResults(args.out, plan, world, stack, force=args.force, threads=args.threads, dilation=args.dilation)
         )
+    observers += open_capture(args, scenario, compiled, world, stack)
     compiler = stack.enter_context(CompileClock())
     simulation = Simulation(
         Program(compiled.duration_ps, compiled.sampling_ps, compiled.stop_when_done, args.loop),

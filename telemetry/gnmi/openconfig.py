@@ -4,9 +4,11 @@ Sources: openconfig-interfaces, openconfig-if-ethernet, openconfig-qos and openc
 nodes of openconfig-bgp) of github.com/openconfig/public. `ecn-marked-pkts` of a queue is documented by NVIDIA for
 Cumulus Linux ("gNMI Streaming") and used by collectors; it is served under the name of openconfig-qos.
 
-Deviations: a model's other leaves are absent, and there is no config. PFC has no leaf of its own in these models: the
-frames are counted as MAC pause frames. A queue's name is its number, a neighbour's address the name that the metrics
-have for the peer: the remote device, with its port where two devices have several sessions.
+Deviations: a model's other leaves are absent, and there is no config. `admin-status`, `last-change` and `peer-as` are
+among them: no metric tells a port that an operator has shut from a broken one, and none has times or AS numbers. PFC
+has no leaf of its own in these models: the frames are counted as MAC pause frames. A queue's name is its number, a
+neighbour's address the name that the metrics have for the peer: the remote device, with its port where two devices have
+several sessions.
 """
 
 from __future__ import annotations
@@ -63,6 +65,11 @@ def _state(source: Source) -> str | None:
     return source.labels["state"].upper() if source.value else None
 
 
+def _stands(source: Source) -> int:
+    """1 while the session is in Established: it came up once more often than it was left."""
+    return int(source.labels["state"] == "established" and source.value)
+
+
 def _named(path: str, metric: str, label: str) -> Leaf:
     """A leaf that repeats a key of its list."""
     return Leaf(path, metric, Form.STRING, text=lambda source: source.labels[label])
@@ -101,6 +108,8 @@ LEAVES: Final = (
     _named(f"{_NEIGHBOUR}/neighbor-address", "fabric_bgp_peer_flaps_total", "peer"),
     _named(f"{_NEIGHBOUR}/state/neighbor-address", "fabric_bgp_peer_flaps_total", "peer"),
     Leaf(f"{_NEIGHBOUR}/state/session-state", "fabric_bgp_peer_state", Form.STRING, text=_state),
+    Leaf(f"{_NEIGHBOUR}/state/established-transitions", "fabric_bgp_peer_flaps_total", note="sum: left"),
+    Leaf(f"{_NEIGHBOUR}/state/established-transitions", "fabric_bgp_peer_state", text=_stands, note="sum: stands"),
     _family(f"{_FAMILY}/afi-safi-name"),
     _family(f"{_FAMILY}/state/afi-safi-name"),
     Leaf(f"{_FAMILY}/state/prefixes/received", "fabric_bgp_prefixes", Form.UINT32, keys={"family": _FAMILIES}),

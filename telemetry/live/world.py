@@ -20,7 +20,7 @@ from fabric.explain import pause_tree, pauses
 from fabric.explain.eventlines import Severity
 from fabric.ids import NodeId
 from fabric.scenario.compile.scenario import CompiledScenario
-from fabric.scenario.inject import Change, LiveEmulator, fault_change, rerouted, settings_after
+from fabric.scenario.inject import Change, fault_change, rerouted, settings_after
 from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.feeds import feeds
 from fabric.topology.paths import equal_cost_ports
@@ -28,6 +28,7 @@ from fabric.units import PS_PER_S, format_time_ps
 from telemetry.live.changes import config_change
 from telemetry.live.events import EventSink
 from telemetry.live.simulation import Observer
+from telemetry.live.tapped import TappedEmulator
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class LiveWorld(Observer):
         self._routed = compiled
         self.keep_messages = False
         """Engines keep the times of messages of transfers, which somebody then has to drain."""
-        self._engine: LiveEmulator | None = None
+        self._engine: TappedEmulator | None = None
         self._edits: list[Edit] = []
         self._changes: list[Change] = []
         self._incidents: list[dict[str, Any]] = []
@@ -66,17 +67,22 @@ class LiveWorld(Observer):
                 extra={"remedy": "add 'pause' to telemetry.events"},
             )
 
-    def make_engine(self) -> LiveEmulator:
+    def make_engine(self) -> TappedEmulator:
         """The engine of the next pass."""
-        self._engine = LiveEmulator(self._compiled, threads=self._threads, keep_messages=self.keep_messages)
+        self._engine = TappedEmulator(self._compiled, threads=self._threads, keep_messages=self.keep_messages)
         return self._engine
 
     @property
-    def engine(self) -> LiveEmulator:
+    def engine(self) -> TappedEmulator:
         """The engine of the present pass."""
         if self._engine is None:
             raise FabricError("the run has not begun yet", "ask again in a moment")
         return self._engine
+
+    @property
+    def duration_ps(self) -> int:
+        """Of a pass."""
+        return self._compiled.duration_ps
 
     @property
     def control(self) -> ControlRun | None:

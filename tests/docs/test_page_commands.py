@@ -131,7 +131,13 @@ def test_commands_are_read_as_a_reader_reads_them() -> None:
 def test_every_row_of_the_table_is_about_a_command_and_its_test_exists() -> None:
     every = [it for page in pages() for it in commands(page)]
     assert [row for row in table() if not any(row.is_of(it) for it in every)] == []
-    assert [row.run_by for row in table() if row.run_by and not (ROOT / row.run_by).is_file()] == []
+    tests = [(row, ROOT / row.run_by) for row in table() if row.run_by]
+    assert [row.run_by for row, file in tests if not file.is_file()] == []
+    # A test that runs the commands of a page reads that page: another one would go on when the page changes.
+    unread = [
+        (row.page, row.run_by) for row, file in tests if Path(row.page).name not in file.read_text(encoding="utf-8")
+    ]
+    assert unread == []
 
 
 def to_run(page: str, rows: Sequence[How]) -> list[tuple[Command, How]]:
@@ -145,6 +151,14 @@ def test_a_command_that_is_run_on_another_page_is_there_in_the_same_words() -> N
     for command in (it for page in pages() for it in commands(page)):
         if (row := how(command, rows)).same_as:
             assert command.words in {it.words for it, _ in to_run(row.same_as, rows)}, command
+
+
+def test_the_list_of_how_to_pages_and_the_site_name_each_of_them() -> None:
+    there = {file.name for file in (ROOT / "docs/howto").glob("*.md")} - {"README.md"}
+    listed = re.findall(r"\]\(([a-z-]+\.md)\)", (ROOT / "docs/howto/README.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(there)
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [name for name in sorted(there) if f"howto/{name}" not in site] == []
 
 
 PAGES: Final = [page for page in pages() if to_run(page, table())]

@@ -20,6 +20,7 @@ from telemetry.gnmi.leaf import Leaf
 from tests.cli.test_serve import PATIENCE_S, Served, scenario, serving
 from tests.gnmi.small_switches import client, updates, values
 from tests.telemetry.conftest import STORM
+from tests.waiting import until
 
 FRAMES: Final = "COUNTERS/Ethernet4/SAI_PORT_STAT_PFC_3_RX_PKTS"
 """leaf1's port to host2, whose NIC sends XOFF."""
@@ -76,24 +77,70 @@ def test_a_subscriber_sees_the_storm_and_the_values_of_a_scrape(tmp_path: Path) 
     assert "Task was destroyed" not in errors
 
 
+LOST: Final = STORM.replace(
+    "faults: [",
+    "routing: bgp\n"
+    "bgp: {update_delay: 1ms, fib_delay: 50us, carrier_delay: 50us, prune_delay: 20us, jitter: off}\n"
+    "faults: [{kind: link-down, link: leaf1--spine1, at: 3ms}, ",
+)
+"""With sessions, one of which is lost after the watchdogs have seen the storm."""
+STATUS: Final = "/interfaces/interface[name=Ethernet8]/state/oper-status"
+"""leaf1's port to spine1."""
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_a_lost_cable_is_reported_on_change_and_its_session_and_watchdogs_are_those_of_a_scrape(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.yml"
+    lost.write_text(LOST, encoding="utf-8")
+    options = ("--dilation", "3000", "--duration", "600s", "--gnmi", "127.0.0.1:0")
+    with serving(tmp_path, *options, path=lost) as served:
+        assert served.gnmi is not None
+        served.client.post("pause")  # the cable waits for its subscriber
+        with client(served.gnmi) as asked:
+            stream = asked.subscribe2(
+                {"subscription": [{"path": STATUS, "mode": "on_change"}], "mode": "stream", "encoding": "json_ietf"},
+                "leaf1",
+            )
+            seen = [updates(stream.next())[STATUS.removeprefix("/")]]
+            served.client.post("resume")
+            while "DOWN" not in seen:
+                found = updates(stream.get_update(PATIENCE_S))
+                seen += found.values()
+            assert seen == ["UP", "DOWN"]
+            stream.close()
+            until(lambda: sorted(_sessions(asked, "session-state")) == ["ESTABLISHED", "IDLE"], "a session is lost")
+            served.client.post("pause")
+            assert _sessions(asked, "established-transitions") == [1, 1]
+            _same_as_a_scrape(served, asked)
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(PATIENCE_S) == 0
+
+
+def _sessions(asked: Any, leaf: str) -> list[Any]:
+    leaves = values(asked.get(path=["/network-instances"], target="leaf1", encoding="proto"))
+    return [value for path, value in leaves.items() if path.endswith(f"state/{leaf}")]
+
+
 def _same_as_a_scrape(served: Served, asked: Any) -> None:
     text = served.metrics()
     checked = 0
     for device in ("leaf1", "leaf2", "spine1"):
         leaves = values(asked.get(path=["/"], target=device, encoding="proto"))
-        for leaf in (it for it in openconfig.LEAVES if it.text is None):
+        # The transitions of sessions are made of two metrics (test_gnmi_models.py).
+        for leaf in (it for it in openconfig.LEAVES if it.text is None and "transitions" not in it.path):
             for (name, path), value in expected(text, leaf).items():
                 if name == device:
                     assert leaves[path] == value, path
                     checked += 1
         tables: dict[str, str] = {}
-        for path in ("COUNTERS/Ethernet*", "COUNTERS/Ethernet*/Queues"):
+        for path in ("COUNTERS/Ethernet*", "COUNTERS/Ethernet*/Queues", "COUNTERS/Ethernet*/Pfcwd"):
             (document,) = values(asked.get(path=[path], target=f"COUNTERS_DB/{device}")).values()
             tables |= flat(document, "")
-        for leaf in (it for it in sonic.LEAVES if it.text is None and "Pfcwd" not in it.path):
+        for leaf in (it for it in sonic.LEAVES if it.text is None):
             for (name, path), value in expected(text, leaf).items():
                 if name == device:
-                    assert tables[re.sub(r"^COUNTERS(/\w+/Queues)?", "", path)] == str(value), path
+                    assert tables[re.sub(r"^COUNTERS(/\w+/(Queues|Pfcwd))?", "", path)] == str(value), path
                     checked += 1
     assert checked > 100
 

@@ -200,3 +200,9 @@ def test_a_large_capture_takes_no_more_memory_than_a_small_one(tmp_path: Path) -
 
     small, large = peak_kib(500), peak_kib(8000)
     assert large - small < 7500 * 4096 / 1024 / 4, (small, large)
+
+
+def test_a_capture_without_a_packet_has_the_header_of_its_format(tmp_path: Path) -> None:
+    path = tmp_path / "none.pcapng"
+    FrameFile(path).close()
+    assert path.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"

@@ -300,7 +300,7 @@ def test_filters_choose_by_kind_class_and_hosts(capsys: pytest.CaptureFixture[st
     for name, filters in {
         "all": [],
         "acks": ["--kind", "ack"],
-        "pair": ["--flow", "host2,host1", "--kind", "data"],
+        "pair": ["--flow", "host2,host1", "--kind", "data", "--class", "3"],
         "class": ["--class", "5"],
         "limit": ["--limit", "7"],
     }.items():
@@ -314,6 +314,21 @@ def test_filters_choose_by_kind_class_and_hosts(capsys: pytest.CaptureFixture[st
     assert found["limit"]["packets"] == 7
     assert found["limit"]["limit_reached"]
     assert np.all([it["packets"] > 0 for name, it in found.items() if name != "class"])
+
+
+@pytest.mark.slow
+def test_a_capture_of_a_run_is_that_of_its_scenario(tmp_path: Path) -> None:
+    file, run = tmp_path / "small.yml", tmp_path / "run"
+    file.write_text(json.dumps(INCAST), encoding="utf-8")
+    assert main(["run", str(file), "--out", str(run), "--quiet"]) == 0
+    found = []
+    for source in (file, run):
+        out = tmp_path / f"{source.name}.pcapng"
+        words = ["--port", "leaf1:Ethernet0", "--to", "40us", "-o", str(out), "--quiet"]
+        assert main(["capture", str(source), *words]) == 0
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+    assert len(found[0]) > 10_000
 
 
 def test_bgp_of_a_scenario_without_bgp_and_a_wrong_dilation_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

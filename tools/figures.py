@@ -1,0 +1,135 @@
+"""`python -m tools.figures`: how each picture of the pages is made, and make them again.
+
+    python -m tools.figures              the table: picture, command, duration
+    python -m tools.figures clos3.svg    make these, by the end of their path; `make figures NAME=clos3.svg`
+
+A picture that a page shows is in this table, and the other way round (tests/docs/test_figures.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fabric.cli.demo_gallery import DEMOS
+from tools.requirements import ROOT
+
+IMAGES: Final = "docs/images"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Pictures that one command makes."""
+
+    paths: tuple[str, ...]
+    """Below docs/images."""
+    command: str
+    """`fabric ...` or `python -m ...`; {} stands for an empty folder."""
+    takes: str
+    finish: Callable[[Path, Path], None] | None = None
+    """What makes the pictures of the folder that the command has filled: (folder, docs/images)."""
+
+
+def _storm(folder: Path, images: Path) -> None:
+    """The map of a storm at the moment at which most ports are paused, at which its page opens."""
+    from tools.gallery import picture  # noqa: PLC0415  it needs the extra `plot`
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SystemExit("chromium is not installed (Debian: apt-get install chromium)")
+    with tempfile.TemporaryDirectory() as work:
+        shot = picture(folder / "report.html", chromium, Path(work), (1120, 870), 1120)
+    (images / "pause-storm.png").write_bytes(shot)
+
+
+def _of_study(folder: Path, images: Path) -> None:
+    """Two drawings of a study's page, as files of their own."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    for name in ("front", "surface"):
+        found = re.search(rf'<svg [^>]*id="{name}-{name}-svg".*?</svg>', text, re.DOTALL)
+        if found is None:
+            raise SystemExit(f"{folder / 'report.html'} has no drawing '{name}'")
+        (images / f"study-ecn-{name}.svg").write_text(f"{found[0]}\n", encoding="utf-8")
+
+
+FIGURES: Final = (
+    Figure(("pause-storm.png",), "fabric demo pfc-storm --out {} --json", "1 minute", _storm),
+    Figure(
+        ("clos3.svg",),
+        "fabric topology show --kind clos3 --set pods=2 --set leaves_per_pod=2 --set spines_per_pod=2 "
+        "--set super_spines=4 --set hosts_per_leaf=8 --set host_rate=100G --set fabric_rate=400G "
+        "--draw docs/images/clos3.svg",
+        "seconds",
+    ),
+    Figure(
+        ("study-ecn-front.svg", "study-ecn-surface.svg"), "fabric sweep ecn-grid --out {} --yes", "an hour", _of_study
+    ),
+    Figure(
+        ("control-rates.svg",),
+        "fabric fidelity --reference tests/data/ns3_cc --draw-rates docs/images/control-rates.svg",
+        "minutes",
+    ),
+    Figure(
+        tuple(f"fidelity-{name}.svg" for name in ("fixed-point", "presets", "scatter", "stability")),
+        "fabric fidelity --reference tests/data/ns3 --write docs/fidelity.md",
+        "half an hour",
+    ),
+    Figure(
+        tuple(f"performance-{name}.svg" for name in ("curve", "profile", "threads")),
+        "python -m bench --plots docs/images --write docs/performance.md",
+        "hours",
+    ),
+    *(
+        Figure((f"gallery/{demo.name}.png",), f"python -m tools.gallery {demo.name}", f"{demo.seconds} s")
+        for demo in DEMOS
+    ),
+)
+
+
+def table() -> str:
+    """The table as text."""
+    return "".join(f"{' '.join(it.paths)}\n    {it.command}    ({it.takes})\n" for it in FIGURES)
+
+
+def make(figure: Figure) -> None:
+    """Run its command. Raises: CalledProcessError."""
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home) / "figure"
+        program, *words = shlex.split(figure.command.replace("{}", str(folder)))
+        module = ["-m", "fabric"] if program == "fabric" else []
+        subprocess.run([sys.executable, *module, *words], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        if figure.finish is not None:
+            figure.finish(folder, ROOT / IMAGES)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """List, or make."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.figures", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="make these")
+    names = parser.parse_args(given).names
+    if not names:
+        print(table(), end="")
+        return 0
+    wanted = [it for it in FIGURES if any(path.endswith(name) for path in it.paths for name in names)]
+    missing = [name for name in names if not any(path.endswith(name) for it in FIGURES for path in it.paths)]
+    if missing:
+        parser.error(f"no picture is called {', '.join(missing)}")
+    for it in wanted:
+        make(it)
+        print(", ".join(it.paths))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
