@@ -30,6 +30,8 @@ NS: Final = 1_000_000_000
 LARGEST_FRAME_BYTES: Final = 10_240
 SMALLEST_FRAME_BYTES: Final = 64
 PREAMBLE_AND_GAP_BYTES: Final = 20
+SLOWEST_BYTES_PER_S: Final = 1.25e8
+"""Where no rate is known: a frame at 1 Gb/s."""
 GAP_FACTOR: Final = 3.5
 FEWEST_INTERVALS: Final = 5
 """To know the usual interval."""
@@ -73,7 +75,7 @@ def check(batch: Batch, rate_bps: float | None = None, now_ns: int | None = None
         kept, wrong = _clock(series, batch, time.time_ns() if now_ns is None else now_ns)
         found += wrong
         if about.counter and len(kept.times_ns) > 1:
-            found += _counter(kept, about, rates.of(series, about), batch)
+            found += _counter(kept, about, *rates.of(series, about), batch)
             found += _ended(kept, end_ns)
             counters[series.name, tuple(sorted(series.labels.items()))] = kept, about
     found += _pairs(counters)
@@ -146,31 +148,30 @@ class _Rates:
                 place = tuple(it.labels[key] for key in keys)
                 self._known[keys][place] = max(float(it.values.max()), self._known[keys].get(place, 0.0))
 
-    def of(self, series: Series, about: Meaning) -> float | None:
-        """Largest amount per second of the series' quantity; None: unknown."""
-        if about.quantity == "seconds":
-            return 1.0
-        if not about.quantity:
-            return None
+    def of(self, series: Series, about: Meaning) -> tuple[float | None, float]:
+        """(largest amount per second of the series' quantity, None if unknown; largest amount counted at once)."""
         known = [
             places[place]
             for keys, places in self._known.items()
             if set(keys) <= set(series.labels) and (place := tuple(series.labels[key] for key in keys)) in places
         ]
         bytes_per_s = max(known) if known else self._given
-        if bytes_per_s is None or about.quantity == "bytes":
-            return bytes_per_s
-        return bytes_per_s / (SMALLEST_FRAME_BYTES + PREAMBLE_AND_GAP_BYTES)
+        if about.quantity == "seconds":
+            return 1.0, LARGEST_FRAME_BYTES / (bytes_per_s or SLOWEST_BYTES_PER_S)
+        if not about.quantity or bytes_per_s is None:
+            return None, 0.0
+        if about.quantity == "bytes":
+            return bytes_per_s, LARGEST_FRAME_BYTES
+        return bytes_per_s / (SMALLEST_FRAME_BYTES + PREAMBLE_AND_GAP_BYTES), 2.0
 
 
-def _counter(series: Series, about: Meaning, rate: float | None, batch: Batch) -> Iterator[Finding]:
+def _counter(series: Series, about: Meaning, rate: float | None, slack: float, batch: Batch) -> Iterator[Finding]:
     """Falls, and rises that the line rate does not allow."""
     values = series.values * about.unit
     steps, seconds = np.diff(values), np.diff(series.times_ns) / NS / batch.dilation
     rounding = 4 * np.spacing(np.abs(values[:-1]))
     limits = np.full(len(steps), math.inf)
     if rate is not None:
-        slack = {"bytes": LARGEST_FRAME_BYTES, "packets": 2.0, "seconds": 1e-9}[about.quantity]
         clock_s = 2 * batch.resolution_ns / NS / batch.dilation
         limits = rate * (seconds + clock_s) * (1 + 1e-9) + slack + rounding
     explained = np.zeros(len(steps), bool)
