@@ -59,6 +59,7 @@ PAGES: Final = (
     Page("docs/errors.md", "fabric.errorlist.page:page", "errors with their ids and remedies"),
     Page("docs/checks.md", "fabric.validate.output.text:catalogue_markdown", "checks of configurations"),
     Page("docs/metrics.md", "telemetry.catalogue.metrics:markdown", "metrics"),
+    Page("docs/compat.md", "telemetry.export.compat.page:markdown", "metric names of other exporters"),
     Page("docs/gnmi.md", "telemetry.gnmi.coverage:markdown", "paths of the gNMI server"),
     Page("docs/anomaly.md", "telemetry.anomaly.trial:markdown", "detectors, tried on drawn series"),
     Page("docs/diagnosis.md", "telemetry.diagnosis.page:page", "kinds of root causes"),

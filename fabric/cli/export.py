@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 from fabric.cli.options.dilation import DEFAULT_DILATION
 from fabric.cli.options.output import STDOUT, add_out
 from fabric.cli.report import EXPORTERS
+from fabric.cli.run import COMPAT
 from fabric.errors import FabricError, InputErrors, Problem, UnitError
 from fabric.units import PS_PER_NS, PS_PER_S, format_time_ps, parse_time_ps
 from fabric.visible import hidden, spelled, visible
@@ -94,6 +95,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default="ideal",
             help="export the values that a real exporter would have polled, at --time-scale (default "
             "ideal); the instance is then NAME:EXPORTER",
+        )
+        action.add_argument(
+            "--compat",
+            choices=COMPAT,
+            help="the same values under the names of that exporter, for dashboards made for it; the instance is then "
+            "the device",
         )
     add_out(table, "FILE", "where to write", required=True)
     add_out(boards, "DIR", "folder for one JSON file per dashboard", required=True)
@@ -173,6 +180,7 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
     """The run's metrics in wall time. Raises: RunDirError, FabricError."""
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
     from telemetry.export.clock import scraped  # noqa: PLC0415
+    from telemetry.export.compat.registry import LAYERS  # noqa: PLC0415
     from telemetry.export.openmetrics import Recording  # noqa: PLC0415
     from telemetry.record.polling.poller import Poller  # noqa: PLC0415
     from telemetry.record.polling.profiles import PROFILES  # noqa: PLC0415
@@ -186,7 +194,8 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
     store = store_of(found, poller=poller)
     clock = _clock(args, int(store.times_ns[-1]))
     kept = scraped(store.times_ns, clock, interval_ms)
-    return Recording(store, clock, kept, {"job": "fabric", "instance": instance} | labels)
+    layer = LAYERS[args.compat] if args.compat else None
+    return Recording(store, clock, kept, {"job": "fabric", "instance": instance} | labels, layer)
 
 
 def _events(args: argparse.Namespace) -> int:

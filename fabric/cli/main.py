@@ -89,6 +89,7 @@ VERBS: Final = (
     Verb("campaign", "operate", "random fabrics, loads and faults: how well the diagnosis names what went wrong"),
     Verb("capacity", "operate", "growth, headroom and dates of exhaustion of link classes"),
     Verb("export", "operate", "a finished run for Prometheus, log stores and notebooks; dashboards for Grafana"),
+    Verb("telemetry", "operate", "counters that cannot be true, in files, runs and answers of exporters"),
     Verb("playbook", "operate", "run an incident from injection to mitigation, and read its runbook"),
     Verb("drill", "operate", "find the root of a hidden incident and be scored; drill every single failure"),
     Verb("lab", "reference", "a scenario's fabric in real kernels with FRR, and its differences from the model"),

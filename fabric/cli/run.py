@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # the engine and its compiler are loaded when there is someth
     from fabric.scenario.estimate.admission import Admission
     from fabric.scenario.schema.scenario import Scenario
 
-COMPAT = ("node_exporter", "sonic-exporter", "gnmic")
+COMPAT = ("node_exporter", "sonic-exporter", "gnmic", "rdma_exporter", "amd", "omnistat")
 """Names in telemetry/export/compat/registry.py, which --help must not load."""
 
 

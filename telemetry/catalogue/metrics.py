@@ -386,6 +386,11 @@ dashboards made for it work unchanged. One answer holds all devices, so `instanc
 | `node_exporter` | hosts: its infiniband and ethtool collectors with an mlx5 NIC; pauses are in microseconds there |
 | `sonic-exporter` | switches: vinted/sonic-exporter; watermarks are counters there; no PFC, ECN or watchdog |
 | `gnmic` | switches: OpenConfig paths as gNMIc's Prometheus output has them; untyped, PFC only as MAC pause frames |
+| `rdma_exporter` | hosts: yuuki/rdma_exporter, which Grafana's board 24241 queries; pauses are in microseconds there |
+| `amd` | hosts: AMD device-metrics-exporter with AMD AI NICs; counters are gauges there |
+| `omnistat` | hosts: ROCm/omnistat's network collector; counters are gauges there |
+
+[Which names each has, and what it lacks](compat.md). `fabric export openmetrics --compat` writes a finished run so.
 
 ## As monitoring would have seen it
 

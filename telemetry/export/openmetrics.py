@@ -20,6 +20,8 @@ from prometheus_client.core import Metric
 from telemetry.catalogue.metrics import CATALOGUE
 from telemetry.catalogue.spec import MetricSpec
 from telemetry.export.clock import MS_PER_S, WallClock
+from telemetry.export.compat.model import KEPT, Layer
+from telemetry.export.compat.recorded import renamed
 from telemetry.export.exposition import Shown, Writer, label_text
 from telemetry.record.store import Labels, Series, Store
 
@@ -60,10 +62,18 @@ class Recording:
     clock : WallClock
     kept : (n,) int      positions in store.times_ns of the samples to export (telemetry/export/clock.py, scraped)
     target : mapping     labels of every series, such as job and instance; a metric's own label takes precedence
+    layer : Layer        names of another exporter (telemetry/export/compat); None: native names
     """
 
-    def __init__(self, store: Store, clock: WallClock, kept: NDArray[np.int64], target: Mapping[str, str]) -> None:
-        self.store, self.clock, self.target = store, clock, dict(target)
+    def __init__(
+        self,
+        store: Store,
+        clock: WallClock,
+        kept: NDArray[np.int64],
+        target: Mapping[str, str],
+        layer: Layer | None = None,
+    ) -> None:
+        self.store, self.clock, self.target, self.layer = store, clock, dict(target), layer
         self.time_ns = store.times_ns[kept]
         self.time_ms = clock.unix_ms(self.time_ns)
 
@@ -77,10 +87,19 @@ class Recording:
             for labels, series in self.store.iter_series(spec.name):
                 yield (self._placed(spec.name, labels, series),)
 
-    def all(self) -> Iterator[Recorded]:
-        """Every series of the catalogue."""
+    def families(self) -> Iterator[tuple[Metric, Iterator[tuple[Recorded, ...]]]]:
+        """(family without samples, its groups of series), as groups() has them, under native names or the layer's."""
         for spec in CATALOGUE:
-            for group in self.groups(spec):
+            if self.layer is None or spec.family in KEPT:
+                yield _described(spec, self.clock), self.groups(spec)
+        if self.layer is not None:
+            for family, found in renamed(self.layer, self.store):
+                yield family, ((self._placed(name, labels, series),) for name, labels, series in found)
+
+    def all(self) -> Iterator[Recorded]:
+        """Every series."""
+        for _, groups in self.families():
+            for group in groups:
                 yield from group
 
     def _placed(self, name: str, labels: Labels, series: Series) -> Recorded:
@@ -105,11 +124,11 @@ def write_openmetrics(recording: Recording, out: TextIO) -> Written:
     stamps = {moment: f"{moment / MS_PER_S:.3f}" for moment in recording.time_ms.tolist()}
     shown = Shown()
     n_series = n_samples = 0
-    for spec in CATALOGUE:
+    for family, groups in recording.families():
         begun = False
-        for group in recording.groups(spec):
+        for group in groups:
             if not begun:
-                out.write(_header(spec, recording.clock))
+                out.write(Writer().text([family], openmetrics=True).removesuffix(_EOF))
                 begun = True
             out.writelines(_lines(group, stamps, shown))
             n_series += len(group)
@@ -118,15 +137,14 @@ def write_openmetrics(recording: Recording, out: TextIO) -> Written:
     return Written(n_series, n_samples, int(recording.time_ms[0]), int(recording.time_ms[-1]))
 
 
-def _header(spec: MetricSpec, clock: WallClock) -> str:
+def _described(spec: MetricSpec, clock: WallClock) -> Metric:
     about = spec.help
     if spec.name == DILATION:
         about = (
             f"Seconds of wall clock per simulated second: {clock.time_scale:g} in this file, whose simulated time "
             f"begins at {clock.start.isoformat()}."
         )
-    family = Metric(spec.family, about, spec.kind.value, spec.unit)
-    return Writer().text([family], openmetrics=True).removesuffix(_EOF)
+    return Metric(spec.family, about, spec.kind.value, spec.unit)
 
 
 def _lines(group: tuple[Recorded, ...], stamps: Mapping[int, str], shown: Shown) -> Iterator[str]:

@@ -63,19 +63,31 @@ COUNTS: Final = (
     "rx_discards",
 )
 
+CLASS: Final = ("queue", "queue_name", "priority")
+
 FIELDS: Final = {
-    "node_infiniband_np_cnp_packets_sent_total": lambda now, port, _: now.hosts["cnp_sent"][port.node],
-    "node_infiniband_rp_cnp_packets_handled_total": lambda now, port, _: now.hosts["cnp_handled"][port.node],
-    "node_infiniband_port_data_received_bytes_total": lambda now, port, _: now.ports["rx_bytes"][port.id],
-    "node_ethtool_received_prio{}_pause": lambda now, port, c: (
+    "node_infiniband_np_cnp_packets_sent_total": lambda now, port, *_: now.hosts["cnp_sent"][port.node],
+    "node_infiniband_rp_cnp_packets_handled_total": lambda now, port, *_: now.hosts["cnp_handled"][port.node],
+    "node_infiniband_port_data_received_bytes_total": lambda now, port, *_: now.ports["rx_bytes"][port.id],
+    "node_ethtool_received_prio{}_pause": lambda now, port, c, *_: (
         now.prios["rx_xoff_pkts"][port.id, c] + now.prios["rx_xon_pkts"][port.id, c]
     ),
-    "node_ethtool_received_prio{}_pause_duration": lambda now, port, c: now.prios["rx_paused_ps"][port.id, c] / 1e6,
-    "node_ethtool_transmitted_prio{}_bytes": lambda now, port, c: now.queues["sent_bytes"][port.id, c],
-    "sonic_interface_receive_bytes_total": lambda now, port, _: now.ports["rx_bytes"][port.id],
-    "sonic_queue_dropped_packets_total": lambda now, port, c: now.queues["dropped_pkts"][port.id, c],
-    "interfaces_interface_state_counters_out_octets": lambda now, port, _: now.ports["tx_bytes"][port.id],
-    "qos_interfaces_interface_output_queues_queue_state_ecn_marked_pkts": lambda now, port, c: now.queues[
+    "node_ethtool_received_prio{}_pause_duration": lambda now, port, c, *_: now.prios["rx_paused_ps"][port.id, c] / 1e6,
+    "node_ethtool_transmitted_prio{}_bytes": lambda now, port, c, *_: now.queues["sent_bytes"][port.id, c],
+    "rdma_roce_pfc_pause_frames_total": lambda now, port, c, labels: (
+        now.prios[f"{labels['direction']}_xoff_pkts"][port.id, c]
+        + now.prios[f"{labels['direction']}_xon_pkts"][port.id, c]
+    ),
+    "rdma_cc_rx_cnp_pkts_total": lambda now, port, *_: (
+        now.hosts["cnp_handled"][port.node] + now.hosts["cnp_ignored"][port.node]
+    ),
+    "rdma_port_rcv_data_total": lambda now, port, *_: now.ports["rx_bytes"][port.id] / 4,
+    "amd_nic_port_stats_frames_rx_pripause": lambda now, port, *_: now.ports["rx_pause_pkts"][port.id],
+    "omnistat_network_rx_ecn_marked_packets": lambda now, port, *_: now.hosts["ecn_received"][port.node],
+    "sonic_interface_receive_bytes_total": lambda now, port, *_: now.ports["rx_bytes"][port.id],
+    "sonic_queue_dropped_packets_total": lambda now, port, c, *_: now.queues["dropped_pkts"][port.id, c],
+    "interfaces_interface_state_counters_out_octets": lambda now, port, *_: now.ports["tx_bytes"][port.id],
+    "qos_interfaces_interface_output_queues_queue_state_ecn_marked_pkts": lambda now, port, c, *_: now.queues[
         "marked_pkts"
     ][port.id, c],
 }
@@ -96,8 +108,12 @@ def test_both_layers_agree(now: Snapshot, layer: Layer) -> None:
     for alias in layer.aliases:
         for family in ours:
             for sample in family.samples:
-                if sample.name == alias.source and (sample.labels["device"] in hosts) == alias.on_hosts:
-                    totals[alias.name.format_map({**sample.labels, "index": ""})] += sample.value * alias.factor
+                used = sample.name == alias.source and (sample.labels["device"] in hosts) == alias.on_hosts
+                if used and all(sample.labels[key] == value for key, value in alias.only.items()):
+                    value = 1.0 if alias.when is not None else alias.constant
+                    if alias.when in {None, sample.value}:
+                        name = alias.name.format_map({**sample.labels, "index": ""})
+                        totals[name] += sample.value * alias.factor if value is None else value
     for family in layer.families(ours):
         for sample in family.samples:
             theirs[sample.name] += sample.value
@@ -117,11 +133,14 @@ def test_aliases_show_the_counters_of_their_own_port(now: Snapshot) -> None:
                 continue
             labels = sample.labels
             device = labels.get("instance") or labels["source"].split(":")[0]
-            places = [labels.get(key) for key in ("interface_name", "interface_interface_id", "device")]
-            place = next(it for it in places if it).replace("mlx5_", "eth")
+            places = [
+                labels.get(key)
+                for key in ("interface_name", "interface_interface_id", "interface", "port_name", "device")
+            ]
+            place = re.sub("mlx5_|ionic_", "eth", next(it for it in places if it))
             port = next(it for it in now.fabric.ports if it.name == place and now.fabric.nodes[it.node].name == device)
-            class_ = int(found[2] if found else labels.get("queue", labels.get("queue_name", 0)))
-            assert sample.value == pytest.approx(float(FIELDS[name](now, port, class_))), sample
+            class_ = int(found[2] if found else next((labels[it] for it in CLASS if it in labels), 0))
+            assert sample.value == pytest.approx(float(FIELDS[name](now, port, class_, labels))), sample
             checked += 1
     assert checked
 
@@ -167,6 +186,21 @@ def test_the_command_line_offers_every_layer() -> None:
     from fabric.cli.run import COMPAT
 
     assert tuple(LAYERS) == COMPAT
+
+
+@pytest.mark.parametrize("layer", LAYERS.values(), ids=lambda it: it.name)
+def test_what_is_said_to_be_absent_is_not_served(layer: Layer) -> None:
+    """Names with a wildcard are of a kind; the others are names."""
+    served = {name for alias in layer.aliases for name in alias.names()}
+    said = {name for it in layer.absent for name in re.findall(r"[a-z]+_[a-z0-9_]+(?=$|,)", it.names)}
+    assert not said & served
+
+
+def test_a_port_that_is_down_has_another_state() -> None:
+    now = world()
+    now.ports["up"] = 0
+    (found,) = (it for it in LAYERS["rdma_exporter"].families(native(now)) if it.name == "rdma_port_info")
+    assert [(it.labels["state"], it.value) for it in found.samples] == [("DOWN", 1.0)]
 
 
 def world() -> Snapshot:

@@ -25,6 +25,9 @@ JOB = "  - {{job_name: '{name}', honor_labels: true, static_configs: [{{targets:
 QUERIES = {
     "node_exporter": ('node_ethtool_received_prio3_pause_duration{instance="h0",device="eth0"}', 7.0),
     "sonic-exporter": ('sonic_interface_receive_bytes_total{instance="leaf0",device="Ethernet0"}', 1234.0),
+    "rdma_exporter": ('rdma_roce_pfc_pause_duration_total{instance="h0",priority="3",direction="rx"}', 7.0),
+    "amd": ('amd_nic_port_stats_octets_rx_all{instance="h1",port_name="eth0"}', 77.0),
+    "omnistat": ('omnistat_network_rx_bytes{instance="h1",interface="ionic_0"}', 77.0),
     "gnmic": ('interfaces_interface_state_counters_in_octets{source="leaf0:57400",interface_name="Ethernet0"}', 1234.0),
 }
 
@@ -34,6 +37,7 @@ def test_prometheus_scrapes_every_layer(
     tiny: Fabric, still: Callable[..., Snapshot], info: RunInfo, tmp_path: Path
 ) -> None:
     now = still(tiny, time_ps=10**9)
+    now.ports["rx_bytes"][1] = 77
     now.ports["rx_bytes"][2], now.ports["pfc_classes"] = 1234, 8
     now.prios["rx_paused_ps"][0, 3] = 7_000_000
     servers = []

@@ -8,11 +8,14 @@ Rules
    Prometheus would add, is a label here: scrape with `honor_labels: true`.
 3. Types and names are those of the other exporter, also where they break Prometheus' rules: dashboards depend on them.
 4. Metrics about the run itself (fabric_run_info, fabric_sim_*) stay: rates cannot be interpreted without the dilation.
+5. What the model does not have is absent, and listed with its reason in Layer.absent: a zero would say that a device
+   looked and saw nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,9 +25,26 @@ from prometheus_client.samples import Sample
 from fabric.dataplane.state.codes import N_CLASSES
 from telemetry.catalogue.metrics import SELF
 
-_KEPT: Final = frozenset(
+KEPT: Final = frozenset(
     spec.family for spec in SELF if spec.name.startswith(("fabric_sim_", "fabric_run", "fabric_build", "fabric_scrape"))
 )
+"""Families that every layer keeps."""
+
+
+_CLASSES: Final = ("priority", "queue", "traffic_class")
+"""Native labels that may stand in a name."""
+
+Target = tuple[tuple[str, str], ...]
+"""Labels of a series under the other exporter's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Metrics of another exporter that are not served."""
+
+    names: str
+    """One name, or several with '*'."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,11 @@ class Alias:
     """Factor, such as seconds to microseconds."""
     only: Mapping[str, str] = field(default_factory=dict)
     """Native labels that a sample must have."""
+    when: float | None = None
+    """Native value that a sample must have; the value written is then 1: a state that is a label of the other
+    exporter."""
+    constant: float | None = None
+    """Value written instead of the native one: a setting of the other exporter."""
 
     @property
     def native(self) -> str:
@@ -54,10 +79,24 @@ class Alias:
 
     def names(self) -> list[str]:
         """Sample names, one per class where the class stands in the name."""
-        labels = {name: "{" + name + "}" in self.name for name in ("priority", "queue")}
-        if not any(labels.values()):
+        if not any("{" + name + "}" in self.name for name in _CLASSES):
             return [self.name]
-        return [self.name.format_map(dict.fromkeys(labels, str(class_))) for class_ in range(N_CLASSES)]
+        return [self.name.format_map(dict.fromkeys(_CLASSES, str(class_))) for class_ in range(N_CLASSES)]
+
+    def target(self, native: Mapping[str, str], hosts: AbstractSet[str]) -> tuple[str, Target] | None:
+        """Name and labels of the sample that a native sample with these labels becomes; None: it is not used."""
+        if (native["device"] in hosts) != self.on_hosts or any(native.get(key) != it for key, it in self.only.items()):
+            return None
+        port = native.get("port", "")
+        known = {**native, "index": port[len(port.rstrip("0123456789")) :] or "0"}
+        labels = tuple((key, text.format_map(known)) for key, text in self.labels.items())
+        return self.name.format_map(known), labels
+
+    def value(self, native: float) -> float | None:
+        """Value written for a native one; None: none."""
+        if self.when is not None:
+            return 1.0 if native == self.when else None
+        return self.constant if self.constant is not None else native * self.factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,53 +106,42 @@ class Layer:
     name: str
     about: str
     aliases: tuple[Alias, ...]
+    absent: tuple[Absent, ...] = ()
+    """What the other exporter has and the model has not."""
 
     def described(self) -> Iterator[Metric]:
         """Every possible family, without samples."""
         names = {name: alias for alias in self.aliases for name in alias.names()}
-        yield from (Metric(_family(name, alias.kind), alias.help, _type(alias)) for name, alias in names.items())
-        yield from (Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in SELF if spec.family in _KEPT)
+        yield from (
+            Metric(family_name(name, alias.kind), alias.help, metric_type(alias)) for name, alias in names.items()
+        )
+        yield from (Metric(spec.family, spec.help, spec.kind.value, spec.unit) for spec in SELF if spec.family in KEPT)
 
     def families(self, native: Iterable[Metric]) -> Iterator[Metric]:
         """Native families -> families of this exporter."""
         found = {family.name: family for family in native}
-        yield from (family for name, family in found.items() if name in _KEPT)
+        yield from (family for name, family in found.items() if name in KEPT)
         roles = found.get("fabric_device")
         hosts = {it.labels["device"] for it in roles.samples if it.labels["role"] == "host"} if roles else set()
-        made: dict[str, tuple[Alias, dict[tuple[str, tuple[tuple[str, str], ...]], float]]] = {}
+        made: dict[str, tuple[Alias, dict[Target, float]]] = {}
         for alias in self.aliases:
             if alias.native in found:
                 for sample in found[alias.native].samples:
-                    _take(alias, sample, hosts, made)
+                    target, value = alias.target(sample.labels, hosts), alias.value(sample.value)
+                    if target is not None and value is not None:
+                        values = made.setdefault(target[0], (alias, {}))[1]
+                        values[target[1]] = values.get(target[1], 0.0) + value
         for name, (alias, values) in made.items():
-            family = Metric(_family(name, alias.kind), alias.help, _type(alias))
-            family.samples = [Sample(named, dict(labels), value) for (named, labels), value in values.items()]
+            family = Metric(family_name(name, alias.kind), alias.help, metric_type(alias))
+            family.samples = [Sample(name, dict(labels), value) for labels, value in values.items()]
             yield family
 
 
-def _take(
-    alias: Alias,
-    sample: Sample,
-    hosts: set[str],
-    made: dict[str, tuple[Alias, dict[tuple[str, tuple[tuple[str, str], ...]], float]]],
-) -> None:
-    native = sample.labels
-    if (native["device"] in hosts) != alias.on_hosts or any(
-        native.get(key) != value for key, value in alias.only.items()
-    ):
-        return
-    port = native.get("port", "")
-    known = {**native, "index": port[len(port.rstrip("0123456789")) :] or "0"}
-    name = alias.name.format_map(known)
-    labels = tuple((key, text.format_map(known)) for key, text in alias.labels.items())
-    values = made.setdefault(name, (alias, {}))[1]
-    values[name, labels] = values.get((name, labels), 0.0) + sample.value * alias.factor
-
-
-def _type(alias: Alias) -> str:
+def metric_type(alias: Alias) -> str:
     """These exporters write a gauge of 1 where OpenMetrics has a type info."""
     return "gauge" if alias.kind == "info" else alias.kind
 
 
-def _family(name: str, kind: str) -> str:
+def family_name(name: str, kind: str) -> str:
+    """Name of the family of a sample name."""
     return name.removesuffix("_total") if kind == "counter" else name

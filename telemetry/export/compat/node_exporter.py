@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from telemetry.export.compat.model import Alias, Layer
+from telemetry.export.compat.model import Absent, Alias, Layer
 
 _RDMA: Final = {"instance": "{device}", "device": "mlx5_{index}", "port": "1"}
 _NETDEV: Final = {"instance": "{device}", "device": "{port}"}
@@ -90,6 +90,21 @@ LAYER: Final = Layer(
             "fabric_rnic_timeouts_total",
             "The number of times QP's ack timer expired for RC, XRC, DCT QPs at the sender side",
         ),
+        _infiniband(
+            "duplicate_requests_packets_total",
+            "fabric_rnic_duplicate_packets_total",
+            "The number of received packets of a request that had been executed before",
+        ),
+        _infiniband(
+            "port_errors_received_total",
+            "fabric_port_fcs_errors_total",
+            "Number of packets containing an error that were received on this port",
+        ),
+        _infiniband(
+            "port_discards_transmitted_total",
+            "fabric_queue_dropped_packets_total",
+            "Number of outbound packets discarded by the port because the port is down or congested",
+        ),
         _ethtool("received_bytes_phy", "fabric_port_receive_bytes_total"),
         _ethtool("transmitted_bytes_phy", "fabric_port_transmit_bytes_total"),
         _ethtool("received_packets_phy", "fabric_port_receive_packets_total"),
@@ -104,6 +119,15 @@ LAYER: Final = Layer(
         _ethtool("received_prio{priority}_pause_duration", "fabric_pfc_receive_paused_seconds_total", _US),
         _ethtool("transmitted_prio{priority}_pause_duration", "fabric_pfc_transmit_paused_seconds_total", _US),
         _ethtool("received_prio{priority}_pause_transition", "fabric_pfc_receive_resume_total"),
+        Alias(
+            "node_ethtool_received_prio{traffic_class}_discards",
+            "unknown",
+            "Network interface rx_prioN_discards",
+            "fabric_dropped_packets_total",
+            True,
+            _NETDEV,
+            only={"reason": "rx_buffer"},
+        ),
         Alias(
             "node_ethtool_received_discards_phy",
             "unknown",
@@ -123,6 +147,38 @@ LAYER: Final = Layer(
             True,
             _NETDEV,
         ),
+    ),
+    (
+        Absent(
+            "node_infiniband_roce_adp_retransmits_total, node_infiniband_roce_adp_retransmits_timeout_total, "
+            "node_infiniband_roce_slow_restart_*",
+            "adaptive retransmission and slow restart of the vendor's firmware are not modelled",
+        ),
+        Absent(
+            "node_infiniband_out_of_buffer_drops_total, node_infiniband_rnr_nak_retry_packets_received_total, "
+            "node_infiniband_implied_nak_sequence_errors_total, node_infiniband_*_requests_total",
+            "work queue entries and kinds of requests are not modelled",
+        ),
+        Absent("node_infiniband_port_transmit_wait_total", "the model has pauses by priority, and no counter of ticks"),
+        Absent(
+            "node_infiniband_link_downed_total, node_infiniband_link_error_recovery_total",
+            "links of the model go down by a dated fault, which the event log has; outages are not counted",
+        ),
+        Absent("node_infiniband_{unicast,multicast}_packets_*_total", "the port counts packets of all kinds together"),
+        Absent(
+            "node_infiniband_symbol_error_total, node_infiniband_*_constraint_errors_*_total, "
+            "node_infiniband_legacy_*, node_infiniband_physical_state_id, node_infiniband_state_id",
+            "counters and states of InfiniBand that the model has not",
+        ),
+        Absent(
+            "node_ethtool_received_prio{N}_{buf,cong}_discard, node_ethtool_received_prio{N}_marked",
+            "the receive buffer of the model is one, and it does not mark",
+        ),
+        Absent(
+            "node_ethtool_transmitted_pause_storm_{warning,error}_events",
+            "the stall prevention of the NIC, 8 s by default, is not modelled",
+        ),
+        Absent("node_network_receive_*, node_network_transmit_*", "RoCE bypasses the kernel, whose counters these are"),
     ),
 )
 """The counters of a host with several NICs are shown at its first NIC: the emulator counts per host."""
