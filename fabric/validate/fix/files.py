@@ -131,7 +131,9 @@ def _copies(request: Request) -> dict[str, Path]:
     found = {it.absolute().relative_to(top).as_posix(): it for _, it in inside}
     if request.hosts is None:  # outputs of hosts, which lie beside the switches
         beside = [it for path in request.configs if path.is_dir() for it in path.iterdir() if it.name.lower() in HOSTS]
-        found.update({it.absolute().relative_to(top).as_posix(): it for folder in beside for it in _files_below(folder)})
+        found.update(
+            {it.absolute().relative_to(top).as_posix(): it for folder in beside for it in _files_below(folder)}
+        )
     for option, words in (("links", LINKS), ("hosts", HOSTS)):
         path = getattr(request, option)
         if path is None or path.absolute() in {it.absolute() for it in found.values()}:
