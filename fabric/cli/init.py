@@ -15,6 +15,7 @@ from fabric.runs.files import naming
 from fabric.visible import command, visible
 
 EXAMPLES: Final = {
+    "hosts-example": ("validate", "validate-example/before", "--hosts", "{}"),
     "margins-example": ("validate", "{}", "--prove", "--search", "0"),
     "qualify-example": ("qualify", "sonic-rocev2", "{}", "--case", "TC1"),
     "rollout-example": ("rollout", "{}/old", "{}/new"),

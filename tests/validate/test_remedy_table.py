@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from fabric.configs.capabilities import CAPABILITIES, Language
+from fabric.configs.hosts.capture import Mark, Said
 from fabric.configs.identity import Aggregate, Stated
 from fabric.configs.load import parse_device
 from fabric.configs.model import Device, Limit, Place, Port, QosMap, Session
@@ -18,6 +19,9 @@ from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import end_maintenance, open_session, set_session, whole_aggregate
 from tests.mistakes.mistake import LANGUAGES
 from tests.mistakes.score import every_score
+
+_HOST = Host("h", Place("hosts.yml", 1))
+_MARK = Mark("NCCL", "NCCL_IB_TC", Said(0, "NCCL_IB_TC=0", Place("h.txt", 1)))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +112,11 @@ DIRECT: dict[str, Callable[[Device, Port], Fix]] = {
     "P23": lambda device, _: whole_aggregate(device, Aggregate("10.0.0.0/24", ("vrf", "default", "aggregate-route"))),
     "P24": lambda device, _: set_session(device, _SESSION, "BFD", "on", _BFD),
     "P25": lambda device, _: open_session(device, _SESSION),
-    "N2": lambda _, __: remedies.set_host_ecn(Host("h", Place("hosts.yml", 1)), "ecn_np_prio", 3),
+    "N2": lambda _, __: remedies.set_host_ecn(_HOST, "ecn_np_prio", 3),
+    "N8": lambda _, __: remedies.set_tclass(_HOST, _MARK, 26),
+    "N9": lambda _, __: remedies.set_host_map(_HOST, 26, 3),
+    "N10": lambda _, __: remedies.set_buffers(_HOST, {3}),
+    "N11": lambda _, __: remedies.set_dcqcn(_HOST, "roce_rp/rpg_ai_rate", 5),
     "N5": lambda _, __: Fix("h", "h.cable_m", "40", "mlnx_qos -i INTERFACE --cable_len 40"),
     "T2": lambda device, _: remedies.set_field(
         device,
