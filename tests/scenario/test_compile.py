@@ -212,11 +212,11 @@ def test_a_late_poll_counts_for_the_configured_interval_but_with_mellanox(asic: 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"kind": "hardware", "detection": "300ms", "restoration": "500ms"}, "granularity is missing"),
-        ({"kind": "hardware", "granularity": "100ms", "detection": "250ms"}, "detection is no multiple"),
-        ({"kind": "hardware", "granularity": "100ms", "poll": "100ms"}, "poll is of kind: software"),
-        ({"granularity": "100ms"}, "granularity is of kind: hardware"),
-        ({"actual_poll": "100ms"}, "actual_poll is shorter than poll"),
+        ({"kind": "hardware", "detection": "300ms", "restoration": "500ms"}, "granularity: is missing"),
+        ({"kind": "hardware", "granularity": "100ms", "detection": "250ms"}, "detection: is no multiple"),
+        ({"kind": "hardware", "granularity": "100ms", "poll": "100ms"}, "watchdog.poll: is of kind: software"),
+        ({"granularity": "100ms"}, "granularity: is of kind: hardware"),
+        ({"actual_poll": "100ms"}, "actual_poll: is shorter than poll"),
     ],
 )
 def test_fields_of_the_other_kind_of_watchdog_are_refused(fields: dict[str, str], words: str) -> None:
