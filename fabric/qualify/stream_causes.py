@@ -51,6 +51,9 @@ def _discarded(trial: Trial, *, in_window: bool) -> str:
         for priority, reason in zip(*np.nonzero(found[row]), strict=True):
             many = count(int(found[row, priority, reason]), "frame")
             why = DropReason(int(reason)).name.lower().replace("_", " ")
+            port = trial.bench.device.ports.get(name)
+            if port is not None and priority in trial.bench.case.lossless and priority not in port.lossless:
+                why += f", and {name} has no PFC for the priority"
             parts.append(f"{name} discarded {many} of priority {priority}: {why}")
     return "; ".join(parts[:_SHOWN])
 
@@ -106,6 +109,8 @@ def marks(trial: Trial, _: str) -> str:
             parts.append(f"queue {queue} of {name} has no WRED profile that marks")
             continue
         curve = f"Kmin {format_size_bytes(int(row['kmin_bytes']))}, Kmax {format_size_bytes(int(row['kmax_bytes']))}"
+        if row["peak_bytes"] <= row["kmin_bytes"]:
+            curve += ", which it never reached"
         parts.append(f"{name} queue {queue} marked {count(int(row['marked_pkts']), 'frame')} ({curve}; held at most "
                      f"{format_size_bytes(int(row['peak_bytes']))})")  # fmt: skip
     return "; ".join(parts[:_SHOWN])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fabric.dataplane.state.codes import CongestionControl, LoadBalance, Recovery, TraceBit, WatchdogRule
 from fabric.dataplane.state.params import PgParams
+from fabric.errors import InputErrors
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario
 from fabric.scenario.load import build_scenario, load_scenario
 from fabric.scenario.presets.asics import ASICS
@@ -190,6 +191,37 @@ def test_a_watchdog_takes_its_rule_from_the_chip() -> None:
     watchdog = result.params.switches[result.fabric.by_name["spine1"].id].watchdog
     assert watchdog is not None
     assert (watchdog.rule, watchdog.priorities, watchdog.restoration_ps) == (WatchdogRule.MELLANOX, 8, None)
+
+
+def test_a_watchdog_of_the_chip_polls_at_the_steps_of_its_timer() -> None:
+    dog = {"kind": "hardware", "granularity": "100ms", "detection": "300ms", "restoration": "500ms"}
+    result = compiled(switches={"asic": "spectrum4", "watchdog": dog})
+    watchdog = result.params.switches[result.fabric.by_name["spine1"].id].watchdog
+    assert watchdog is not None
+    assert (watchdog.rule, watchdog.poll_ps, watchdog.charge_ps) == (WatchdogRule.HARDWARE, 100 * 10**9, 0)
+
+
+@pytest.mark.parametrize(("asic", "charge_ms"), [("tomahawk3", 200), ("spectrum4", 0)])
+def test_a_late_poll_counts_for_the_configured_interval_but_with_mellanox(asic: str, charge_ms: int) -> None:
+    result = compiled(switches={"asic": asic, "watchdog": {"actual_poll": "400ms"}})
+    watchdog = result.params.switches[result.fabric.by_name["spine1"].id].watchdog
+    assert watchdog is not None
+    assert (watchdog.poll_ps, watchdog.charge_ps) == (400 * 10**9, charge_ms * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kind": "hardware", "detection": "300ms", "restoration": "500ms"}, "granularity: is missing"),
+        ({"kind": "hardware", "granularity": "100ms", "detection": "250ms"}, "detection: is no multiple"),
+        ({"kind": "hardware", "granularity": "100ms", "poll": "100ms"}, "watchdog.poll: is of kind: software"),
+        ({"granularity": "100ms"}, "granularity: is of kind: hardware"),
+        ({"actual_poll": "100ms"}, "actual_poll: is shorter than poll"),
+    ],
+)
+def test_fields_of_the_other_kind_of_watchdog_are_refused(fields: dict[str, str], words: str) -> None:
+    with pytest.raises(InputErrors, match=words):
+        compiled(switches={"watchdog": fields})
 
 
 def test_switches_hash_with_different_seeds_by_default() -> None:
