@@ -276,17 +276,34 @@ def _adjacencies(facts: Facts) -> Iterator[Adjacency]:
             continue
         seen.add(key)
         yield _compared(sides[0], sides[1], up=up)
+    yield from _over_virtual_interfaces(facts, cabled)
+
+
+_TRANSFER_BITS: Final = 2
+"""Host bits of a subnet of two switches, up to which one that is in no protocol there is a mistake."""
+
+
+def _over_virtual_interfaces(facts: Facts, cabled: set[str]) -> Iterator[Adjacency]:
+    """Interfaces of VLANs and sub-interfaces in one subnet; one outside the protocol in subnets of two switches only.
+
+    A larger one is a VLAN of hosts, in which a leaf may be active in the protocol without a neighbour.
+    """
     by_subnet: dict[str, list[Side]] = {}
     for device in facts.devices:
         its = device.identity.interior
-        for name, circuit in ({} if its is None else its.circuits).items():
-            port = next(iter(device.ports.values()), None)
-            if port is not None and f"{device.name}:{name}" not in cabled and _is_virtual(name):
-                for text in device.addresses.get(name, ()):
-                    side = Side(device, name, circuit, Line(device, port))
-                    by_subnet.setdefault(str(ip_interface(text).network), []).append(side)
+        port = next(iter(device.ports.values()), None)
+        for name, texts in device.addresses.items() if its is not None and port is not None else ():
+            circuit = its.circuits.get(name) if its is not None else None
+            if port is None or f"{device.name}:{name}" in cabled or not _is_virtual(name):
+                continue
+            if circuit is None and device.identity.interface_vrfs.get(name):
+                continue
+            for network in (ip_interface(text).network for text in texts):
+                if circuit is not None or network.max_prefixlen - network.prefixlen <= _TRANSFER_BITS:
+                    by_subnet.setdefault(str(network), []).append(Side(device, name, circuit, Line(device, port)))
     for found in by_subnet.values():
-        if len(found) == 2:
+        inside = [it for it in found if it.circuit is not None]
+        if len(inside) == len(found) == 2 or (len(found) == 2 and any(it.active for it in inside)):
             yield _compared(found[0], found[1], up=True, virtual=True)
 
 

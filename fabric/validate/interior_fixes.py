@@ -79,7 +79,7 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
     if what == "passive" and ospf and side.device.language == "eos":  # has no such line of an interface
         command = f"router ospf {its.name}; no passive-interface {side.interface}"
         return Fix(side.device.name, f"{side.interface} {what}", value, command)
-    eos = "no isis passive" if what == "passive" else line
+    eos = {"passive": "no isis passive", "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
     return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})

@@ -44,7 +44,6 @@ def test_a_template_has_no_false_error(path: Path) -> None:
                 "'qos random-detect ecn allow non-ect'",
                 "'load-interval 30'",
                 "'ipv6 enable'",
-                "'interface Management1' and 1 line below it",
             ],
         ),
     ],

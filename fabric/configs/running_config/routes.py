@@ -17,6 +17,10 @@ from fabric.configs.text.spelling import is_address
 _MAX_DISTANCE: Final = 255
 _WORDS: Final = r"(?:(?:name|tag|track|metric) \S+)"
 
+_MANAGEMENT: Final = r"interface (?:Management\d[\d/]*|mgmt\d+)"
+_OF_MANAGEMENT: Final = r"(?!(?:no )?(?:ip (?:ospf|router)|isis|switchport|channel-group)\b).*"
+"""Lines of a management port, which carries no packet of a host: all but those that would join it to the fabric."""
+
 
 def read_static_routes(reader: TextReader) -> None:
     """Add the routes; several lines for one prefix and distance are one route with several next hops."""
@@ -42,11 +46,30 @@ def read_static_routes(reader: TextReader) -> None:
             where if known is None else known.where, prefix, hops if known is None else known.hops + hops, distance
         )
     reader.device.routes += found.values()
-    ports = [it for it in reader.root.children if re.fullmatch(r"interface (?:Management\d[\d/]*|mgmt\d+)", it.text)]
-    for port in ports:
-        for line in port.children:
-            stated = re.fullmatch(rf"ip address ({IPV4_ADDRESS})", line.text)
-            if stated is not None:
-                where = reader.note(line, port.text, "ip address")
-                address = stated[1].replace(" ", "/")
-                reader.device.identity.management[address] = Stated(address, where)
+    _read_management(reader)
+
+
+def _read_management(reader: TextReader) -> None:
+    """Management ports: their addresses; that they, and VRFs of nothing else, are of no effect on the fabric."""
+    inside: set[str] = set()
+    outside: set[str] = set()
+    for block in reader.root.children:
+        if not block.text.startswith("interface "):
+            continue
+        own = re.fullmatch(_MANAGEMENT, block.text) is not None
+        for line in block.children:
+            member = re.fullmatch(r"vrf (?:member |forwarding )?(\S+)", line.text)
+            if member:
+                (inside if own else outside).add(member[1])
+    for port, _ in reader.root.find(_MANAGEMENT):
+        for line, stated in port.find(rf"ip address ({IPV4_ADDRESS})"):
+            where = reader.note(line, port.text, "ip address")
+            address = stated[1].replace(" ", "/")
+            reader.device.identity.management[address] = Stated(address, where)
+        port.accept(_OF_MANAGEMENT)
+    for vrf in map(re.escape, sorted(inside - outside)):
+        reader.root.accept(rf"(?:no )?ip(?:v6)? (?:route|routing|name-server|domain-\S+) vrf {vrf}(?: .*)?")
+        reader.root.accept(rf"(?:ntp|logging|radius-server|tacacs-server|snmp-server)\b.* (?:use-)?vrf {vrf}(?: .*)?")
+        for context, _ in reader.root.find(rf"vrf (?:context|instance) {vrf}"):
+            context.accept(r"(?:ip(?:v6)? (?:route|name-server|domain-\S+) .*|description .*)")
+    reader.root.accept(r"management (?:api|ssh|telnet|console|security|cvx|xmpp)\b.*")

@@ -1,0 +1,163 @@
+"""Adjacencies over interfaces of VLANs and sub-interfaces, and management ports beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fabric.configs.load import load_network
+from fabric.validate.adjacencies import interior_of
+from fabric.validate.checks.base import Severity
+from fabric.validate.facts import Facts
+from fabric.validate.runner import validate
+from tests.mistakes.mistake import LANGUAGES, good, write
+
+Edit = Callable[[str], str]
+PORTS = {"eos": ("Ethernet3/1", "Ethernet1/1"), "nxos": ("Ethernet1/3", "Ethernet1/1")}
+LINES = r"( +)ip address (10\.1\.0\.\S+)\n(?: +ip (?:ospf|router).*\n)+"
+
+
+def _active(text: str, port: str, name: str) -> str:
+    """EOS has `passive-interface default`, and names the interfaces that are not."""
+    return text.replace(f"no passive-interface {port}\n", f"no passive-interface {name}\n")
+
+
+def over_vlan(port: str) -> Edit:
+    """The address and OSPF of a port moved to the interface of VLAN 3001, of which the port is an access port."""
+
+    def edit(text: str) -> str:
+        start = text.index(f"interface {port}\n")
+        found = re.compile(LINES).search(text, start)
+        assert found is not None
+        indent = found[1]
+        vlan = f"{indent}switchport mode access\n{indent}switchport access vlan 3001\n"
+        body = text[: found.start()] + vlan + text[found.end() :]
+        body = body[:start] + body[start:].replace(f"{indent}no switchport\n", f"{indent}switchport\n", 1)
+        up = "" if indent == "   " else "  no shutdown\n"
+        svi = f"interface Vlan3001\n{indent}mtu 9214\n{up}{found[0]}"
+        head = "vlan 3001\n" if indent == "   " else "feature interface-vlan\nvlan 3001\n"
+        return _active(body.replace("\nrouter ospf", f"\n{head}{svi}router ospf", 1), port, "Vlan3001")
+
+    return edit
+
+
+def over_subinterface(port: str) -> Edit:
+    """The address and OSPF of a port moved to its sub-interface 10."""
+
+    def edit(text: str) -> str:
+        start = text.index(f"interface {port}\n")
+        found = re.compile(LINES).search(text, start)
+        assert found is not None
+        indent = found[1]
+        word = "encapsulation dot1q vlan 10" if indent == "   " else "encapsulation dot1q 10"
+        sub = f"interface {port}.10\n{indent}{word}\n{found[0]}"
+        if indent != "   ":
+            sub += "  no shutdown\n"
+        rest = text[: found.start()] + text[found.end() :]
+        return _active(rest.replace("\nrouter ospf", f"\n{sub}router ospf", 1), port, f"{port}.10")
+
+    return edit
+
+
+WAYS = {"vlan": (over_vlan, over_vlan), "sub-interface": (over_subinterface, over_subinterface)}
+
+
+def fabric(language: str, folder: Path, way: str, change: Edit = lambda text: text) -> Path:
+    files = good(language, loopbacks=True, interior="ospf")
+    for name, port, of in zip(("leaf1", "spine1"), PORTS[language], WAYS[way], strict=True):
+        files[f"{name}.cfg"] = of(port)(files[f"{name}.cfg"])
+    files["leaf1.cfg"] = change(files["leaf1.cfg"])
+    write(language, files, folder)
+    return folder
+
+
+def errors(folder: Path) -> list[str]:
+    found = validate(load_network([folder]))
+    return [it.check.id for it in found.causes if it.severity is Severity.ERROR]
+
+
+def _in(name: str, old: str, new: str) -> Edit:
+    """A change within one interface."""
+
+    def edit(text: str) -> str:
+        start = text.index(f"interface {name}")
+        changed = text[:start] + re.sub(old, new, text[start:], count=1)
+        assert changed != text
+        return changed
+
+    return edit
+
+
+@pytest.mark.parametrize("language", PORTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_an_adjacency_over_it_is_no_error_and_leads_on(way: str, language: str, tmp_path: Path) -> None:
+    folder = fabric(language, tmp_path, way)
+    facts = Facts(load_network([folder]))
+    assert errors(folder) == []
+    assert interior_of(facts).reaches(facts.network.devices["leaf1"], "10.0.0.11") is True
+
+
+MISTAKES = {
+    "area": (r"area 0\.0\.0\.0", "area 0.0.0.9"),
+    "network": (r" +ip ospf network point-to-point\n", ""),
+    "not in it": (r" +ip (?:ospf area|router ospf).*\n", ""),
+}
+
+
+@pytest.mark.parametrize("language", PORTS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", MISTAKES)
+def test_ends_that_differ_are_the_cause(what: str, way: str, language: str, tmp_path: Path) -> None:
+    port = PORTS[language][0]
+    name = "Vlan3001" if way == "vlan" else f"{port}.10"
+    folder = fabric(language, tmp_path, way, _in(name, *MISTAKES[what]))
+    assert errors(folder)[:1] == ["O1"]
+
+
+def test_the_remedy_of_an_interface_that_is_disabled_is_spelled_as_its_language_does(tmp_path: Path) -> None:
+    for language, word in (("eos", "disabled"), ("nxos", "shutdown")):
+        folder = tmp_path / language
+        folder.mkdir()
+        files = good(language, loopbacks=True, interior="ospf")
+        port = PORTS[language][0]
+        indent = "   " if language == "eos" else "  "
+        change = _in(port, r" +ip address", f"{indent}ip ospf {word}\n{indent}ip address")
+        files["leaf1.cfg"] = change(files["leaf1.cfg"])
+        write(language, files, folder)
+        [cause] = [it for it in validate(load_network([folder])).causes if it.severity is Severity.ERROR]
+        assert cause.check.id == "O1"
+        assert [it.command for it in cause.fixes] == [f"interface {port}; no ip ospf {word}"]
+
+
+MANAGEMENT = {
+    "eos": "vrf instance MGMT\n!\ninterface Management1\n   description out of band\n   no lldp transmit\n   vrf MGMT\n"
+    "   ip address 192.168.0.9/24\n   ipv6 enable\n!\nno ip routing vrf MGMT\n!\n"
+    "ip name-server vrf MGMT 192.168.0.2\n!\n"
+    "ip route vrf MGMT 0.0.0.0/0 192.168.0.1\n!\nmanagement api http-commands\n   no shutdown\n   vrf MGMT\n"
+    "      no shutdown\n!\n",
+    "nxos": "vrf context management\n  ip name-server 192.168.0.2\n  ip route 0.0.0.0/0 192.168.0.1\n"
+    "interface mgmt0\n  description out of band\n  vrf member management\n  no cdp enable\n"
+    "  ip address 192.168.0.9/24\n  ipv6 address fd00::9/64\n  no shutdown\n",
+}
+
+
+@pytest.mark.parametrize("language", MANAGEMENT)
+def test_a_management_port_and_its_vrf_are_listed_as_not_judged_only(language: str, tmp_path: Path) -> None:
+    files = LANGUAGES[language].good()
+    files["leaf1.cfg"] = files["leaf1.cfg"].replace("router bgp", f"{MANAGEMENT[language]}router bgp", 1)
+    write(language, files, tmp_path)
+    leaf = load_network([tmp_path]).devices["leaf1"]
+    assert [it.what for it in leaf.unread] == []
+    assert list(leaf.identity.management) == ["192.168.0.9/24"]
+
+
+def test_a_route_of_a_vrf_with_ports_to_hosts_is_not_one_of_management(tmp_path: Path) -> None:
+    files = LANGUAGES["eos"].good()
+    both = MANAGEMENT["eos"] + "interface Loopback7\n   vrf MGMT\n   ip address 10.7.0.1/32\n!\n"
+    files["leaf1.cfg"] = files["leaf1.cfg"].replace("router bgp", f"{both}router bgp", 1)
+    write("eos", files, tmp_path)
+    unread = [it.what for it in load_network([tmp_path]).devices["leaf1"].unread]
+    assert "'ip route vrf MGMT 0.0.0.0/0 192.168.0.1'" in unread
