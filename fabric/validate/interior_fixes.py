@@ -23,8 +23,34 @@ _NVUE: Final = {
 }
 
 
+_SONIC: Final = {
+    "area": "area-id",
+    "network": "network-type",
+    "hello": "hello-interval",
+    "dead": "dead-interval",
+    "cost": "metric",
+}
+_SONIC_NETWORKS: Final = {"point-to-point": "POINT_TO_POINT_NETWORK", "broadcast": "BROADCAST_NETWORK"}
+
+
+def _of_sonic(device: Device, interface: str, fields: dict[str, str]) -> str:
+    """Fields of the row of an interface in OSPFV2_INTERFACE, which may be a new one; '' deletes a field."""
+    its = device.identity.interior
+    known = None if its is None else its.circuits.get(interface)
+    of_row = known is not None and known.where[:1] == ("OSPFV2_INTERFACE",)
+    row = "|".join(known.where) if known is not None and of_row else f"OSPFV2_INTERFACE|{interface}|0.0.0.0"
+    return " && ".join(
+        f"sonic-db-cli CONFIG_DB {'HSET' if value else 'HDEL'} {quoted(row)} {_SONIC[what]}"
+        + (f" {quoted(_SONIC_NETWORKS.get(value, value))}" if value else "")
+        for what, value in fields.items()
+        if what in _SONIC
+    )
+
+
 def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
     line = lines.get(device.language, "")
+    if device.language == "sonic":
+        return Fix(device.name, f"{interface} {field}", value, line)
     nvue = device.language == "nvue"
     begin = f"nv set interface {quoted(interface)} router ospf " if nvue else f"interface {interface}; "
     return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
@@ -37,7 +63,9 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
         return None
     area = other.area.value
     if its.protocol == "OSPF":
+        fields = {"area": area} | ({"network": other.network.value} if other.network.value else {})
         lines = {
+            "sonic": _of_sonic(device, interface, fields),
             "eos": f"ip ospf area {area}",
             "nxos": f"ip router ospf {its.name} area {area}",
             "nvue": f"area {area}",
@@ -82,4 +110,6 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
     eos = {"passive": "no isis passive", "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
-    return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})
+    sonic = _of_sonic(side.device, side.interface, {what: value}) if side.device.language == "sonic" else ""
+    lines = {"eos": eos, "nxos": nxos, "nvue": nvue, "sonic": sonic}
+    return _fix(side.device, side.interface, what, value or "the default", lines)
