@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.configs.interior import Circuit
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.validate.adjacencies import Side
 from fabric.validate.commands import quoted
+from fabric.validate.edits import BETWEEN_COMMANDS, Row
 from fabric.validate.remedies import Fix
 
 _NVUE: Final = {
@@ -33,24 +34,46 @@ _SONIC: Final = {
 _SONIC_NETWORKS: Final = {"point-to-point": "POINT_TO_POINT_NETWORK", "broadcast": "BROADCAST_NETWORK"}
 
 
-def _of_sonic(device: Device, interface: str, fields: dict[str, str]) -> str:
-    """Fields of the row of an interface in OSPFV2_INTERFACE, which may be a new one; '' deletes a field."""
+_PASSIVE: Final = "OSPFV2_ROUTER_PASSIVE_INTERFACE"
+
+
+def _of_sonic(device: Device, interface: str, fields: dict[str, str]) -> tuple[Row, ...]:
+    """Fields of the row of an interface in OSPFV2_INTERFACE, which may be a new one; '' takes a field away."""
     its = device.identity.interior
     known = None if its is None else its.circuits.get(interface)
-    of_row = known is not None and known.where[:1] == ("OSPFV2_INTERFACE",)
-    row = "|".join(known.where) if known is not None and of_row else f"OSPFV2_INTERFACE|{interface}|0.0.0.0"
-    return " && ".join(
-        f"sonic-db-cli CONFIG_DB {'HSET' if value else 'HDEL'} {quoted(row)} {_SONIC[what]}"
-        + (f" {quoted(_SONIC_NETWORKS.get(value, value))}" if value else "")
+    where: Where = ("OSPFV2_INTERFACE", f"{interface}|0.0.0.0")
+    if known is not None and known.where[:1] == where[:1]:
+        where = known.where
+    if "passive" in fields and known is not None:
+        row = known.passive.where
+        if row[:1] == (_PASSIVE,):
+            return (Row(row, None),)
+        return (Row((_PASSIVE, f"default|{interface}"), ""),)  # an exception from passive-interface-default
+    return tuple(
+        Row((*where, _SONIC[what]), _SONIC_NETWORKS.get(value, value) or None)
         for what, value in fields.items()
         if what in _SONIC
     )
 
 
-def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
-    line = lines.get(device.language, "")
+def _written(row: Row) -> str:
+    """A row as a write to CONFIG_DB."""
+    key, field = quoted("|".join(row.path[:2])), row.path[2:]
+    if not field:
+        return (
+            f"sonic-db-cli CONFIG_DB DEL {key}" if row.value is None else f"sonic-db-cli CONFIG_DB HSET {key} NULL NULL"
+        )
+    if row.value is None:
+        return f"sonic-db-cli CONFIG_DB HDEL {key} {quoted(field[0])}"
+    return f"sonic-db-cli CONFIG_DB HSET {key} {quoted(field[0])} {quoted(row.value)}"
+
+
+def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str], fields: dict[str, str]) -> Fix:
+    """`lines` of the languages of lines, `fields` of SONiC's row."""
     if device.language == "sonic":
-        return Fix(device.name, f"{interface} {field}", value, line)
+        rows = _of_sonic(device, interface, fields)
+        return Fix(device.name, f"{interface} {field}", value, BETWEEN_COMMANDS.join(map(_written, rows)), rows)
+    line = lines.get(device.language, "")
     nvue = device.language == "nvue"
     begin = f"nv set interface {quoted(interface)} router ospf " if nvue else f"interface {interface}; "
     return Fix(device.name, f"{interface} {field}", value, f"{begin}{line}" if line else "")
@@ -62,10 +85,9 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
     if its is None or other is None:
         return None
     area = other.area.value
+    fields = {"area": area} | ({"network": other.network.value} if other.network.value else {})
     if its.protocol == "OSPF":
-        fields = {"area": area} | ({"network": other.network.value} if other.network.value else {})
         lines = {
-            "sonic": _of_sonic(device, interface, fields),
             "eos": f"ip ospf area {area}",
             "nxos": f"ip router ospf {its.name} area {area}",
             "nvue": f"area {area}",
@@ -76,7 +98,7 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
             lines = {language: line + more.get(language, "") for language, line in lines.items()}
     else:
         lines = {"eos": f"isis enable {its.name}", "nxos": f"ip router isis {its.name}"}
-    return _fix(device, interface, its.protocol, "on", lines)
+    return _fix(device, interface, its.protocol, "on", lines, fields)
 
 
 def announce(device: Device, interface: str) -> Fix | None:
@@ -110,6 +132,5 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
     eos = {"passive": "no isis passive", "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
-    sonic = _of_sonic(side.device, side.interface, {what: value}) if side.device.language == "sonic" else ""
-    lines = {"eos": eos, "nxos": nxos, "nvue": nvue, "sonic": sonic}
-    return _fix(side.device, side.interface, what, value or "the default", lines)
+    lines = {"eos": eos, "nxos": nxos, "nvue": nvue}
+    return _fix(side.device, side.interface, what, value or "the default", lines, {what: value})
