@@ -99,7 +99,9 @@ MISTAKES: dict[str, tuple[Change, str, str]] = {
     "router id": (_put("OSPFV2_ROUTER", "default", router_id="10.0.0.2"), "O2", ""),
     "loopback": (_drop("OSPFV2_INTERFACE", LOOPBACK), "O3", f"HSET 'OSPFV2_INTERFACE|{LOOPBACK}' area-id 0.0.0.0"),
     "cost": (_set(metric="500"), "O4", f"HDEL {ROW} metric"),
-    "maintenance": (_put("OSPFV2_ROUTER", "default", max_metric_administrative="true"), "P20", "max-metric-administrative false"),
+    "maintenance": (
+        _put("OSPFV2_ROUTER", "default", max_metric_administrative="true"), "P20", "max-metric-administrative false"
+    ),
     "no area": (_set(area_id="backbone"), "R5", ""),
     "off": (_put("OSPFV2_ROUTER", "default", enable="false"), "O1", ""),
 }  # fmt: skip
