@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from fabric.configs.interior import Circuit
-from fabric.configs.model import Device
+from fabric.configs.model import Device, Where
 from fabric.validate.adjacencies import Side
 from fabric.validate.commands import quoted
+from fabric.validate.edits import BETWEEN_COMMANDS, Row
 from fabric.validate.remedies import Fix
 
 _NVUE: Final = {
@@ -23,7 +24,55 @@ _NVUE: Final = {
 }
 
 
-def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str]) -> Fix:
+_SONIC: Final = {
+    "area": "area-id",
+    "network": "network-type",
+    "hello": "hello-interval",
+    "dead": "dead-interval",
+    "cost": "metric",
+}
+_SONIC_NETWORKS: Final = {"point-to-point": "POINT_TO_POINT_NETWORK", "broadcast": "BROADCAST_NETWORK"}
+
+
+_PASSIVE: Final = "OSPFV2_ROUTER_PASSIVE_INTERFACE"
+
+
+def _of_sonic(device: Device, interface: str, fields: dict[str, str]) -> tuple[Row, ...]:
+    """Fields of the row of an interface in OSPFV2_INTERFACE, which may be a new one; '' takes a field away."""
+    its = device.identity.interior
+    known = None if its is None else its.circuits.get(interface)
+    where: Where = ("OSPFV2_INTERFACE", f"{interface}|0.0.0.0")
+    if known is not None and known.where[:1] == where[:1]:
+        where = known.where
+    if "passive" in fields and known is not None:
+        row = known.passive.where
+        if row[:1] == (_PASSIVE,):
+            return (Row(row, None),)
+        return (Row((_PASSIVE, f"default|{interface}"), ""),)  # an exception from passive-interface-default
+    return tuple(
+        Row((*where, _SONIC[what]), _SONIC_NETWORKS.get(value, value) or None)
+        for what, value in fields.items()
+        if what in _SONIC
+    )
+
+
+def _written(row: Row) -> str:
+    """A row as a write to CONFIG_DB."""
+    key, field = quoted("|".join(row.path[:2])), row.path[2:]
+    if not field:
+        return (
+            f"sonic-db-cli CONFIG_DB DEL {key}" if row.value is None else f"sonic-db-cli CONFIG_DB HSET {key} NULL NULL"
+        )
+    if row.value is None:
+        return f"sonic-db-cli CONFIG_DB HDEL {key} {quoted(field[0])}"
+    return f"sonic-db-cli CONFIG_DB HSET {key} {quoted(field[0])} {quoted(row.value)}"
+
+
+def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str], fields: dict[str, str]) -> Fix:
+    """`lines` of the languages of lines, `fields` of SONiC's row."""
+    if device.capabilities.tables:
+        rows = _of_sonic(device, interface, fields)
+        return Fix(device.name, f"{interface} {field}", value, BETWEEN_COMMANDS.join(map(_written, rows)), rows)
     line = lines.get(device.language, "")
     begin = {"nvue": f"nv set interface {quoted(interface)} router ospf "}.get(
         device.language, f"interface {interface}; "
@@ -39,6 +88,7 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
     if its is None or other is None:
         return None
     area = other.area.value
+    fields = {"area": area} | ({"network": other.network.value} if other.network.value else {})
     if its.protocol == "OSPF":
         lines = {
             "eos": f"ip ospf area {area}",
@@ -51,7 +101,7 @@ def join_instance(device: Device, interface: str, other: Circuit | None) -> Fix 
             lines = {language: line + more.get(language, "") for language, line in lines.items()}
     else:
         lines = {"eos": f"isis enable {its.name}", "nxos": f"ip router isis {its.name}"}
-    return _fix(device, interface, its.protocol, "on", lines)
+    return _fix(device, interface, its.protocol, "on", lines, fields)
 
 
 def announce(device: Device, interface: str) -> Fix | None:
@@ -83,4 +133,5 @@ def set_circuit(side: Side, what: str, value: str, other: Side) -> Fix | None:
     eos = {"passive": active, "shut": "no ip ospf disabled" if ospf else line}.get(what, line)
     nxos = f"ip router ospf {its.name} area {value}" if what == "area" else line
     nvue = _NVUE.get(what, "").format(value) if ospf and value else ""
-    return _fix(side.device, side.interface, what, value or "the default", {"eos": eos, "nxos": nxos, "nvue": nvue})
+    lines = {"eos": eos, "nxos": nxos, "nvue": nvue}
+    return _fix(side.device, side.interface, what, value or "the default", lines, {what: value})

@@ -58,7 +58,7 @@ def read_policies(rows: Rows, device: Device) -> None:
 def _instance(rows: Rows, device: Device) -> None:
     """What the instance of frrcfgd puts into BGP. A file without these tables leaves it to the templates of bgpcfgd."""
     found = device.identity
-    tables = ("BGP_GLOBALS_AF", "BGP_GLOBALS_AF_NETWORK", "ROUTE_REDISTRIBUTE")
+    tables = ("BGP_GLOBALS_AF", "BGP_GLOBALS_AF_NETWORK", "ROUTE_REDISTRIBUTE", "OSPFV2_ROUTER")  # of frrcfgd
     if not any(table in rows for table in tables):
         return
     networks, connected = set(), False

@@ -12,6 +12,7 @@ from typing import Final, cast
 
 from fabric.configs.identity import NOTHING, Stated
 from fabric.configs.model import Device, Session, StaticRoute
+from fabric.configs.sonic.interior import read_interior
 from fabric.configs.sonic.rows import Fields, Rows
 from fabric.configs.text.spelling import is_address
 
@@ -42,8 +43,7 @@ def read_routing(rows: Rows, device: Device) -> None:
     for key, _, fields in rows.rows("SYSTEM_DEFAULTS"):
         if key == "tunnel_qos_remap":
             device.bounce_remap = fields.get("status") == "enabled"
-    if "default" in rows.keys("OSPFV2_ROUTER"):  # by the VRF; its fields are not read
-        device.identity.igp = Stated("ospf", rows.where("OSPFV2_ROUTER", "default"))
+    read_interior(rows, device)
     for _, _, fields in rows.rows("TUNNEL"):
         device.decap_maps.update(
             {name: str(fields[name]) for name in ("decap_tc_to_pg_map", "decap_dscp_to_tc_map") if name in fields}
