@@ -1,7 +1,9 @@
 """The incidents that a drill draws from: scenarios of the package whose root cause is known.
 
 A root here is what the scenario sets or breaks, not what telemetry/diagnosis finds. Scenarios whose root no metric
-shows (the crash of a leaf that carries no traffic, for example) are left out: nobody could answer them.
+shows (the crash of a leaf that carries no traffic, for example) are left out: nobody could answer them. So are three
+kinds whose root a drill's seed decides: whether elephants meet on one link, and whether many senders are an incast or a
+microburst at the samples of the drill.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class Incident:
 
 _RING: Final = ("s1", "s2", "s3", "s4")
 _LEAVES: Final = ("leaf1", "leaf2", "leaf3", "leaf4")
+_POD_SPINES: Final = tuple(f"p{pod}-spine{number}" for pod in (1, 2) for number in (1, 2, 3, 4))
 _NIC1: Final = ("host1:eth0", "leaf1:Ethernet0")
 _SENDERS: Final = tuple(f"host{number}" for number in range(5, 13))
 
@@ -70,6 +73,13 @@ INCIDENTS: Final = (
     Incident("drills/black-hole", Kind.BLACK_HOLE, ("spine1",)),
     Incident("vxlan-mtu", Kind.MTU, ("leaf1", "leaf2")),
     Incident("tenant-leaf-crash", Kind.SWITCH_DOWN, ("leaf4",)),
+    Incident("drills/evpn-loss", Kind.EVPN_LOSS, ("leaf2",)),
+    Incident("drills/mac-move", Kind.MAC_MOVE, ("leaf2", "leaf1")),
+    Incident("drills/oversubscription", Kind.OVERSUBSCRIPTION, (*_LEAVES, "spine1", "spine2")),
+    Incident("drills/polarised", Kind.POLARISED, _POD_SPINES),
+    Incident("alerts/link-flapping", Kind.LINK_FLAP, ("leaf1:Ethernet16", "spine1:Ethernet0")),
+    Incident("alerts/silent-spine", Kind.SWITCH_HANG, ("spine1",)),
+    Incident("alerts/mtu-small", Kind.MTU, ("leaf1",)),
     Incident("alerts/permutation", NONE),
     Incident("alerts/incast-bursts", NONE),
     Incident("alerts/websearch", NONE),

@@ -26,7 +26,7 @@ CASES: Final = Path("telemetry/prometheus/tests")
 PAIRS: Final = [(rule.source, target) for rule in INHIBITIONS for target in rule.targets]
 SICK: Final = 120
 """Scrapes during which the trouble lasts: longer than any window but the hour of FabricLinkDegraded, and any `for`."""
-AFTER: Final = 60
+AFTER: Final = 80
 WELL: Final = {"fabric_pg_headroom_watermark_bytes": 0.0, "fabric_rnic_receive_buffer_peak_bytes": 0.0}
 """What a gauge returns to where its first value in the case is not a healthy one."""
 
