@@ -54,6 +54,7 @@ def _storm(folder: Path, images: Path) -> None:
     from tools.gallery import shot_of  # noqa: PLC0415  it needs the extra `plot`
 
     page = folder / "report.html"
+    subprocess.run([sys.executable, "-m", "fabric", "report", str(folder)], check=True)
     page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{PAUSES}</body>"), encoding="utf-8")
     with tempfile.TemporaryDirectory() as work:
         shot = shot_of(page, _browser(), Path(work), (1120, 870), 1120)
@@ -91,7 +92,7 @@ def _of_study(folder: Path, images: Path) -> None:
 
 
 FIGURES: Final = (
-    Figure(("pause-storm.png",), "fabric demo pfc-storm --out {} --json", "1 minute", _storm),
+    Figure(("pause-storm.png",), "fabric playbook run pfc-storm --out {}", "1 minute", _storm),
     Figure(
         ("clos3.svg",),
         "fabric topology show --kind clos3 --set pods=2 --set leaves_per_pod=2 --set spines_per_pod=2 "
