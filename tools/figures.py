@@ -24,6 +24,9 @@ from fabric.cli.demo_gallery import DEMOS
 from tools.requirements import ROOT
 
 IMAGES: Final = "docs/images"
+PAUSES: Final = "<style>nav, header, main > *:not(#pauses) { display: none }</style>"
+"""Hides all of a run's page but its pauses."""
+PHONE: Final = 'style="border: 0; width: 390px; height: 844px"'
 
 
 @dataclass(frozen=True)
@@ -39,16 +42,43 @@ class Figure:
     """What makes the pictures of the folder that the command has filled: (folder, docs/images)."""
 
 
-def _storm(folder: Path, images: Path) -> None:
-    """The map of a storm at the moment at which most ports are paused, at which its page opens."""
-    from tools.gallery import picture  # noqa: PLC0415  it needs the extra `plot`
-
+def _browser() -> str:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         raise SystemExit("chromium is not installed (Debian: apt-get install chromium)")
+    return chromium
+
+
+def _storm(folder: Path, images: Path) -> None:
+    """The replay of a storm at the moment at which most ports are paused, at which its page opens."""
+    from tools.gallery import shot_of  # noqa: PLC0415  it needs the extra `plot`
+
+    page = folder / "report.html"
+    subprocess.run([sys.executable, "-m", "fabric", "report", str(folder)], check=True)
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{PAUSES}</body>"), encoding="utf-8")
     with tempfile.TemporaryDirectory() as work:
-        shot = picture(folder / "report.html", chromium, Path(work), (1120, 870), 1120)
+        shot = shot_of(page, _browser(), Path(work), (1120, 870), 1120)
     (images / "pause-storm.png").write_bytes(shot)
+
+
+def _site(folder: Path, images: Path) -> None:
+    """The first page of the site: wide, on a phone, and in dark colours as its button chooses them."""
+    from tools.gallery import shot_of  # noqa: PLC0415  as in _storm()
+
+    first, dark, phone = (folder / name for name in ("index.html", "dark.html", "phone.html"))
+    text = first.read_text(encoding="utf-8")
+    dark.write_text(text.replace('data-md-color-scheme="default"', 'data-md-color-scheme="slate"'), encoding="utf-8")
+    # A browser without a screen is never narrower than 500 pixels.
+    phone.write_text(
+        f'<body style="margin: 0"><iframe src="{first.as_uri()}" {PHONE}></iframe></body>', encoding="utf-8"
+    )
+    with tempfile.TemporaryDirectory() as work:
+        for name, page, window, width, crop in (
+            ("desktop", first, (1280, 800), 800, 0),
+            ("dark", dark, (1280, 800), 800, 0),
+            ("phone", phone, (600, 844), 390, 390),
+        ):
+            (images / f"site-{name}.png").write_bytes(shot_of(page, _browser(), Path(work), window, width, crop))
 
 
 def _of_study(folder: Path, images: Path) -> None:
@@ -62,13 +92,19 @@ def _of_study(folder: Path, images: Path) -> None:
 
 
 FIGURES: Final = (
-    Figure(("pause-storm.png",), "fabric demo pfc-storm --out {} --json", "1 minute", _storm),
+    Figure(("pause-storm.png",), "fabric playbook run pfc-storm --out {}", "1 minute", _storm),
     Figure(
         ("clos3.svg",),
         "fabric topology show --kind clos3 --set pods=2 --set leaves_per_pod=2 --set spines_per_pod=2 "
         "--set super_spines=4 --set hosts_per_leaf=8 --set host_rate=100G --set fabric_rate=400G "
         "--draw docs/images/clos3.svg",
         "seconds",
+    ),
+    Figure(
+        ("site-desktop.png", "site-phone.png", "site-dark.png"),
+        "python -m mkdocs build --strict --quiet --site-dir {}",
+        "1 minute",
+        _site,
     ),
     Figure(
         ("study-ecn-front.svg", "study-ecn-surface.svg"), "fabric sweep ecn-grid --out {} --yes", "an hour", _of_study

@@ -73,15 +73,24 @@ def run_demo(it: Demo, folder: Path) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def picture(file: Path, chromium: str, work: Path, window: tuple[int, int] = WINDOW, width: int = WIDTH) -> bytes:
-    """The map or the beginning of a page as a PNG of a palette: `window` of the browser, made `width` pixels wide.
+def picture(file: Path, chromium: str, work: Path) -> bytes:
+    """The map or the beginning of a page as a PNG of a palette.
 
     Raises: ValueError where it is blank, or too large with the fewest colours.
     """
+    copy = work / "page.html"
+    copy.write_text(file.read_text(encoding="utf-8").replace("</body>", MAP), encoding="utf-8")
+    return shot_of(copy, chromium, work, WINDOW, WIDTH)
+
+
+def shot_of(file: Path, chromium: str, work: Path, window: tuple[int, int], width: int, crop: int = 0) -> bytes:
+    """A page as `window` of the browser shows it, made `width` pixels wide; `crop`: only the left part of the window.
+
+    Raises: as picture().
+    """
     from PIL import Image  # noqa: PLC0415  comes with matplotlib, of the extra `plot`
 
-    shot, copy = work / "shot.png", work / "page.html"
-    copy.write_text(file.read_text(encoding="utf-8").replace("</body>", MAP), encoding="utf-8")
+    shot = work / "shot.png"
     subprocess.run(
         [
             chromium,
@@ -97,16 +106,17 @@ def picture(file: Path, chromium: str, work: Path, window: tuple[int, int] = WIN
             f"--window-size={window[0]},{window[1]}",
             "--virtual-time-budget=3000",
             f"--screenshot={shot}",
-            copy.as_uri(),
+            file.as_uri(),
         ],
         capture_output=True,
         check=True,
         timeout=120,
     )
     with Image.open(shot) as image:
-        if len(image.convert("RGB").getcolors(window[0] * window[1]) or ()) < MIN_COLOURS:
+        whole = image.convert("RGB").crop((0, 0, crop or window[0], window[1]))
+        if len(whole.getcolors(window[0] * window[1]) or ()) < MIN_COLOURS:
             raise ValueError(f"{file}: its picture is blank")
-        small = image.convert("RGB").resize((width, window[1] * width // window[0]), Image.Resampling.LANCZOS)
+        small = whole.resize((width, whole.height * width // whole.width), Image.Resampling.LANCZOS)
     for colours in COLOURS:
         out = io.BytesIO()
         small.quantize(colours, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
