@@ -35,7 +35,8 @@ python -m bench.configs --make mutants --switches 10,100
 ```
 
 writes a folder for each mutant (`sonic-10-007/`), one for each working fabric (`sonic-10-working/`), and
-`answers.json`. Run the tool on every folder, save its SARIF 2.1.0 log as `<folder>.sarif` in one directory, and score the logs:
+`answers.json`. Run the tool on every folder, save its SARIF 2.1.0 log as `<folder>.sarif` in one directory, and score
+the logs:
 
 ```sh
 python -m bench.configs --score mutants --logs logs
@@ -62,11 +63,8 @@ def _machine() -> str:
 
 def table(found: Sequence[Measured]) -> str:
     """One line for each language and size."""
-    lines = [
-        "| switches | language | mutants | recall | precision | first cause right | false alarms | seconds "
-        "| memory |\n",
-        "|---|---|---|---|---|---|---|---|---|\n",
-    ]
+    columns = ("switches", "language", "mutants", "recall", "precision", "first cause right", "false alarms", "seconds")
+    lines = [f"| {' | '.join((*columns, 'memory'))} |\n", f"|{'---|' * (len(columns) + 1)}\n"]
     for it in sorted(found, key=lambda it: it.switches):
         recall, precision, first = shares(it.rows)
         times = sorted(row.seconds for row in it.rows) or [it.healthy_s]
