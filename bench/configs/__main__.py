@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 from collections import defaultdict
+from dataclasses import asdict
 from pathlib import Path
 
 from bench.configs.make import DEFAULT_MUTANTS, export, read_answers
-from bench.configs.measure import Measured, measured, worker
+from bench.configs.measure import Measured, measured, read_results, worker
 from bench.configs.page import page, table
 from bench.configs.plan import SHAPES
 from bench.configs.sarif import Scored, scored
@@ -27,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--languages", default=",".join(LANGUAGES), help="default: all four")
     parser.add_argument("--mutants", type=int, help="of each language and size (default 40, 12, 3, 1)")
     parser.add_argument("--write", metavar="FILE", type=Path, help="write docs/benchmark.md")
+    parser.add_argument("--results", metavar="FILE", type=Path, help="keep rows as JSON, beside those of earlier calls")
     parser.add_argument("--make", metavar="DIR", type=Path, help="write mutants and answers, for another tool")
     parser.add_argument("--score", metavar="DIR", type=Path, help="score the logs of another tool on these mutants")
     parser.add_argument("--logs", metavar="DIR", type=Path, help="with --score: folder of <mutant>.sarif")
@@ -49,10 +51,13 @@ def main(arguments: list[str] | None = None) -> int:
         made = [len(export(args.make, *pair)) for pair in pairs]
         print(f"{args.make}: {sum(made)} mutants of {len(pairs)} fabrics, and {args.make / 'answers.json'}")
         return 0
-    found = []
+    kept = {} if args.results is None else {(it.language, it.switches): it for it in read_results(args.results)}
     for pair in pairs:
-        found.append(measured(*pair))
-        print(f"{pair[0]} {pair[1]}: {len(found[-1].rows)} mutants", file=sys.stderr)
+        one = kept[pair[:2]] = measured(*pair)
+        print(f"{pair[0]} {pair[1]}: {len(one.rows)} mutants", file=sys.stderr)
+        if args.results is not None:
+            args.results.write_text(json.dumps([asdict(it) for it in kept.values()], indent=1) + "\n", encoding="utf-8")
+    found = list(kept.values())
     if args.write is not None:
         args.write.write_text(page(found), encoding="utf-8")
     print(table(found), end="")
@@ -77,7 +82,7 @@ def _log(path: Path) -> dict[str, object] | None:
         value = json_value(read_text(path, 512 * MIB))
     except ValueError as error:
         raise FabricError(f"{path} is no JSON: {error}", "give SARIF 2.1.0") from error
-    return value if isinstance(value, dict) else json.loads("{}")
+    return value if isinstance(value, dict) else {}
 
 
 if __name__ == "__main__":

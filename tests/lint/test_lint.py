@@ -190,3 +190,16 @@ def test_a_file_that_is_no_telemetry_is_refused(tmp_path: Path, capsys: Capture)
         (tmp_path / name).write_text(text)
         assert main(["telemetry", "lint", str(tmp_path / name)]) == 2, name
         assert name in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["pause-storm", "incast", "link-failure", "slow-receiver", "degraded-link", "pfc-off", "tcp-beside-rdma"]
+)
+def test_no_run_of_a_shipped_scenario_is_flagged(name: str, repo_root: Path, tmp_path: Path, capsys: Capture) -> None:
+    run = tmp_path / name
+    main(["run", str(repo_root / f"scenarios/{name}.yml"), "--out", str(run), "--quiet", "--until", "2ms"])
+    main(["export", "openmetrics", str(run), "--out", str(tmp_path / "run.om")])
+    capsys.readouterr()
+    assert main(["telemetry", "lint", str(run)]) == 0, capsys.readouterr().out
+    assert main(["telemetry", "lint", str(tmp_path / "run.om")]) == 0, capsys.readouterr().out
