@@ -24,7 +24,9 @@ MIB = 2**20
 def main(arguments: list[str] | None = None) -> int:
     """Do what the options say."""
     parser = argparse.ArgumentParser(prog="python -m bench.configs", description=__doc__)
-    parser.add_argument("--switches", default="10,100", help="sizes, of 10, 100, 1000, 10000 (default 10,100)")
+    parser.add_argument(
+        "--switches", default="10,100", help="of 10, 100, 1000, 10000 (default 10,100); '' with --results: none"
+    )
     parser.add_argument("--languages", default=",".join(LANGUAGES), help="default: all four")
     parser.add_argument("--mutants", type=int, help="of each language and size (default 40, 12, 3, 1)")
     parser.add_argument("--write", metavar="FILE", type=Path, help="write docs/benchmark.md")
@@ -44,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     sizes = [int(it) for it in args.switches.split(",") if it.isdecimal() and int(it) in SHAPES]
     languages = [it for it in args.languages.split(",") if it in LANGUAGES]
-    if not sizes or not languages:
+    if not languages or not (sizes or (args.results and not args.switches)):
         parser.error(f"--switches are of {', '.join(map(str, SHAPES))}, --languages of {', '.join(LANGUAGES)}")
     pairs = [(language, size, args.mutants or DEFAULT_MUTANTS[size]) for size in sizes for language in languages]
     if args.make is not None:
