@@ -59,7 +59,7 @@ def page(found: Sequence[Measured]) -> str:
 
 def _machine() -> str:
     about = ", ".join(f"{name} {value}" for name, value in conditions().items())
-    return f"\nMeasured on: {about}.\n"
+    return f"\nMeasured on: {about}. Seconds are of the wall clock, so a busy machine has more of them.\n"
 
 
 def table(found: Sequence[Measured]) -> str:
