@@ -79,6 +79,8 @@ PAGES: Final = (
 )
 MEASURED: Final = (
     Measured("docs/alerts.md", "fabric alerts corpus --write docs/alerts.md", "4 minutes"),
+    Measured("docs/benchmark.md",
+             "python -m bench.configs --results bench/configs/results.json --write docs/benchmark.md", "an hour"),
     Measured("docs/collective-tables.md", "python -m bench.collectives --write docs/collective-tables.md",
              "half an hour"),
     Measured("docs/detection.md", "fabric campaign --test --page docs/detection.md", "15 minutes"),

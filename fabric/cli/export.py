@@ -1,5 +1,5 @@
-"""``fabric export openmetrics|remote-write|events|parquet|dashboards``: a finished run for Prometheus, log stores and
-notebooks; dashboards for Grafana.
+"""``fabric export openmetrics|remote-write|otlp|events|parquet|dashboards``: a finished run for Prometheus,
+collectors of OpenTelemetry, log stores and notebooks; dashboards for Grafana.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
     from telemetry.export.openmetrics import Recording, Written
 
 MS_PER_S = 1000
+NS_PER_MS = 1_000_000
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -48,12 +50,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pushed = actions.add_parser("remote-write", help="the same, sent to a receiver of Prometheus remote write")
     pushed.add_argument("url", metavar="URL", help="the receiver, such as http://127.0.0.1:9090/api/v1/write")
     events = actions.add_parser("events", help="the event log as JSON lines, for log stores")
+    fast = actions.add_parser("otlp", help="every counter and gauge over time as OpenTelemetry metrics (OTLP JSON)")
+    fast.description = (
+        "Write a finished run as OTLP in JSON, one request a line, as the collector of OpenTelemetry writes files.\n"
+        "Times are nanoseconds and are not stretched: high-frequency telemetry whose truth is known. The scenario's\n"
+        "telemetry.interval is the shortest interval that there is."
+    )
+    fast.add_argument(
+        "--interval", metavar="TIME", help="simulated time between two requests, such as 100us (default: every sample)"
+    )
     table = actions.add_parser("parquet", help="every metric over time, as one Parquet table in simulated time")
     boards = actions.add_parser("dashboards", help="the dashboards for Grafana")
-    for action in (metrics, pushed, events, table):
+    for action in (metrics, pushed, events, table, fast):
         action.add_argument("directory", metavar="DIR", type=Path, help="run directory")
-    for action in (metrics, events):
+    for action in (metrics, events, fast):
         add_out(action, "FILE", "where to write (default: standard output)")
+    fast.add_argument(
+        "--start", metavar="RFC3339", help="wall time of simulated time 0 (default: so that the run ends now)"
+    )
     for action in (metrics, pushed, events):
         action.add_argument(
             "--time-scale",
@@ -109,7 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="where the pages of the runbooks are served (default: by Prometheus, as in docker-compose.yml)",
     )
-    for action in (metrics, pushed, events, table, boards):
+    for action in (metrics, pushed, fast, events, table, boards):
         action.add_argument("--json", action="store_true", help="print a summary of the export as one JSON object")
 
 
@@ -118,6 +132,7 @@ def run(args: argparse.Namespace) -> int:
     actions = {
         "openmetrics": _openmetrics,
         "remote-write": _remote_write,
+        "otlp": _otlp,
         "events": _events,
         "parquet": _parquet,
         "dashboards": _dashboards,
@@ -196,6 +211,57 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
     kept = scraped(store.times_ns, clock, interval_ms)
     layer = LAYERS[args.compat] if args.compat else None
     return Recording(store, clock, kept, {"job": "fabric", "instance": instance} | labels, layer)
+
+
+def _otlp(args: argparse.Namespace) -> int:
+    args.time_scale = 1.0
+    problems = _clock_problems(args)
+    interval_ns = None
+    if args.interval is not None:
+        try:
+            interval_ns = parse_time_ps(args.interval) // PS_PER_NS
+        except UnitError as error:
+            problems.append(Problem("--interval", error.text, error.hint))
+    if interval_ns is not None and interval_ns < 1:
+        problems.append(Problem("--interval", f"{args.interval} is no interval", "give one such as 100us"))
+    if problems:
+        raise InputErrors("options", problems)
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415
+    from telemetry.export.otlp import write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415
+
+    found = RunDir.open(args.directory)
+    store = store_of(found)
+    if args.start is None:
+        start_ns = time.time_ns() - int(store.times_ns[-1])
+    else:
+        start_ns = round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S) * NS_PER_MS
+    shortest_ns = _usual_step_ns(store.times_ns.tolist())
+    if interval_ns is not None and interval_ns < shortest_ns:
+        raise FabricError(
+            f"the run has samples every {format_time_ps(shortest_ns * PS_PER_NS)}, and not every {args.interval}",
+            f"simulate it with telemetry: {{interval: {args.interval}}}",
+        )
+    resource = {"service.name": "fabric", "service.instance.id": visible(str(found.manifest["name"]))}
+    with _output(args.out) as out:
+        sent = write_otlp(store, out, start_ns, resource, interval_ns)
+    summary: dict[str, object] = {
+        "series": sent.series,
+        "points": sent.points,
+        "requests": sent.requests,
+        "interval_ns": sent.interval_ns,
+    }
+    step = format_time_ps(sent.interval_ns * PS_PER_NS)
+    _say(
+        args, summary, f"{sent.points:,} points of {sent.series:,} series, {sent.requests:,} requests, one every {step}"
+    )
+    return 0
+
+
+def _usual_step_ns(times_ns: list[int]) -> int:
+    """Median time between two samples."""
+    steps = sorted(after - before for before, after in pairwise(times_ns))
+    return steps[len(steps) // 2] if steps else 0
 
 
 def _events(args: argparse.Namespace) -> int:

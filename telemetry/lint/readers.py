@@ -38,6 +38,13 @@ Key = tuple[str, tuple[tuple[str, str], ...]]
 
 def read(path: Path) -> Batch:
     """The series of a file, by its content. Raises: InputErrors."""
+    try:
+        return _read(path)
+    except (pa.ArrowException, OverflowError) as error:
+        raise refused(str(path), f"cannot be read: {error}") from error
+
+
+def _read(path: Path) -> Batch:
     with open_bytes(path, stage="telemetry lint") as file:
         head = file.read(4096)
     if head.startswith(b"PAR1"):
@@ -159,7 +166,7 @@ def from_table(source: str, table: pa.Table) -> Batch:
     clock = next((name for name in names if _TIME.match(name)), None)
     if clock is None:
         raise refused(source, "has no column of times such as timestamp_ns, time_us or timestamp")
-    times, unix = _times(table[clock], clock)
+    times, unix = _times(table[clock], clock, source)
     labels = [it for it in names if it != clock and _is_text(table.schema.field(it).type)]
     found = Collected()
     rows = {name: table[name].to_pylist() for name in labels}
@@ -182,11 +189,15 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
 
 
-def _times(column: pa.ChunkedArray, name: str) -> tuple[list[int], bool]:
+def _times(column: pa.ChunkedArray, name: str, source: str) -> tuple[list[int], bool]:
     """Times in nanoseconds, and whether they may be Unix time."""
     if pa.types.is_timestamp(column.type):
+        if column.null_count:
+            raise refused(source, f"{name} is no column of times: it has gaps")
         column = pc.cast(pc.cast(column, pa.timestamp("ns")), pa.int64())
         return [int(it) for it in column.to_pylist()], True
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
+        raise refused(source, f"{name} is no column of times: it has {'gaps' if column.null_count else column.type}")
     suffix = name.lower().rsplit("_", 1)[-1]
     unit = _NS.get({"nano": "ns", "nanoseconds": "ns"}.get(suffix, suffix), _NS["s"])
     if unit == _NS["s"] and suffix != "s":

@@ -102,6 +102,13 @@ def test_times_in_another_unit_and_in_the_future_are_flagged() -> None:
     assert rules(stream([1.0] * 6, [START_NS + 10**17 + it for it in range(7)])) == ["clock"]
 
 
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_counter_below_0_or_without_a_number_is_flagged(value: float) -> None:
+    batch = stream([1.0] * 4)
+    batch.series[0].values[2] = value
+    assert "value" in rules(batch)
+
+
 def test_packets_that_stand_still_while_bytes_pass_are_stale() -> None:
     times = (START_NS + STEP_NS * np.arange(6)).astype(np.int64)
     labels = {"device": "leaf1", "port": "Ethernet0"}
@@ -187,6 +194,20 @@ def test_a_file_that_is_no_telemetry_is_refused(tmp_path: Path, capsys: Capture)
         "b.csv": "a,b\n1,2\n",
         "c.json": '{"a": 1}',
     }.items():
-        (tmp_path / name).write_text(text)
+        if text:
+            (tmp_path / name).write_text(text)
         assert main(["telemetry", "lint", str(tmp_path / name)]) == 2, name
         assert name in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["pause-storm", "incast", "link-failure", "slow-receiver", "degraded-link", "pfc-off", "tcp-beside-rdma"]
+)
+def test_no_run_of_a_shipped_scenario_is_flagged(name: str, repo_root: Path, tmp_path: Path, capsys: Capture) -> None:
+    run = tmp_path / name
+    main(["run", str(repo_root / f"scenarios/{name}.yml"), "--out", str(run), "--quiet", "--until", "2ms"])
+    main(["export", "openmetrics", str(run), "--out", str(tmp_path / "run.om")])
+    capsys.readouterr()
+    assert main(["telemetry", "lint", str(run)]) == 0, capsys.readouterr().out
+    assert main(["telemetry", "lint", str(tmp_path / "run.om")]) == 0, capsys.readouterr().out

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tests.mistakes import plan
 from tests.mistakes.plan import Port, Switch
 
-PORTS = {number: f"Ethernet{number}/1" for number in range(1, 65)}
+PORTS = {number: f"Ethernet{number}/1" for number in range(1, 257)}
 
 _QOS = """\
 qos map dscp 24 25 27 28 29 30 31 to traffic-class 1

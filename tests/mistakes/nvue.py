@@ -10,7 +10,7 @@ import yaml
 from tests.mistakes import plan
 from tests.mistakes.plan import Port, Switch
 
-PORTS = {number: f"swp{number}" for number in range(1, 65)}
+PORTS = {number: f"swp{number}" for number in range(1, 257)}
 Tree = dict[str, Any]
 
 

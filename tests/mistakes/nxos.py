@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tests.mistakes import plan
 from tests.mistakes.plan import Port, Switch
 
-PORTS = {number: f"Ethernet1/{number}" for number in range(1, 65)}
+PORTS = {number: f"Ethernet1/{number}" for number in range(1, 257)}
 
 _QOS = """\
 priority-flow-control watch-dog-interval on

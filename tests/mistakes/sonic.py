@@ -10,7 +10,7 @@ from tests.mistakes import plan
 from tests.mistakes.plan import Port, Switch
 from tests.validate.fabrics import switch as quality_of_service
 
-PORTS = {number: f"Ethernet{8 * number}" for number in range(1, 65)}
+PORTS = {number: f"Ethernet{8 * number}" for number in range(1, 257)}
 Tree = dict[str, Any]
 
 

@@ -1,0 +1,1 @@
+"""A benchmark of programs that check switch configurations: fabrics, one mistake each, with the answers."""

@@ -1,0 +1,123 @@
+"""A recorded run as OpenTelemetry metrics: OTLP in its JSON encoding, one request a line.
+
+This is the format of the collector's file exporter, which its otlpjsonfile receiver reads. Times are nanoseconds, so
+simulated time needs no scale: counters every 100 us stay 100 us apart. Sums are cumulative and begin with the run.
+Histograms are left out.
+
+Source: opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
+as decimal strings, enums as integers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from telemetry.catalogue.metrics import CATALOGUE
+from telemetry.catalogue.spec import Kind, MetricSpec
+from telemetry.record.store import Labels, Store
+
+CUMULATIVE: Final = 2
+"""AggregationTemporality."""
+_UNITS: Final = {"bytes": "By", "seconds": "s", "ratio": "1", "bytes_per_second": "By/s", "": "1"}
+"""UCUM, as OpenTelemetry has units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Result of an export."""
+
+    series: int
+    points: int
+    requests: int
+    interval_ns: int
+    """Median time between two requests."""
+
+
+def sampled(times_ns: NDArray[np.int64], interval_ns: int | None) -> NDArray[np.int64]:
+    """Positions to export: all, or the first sample at or after each multiple of the interval."""
+    if interval_ns is None or not len(times_ns):
+        return np.arange(len(times_ns))
+    wanted = np.arange(times_ns[0], times_ns[-1] + 1, interval_ns)
+    return np.unique(np.searchsorted(times_ns, wanted))
+
+
+def write_otlp(
+    store: Store, out: TextIO, start_ns: int, resource: Mapping[str, str], interval_ns: int | None = None
+) -> Sent:
+    """Write one request for each kept sample.
+
+    Parameters
+    ----------
+    store : Store
+    out : TextIO
+    start_ns : int          Unix time of simulated time 0
+    resource : mapping      attributes of the resource, such as service.name
+    interval_ns : int       simulated time between two requests; None keeps every sample
+    """
+    kept = sampled(store.times_ns, interval_ns)
+    times_ns = store.times_ns[kept]
+    columns = [_Column(spec, store, times_ns) for spec in CATALOGUE if _written(spec, store)]
+    about = {"attributes": _attributes(tuple(resource.items()))}
+    points = 0
+    for row, time_ns in enumerate(times_ns.tolist()):
+        metrics = []
+        for column in columns:
+            found = list(column.points(row, start_ns, start_ns + time_ns))
+            points += len(found)
+            if found:
+                metrics.append(column.metric(found))
+        scope = [{"scope": {"name": "fabric"}, "metrics": metrics}]
+        out.write(json.dumps({"resourceMetrics": [{"resource": about, "scopeMetrics": scope}]}, separators=(",", ":")))
+        out.write("\n")
+    step = int(np.median(np.diff(times_ns))) if len(times_ns) > 1 else 0
+    return Sent(sum(len(it.series) for it in columns), points, len(times_ns), step)
+
+
+def _written(spec: MetricSpec, store: Store) -> bool:
+    return spec.kind in {Kind.COUNTER, Kind.GAUGE} and spec.name in store.metrics
+
+
+class _Column:
+    """All series of one metric, on the grid of the requests."""
+
+    def __init__(self, spec: MetricSpec, store: Store, times_ns: NDArray[np.int64]) -> None:
+        self._spec = spec
+        self.series: list[tuple[list[dict[str, Any]], NDArray[np.float64]]] = []
+        for labels, (found_ns, values) in store.iter_series(spec.name):
+            place = np.searchsorted(found_ns, times_ns)
+            there = (place < len(found_ns)) & (found_ns[np.minimum(place, len(found_ns) - 1)] == times_ns)
+            column = np.where(there, values[np.minimum(place, len(found_ns) - 1)], np.nan)
+            self.series.append((_attributes(labels), column))
+
+    def points(self, row: int, start_ns: int, time_ns: int) -> Iterator[dict[str, Any]]:
+        """Data points of one request."""
+        whole = self._spec.per == 1
+        for attributes, column in self.series:
+            value = float(column[row])
+            if np.isnan(value):
+                continue
+            point: dict[str, Any] = {"attributes": attributes, "timeUnixNano": str(time_ns)}
+            if self._spec.kind is Kind.COUNTER:
+                point["startTimeUnixNano"] = str(start_ns)
+            point |= {"asInt": str(int(value))} if whole and value.is_integer() else {"asDouble": value}
+            yield point
+
+    def metric(self, points: list[dict[str, Any]]) -> dict[str, Any]:
+        """The metric with its points."""
+        spec = self._spec
+        unit = _UNITS.get(spec.unit, f"{{{spec.unit.removesuffix('s')}}}")
+        body: dict[str, Any] = {"dataPoints": points}
+        if spec.kind is Kind.COUNTER:
+            body = {"aggregationTemporality": CUMULATIVE, "isMonotonic": True, **body}
+        kind = "sum" if spec.kind is Kind.COUNTER else "gauge"
+        return {"name": spec.name, "description": spec.help, "unit": unit, kind: body}
+
+
+def _attributes(labels: Labels) -> list[dict[str, Any]]:
+    return [{"key": key, "value": {"stringValue": value}} for key, value in labels]
