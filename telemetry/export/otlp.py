@@ -4,7 +4,7 @@ This is the format of the collector's file exporter, which its otlpjsonfile rece
 simulated time needs no scale: counters every 100 us stay 100 us apart. Sums are cumulative and begin with the run.
 Histograms are left out.
 
-Source: opentelemetry-proto, docs/specification.md, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
+Source: opentelemetry-proto, its specification, "JSON Protobuf Encoding": names in lowerCamelCase, 64-bit integers
 as decimal strings, enums as integers.
 """
 
@@ -47,6 +47,12 @@ def sampled(times_ns: NDArray[np.int64], interval_ns: int | None) -> NDArray[np.
     return np.unique(np.searchsorted(times_ns, wanted))
 
 
+def usual_step_ns(times_ns: NDArray[np.int64]) -> int:
+    """Median time between two samples; 0 where there is one alone."""
+    steps = np.sort(np.diff(times_ns))
+    return int(steps[len(steps) // 2]) if len(steps) else 0
+
+
 def write_otlp(
     store: Store, out: TextIO, start_ns: int, resource: Mapping[str, str], interval_ns: int | None = None
 ) -> Sent:
@@ -75,8 +81,7 @@ def write_otlp(
         scope = [{"scope": {"name": "fabric"}, "metrics": metrics}]
         out.write(json.dumps({"resourceMetrics": [{"resource": about, "scopeMetrics": scope}]}, separators=(",", ":")))
         out.write("\n")
-    step = int(np.median(np.diff(times_ns))) if len(times_ns) > 1 else 0
-    return Sent(sum(len(it.series) for it in columns), points, len(times_ns), step)
+    return Sent(sum(len(it.series) for it in columns), points, len(times_ns), usual_step_ns(times_ns))
 
 
 def _written(spec: MetricSpec, store: Store) -> bool:

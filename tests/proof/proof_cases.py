@@ -246,6 +246,7 @@ CASES: Final = (
             lambda f: f["spine1"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet8": {}}),
             lambda f: f["spine2"].update(PORTCHANNEL_MEMBER={"PortChannel1|Ethernet8": {}}),
             put("leaf1", "PORT_QOS_MAP", "Ethernet24", pfc_enable=""),
+            put("spine2", "PORT_QOS_MAP", "Ethernet8", pfc_enable=""),  # at one end alone it would be L1's
         ),
     ),
     Broken("L9", "PFC on 4 at one hop", put("spine1", "PORT_QOS_MAP", "Ethernet16", pfc_enable="4")),

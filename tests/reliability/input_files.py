@@ -460,7 +460,10 @@ def _strangers(home: Path, known: Mapping[str, Kind], every: int) -> Row:
         elif what == "a folder":
             path.mkdir()
         elif what == "a socket":
-            socket.socket(socket.AF_UNIX).bind(os.path.relpath(path))
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            # A socket's path has at most 107 bytes, and this one is short wherever the folder is (proc(5)).
+            socket.socket(socket.AF_UNIX).bind(f"/proc/self/fd/{folder}/{path.name}")
+            os.close(folder)
         elif what == "a loop":
             path.symlink_to(path.name)
         elif what == "a tebibyte":

@@ -1,6 +1,6 @@
 """AMD device-metrics-exporter on the hosts, with AMD AI NICs (ionic): prefix `amd_`, its default.
 
-Source: docs/configuration/network-metricslist.md and pkg/amdnic/nicagent at afd0fe81 (2026-08-21). Oddities kept:
+Source: network-metricslist.md of its documentation, and pkg/amdnic/nicagent at afd0fe81 (2026-08-21). Oddities kept:
 counters are gauges, and the names are the enum's in lower case, its misspelling `outouf_seq` included.
 """
 

@@ -1,6 +1,6 @@
 """yuuki/rdma_exporter on the hosts, with mlx5 NICs: the names that Grafana's board 24241 queries.
 
-Source: README.md and docs/design.md at 461f67e (2026-08-22). Oddities kept: `rdma_port_*_data_total` counts words of
+Source: its README.md and design.md at 461f67e (2026-08-22). Oddities kept: `rdma_port_*_data_total` counts words of
 four bytes, pauses are in microseconds, `direction="rx"` means that the peer stops this NIC. Netdevice counters of a
 priority have `netdev`; counters of sysfs, netlink and queue pairs have not.
 """
