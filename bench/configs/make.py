@@ -76,7 +76,7 @@ def export(folder: Path, language: str, size: int, count: int) -> list[Answer]:
 def read_answers(folder: Path) -> list[Answer]:
     """The answers of an exported folder."""
     rows = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
-    return [Answer(**{**it, "devices": tuple(it["devices"]), "checks": tuple(it["checks"])}) for it in rows]
+    return [Answer.of_json(it) for it in rows]
 
 
 def _write(language: str, files: dict[str, Any], folder: Path) -> None:

@@ -49,12 +49,8 @@ def read_results(path: Path) -> list[Measured]:
 
 
 def _measured(data: dict[str, Any]) -> Measured:
-    rows = tuple(Scored(**{**it, "answer": Answer(**_tuples(it["answer"]))}) for it in data.pop("rows"))
+    rows = tuple(Scored(**{**it, "answer": Answer.of_json(it["answer"])}) for it in data.pop("rows"))
     return Measured(rows=rows, **data)
-
-
-def _tuples(answer: dict[str, Any]) -> dict[str, Any]:
-    return {**answer, "devices": tuple(answer["devices"]), "checks": tuple(answer["checks"])}
 
 
 def worker(language: str, size: int, count: int) -> str:
@@ -82,8 +78,8 @@ def worker(language: str, size: int, count: int) -> str:
 def validated(folder: Path) -> dict[str, Any]:
     """The SARIF log of `fabric validate`, made in this process."""
     from fabric.configs.load import load_network  # noqa: PLC0415  measured() needs no parser
-    from fabric.validate.output.data import as_sarif  # noqa: PLC0415
-    from fabric.validate.runner import validate  # noqa: PLC0415
+    from fabric.validate.output.data import as_sarif  # noqa: PLC0415  as above
+    from fabric.validate.runner import validate  # noqa: PLC0415  as above
 
     log: dict[str, Any] = json.loads(as_sarif(validate(load_network([folder]))))
     return log

@@ -37,8 +37,11 @@ SHAPES: Final = {
     1000: Shape(16, 54, 8, 1),
     10_000: Shape(160, 54, 8, 10),
 }
-_FIRST_LEAVES, _FIRST_SPINES = 10, 16
-"""Whose loopbacks are those of the plan of tests/mistakes."""
+_PLANNED: Final = 2
+"""Leaves, and spines, of the plan of tests/mistakes. The other switches have none of the addresses that mistakes
+mistype theirs to: a neighbour 10.1.0.5 in place of 10.1.0.1 has to be an address of nobody."""
+_OTHER_WAYS: Final = 128
+"""Added to the last byte of a leaf's addresses to further spines."""
 _CORE_ASN: Final = 65_050
 
 
@@ -57,7 +60,8 @@ def switches(size: int) -> tuple[Switch, ...]:
                 spine = pod * shape.spines + way
                 asn[f"spine{spine}"] = SPINE_ASN if pod == 0 else 64_512 + pod
                 base = f"10.{1 + (leaf - 1) // 256}.{(leaf - 1) % 256}"
-                pair = (f"{base}.{2 * (way - 1)}", f"{base}.{2 * (way - 1) + 1}")
+                last = 2 * (way - 1) + (0 if way <= _PLANNED else _OTHER_WAYS)
+                pair = (f"{base}.{last}", f"{base}.{last + 1}")
                 _cable(ports, asn, (f"leaf{leaf}", 2 + way), (f"spine{spine}", slot + 1), pair)
         for way in range(1, shape.spines + 1):
             spine = pod * shape.spines + way
@@ -104,7 +108,7 @@ def _number(name: str) -> int:
 def _loopback(name: str) -> str:
     number = _number(name)
     if name.startswith("leaf"):
-        return f"10.0.0.{number}" if number <= _FIRST_LEAVES else f"10.240.{number // 256}.{number % 256}"
-    if name.startswith("spine") and number <= _FIRST_SPINES:
+        return f"10.0.0.{number}" if number <= _PLANNED else f"10.240.{number // 256}.{number % 256}"
+    if name.startswith("spine") and number <= _PLANNED:
         return f"10.0.0.{10 + number}"
     return f"10.{241 if name.startswith('spine') else 242}.{number // 256}.{number % 256}"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from fabric.errors import FabricError
 
@@ -32,6 +32,11 @@ class Answer:
     where: str
     checks: tuple[str, ...]
     """Rules of this project that name it; other tools have their own."""
+
+    @classmethod
+    def of_json(cls, row: Mapping[str, Any]) -> Self:
+        """Of what JSON keeps of an answer, which has lists for tuples."""
+        return cls(**{**row, "devices": tuple(row["devices"]), "checks": tuple(row["checks"])})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:  # the store, numpy and the catalogue are loaded when there is
     from telemetry.export.openmetrics import Recording, Written
 
 MS_PER_S = 1000
-NS_PER_MS = 1_000_000
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
@@ -68,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fast.add_argument(
         "--start", metavar="RFC3339", help="wall time of simulated time 0 (default: so that the run ends now)"
     )
+    fast.set_defaults(time_scale=1.0)
     for action in (metrics, pushed, events):
         action.add_argument(
             "--time-scale",
@@ -214,7 +213,6 @@ def _recording(args: argparse.Namespace, interval_ms: int | None, labels: dict[s
 
 
 def _otlp(args: argparse.Namespace) -> int:
-    args.time_scale = 1.0
     problems = _clock_problems(args)
     interval_ns = None
     if args.interval is not None:
@@ -226,17 +224,15 @@ def _otlp(args: argparse.Namespace) -> int:
         problems.append(Problem("--interval", f"{args.interval} is no interval", "give one such as 100us"))
     if problems:
         raise InputErrors("options", problems)
-    from fabric.runs.rundir import RunDir  # noqa: PLC0415
-    from telemetry.export.otlp import write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
-    from telemetry.sources.recorded import store_of  # noqa: PLC0415
+    from fabric.runs.rundir import RunDir  # noqa: PLC0415  as below
+    from telemetry.export.clock import NS_PER_MS  # noqa: PLC0415  as below
+    from telemetry.export.otlp import usual_step_ns, write_otlp  # noqa: PLC0415  pyarrow, numpy and the catalogue
+    from telemetry.sources.recorded import store_of  # noqa: PLC0415  as above
 
     found = RunDir.open(args.directory)
     store = store_of(found)
-    if args.start is None:
-        start_ns = time.time_ns() - int(store.times_ns[-1])
-    else:
-        start_ns = round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S) * NS_PER_MS
-    shortest_ns = _usual_step_ns(store.times_ns.tolist())
+    start_ns = _clock(args, int(store.times_ns[-1])).start_ms * NS_PER_MS
+    shortest_ns = usual_step_ns(store.times_ns)
     if interval_ns is not None and interval_ns < shortest_ns:
         raise FabricError(
             f"the run has samples every {format_time_ps(shortest_ns * PS_PER_NS)}, and not every {args.interval}",
@@ -256,12 +252,6 @@ def _otlp(args: argparse.Namespace) -> int:
         args, summary, f"{sent.points:,} points of {sent.series:,} series, {sent.requests:,} requests, one every {step}"
     )
     return 0
-
-
-def _usual_step_ns(times_ns: list[int]) -> int:
-    """Median time between two samples."""
-    steps = sorted(after - before for before, after in pairwise(times_ns))
-    return steps[len(steps) // 2] if steps else 0
 
 
 def _events(args: argparse.Namespace) -> int:
@@ -377,7 +367,7 @@ def _clock(args: argparse.Namespace, end_ns: int) -> WallClock:
     from telemetry.export.clock import WallClock, latest_safe_start_ms, latest_start_ms  # noqa: PLC0415
 
     if args.start is None:
-        latest = latest_start_ms if args.action == "remote-write" else latest_safe_start_ms
+        latest = latest_start_ms if args.action in {"remote-write", "otlp"} else latest_safe_start_ms
         return WallClock(latest(int(time.time() * MS_PER_S), end_ns, args.time_scale), args.time_scale)
     return WallClock(round(datetime.fromisoformat(args.start).timestamp() * MS_PER_S), args.time_scale)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fabric.errors import InputErrors, Problem, UnitError
-from fabric.units import PS_PER_S, parse_rate_bps, parse_time_ps
+from fabric.units import PS_PER_S, count, parse_rate_bps, parse_time_ps
 from fabric.visible import visible
 
 if TYPE_CHECKING:  # pyarrow and the catalogue are loaded when there is something to judge
@@ -85,14 +85,14 @@ def run(args: argparse.Namespace) -> int:
 def _batch(source: str, scrapes: int, interval_s: float) -> Batch:
     """The series of a source. Raises: InputErrors, FabricError."""
     if source.startswith(("http://", "https://")):
-        from telemetry.lint.scrape import scrape  # noqa: PLC0415
+        from telemetry.lint.scrape import scrape  # noqa: PLC0415  as in run()
 
         return scrape(source, scrapes, interval_s)
-    from telemetry.lint.readers import from_store, read  # noqa: PLC0415
+    from telemetry.lint.readers import from_store, read  # noqa: PLC0415  as in run()
 
     path = Path(source)
     if path.is_dir():
-        from fabric.runs.rundir import RunDir  # noqa: PLC0415
+        from fabric.runs.rundir import RunDir  # noqa: PLC0415  as in run()
         from telemetry.sources.recorded import store_of  # noqa: PLC0415
 
         return from_store(source, store_of(RunDir.open(path)))
@@ -121,7 +121,7 @@ def _when(batch: Batch, time_ns: int | None) -> str:
 def _lines(batch: Batch, found: list[Finding]) -> list[str]:
     n_samples = sum(len(it.values) for it in batch.series)
     head = f"{visible(batch.source)}: {len(batch.series):,} series, {n_samples:,} samples: "
-    lines = [head + (f"{len(found):,} findings" if len(found) != 1 else "1 finding") if found else head + "clean"]
+    lines = [head + (count(len(found), "finding") if found else "clean")]
     if not batch.has_times:
         lines.append("  the samples have no times: only values and their order are judged")
     for (rule, time_ns), group in _groups(found).items():

@@ -92,8 +92,9 @@ def load_network(
     except InputErrors as error:
         problems += error.problems
     try:
-        if settings is not None or outputs is not None:
-            read = _hosts(settings or outputs or Path(), contents, outputs)
+        hosts_path = settings or outputs
+        if hosts_path is not None:
+            read = _hosts(hosts_path, contents, outputs)
             network.hosts, network.default_host = read.hosts, read.default
             network.unread = (*network.unread, *read.unread)
             network.unjudged = (*network.unjudged, *read.unjudged)

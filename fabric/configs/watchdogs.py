@@ -115,7 +115,12 @@ def _is_watched(port: Port) -> bool:
 
 
 def actual_poll_ms(device: Device) -> int:
-    """The interval of a software watchdog's polls with so many queues: a multiple of the configured one."""
+    """The interval of a software watchdog's polls with so many queues: a multiple of the configured one.
+
+    The configured one itself in other languages than SONiC's, whose watchdogs run no such script.
+    """
     poll_ms = device.watchdog_poll_ms or DEFAULT_POLL_MS
+    if not device.capabilities.tables:
+        return poll_ms
     work_ms = watched_queues(device) * WORK_US // 1000
     return (work_ms // poll_ms + 1) * poll_ms

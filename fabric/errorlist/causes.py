@@ -15,7 +15,6 @@ import yaml
 from fabric.errorlist.entries import Entry
 
 _FILE: Final = "causes.yml"
-_PLACE: Final = "in the message"
 
 
 @cache

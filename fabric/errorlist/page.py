@@ -47,7 +47,7 @@ def _row(entry: Entry) -> str:
 
 
 def _remedy(entry: Entry) -> str:
-    return "; or: ".join(map(in_markdown, remedies(entry))) or "in the message"
+    return "; or: ".join(map(in_markdown, remedies(entry)))
 
 
 def first_line(name: str) -> str:

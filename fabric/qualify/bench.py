@@ -87,12 +87,16 @@ class Bench:
         return bool(self.flows or self.streams)
 
     @property
+    def receivers(self) -> tuple[str, ...]:
+        """Ports that streams are sent to."""
+        return tuple(dict.fromkeys(it.dst for it in self.streams))
+
+    @property
     def storm_ports(self) -> tuple[str, ...]:
         """Ports whose tester sends PAUSE."""
-        receivers = tuple(dict.fromkeys(it.dst for it in self.streams))
         if not self.scenario.storms:
             return ()
-        return self.ports if any(it.by == "all" for it in self.scenario.storms) else receivers
+        return self.ports if any(it.by == "all" for it in self.scenario.storms) else self.receivers
 
     @property
     def mbps(self) -> int:

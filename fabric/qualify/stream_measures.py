@@ -18,13 +18,16 @@ from fabric.qualify.bench import Stream
 from fabric.qualify.names import BESIDE, STORMED
 from fabric.qualify.schema import StormSpec
 from fabric.qualify.trial import Trial
+from fabric.theory.headroom import WIRE_OVERHEAD_BYTES
+from fabric.theory.marking import Curve, marking_probability
 from fabric.units import PS_PER_MS
 
 Rows = dict[str, float]
 Reader = Callable[[Trial, str, bool], Rows]
 
 
-def _is(trial: Trial, of: str, priority: int) -> bool:
+def _concerns(trial: Trial, of: str, priority: int) -> bool:
+    """Whether a measure of these streams is about a priority."""
     stormed = priority in trial.bench.scenario.stormed
     return of not in {STORMED, BESIDE} or stormed == (of == STORMED)
 
@@ -33,7 +36,7 @@ def _queues(trial: Trial, of: str) -> dict[tuple[str, int], list[Stream]]:
     """(port, queue) to the streams that leave by it."""
     found: dict[tuple[str, int], list[Stream]] = {}
     for stream in trial.bench.streams:
-        if _is(trial, of, stream.priority):
+        if _concerns(trial, of, stream.priority):
             found.setdefault((stream.dst, stream.priority), []).append(stream)
     return found
 
@@ -59,7 +62,7 @@ def _sent_bytes(trial: Trial, streams: list[Stream]) -> float:
     """Of frames that the tester sends in the window."""
     line = trial.window_ps * trial.bench.mbps / 8_000_000
     return sum(
-        it.spec.share * line * it.spec.frame / (it.spec.frame + tester.GAP_BYTES)
+        it.spec.share * line * it.spec.frame / (it.spec.frame + WIRE_OVERHEAD_BYTES)
         for it in streams
         if it.spec.fill is None
     )
@@ -80,7 +83,7 @@ def _lost(trial: Trial, of: str, in_window: bool) -> Rows:
         rows = list(trial.port_ids.values())
         return int(now.datagram_drops["pkts"][rows, priority].astype(np.int64).sum())
 
-    used = dict.fromkeys(it.priority for it in trial.bench.streams if _is(trial, of, it.priority))
+    used = dict.fromkeys(it.priority for it in trial.bench.streams if _concerns(trial, of, it.priority))
     return {f"Q{p}": read(trial.stop, p) - read(trial.start, p) if in_window else read(trial.end, p) for p in used}
 
 
@@ -91,7 +94,7 @@ def _paused_rate_error(trial: Trial, of: str, in_window: bool) -> Rows:
     (storm, *_) = trial.bench.scenario.storms
     for (port, queue), streams in _queues(trial, of).items():
         frame = streams[0].spec.frame
-        line = trial.window_ps * trial.bench.mbps / 8_000_000 * frame / (frame + tester.GAP_BYTES)
+        line = trial.window_ps * trial.bench.mbps / 8_000_000 * frame / (frame + WIRE_OVERHEAD_BYTES)
         left = (1 - tester.paused_share(trial.bench, storm)) * line
         sent = _counter(trial, "sent_bytes", port, queue, in_window=True)
         rows[f"{port} Q{queue}"] = abs(sent - min(left, _sent_bytes(trial, streams))) / line
@@ -104,12 +107,11 @@ def _mark_error(trial: Trial, of: str, in_window: bool) -> Rows:
     for port, queue in _queues(trial, of):
         number = trial.port_ids[port]
         it = trial.end.queues[number, queue]
-        low, high, most = int(it["kmin_bytes"]), int(it["kmax_bytes"]), float(it["pmax_ratio"])
+        low, high = int(it["kmin_bytes"]), int(it["kmax_bytes"])
         if high <= 0:
             continue
-        depth = trial.depths[:, number, queue].astype(float)
-        ramp = np.clip((depth - low) / max(1, high - low), 0, 1) * most
-        expected = float(np.where(depth > high, 1.0, ramp).mean())
+        curve = Curve(low, max(high, low + 1), float(it["pmax_ratio"]))
+        expected = float(marking_probability(curve, trial.depths[:, number, queue]).mean())
         marked = _counter(trial, "marked_pkts", port, queue, in_window=in_window)
         frames = _counter(trial, "enqueued_pkts", port, queue, in_window=in_window) or 1
         rows[f"{port} Q{queue}"] = abs(marked / frames / expected - 1) if expected else float(marked > 0)
@@ -119,7 +121,7 @@ def _mark_error(trial: Trial, of: str, in_window: bool) -> Rows:
 def _storm_places(trial: Trial, of: str) -> Iterator[tuple[str, int]]:
     for port in trial.bench.storm_ports:
         for priority in range(N_CLASSES):
-            if _is(trial, of, priority):
+            if _concerns(trial, of, priority):
                 yield port, priority
 
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from fabric.configs.buffers.headroom import MBPS
 from fabric.configs.model import Curve
 from fabric.dataplane.engine.edits import PauseStorm
 from fabric.proof.recipe import through
 from fabric.qualify.schema import StormSpec
+from fabric.theory.pause import frames_per_second_to_hold, pause_time_s
 from fabric.topology.model import Fabric
 from fabric.units import PS_PER_NS, PS_PER_S
 
 if TYPE_CHECKING:
     from fabric.qualify.bench import Bench, Stream
 
-QUANTUM_BITS: Final = 512
-"""IEEE 802.3 annex 31B."""
-FULL_QUANTA: Final = 65_535
-GAP_BYTES: Final = 20
-"""Preamble, start of frame, gap between frames (IEEE 802.3 clause 4)."""
 STREAMS_START_PS: Final = 10_000_000
 """The tester's PAUSE frames are there before the datagrams, as the plans have it."""
 
@@ -66,23 +63,22 @@ def burst_bytes(bench: Bench, stream: Stream) -> int | None:
 
 def frames_per_s(bench: Bench, storm: StormSpec) -> float:
     """Of a storm with a rate or a duty; 0 for one without a gap."""
-    line_bps = bench.mbps * 1_000_000
     if storm.rate is not None:
-        return storm.rate * line_bps / (FULL_QUANTA * QUANTUM_BITS)
+        return storm.rate * frames_per_second_to_hold(bench.mbps * MBPS)
     if storm.duty is not None:
-        return storm.duty * line_bps / (storm.quanta * QUANTUM_BITS)
+        return storm.duty * frames_per_second_to_hold(bench.mbps * MBPS, storm.quanta)
     return 0.0
 
 
 def pause_ps(bench: Bench, storm: StormSpec) -> float:
     """Of one frame."""
-    return storm.quanta * QUANTUM_BITS * 1_000_000 / bench.mbps
+    return pause_time_s(bench.mbps * MBPS, storm.quanta) * PS_PER_S
 
 
 def paused_share(bench: Bench, storm: StormSpec) -> float:
     """Of the time, while a storm lasts."""
     per_s = frames_per_s(bench, storm)
-    return min(1.0, per_s * pause_ps(bench, storm) / 10**12) if per_s else 1.0
+    return min(1.0, per_s * pause_ps(bench, storm) / PS_PER_S) if per_s else 1.0
 
 
 def storms(bench: Bench, fabric: Fabric, longer: int) -> Iterator[PauseStorm]:
@@ -93,7 +89,7 @@ def storms(bench: Bench, fabric: Fabric, longer: int) -> Iterator[PauseStorm]:
         per_s = frames_per_s(bench, storm)
         stretch = longer if storm.lasts > bench.case.times.warm_up else 1
         lasts_ps = bench.scaled_ps(storm.lasts) * stretch
-        for port in bench.storm_ports if storm.by == "all" else dict.fromkeys(it.dst for it in bench.streams):
+        for port in bench.ports if storm.by == "all" else bench.receivers:
             host = fabric.by_name[at[port]].id
             gap_ps = round(PS_PER_S / per_s) if per_s else 0
             yield PauseStorm(bench.scaled_ps(storm.at), host, classes, lasts_ps, gap_ps, storm.quanta)

@@ -292,9 +292,11 @@ def _over_virtual_interfaces(facts: Facts, cabled: set[str]) -> Iterator[Adjacen
     for device in facts.devices:
         its = device.identity.interior
         port = next(iter(device.ports.values()), None)
-        for name, texts in device.addresses.items() if its is not None and port is not None else ():
-            circuit = its.circuits.get(name) if its is not None else None
-            if port is None or f"{device.name}:{name}" in cabled or not _is_virtual(name):
+        if its is None or port is None:
+            continue
+        for name, texts in device.addresses.items():
+            circuit = its.circuits.get(name)
+            if f"{device.name}:{name}" in cabled or not _is_virtual(name):
                 continue
             if circuit is None and device.identity.interface_vrfs.get(name):
                 continue

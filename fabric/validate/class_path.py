@@ -60,7 +60,7 @@ def class_paths(facts: Facts, names: Sequence[str] = ()) -> list[ClassPath]:
         text = "no outputs of a cabled host's tools were given"
         hint = "give a folder of them with --hosts (docs/howto/hosts.md)"
         raise InputErrors("options", problems or [Problem("--class-path", text, hint)])
-    ways: dict[tuple[str, int], list[Step]] = {}
+    ways: dict[tuple[str, int, int | None], list[Step]] = {}
     found = []
     for line, host in facts.host_lines:
         nic = host.captured
@@ -80,7 +80,7 @@ def _of_mark(
     mark: Mark,
     tclass: Tclass,
     device: str,
-    ways: dict[tuple[str, int], list[Step]],
+    ways: dict[tuple[str, int, int | None], list[Step]],
 ) -> ClassPath:
     said = tclass.override or mark.tclass
     dscp = said.dscp
@@ -97,7 +97,7 @@ def _of_mark(
     wanted = _wanted(facts, host, dscp) if priority is None else priority
     path.steps.append(_at_nic(host, dscp, wanted))
     path.steps.append(_at_port(facts, line, dscp, wanted, "in"))
-    key = line.device.name, dscp
+    key = line.device.name, dscp, wanted
     if key not in ways:
         ways[key] = list(_onwards(facts, line.device.name, dscp, wanted))
     path.steps += [step for step in ways[key] if not step.where.startswith(f"{host.name} ")]
@@ -107,8 +107,10 @@ def _of_mark(
 def _wanted(facts: Facts, host: Host, dscp: int) -> int | None:
     """The priority that a DSCP should have: of most switch ports, else of the NIC."""
     usual = facts.usual_class(dscp)
+    if usual is not None:
+        return usual[1]
     own = None if host.captured is None else host.captured.priorities.get(dscp)
-    return usual[1] if usual is not None else None if own is None else own.value
+    return None if own is None else own.value
 
 
 def _at_nic(host: Host, dscp: int, wanted: int | None) -> Step:

@@ -312,7 +312,10 @@ class Facts:
 
     @cached_property
     def cnp_dscps(self) -> tuple[int, ...]:
-        """CNPs' DSCPs that the switches are held to: not one that RoCE or bulk has, while another host's is neither."""
+        """The hosts' DSCPs of CNPs, without those that most ports put into the queue of RoCE or of bulk.
+
+        All of them where none would be left: then the switches are wrong.
+        """
         good = tuple(dscp for dscp in self.network.cnp_dscps if not self._beside_data(dscp))
         return good or self.network.cnp_dscps
 

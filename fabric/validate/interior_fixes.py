@@ -32,8 +32,6 @@ _SONIC: Final = {
     "cost": "metric",
 }
 _SONIC_NETWORKS: Final = {"point-to-point": "POINT_TO_POINT_NETWORK", "broadcast": "BROADCAST_NETWORK"}
-
-
 _PASSIVE: Final = "OSPFV2_ROUTER_PASSIVE_INTERFACE"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fabric.configs.hosts.capture import Mark
+from fabric.configs.hosts.capture import DSCP_SHIFT, Mark
 from fabric.configs.model import TRUST_COS, Curve, Device, Limit, Port, Where
 from fabric.configs.network import Host
 from fabric.validate.commands import (
@@ -36,9 +36,6 @@ _FEC: Final = "error-correction encoding"
 _RS, _FC = f"{_FEC} reed-solomon", f"{_FEC} fire-code"
 _FIELD_DEPTH: Final = 3
 """Words of the path of a field of CONFIG_DB: table, key, field."""
-_TOS_SHIFT: Final = 2
-"""DSCP is the upper six bits of the TOS byte (RFC 2474 section 3)."""
-
 _NICCTL_DCQCN: Final = {"Rate increase in AI phase": "ai-rate", "Rate increase in HAI phase": "hai-rate"}
 """Parameters whose option of `nicctl update dcqcn` is not their name."""
 
@@ -300,7 +297,7 @@ def _niccli(host: Host) -> str:
 
 def set_host_dscp(host: Host, dscp: int) -> Fix:
     """The DSCP by which a host marks RoCE (rdma-core's and MLNX_OFED's tools take the TOS byte)."""
-    tos = dscp << _TOS_SHIFT
+    tos = dscp << DSCP_SHIFT
     return set_host(host, "roce_dscp", dscp, f"cma_roce_tos -d {device_of(host)} -t {tos}")
 
 
@@ -359,7 +356,7 @@ def set_host_map(host: Host, dscp: int, priority: int) -> Fix:
 
 def set_tclass(host: Host, mark: Mark, dscp: int) -> Fix:
     """The traffic class that a library asks for: the TOS byte of the DSCP."""
-    tos = dscp << _TOS_SHIFT
+    tos = dscp << DSCP_SHIFT
     command = (
         f"{mark.variable} -t {tos}" if mark.variable.startswith("cma_roce_tos") else f"export {mark.variable}={tos}"
     )
@@ -373,7 +370,7 @@ def set_gid(host: Host, variable: str, index: int) -> Fix:
 
 def set_override(host: Host, device: str, dscp: int) -> Fix:
     """The traffic class of every connection of an RDMA device (mlx5)."""
-    tos = dscp << _TOS_SHIFT
+    tos = dscp << DSCP_SHIFT
     path = f"/sys/class/infiniband/{device or 'DEVICE'}/tc/1/traffic_class"
     return set_host(host, f"traffic_class of {device or 'DEVICE'}", tos, f"echo {tos} > {path}")
 

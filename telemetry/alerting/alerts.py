@@ -14,7 +14,6 @@ from typing import Final
 
 from telemetry.alerting import losses, rules
 from telemetry.alerting.alert import Alert, Severity
-from telemetry.alerting.losses import at_port
 from telemetry.alerting.promql.model import (
     Aggregate,
     Binary,
@@ -32,7 +31,7 @@ from telemetry.alerting.promql.model import (
     select,
     without,
 )
-from telemetry.alerting.rules import MINUTE_S, PORT, PORT_PRIORITY, recorded
+from telemetry.alerting.rules import MINUTE_S, PORT, PORT_PRIORITY, at_port, recorded
 
 STOPPED_RATIO: Final = 0.95
 """Above it a port is stopped permanently; below it the port is slowed."""

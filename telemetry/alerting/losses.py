@@ -14,7 +14,6 @@ from telemetry.alerting.promql.model import (
     Binary,
     Expr,
     Function,
-    Matching,
     Number,
     Operator,
     Over,
@@ -26,7 +25,7 @@ from telemetry.alerting.promql.model import (
     select,
     without,
 )
-from telemetry.alerting.rules import MINUTE_S, PORT
+from telemetry.alerting.rules import MINUTE_S, PORT, at_port
 
 SPARE_BYTES: Final = 20_000
 """Two frames of 9,216 B: one that is being sent is counted at its sender alone, and one may be at each sample."""
@@ -34,12 +33,6 @@ FLAPS: Final = 2.5
 """Outages within ten minutes above which a link flaps; a port that is shut and opened again, also twice, does not."""
 _HALF: Final = 0.5
 """Between no frame and one: increase() of whole numbers is no whole number."""
-_MINUTE: Final = MINUTE_S
-
-
-def at_port(of: Expr, vector: str, *labels: str) -> Expr:
-    """Rows of `of` at ports that `vector` (of value 1) lists, with `labels` copied from it."""
-    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
 
 
 def _at_peer(of: Expr) -> Expr:
@@ -51,19 +44,19 @@ def _at_peer(of: Expr) -> Expr:
 
 def _no_way(limit: float) -> Expr:
     """Packets that a switch discarded within a minute because no route, or a loop, led them nowhere."""
-    lost = increase(select("fabric_dropped_packets_total", matching={"reason": "no_route|ttl"}), _MINUTE)
+    lost = increase(select("fabric_dropped_packets_total", matching={"reason": "no_route|ttl"}), MINUTE_S)
     return above(Aggregate(Operator.SUM, lost, ("port", "traffic_class", "reason")), limit)
 
 
 def _too_large(limit: float) -> Expr:
-    lost = increase(select("fabric_dropped_packets_total", {"reason": "mtu"}), 5 * _MINUTE)
+    lost = increase(select("fabric_dropped_packets_total", {"reason": "mtu"}), 5 * MINUTE_S)
     return above(Aggregate(Operator.SUM, lost, ("traffic_class", "reason")), limit)
 
 
 def _silent_switch(limit: float) -> Expr:
     """Switches to which more than `limit` neighbours sent frames within a minute, and which received none.
 
-    PFC frames are not counted: a hardware that forwards nothing may still send and take them.
+    PFC frames are not counted: hardware that forwards nothing may still send and take them.
     """
     sent = _frames("fabric_port_transmit_packets_total", "fabric_port_transmit_pause_frames_total")
     received = _frames("fabric_port_receive_packets_total", "fabric_port_receive_pause_frames_total")
@@ -74,7 +67,7 @@ def _silent_switch(limit: float) -> Expr:
 
 
 def _frames(counter: str, pauses: str) -> Expr:
-    return Binary(Symbol.SUBTRACT, increase(select(counter), _MINUTE), increase(select(pauses), _MINUTE))
+    return Binary(Symbol.SUBTRACT, increase(select(counter), MINUTE_S), increase(select(pauses), MINUTE_S))
 
 
 def _silent_loss(limit: float) -> Expr:
@@ -86,10 +79,10 @@ def _silent_loss(limit: float) -> Expr:
     on_the_way = Binary(
         Symbol.MULTIPLY, select("fabric_port_speed_bytes_per_second"), select("fabric_port_arrival_delay_seconds")
     )
-    sent = Binary(Symbol.SUBTRACT, increase(select("fabric_port_transmit_bytes_total"), 3 * _MINUTE), on_the_way)
-    missing = Binary(Symbol.SUBTRACT, _at_peer(sent), increase(select("fabric_port_receive_bytes_total"), 3 * _MINUTE))
+    sent = Binary(Symbol.SUBTRACT, increase(select("fabric_port_transmit_bytes_total"), 3 * MINUTE_S), on_the_way)
+    missing = Binary(Symbol.SUBTRACT, _at_peer(sent), increase(select("fabric_port_receive_bytes_total"), 3 * MINUTE_S))
     found = at_port(above(missing, limit), "fabric_port_info", "peer_device", "peer_port")
-    return without(found, above(increase(select("fabric_port_down_seconds_total"), 3 * _MINUTE), 0), *PORT)
+    return without(found, above(increase(select("fabric_port_down_seconds_total"), 3 * MINUTE_S), 0), *PORT)
 
 
 def _outages(limit: float) -> Expr:
@@ -97,9 +90,9 @@ def _outages(limit: float) -> Expr:
 
     An outage that lasts is one, and so is one that is over before the next sample, which fabric_port_up never shows.
     """
-    grown = Over(Function.CHANGES, select("fabric_port_down_seconds_total"), 10 * _MINUTE)
-    samples = Over(Function.COUNT, select("fabric_port_up"), 10 * _MINUTE)
-    up = Over(Function.SUM, select("fabric_port_up"), 10 * _MINUTE)
+    grown = Over(Function.CHANGES, select("fabric_port_down_seconds_total"), 10 * MINUTE_S)
+    samples = Over(Function.COUNT, select("fabric_port_up"), 10 * MINUTE_S)
+    up = Over(Function.SUM, select("fabric_port_up"), 10 * MINUTE_S)
     outages = Binary(Symbol.SUBTRACT, grown, Binary(Symbol.SUBTRACT, samples, up))
     return at_port(above(outages, limit), "fabric_port_info", "peer_device", "peer_port")
 
@@ -130,7 +123,7 @@ PAGES: Final = (
         "fabric-overview",
         "device",
         "Routes that converge lose packets for moments; a table that is wrong loses them for as long as it is.",
-        settle_s=_MINUTE,
+        settle_s=MINUTE_S,
     ),
     Alert(
         "FabricMtuDrops",

@@ -66,6 +66,11 @@ def recorded(name: str) -> Expr:
     return select(name)
 
 
+def at_port(of: Expr, vector: str, *labels: str) -> Expr:
+    """Rows of `of` at ports that `vector` (of value 1) lists, with `labels` copied from it."""
+    return Binary(Symbol.MULTIPLY, of, select(vector), Matching(PORT, labels))
+
+
 def _per_simulated_second(of: Expr) -> Expr:
     return Binary(Symbol.DIVIDE, of, select(SIMULATED), Matching(("instance",), ()))
 

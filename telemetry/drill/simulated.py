@@ -142,13 +142,13 @@ def _without_silent(seen: Store) -> None:
     """Take away the truth about frames that vanish silently: no real port has a counter of them."""
     for metric in ("fabric_dropped_packets_total", "fabric_dropped_bytes_total"):
         if metric in seen.metrics:
-            _rewrite(seen, metric, ("reason", _SILENT))
+            _remove(seen, metric, ("reason", _SILENT))
 
 
-def _rewrite(store: Store, metric: str, hidden: tuple[str, str]) -> None:
-    """Write the series of a metric again, without those that have a label."""
+def _remove(store: Store, metric: str, label: tuple[str, str]) -> None:
+    """Take away the series of a metric that have this label."""
     times = store.times_ns
-    series = [(labels, found) for labels, found in store.iter_series(metric) if hidden not in labels]
+    series = [(labels, found) for labels, found in store.iter_series(metric) if label not in labels]
     track = store.track(metric)
     track.labels = [labels for labels, _ in series]
     track.samples, track.series, track.values = [], [], []

@@ -27,10 +27,12 @@ from telemetry.record.store import Store, StoreError
 
 MAX_BYTES: Final = 2 * 2**30
 DILATION: Final = "fabric_sim_dilation_ratio"
-_NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_NS: Final = {"ns": 1, "nano": 1, "nanoseconds": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 TYPE: Final = re.compile(r"#\s*TYPE\s+(\S+)\s+(\S+)")
 _EXEMPLAR: Final = re.compile(r"\s#\s\{.*$")
-_TIME: Final = re.compile(r"(?i)^(observation_?)?(time|timestamp|ts)(_unix)?(_?(ns|us|ms|s|nano|nanoseconds))?$")
+_TIME: Final = re.compile(
+    r"(?i)^(observation_?)?(time|timestamp|ts)(_unix)?(_?(?P<unit>ns|us|ms|s|nano|nanoseconds))?$"
+)
 _HINT: Final = "give Prometheus text, OpenMetrics, OTLP JSON, or a table in Parquet, Arrow or CSV"
 
 Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -96,33 +98,27 @@ class Collected:
         return "unknown" if found in {"untyped", "unknown"} else found
 
 
-def samples_of(text: str, openmetrics: bool) -> Iterator[tuple[str, Mapping[str, str], float, float | None]]:
+def is_openmetrics(text: str) -> bool:
+    """Whether an exposition is OpenMetrics, which has an end of its own."""
+    return text.rstrip().endswith("# EOF")
+
+
+def samples_of(text: str) -> Iterator[tuple[str, Mapping[str, str], float, float | None]]:
     """(name, labels, value, Unix time in seconds) of every sample of an exposition. Raises: ValueError."""
     lines = (_EXEMPLAR.sub("", it) for it in text.splitlines() if it.strip() and not it.startswith("#"))
-    scale = 1000 if openmetrics else 1  # the parser reads milliseconds, OpenMetrics has seconds
-    for family in text_fd_to_metric_families(_Lines(lines)):  # type: ignore[arg-type]
+    scale = 1000 if is_openmetrics(text) else 1  # the parser reads milliseconds, OpenMetrics has seconds
+    for family in text_fd_to_metric_families(lines):  # type: ignore[arg-type]  # it only iterates
         for name, labels, value, time_s, *_ in family.samples:
             yield name, labels, value, None if time_s is None else float(time_s) * scale
 
 
-class _Lines:
-    """Lines as the parser reads them from a file."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = lines
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-
 def from_text(source: str, text: str) -> Batch:
     """Prometheus text or OpenMetrics. Raises: InputErrors."""
-    openmetrics = text.rstrip().endswith("# EOF")
     found = Collected()
     found.kinds = dict(TYPE.findall(text))
     timed = missing = 0
     try:
-        for name, labels, value, time_s in samples_of(text, openmetrics):
+        for name, labels, value, time_s in samples_of(text):
             timed += time_s is not None
             missing += time_s is None
             found.add(name, labels, missing if time_s is None else round(time_s * 1e9), value)
@@ -131,7 +127,7 @@ def from_text(source: str, text: str) -> Batch:
     if not found.samples:
         raise refused(source, "holds no sample")
     digits = max((len(it) for it in re.findall(r"\s\d{9,10}\.(\d+)\s*$", text[:200_000], re.MULTILINE)), default=3)
-    resolution_ns = max(10 ** (9 - min(digits, 9)), 250) if openmetrics else 1_000_000
+    resolution_ns = max(10 ** (9 - min(digits, 9)), 250) if is_openmetrics(text) else 1_000_000
     batch = Batch(source, found.series(), resolution_ns, has_times=timed > 0)
     batch.dilation = dilation_of(batch.series)
     return batch
@@ -198,10 +194,7 @@ def _times(column: pa.ChunkedArray, name: str, source: str) -> tuple[list[int], 
         return [int(it) for it in column.to_pylist()], True
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)) or column.null_count:
         raise refused(source, f"{name} is no column of times: it has {'gaps' if column.null_count else column.type}")
-    suffix = name.lower().rsplit("_", 1)[-1]
-    unit = _NS.get({"nano": "ns", "nanoseconds": "ns"}.get(suffix, suffix), _NS["s"])
-    if unit == _NS["s"] and suffix != "s":
-        unit = _NS[next((it for it in ("ns", "us", "ms") if suffix.endswith(it)), "s")]
+    unit = _NS[_TIME.sub(r"\g<unit>", name).lower() or "s"]
     found = [round(it * unit) for it in column.to_pylist()]
     return found, bool(found) and min(found) > 10**17
 

@@ -182,7 +182,7 @@ def _counter(series: Series, about: Meaning, rate: float | None, slack: float, b
             yield Finding(
                 "wrap", str(series), time_ns, f"the counter passes 2**{round(math.log2(wrap))} and begins at 0"
             )
-        elif row + 2 < len(values) and values[row + 2] >= before and row + 1 < len(steps):
+        elif row + 2 < len(values) and values[row + 2] >= before:
             explained[row + 1] = True
             text = f"an older value: {before:,.15g} is followed by {after:,.15g}, and that by {values[row + 2]:,.15g}"
             yield Finding("stale", str(series), time_ns, text)
@@ -214,8 +214,8 @@ def _above(
     else:
         text += f"; frames of {SMALLEST_FRAME_BYTES} bytes at line rate are {limits[row]:,.0f}"
     if still and steps[row] <= limits[row - still : row + 1].sum():
-        times = "sample" if still == 1 else "samples"
-        return Finding("stale", str(series), time_ns, f"{still} {times} repeat an old value, and then {text}")
+        repeated = "1 sample repeats" if still == 1 else f"{still} samples repeat"
+        return Finding("stale", str(series), time_ns, f"{repeated} an old value, and then {text}")
     near = slice(max(row - AROUND, 0), row + AROUND + 1)
     if len(steps[near]) > 1 and (steps[near] >= 0).all() and steps[near].sum() <= limits[near].sum():
         text += (

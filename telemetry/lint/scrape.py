@@ -29,7 +29,7 @@ def scrape(url: str, count: int, interval_s: float) -> Batch:
         time_ns = time.time_ns()
         found.kinds |= dict(TYPE.findall(text))
         try:
-            samples = list(samples_of(text, text.rstrip().endswith("# EOF")))
+            samples = list(samples_of(text))
         except (ValueError, IndexError) as error:
             raise refused(url, f"answers with no exposition of metrics: {error}") from error
         elapsed = next((value for name, _, value, _ in samples if name == ELAPSED), None)

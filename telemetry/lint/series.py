@@ -7,7 +7,7 @@ octets or bytes, packets or frames, received or sent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -65,7 +65,6 @@ class Batch:
     """Whether its clock is Unix time; that of a run is simulated."""
     dilation: float = 1.0
     """Seconds of its clock for a second of the counters' clock."""
-    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Place:
 
     @property
     def is_file(self) -> bool:
-        """Whether nobody can be slow or leave."""
+        """Whether it is a file on a disk: no reader can be slow, or leave."""
         if self.path is None:
             return stat.S_ISREG(os.fstat(1).st_mode)
         return not self.path.exists() or self.path.is_file()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.configs.__main__ import main
-from bench.configs.make import mutants, sample
+from bench.configs.make import fabric_of, mutants, sample
 from bench.configs.plan import SHAPES, switches
 from bench.configs.sarif import Answer, scored, shares
 from fabric.errors import FabricError
@@ -40,6 +41,23 @@ def test_a_fabric_has_its_number_of_switches_and_every_address_once(size: int) -
     addresses = [it.address for switch in found for it in switch.ports if it.address]
     assert len(set(addresses)) == len(addresses)
     assert len({it.loopback for it in found} | {it.mac for it in found} | {it.name for it in found}) == 3 * size
+
+
+@pytest.mark.parametrize("size", [100, 1000])
+def test_every_leaf_has_its_own_address_below_the_gateway_s(size: int) -> None:
+    interfaces = [it["interface"]["vlan100"]["ip"] for name, it in fabric_of("nvue", size).items() if "leaf" in name]
+    own = {next(iter(it["address"])) for it in interfaces}
+    gateways = {next(iter(it["vrr"]["address"])) for it in interfaces}
+    assert (len(own), len(gateways)) == (len(interfaces), 1)
+    assert not own & gateways
+    assert len({ip_interface(it).network for it in own | gateways}) == 1
+
+
+@pytest.mark.parametrize("address", ["10.1.0.5", "10.1.0.7", "10.1.0.8", "10.0.0.7", "10.0.0.10", "10.0.0.22"])
+def test_an_address_that_a_mistake_has_is_nobody_s(address: str) -> None:
+    found = switches(100)
+    ports = {it.address.partition("/")[0] for switch in found for it in switch.ports}
+    assert address not in ports | {it.loopback for it in found}
 
 
 def test_both_ends_of_a_cable_agree() -> None:

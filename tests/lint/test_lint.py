@@ -194,8 +194,7 @@ def test_a_file_that_is_no_telemetry_is_refused(tmp_path: Path, capsys: Capture)
         "b.csv": "a,b\n1,2\n",
         "c.json": '{"a": 1}',
     }.items():
-        if text:
-            (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text)
         assert main(["telemetry", "lint", str(tmp_path / name)]) == 2, name
         assert name in capsys.readouterr().err
 

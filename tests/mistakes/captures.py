@@ -177,16 +177,6 @@ def healthy(last: str) -> dict[str, str]:
     return {**dict.fromkeys(("host1", "host2", "host3"), _MLX5), "host4": OUTPUTS[last]}
 
 
-def changed(old: str, new: str) -> Edit:
-    """One line or part of one, which must be there."""
-
-    def edit(text: str) -> str:
-        assert old in text, old
-        return text.replace(old, new, 1)
-
-    return edit
-
-
 def without(start: str) -> Edit:
     """No line that begins so."""
 
@@ -195,17 +185,6 @@ def without(start: str) -> Edit:
         kept = [line for line in lines if not line.startswith(start)]
         assert len(kept) < len(lines), start
         return "".join(kept)
-
-    return edit
-
-
-def and_(*edits: Edit) -> Edit:
-    """One after the other."""
-
-    def edit(text: str) -> str:
-        for one in edits:
-            text = one(text)
-        return text
 
     return edit
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.mistakes import captures, mistake
-from tests.mistakes.captures import AMD, BROADCOM, Edit, and_, changed, with_vf, without
-from tests.mistakes.mistake import LANGUAGES, everywhere, put
+from tests.mistakes.captures import AMD, BROADCOM, Edit, with_vf, without
+from tests.mistakes.mistake import LANGUAGES, both, everywhere, put, replaced
 
 LAST: Final[Mapping[str, str]] = {"sonic": AMD, "eos": BROADCOM, "nxos": AMD, "nvue": BROADCOM}
 """Whose NIC host4 has, in the fabric of a language; the others have mlx5."""
@@ -74,10 +74,12 @@ def write(
         (folder / "hosts" / name / "outputs.txt").write_text(own, encoding="utf-8")
 
 
-_NCCL_24 = changed("NCCL_IB_TC=106", "NCCL_IB_TC=96")
-_PRIO_4 = changed("enabled     0   0   0   1   0   0   0   0", "enabled     0   0   0   0   1   0   0   0")
-_NO_PFC = changed("enabled     0   0   0   1   0", "enabled     0   0   0   0   0")
-_TO_2 = and_(changed("dscp:31,30,29,28,27,26,25,24", "dscp:31,30,29,28,27,25,24"), changed("18,17,16,", "18,17,16,26,"))
+_NCCL_24 = replaced("NCCL_IB_TC=106", "NCCL_IB_TC=96")
+_PRIO_4 = replaced("enabled     0   0   0   1   0   0   0   0", "enabled     0   0   0   0   1   0   0   0")
+_NO_PFC = replaced("enabled     0   0   0   1   0", "enabled     0   0   0   0   0")
+_TO_2 = both(
+    replaced("dscp:31,30,29,28,27,26,25,24", "dscp:31,30,29,28,27,25,24"), replaced("18,17,16,", "18,17,16,26,")
+)
 
 
 def _leaf_map(language: str, name: str) -> dict[str, mistake.Edit]:
@@ -113,7 +115,7 @@ def _of(language: str) -> list[HostMistake]:
             "host2",
             "NCCL_IB_TC=26",
             "export NCCL_IB_TC=104",
-            hosts={"host2": changed("NCCL_IB_TC=106", "NCCL_IB_TC=26")},
+            hosts={"host2": replaced("NCCL_IB_TC=106", "NCCL_IB_TC=26")},
             shown=language == "eos",
         ),
         case(
@@ -131,7 +133,7 @@ def _of(language: str) -> list[HostMistake]:
             "host1",
             "UCX_IB_TRAFFIC_CLASS=136",
             "export UCX_IB_TRAFFIC_CLASS=104",
-            hosts={"host1": changed("UCX_IB_TRAFFIC_CLASS=104", "UCX_IB_TRAFFIC_CLASS=136")},
+            hosts={"host1": replaced("UCX_IB_TRAFFIC_CLASS=104", "UCX_IB_TRAFFIC_CLASS=136")},
         ),
         case(
             "the device overrides what the libraries ask for",
@@ -139,7 +141,7 @@ def _of(language: str) -> list[HostMistake]:
             "host2",
             "Global tclass=0",
             "echo 104 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class",
-            hosts={"host2": changed("traffic_class:unset", "traffic_class:Global tclass=0")},
+            hosts={"host2": replaced("traffic_class:unset", "traffic_class:Global tclass=0")},
             shown=language == "sonic",
         ),
         case(
@@ -148,7 +150,7 @@ def _of(language: str) -> list[HostMistake]:
             "host3",
             "RoCE v1",
             "export NCCL_IB_GID_INDEX=3",
-            hosts={"host3": changed("NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")},
+            hosts={"host3": replaced("NCCL_IB_GID_INDEX=3", "NCCL_IB_GID_INDEX=2")},
             shown=language == "eos",
         ),
         case(
@@ -157,7 +159,7 @@ def _of(language: str) -> list[HostMistake]:
             "host1",
             "cma_roce_tos 0",
             "cma_roce_tos -d mlx5_0 -t 104",
-            hosts={"host1": changed("### cma_roce_tos -d mlx5_0\n106", "### cma_roce_tos -d mlx5_0\n0")},
+            hosts={"host1": replaced("### cma_roce_tos -d mlx5_0\n106", "### cma_roce_tos -d mlx5_0\n0")},
         ),
         case(
             "a VF's RDMA device has no traffic class",
@@ -165,7 +167,7 @@ def _of(language: str) -> list[HostMistake]:
             "host1",
             "eth0v0",
             "export NCCL_IB_TC=104",
-            hosts={"host1": changed("mlx5_2/tc/1/traffic_class:Global tclass=106", "mlx5_2/tc/1/traffic_class:unset")},
+            hosts={"host1": replaced("mlx5_2/tc/1/traffic_class:Global tclass=106", "mlx5_2/tc/1/traffic_class:unset")},
             base=with_vf,
             shown=language == "nxos",
         ),
@@ -175,7 +177,7 @@ def _of(language: str) -> list[HostMistake]:
             "host2",
             "trust",
             "mlnx_qos -i eth0 --trust dscp",
-            hosts={"host2": changed("Priority trust state: dscp", "Priority trust state: pcp")},
+            hosts={"host2": replaced("Priority trust state: dscp", "Priority trust state: pcp")},
         ),
         case(
             "PFC of the NIC is off",
@@ -209,9 +211,9 @@ def _of(language: str) -> list[HostMistake]:
             "roce_rp",
             "echo 1 > /sys/class/net/eth0/ecn/roce_rp/enable/3",
             hosts={
-                "host3": and_(
-                    changed("roce_rp/enable/3:1", "roce_rp/enable/3:0"),
-                    changed("roce_rp/enable/0:0", "roce_rp/enable/0:1"),
+                "host3": both(
+                    replaced("roce_rp/enable/3:1", "roce_rp/enable/3:0"),
+                    replaced("roce_rp/enable/0:0", "roce_rp/enable/0:1"),
                 )
             },
         ),
@@ -221,7 +223,7 @@ def _of(language: str) -> list[HostMistake]:
             "host1",
             "cnp_dscp = 0",
             "echo 48 > /sys/class/net/eth0/ecn/roce_np/cnp_dscp",
-            hosts={"host1": changed("roce_np/cnp_dscp:48", "roce_np/cnp_dscp:0")},
+            hosts={"host1": replaced("roce_np/cnp_dscp:48", "roce_np/cnp_dscp:0")},
         ),
         case(
             "RoCE's receive buffer is that of bulk",
@@ -229,7 +231,7 @@ def _of(language: str) -> list[HostMistake]:
             "host2",
             "buffer",
             "mlnx_qos -i eth0 --prio2buffer 0,0,0,1,0,0,0,0",
-            hosts={"host2": changed("buffer      0   0   0   1", "buffer      0   0   0   0")},
+            hosts={"host2": replaced("buffer      0   0   0   1", "buffer      0   0   0   0")},
         ),
         case(
             "one NIC increases its rate faster than the others",
@@ -237,7 +239,7 @@ def _of(language: str) -> list[HostMistake]:
             "host3",
             "rpg_ai_rate",
             "echo 5 > /sys/class/net/eth0/ecn/roce_rp/rpg_ai_rate",
-            hosts={"host3": changed("rpg_ai_rate:5", "rpg_ai_rate:500")},
+            hosts={"host3": replaced("rpg_ai_rate:5", "rpg_ai_rate:500")},
         ),
         case(
             "one leaf puts RoCE's DSCP into a lossy class",
@@ -253,7 +255,7 @@ def _of(language: str) -> list[HostMistake]:
             "host2",
             "cnp_dscp = 26",
             "echo 48 > /sys/class/net/eth0/ecn/roce_np/cnp_dscp",
-            hosts={"host2": changed("roce_np/cnp_dscp:48", "roce_np/cnp_dscp:26")},
+            hosts={"host2": replaced("roce_np/cnp_dscp:48", "roce_np/cnp_dscp:26")},
         ),
         *(_amd(language) if other == AMD else _broadcom(language)),
     ]
@@ -265,19 +267,19 @@ def _amd(language: str) -> list[HostMistake]:
 
     return [
         case("AMD: MoRI asks for another class", "N8", "MORI_RDMA_TC=96", "export MORI_RDMA_TC=104",
-             changed("MORI_RDMA_TC=104", "MORI_RDMA_TC=96"), shown=language == "nxos"),
+             replaced("MORI_RDMA_TC=104", "MORI_RDMA_TC=96"), shown=language == "nxos"),
         case("AMD: the NIC looks at the 802.1Q tag", "N1", "trust", "nicctl update qos --classification-type dscp",
-             changed("Classification type         : DSCP", "Classification type         : PCP")),
+             replaced("Classification type         : DSCP", "Classification type         : PCP")),
         case("AMD: no priority is without drops", "N1", "pfc_enable",
              "nicctl update qos pfc --priority 3 --no-drop enable",
-             and_(changed("0x8", "0x0"), changed("PFC no-drop priorities    : 3", "PFC no-drop priorities    :"))),
+             both(replaced("0x8", "0x0"), replaced("PFC no-drop priorities    : 3", "PFC no-drop priorities    :"))),
         case("AMD: the NIC maps RoCE's DSCP to another priority", "N9", "priority 0",
              "nicctl update qos dscp-to-priority --dscp 26 --priority 3",
-             and_(changed("DSCP                      : 26 ==> priority : 3",
+             both(replaced("DSCP                      : 26 ==> priority : 3",
                           "DSCP                      : 24 ==> priority : 3"),
-                  changed("0-25, 27-47, 49-63", "0-23, 25-47, 49-63"))),
+                  replaced("0-25, 27-47, 49-63", "0-23, 25-47, 49-63"))),
         case("AMD: DCQCN is off", "N2", "roce_", "nicctl update dcqcn --roce-device ionic_0",
-             changed(": Enabled", ": Disabled")),
+             replaced(": Enabled", ": Disabled")),
     ]  # fmt: skip
 
 
@@ -287,12 +289,12 @@ def _broadcom(language: str) -> list[HostMistake]:
 
     return [
         case("Broadcom: PFC is on for another priority", "N1 L1", "pfc_enable = 5",
-             "niccli --dev 1 qos --pfc --enable 3", changed("PFC enabled: 3", "PFC enabled: 5")),
+             "niccli --dev 1 qos --pfc --enable 3", replaced("PFC enabled: 3", "PFC enabled: 5")),
         case("Broadcom: no entry for RoCE's DSCP", "N9", "priority 0",
-             "niccli --dev 1 qos --apptlv --add --app 3,5,26", changed("DSCP: 26", "DSCP: 24"),
+             "niccli --dev 1 qos --apptlv --add --app 3,5,26", replaced("DSCP: 26", "DSCP: 24"),
              shown=language == "eos"),
         case("Broadcom: ECN is off", "N2", "roce_", "bnxt_re0/ports/1/cc/ecn_enable",
-             changed("ecn_enable:0x1", "ecn_enable:0x0")),
+             replaced("ecn_enable:0x1", "ecn_enable:0x0")),
     ]  # fmt: skip
 
 

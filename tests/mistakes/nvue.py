@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from ipaddress import ip_interface
+from typing import Any, Final
 
 import yaml
 
@@ -12,11 +13,15 @@ from tests.mistakes.plan import Port, Switch
 
 PORTS = {number: f"swp{number}" for number in range(1, 257)}
 Tree = dict[str, Any]
+_MOST_OWN_ADDRESSES: Final = 253
+"""Of leaves, in the gateway's subnet of 24 bits."""
 
 
 def good(of: Sequence[Switch] = plan.SWITCHES, *, loopbacks: bool = False) -> dict[str, Any]:
     """{file name: text, or tree that edits apply to} of the working fabric; `loopbacks`: EVPN has its own sessions."""
-    files: Tree = {f"{switch.name}.yaml": _switch(switch, loopbacks) for switch in of}
+    wide = sum(switch.leaf for switch in of) > _MOST_OWN_ADDRESSES
+    gateway = plan.GATEWAY.replace("/24", "/16") if wide else plan.GATEWAY
+    files: Tree = {f"{switch.name}.yaml": _switch(switch, loopbacks, gateway) for switch in of}
     return {**files, "topology.json": plan.cabling(PORTS, of), "hosts.json": plan.HOSTS}
 
 
@@ -26,7 +31,7 @@ def text(tree: Tree) -> str:
     return yaml.safe_dump([{"header": header}, {"set": tree}], sort_keys=False)
 
 
-def _switch(switch: Switch, loopbacks: bool) -> Tree:
+def _switch(switch: Switch, loopbacks: bool, gateway: str) -> Tree:
     data = {"mode": "dwrr", "bw-percent": 50}
     marking = {
         "ecn": "enable",
@@ -78,9 +83,10 @@ def _switch(switch: Switch, loopbacks: bool) -> Tree:
         tree["system"]["global"]["anycast-mac"] = plan.GATEWAY_MAC
         tree["bridge"] = {"domain": {"br_default": {"vlan": {str(plan.VLAN): {"vni": {str(plan.VNI): {}}}}}}}
         tree["nve"] = {"vxlan": {"enable": "on", "source": {"address": switch.loopback}}}
-        own = plan.GATEWAY.replace(".1/", f".{1 + int(switch.name[-1])}/")
+        subnet = ip_interface(gateway)
+        own = f"{subnet.ip + int(switch.name.removeprefix('leaf'))}/{subnet.network.prefixlen}"
         tree["interface"][f"vlan{plan.VLAN}"] = {
-            "ip": {"address": {own: {}}, "vrr": {"enable": "on", "address": {plan.GATEWAY: {}}}},
+            "ip": {"address": {own: {}}, "vrr": {"enable": "on", "address": {gateway: {}}}},
             "type": "svi",
             "vlan": plan.VLAN,
         }

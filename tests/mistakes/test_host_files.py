@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,22 @@ def test_a_library_with_another_class_is_the_first_place_itself(tmp_path: Path) 
     next(it for it in CASES if it.language == "nxos" and it.title.startswith("AMD: MoRI")).write(tmp_path)
     found = [it for it in class_paths(Facts(load_network([tmp_path]))) if it.changes is not None]
     assert [(it.library, it.changes and it.changes.where) for it in found] == [("MoRI", "host4 MoRI")]
+
+
+def test_the_priority_at_a_host_s_own_port_is_the_one_that_the_way_is_held_against(tmp_path: Path) -> None:
+    """Two hosts of one leaf with one DSCP: the port of the second gives it priority 4, all others 3."""
+
+    def other_map(tables: dict[str, Any]) -> dict[str, Any]:
+        maps, ports = tables["DSCP_TO_TC_MAP"], tables["PORT_QOS_MAP"]
+        usual = ports["Ethernet16"]
+        maps["OTHER"] = {**maps[usual["dscp_to_tc_map"]], "26": "4"}
+        ports["Ethernet16"] = {**usual, "dscp_to_tc_map": "OTHER", "pfc_enable": "3,4"}
+        return tables
+
+    write("sonic", tmp_path, switches={"leaf1.json": other_map})
+    paths = [it for it in class_paths(Facts(load_network([tmp_path]))) if it.library == "NCCL"]
+    kept = {it.host: {step.keeps for step in it.steps if step.where == "leaf1:Ethernet24 out"} for it in paths}
+    assert (kept["host1"], kept["host2"]) == ({True}, {False})
 
 
 def test_copies_of_fixed_files_have_the_hosts_outputs_beside_them(tmp_path: Path) -> None:

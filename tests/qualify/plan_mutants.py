@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.qualify.qualify_mutants import A, B, C, Config, D, Mutant, _own_map, _paused_lossy, _small_headroom
 
-HALF_GBPS: Final = 62_500_000
-"""Bytes per second of 0.5 Gb/s."""
+GBPS: Final = 125_000_000
+"""Bytes per second."""
 NOT_LESS: Final = "what is not paused is lost, or does not resume"
 LATE: Final = "a late poll is late for both"
 
@@ -28,7 +28,7 @@ def _slow(queue: int, port: str, gbps: float, room_bytes: int | None = None) -> 
 
     def edit(config: Config) -> None:
         like = config["QUEUE"][f"{port}|{queue}"]["scheduler"]
-        pir = str(round(gbps * 2 * HALF_GBPS))
+        pir = str(round(gbps * GBPS))
         config["SCHEDULER"]["scheduler.slow"] = {**config["SCHEDULER"][like], "cir": "1", "pir": pir}
         config["QUEUE"][f"{port}|{queue}"]["scheduler"] = "scheduler.slow"
         if room_bytes is not None:

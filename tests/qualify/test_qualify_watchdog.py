@@ -13,6 +13,7 @@ from fabric.qualify.cases import chosen
 from fabric.qualify.judge import Played, Row, play
 from fabric.validate.facts import Facts
 from fabric.validate.judge import Request, network_of
+from tests.qualify.plan_mutants import _late_polls
 from tests.qualify.qualify_mutants import B, Config, healthy
 
 SOFTWARE = ("software", 400)
@@ -79,12 +80,7 @@ def test_a_storm_with_gaps_is_seen_by_the_chip_and_not_by_the_polls(kind: str, s
 
 def test_polls_that_come_late_make_the_check_of_the_detection_time_red(tmp_path: Path) -> None:
     made = config("software", 200)
-    made["PFC_WD"]["GLOBAL"]["POLL_INTERVAL"] = "100"
-    for number in range(160):
-        name = f"Ethernet{1000 + number}"
-        made["PORT"][name] = {"lanes": str(1000 + number), "speed": "100000", "admin_status": "down", "mtu": "9100"}
-        made["PORT_QOS_MAP"][name] = {"pfc_enable": "3,4", "pfcwd_sw_enable": "3,4"}
-        made["PFC_WD"][name] = {"action": "drop", "detection_time": "200", "restoration_time": "200"}
+    _late_polls(made)
     one = played(tmp_path, made, "sonic-pfc-lossless", "L13")
     assert value_ms(one, "detection_programmed") == 600
     late = next(it for it in one.results if it.check.id == "2")

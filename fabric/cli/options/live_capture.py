@@ -84,7 +84,7 @@ def open_capture(
     ports = dict.fromkeys(port for name in names for port in ports_called(compiled.fabric, name, "--capture", problems))
     if problems:
         raise InputErrors("options", problems)
-    from telemetry.live.capture import LiveCapture, Place  # noqa: PLC0415
+    from telemetry.live.capture import LiveCapture, Place  # noqa: PLC0415  --help must not load an engine
 
     place = Place(None if args.capture_to == STDOUT else args.capture_to)
     return [stack.enter_context(LiveCapture(world, list(ports), frame_maker(scenario, compiled), place))]

@@ -13,7 +13,8 @@ from typing import Final
 from fabric.configs.model import Place
 
 DSCP_SHIFT: Final = 2
-"""A traffic class is the TOS byte: DSCP in the upper six bits, ECN in the lower two. 104 and 106 are DSCP 26."""
+"""A traffic class is the TOS byte: DSCP in the upper six bits, ECN in the lower two (RFC 2474 section
+3, RFC 3168 section 5). 104 and 106 are DSCP 26."""
 
 
 @dataclass(frozen=True, slots=True)

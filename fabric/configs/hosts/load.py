@@ -83,9 +83,9 @@ def load_hosts(folder: Path, settings: tuple[Any, Any, str] | None) -> HostFiles
     for name, draft in drafts.items():
         base = named.get(name) or (replace(default, name=name) if default is not None else Host(name, Place(name, 1)))
         named[name] = hosts_of(draft, base)
-    parts = [it for draft in drafts.values() for it in (draft.unread, draft.unjudged)]
-    unread = tuple(item for part in parts[::2] for item in part)
-    return HostFiles(named, default, unread, tuple(item for part in parts[1::2] for item in part))
+    unread = tuple(item for draft in drafts.values() for item in draft.unread)
+    unjudged = tuple(item for draft in drafts.values() for item in draft.unjudged)
+    return HostFiles(named, default, unread, unjudged)
 
 
 def _captures(folder: Path) -> Iterator[tuple[str, list[tuple[str, str]], Path | None]]:

@@ -33,6 +33,7 @@ def read_mlnx_qos(section: Section, host: HostDraft) -> None:
     nic.tool = "mlnx_qos"
     enabled: tuple[int, ...] | None = None
     sizes: tuple[int, ...] = ()
+    sizes_place = nic.place
     for number, raw in section.lines:
         text, place = raw.strip(), section.place(number)
         key, _, value = (part.strip() for part in text.partition(":"))
@@ -51,7 +52,7 @@ def read_mlnx_qos(section: Section, host: HostDraft) -> None:
             nic.put("cable_m", int(value), place)
         elif key == "Receive buffer size (bytes)":
             sizes = tuple(int(word) for word in value.split(",") if word.strip().isdigit())
-            nic.put("rx_buffer_bytes", 0, place)
+            sizes_place = place
         elif (found := _TC.match(text)) is not None:
             if found[1].strip() != "unlimited":
                 host.limited(place, f"{nic.interface} {text}")
@@ -64,7 +65,9 @@ def read_mlnx_qos(section: Section, host: HostDraft) -> None:
             "give the whole output of `mlnx_qos -i INTERFACE`",
             "hosts",
         )
-    _smallest_lossless(nic, enabled, sizes)
+    lossless = _lossless_sizes(nic, enabled, sizes)
+    if lossless:  # the headroom of PFC has to fit into each of them
+        nic.put("rx_buffer_bytes", min(lossless), sizes_place)
 
 
 def _set_of(bits: tuple[int, ...]) -> frozenset[int]:
@@ -76,13 +79,10 @@ def _map(nic: NicDraft, priority: int, codes: str, section: Section, number: int
         nic.priorities[code] = Said(priority, f"dscp2prio {code}", section.place(number))
 
 
-def _smallest_lossless(nic: NicDraft, enabled: tuple[int, ...], sizes: tuple[int, ...]) -> None:
-    """Bytes of the smallest buffer that has a priority with PFC: its headroom has to fit into each of them."""
-    _, place = nic.settings.pop("rx_buffer_bytes", (0, nic.place))
+def _lossless_sizes(nic: NicDraft, enabled: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
+    """Bytes of every receive buffer that has a priority with PFC."""
     used = {said.value for priority, said in nic.buffers.items() if enabled[priority]}
-    lossless = [sizes[number] for number in used if number < len(sizes)]
-    if lossless:
-        nic.put("rx_buffer_bytes", min(lossless), place)
+    return [sizes[number] for number in used if number < len(sizes)]
 
 
 def read_roce_tos(section: Section, host: HostDraft) -> None:

@@ -52,7 +52,7 @@ class _Reader:
 
     def __init__(self, section: Section, host: HostDraft) -> None:
         self.section, self.host = section, host
-        self.address = self.port = self.device = ""
+        self.address = self.port = ""
         self.purposes = False
         """Whether the list of DSCPs is that of purposes."""
 
@@ -84,7 +84,7 @@ class _Reader:
     def _field(self, name: str, value: str, place: Place) -> bool:
         if name == "NIC":
             address = _ADDRESS.search(value)
-            self.address, self.port, self.device = "" if address is None else address["address"], "", ""
+            self.address, self.port = "" if address is None else address["address"], ""
         elif name == "Port":
             self.port = value.split(maxsplit=1)[0] if value else ""
         elif name == "Classification type":
@@ -97,7 +97,6 @@ class _Reader:
                 return False
             self._nic(place).put("pfc_enable", frozenset(numbers), place)
         elif name == "ROCE device":
-            self.device = value
             if self.address:
                 self.host.addresses[f"@{self.address}"] = value
             self.host.device(value).known_unset = True

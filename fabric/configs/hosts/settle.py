@@ -8,11 +8,9 @@ the one that most NICs and switch ports together protect, of those that librarie
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 from fabric.configs.classes import lossless_class
-from fabric.configs.hosts.capture import Nic
 from fabric.configs.model import Device, Port
 from fabric.configs.network import DEFAULT_ROCE_DSCP, Host, Network
 
@@ -55,15 +53,13 @@ def _open(nic: Host) -> bool:
 
 
 def _asked(host: Host) -> set[int]:
-    """DSCPs that a library or the device sets, without defaults that mean 'nothing was asked for'."""
+    """DSCPs that a library or the device sets, without 0, which means that nothing was asked for."""
     nic = host.captured
-    return set() if nic is None else {dscp for dscp in _set(nic) if dscp}
-
-
-def _set(nic: Nic) -> Iterator[int]:
-    for it in nic.tclasses.values():
-        yield from (said.dscp for said in (it.override, it.cm_default) if said is not None)
-    yield from (mark.tclass.dscp for mark in nic.marks)
+    if nic is None:
+        return set()
+    by_device = (said for it in nic.tclasses.values() for said in (it.override, it.cm_default) if said is not None)
+    by_library = (mark.tclass for mark in nic.marks)
+    return {said.dscp for said in (*by_device, *by_library)} - {0}
 
 
 def _at_nic(host: Host, dscp: int) -> bool:

@@ -19,12 +19,12 @@ from fabric.configs.model import Place
 
 _LINE: Final = re.compile(r"^(?P<path>/sys/[^\s:]*(?::[0-9a-f]{2}[^\s:]*)*)\s*[:=]\s?(?P<value>.*)$")
 _BANNER: Final = re.compile(r"^==> (?P<path>/sys/\S+) <==$")
-_IF, _DEV = r"(?P<name>[^/]+)", r"(?P<name>[^/]+)"
-_ECN: Final = re.compile(rf"^/sys/class/net/{_IF}/ecn/(?P<point>roce_[nr]p)/(?P<field>.+)$")
-_NET: Final = re.compile(rf"^/sys/class/net/{_IF}/(?P<field>mtu|speed|device/physfn/net)$")
-_DEVICE: Final = re.compile(rf"^/sys/class/infiniband/{_DEV}/(?P<field>.+)$")
-_CM: Final = re.compile(rf"^/sys/kernel/config/rdma_cm/{_DEV}/ports/\d+/(?P<field>\w+)$")
-_BNXT: Final = re.compile(rf"^/sys/kernel/config/bnxt_re/{_DEV}/ports/\d+/cc/(?P<field>ecn_enable|cnp_dscp)$")
+_NAME: Final = r"(?P<name>[^/]+)"
+_ECN: Final = re.compile(rf"^/sys/class/net/{_NAME}/ecn/(?P<point>roce_[nr]p)/(?P<field>.+)$")
+_NET: Final = re.compile(rf"^/sys/class/net/{_NAME}/(?P<field>mtu|speed|device/physfn/net)$")
+_DEVICE: Final = re.compile(rf"^/sys/class/infiniband/{_NAME}/(?P<field>.+)$")
+_CM: Final = re.compile(rf"^/sys/kernel/config/rdma_cm/{_NAME}/ports/\d+/(?P<field>\w+)$")
+_BNXT: Final = re.compile(rf"^/sys/kernel/config/bnxt_re/{_NAME}/ports/\d+/cc/(?P<field>ecn_enable|cnp_dscp)$")
 _GLOBAL: Final = re.compile(r"^Global tclass=(\d{1,3})$")
 _GID_TYPE: Final = re.compile(r"^ports/\d+/gid_attrs/types/(\d{1,3})$")
 _BYTE: Final = 255

@@ -9,7 +9,7 @@ from typing import Final
 from fabric.configs.model import Binding, Scheduler
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, first, listed, named, shows
 from fabric.validate.checks.class_profiles import unprofiled
-from fabric.validate.checks.entries import entry, map_evidence, pause_roots, pfc_root
+from fabric.validate.checks.entries import entry, host_evidence, map_evidence, pause_roots, pfc_root
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import Fix, set_field, set_host_dscp, set_map, set_pfc
 
@@ -42,7 +42,7 @@ def M1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
             host.name,
             "roce_dscp",
             f"marks RoCE with DSCP {host.roce_dscp}, which is lossless on no switch; {other} is",
-            (Evidence(f"{host.name}.roce_dscp", str(host.roce_dscp), host.at("roce_dscp")),),
+            (host_evidence(host, "roce_dscp"),),
             fix=set_host_dscp(host, other),
         )
     if facts.assumed:

@@ -11,12 +11,13 @@ from typing import Final
 from fabric.configs.network import End
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
 from fabric.validate.checks.classification import lacks_pfc
-from fabric.validate.checks.entries import host_root, map_evidence, pfc_root
+from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
 from fabric.validate.checks.shut import serving_hosts
 from fabric.validate.facts import Facts, Line, Wire
 from fabric.validate.field_words import field_word
 from fabric.validate.remedies import (
     Fix,
+    interface_of,
     set_cable,
     set_field,
     set_host,
@@ -74,7 +75,7 @@ def L1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
                 line.device.name,
                 line.port.name,
                 f"PFC on {listed(line.port.lossless)} here, {listed(host.pfc_enable)} at the host",
-                (_pfc(line), Evidence(f"{host.name}.pfc_enable", listed(host.pfc_enable), host.at("pfc_enable"))),
+                (_pfc(line), host_evidence(host, "pfc_enable")),
                 root=host_root(host, "pfc_enable") if usual else pfc_root(line),
                 fix=set_host_pfc(host, line.port.lossless)
                 if usual
@@ -133,10 +134,7 @@ def L2(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"{line.port.speed_mbps} Mb/s here, {host.speed} Mb/s at the host",
-                (
-                    shows(line.device, line.port.where, "speed", line.port.speed_mbps),
-                    Evidence(f"{host.name}.speed", str(host.speed), host.at("speed")),
-                ),
+                (shows(line.device, line.port.where, "speed", line.port.speed_mbps), host_evidence(host, "speed")),
             )
 
 
@@ -225,10 +223,7 @@ def L4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.device.name,
                 line.port.name,
                 f"MTU {line.port.mtu} here, {host.mtu} at the host",
-                (
-                    shows(line.device, line.port.mtu_at, "mtu", line.port.mtu),
-                    Evidence(f"{host.name}.mtu", str(host.mtu), host.at("mtu")),
-                ),
+                (shows(line.device, line.port.mtu_at, "mtu", line.port.mtu), host_evidence(host, "mtu")),
             )
 
 
@@ -515,7 +510,7 @@ def L10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 f"host {host.name} has link-wide pause on",
                 (Evidence(f"{host.name}.global_pause", "true", host.at("global_pause")),),
-                fix=set_host(host, "global_pause", "false", "ethtool -A INTERFACE rx off tx off"),
+                fix=set_host(host, "global_pause", "false", f"ethtool -A {interface_of(host)} rx off tx off"),
             )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, W, check, named, shows
+from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
+from fabric.validate.checks.entries import host_evidence
 from fabric.validate.facts import Facts
 from fabric.validate.remedies import set_class_mtu, set_field, set_port
 
@@ -133,14 +134,14 @@ def T5(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 host.name,
                 "roce_mtu",
                 f"RoCE MTU {host.roce_mtu} + {_ROCE_HEADERS_BYTES} > MTU {host.mtu}",
-                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.at("roce_mtu")),),
+                (host_evidence(host, "roce_mtu"),),
             )
         if host.roce_mtu and len(sizes) > 1 and host.roce_mtu != sizes[-1]:
             yield Found(
                 host.name,
                 "roce_mtu",
                 f"RoCE MTU {host.roce_mtu}, other hosts have {sizes[-1]}",
-                (Evidence(f"{host.name}.roce_mtu", str(host.roce_mtu), host.at("roce_mtu")),),
+                (host_evidence(host, "roce_mtu"),),
             )
 
 

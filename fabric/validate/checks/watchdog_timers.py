@@ -38,7 +38,7 @@ _HLD: Final = "SONiC doc/pfcwd/pfc_hardware_recovery_hld.md"
 def W12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Once per switch."""
     for device in facts.devices:
-        if not device.capabilities.tables or hardware_of(device) is not None:
+        if hardware_of(device) is not None:
             continue
         configured = device.watchdog_poll_ms or DEFAULT_POLL_MS
         actual, queues = actual_poll_ms(device), watched_queues(device)

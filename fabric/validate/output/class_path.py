@@ -27,7 +27,7 @@ def as_text(paths: Sequence[ClassPath], *, every: bool) -> str:
             lines += [f"      {one}" for one in first.evidence]
         lines += _places(path.steps) if every else []
     wrong = sum(path.changes is not None for path in paths)
-    lines.append(f"{many(len(paths), 'library', 'libraries')} and devices: {wrong} not in RoCE's class everywhere")
+    lines.append(f"RoCE's class is lost on {wrong} of {many(len(paths), 'way')}")
     return "".join(f"{visible(line)}\n" for line in lines)
 
 

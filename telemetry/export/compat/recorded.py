@@ -33,8 +33,7 @@ def _values(alias: Alias, series: Series) -> Series:
     if alias.when is not None:
         mine: NDArray[np.bool_] = native == alias.when
         return time_ns[mine], np.ones(int(mine.sum()))
-    value = alias.value(0.0) if alias.constant is not None else None
-    return time_ns, np.full(len(native), value) if value is not None else native * alias.factor
+    return time_ns, native * alias.factor if alias.constant is None else np.full(len(native), alias.constant)
 
 
 def _sum(one: Series, other: Series) -> Series:
