@@ -127,5 +127,6 @@ class ControlConfig:
     def interface_event_ns(self) -> int:
         """Time from loss of carrier until the daemon reads the interface event, the first part of carrier_delay. From
         then on the loss takes effect, also if the carrier is back sooner: bgpd ends an external session in the event
-        (bgp_ifp_down, fast external failover)."""
+        (bgp_ifp_down, fast external failover).
+        """
         return max(min(self.carrier_delay_ns, INTERFACE_EVENT_NS), self.carrier_delay_ns - CLEAR_HOLD_NS)
