@@ -320,16 +320,93 @@ def test_flood_lists_and_arp_knowledge_follow_the_routes() -> None:
     assert gone[0].switch == node["leaf1"]
 
 
+def flap(here: World, lasts_ns: int, until_ms: int = 20) -> ControlRun:
+    cable = here.cable("leaf1", "spine1")
+    return here.run([e.CableDown(0, cable), e.CableUp(lasts_ns, cable)], until_ms=until_ms)
+
+
 def test_a_flap_too_short_for_the_daemon_costs_no_session() -> None:
     here = world()
-    cable = here.cable("leaf1", "spine1")
-    run = here.run([e.CableDown(0, cable), e.CableUp(10 * MS, cable)], until_ms=20_000)
+    run = flap(here, here.config.interface_event_ns)
     assert run.sessions == ()
     assert [
         (it.time_ns, len(it.ports))
         for it in run.routes
         if it.router == here.row("leaf1") and it.key == here.loopback("leaf2")
-    ] == [(MS, 1), (10 * MS, 2)]  # hardware still noticed it
+    ] == [(MS, 1), (2 * MS, 2)]  # hardware still noticed it
+
+
+def test_a_flap_that_the_daemon_has_read_ends_the_session_although_it_is_over_before_the_routes_go() -> None:
+    """Fast external failover: bgpd ends the session in the interface event, and clears its routes 10 ms later."""
+    here = world()
+    for lasts_ns in (here.config.interface_event_ns + 1, 10 * MS):
+        run = flap(here, lasts_ns, until_ms=13)
+        assert [(it.time_ns, it.up, it.reason) for it in run.sessions] == [(12 * MS, False, "Interface down")] * 2
+    run = flap(here, 10 * MS, until_ms=5_000)
+    assert [it.up for it in run.sessions] == [False, False, True, True]
+    assert here.via(run.at(5 * S), "leaf2", "leaf1") == ["spine1", "spine2"]
+
+
+@pytest.mark.parametrize(("carrier_ms", "event_ms"), [(0.5, 0.5), (2, 2), (5, 2), (12, 2), (13, 3), (100, 90)])
+def test_the_interface_event_is_the_part_of_the_carrier_delay_before_routes_are_cleared(
+    carrier_ms: float, event_ms: float
+) -> None:
+    assert ControlConfig(carrier_delay_ns=int(carrier_ms * MS)).interface_event_ns == event_ms * MS
+
+
+def test_bfd_ends_a_session_over_a_dark_cable_before_a_slower_daemon_does() -> None:
+    here = world(config=ControlConfig(bfd=Bfd(MS, 3)))
+    run = here.run([e.CableDown(0, here.cable("leaf1", "spine1"))], until_ms=20)
+    assert [(it.up, it.reason) for it in run.sessions] == [(False, "BFD down received")] * 2
+    assert all(2 * MS <= it.time_ns <= 3 * MS for it in run.sessions)
+    here = world(config=ControlConfig(bfd=Bfd(100 * MS, 3)))
+    run = here.run([e.CableDown(0, here.cable("leaf1", "spine1"))], until_ms=500)
+    assert [(it.time_ns, it.reason) for it in run.sessions] == [(12 * MS, "Interface down")] * 2
+
+
+def test_bfd_does_not_count_an_earlier_loss_of_a_cable() -> None:
+    here = world(config=ControlConfig(bfd=Bfd(MS, 3), carrier_delay_ns=20 * MS))
+    cable = here.cable("leaf1", "spine1")
+    events = [e.CableDown(0, cable), e.CableUp(MS, cable), e.CableDown(1_900_000, cable), e.CableUp(3_800_000, cable)]
+    assert here.run(events, until_ms=20).sessions == ()
+
+
+@pytest.mark.parametrize("carrier", [False, True], ids=["dark", "hung"])
+def test_neighbours_with_bfd_lose_a_switch_that_boots_within_the_detection_time(carrier: bool) -> None:
+    here = world(config=ControlConfig(bfd=Bfd(MS, 3)), leaves=3)
+    spine = here.row("spine1")
+    run = here.run([e.RouterCrash(0, spine, carrier), e.RouterBoot(MS, spine)], until_ms=20)
+    assert [(it.up, it.reason) for it in run.sessions] == [(False, "BFD down received")] * 3
+    assert all(2 * MS <= it.time_ns <= 3 * MS for it in run.sessions)
+
+
+@pytest.mark.parametrize("bfd", [None, Bfd(MS, 3)], ids=["alone", "bfd"])
+def test_leaves_do_not_send_to_a_spine_that_booted_before_they_had_cleared_its_routes(bfd: Bfd | None) -> None:
+    here = world(config=ControlConfig(bfd=bfd, update_delay_ns=MS, fib_delay_ns=MS // 2), leaves=3)
+    spine = here.row("spine1")
+    run = here.run([e.RouterCrash(0, spine, carrier=False), e.RouterBoot(7 * MS, spine)], until_ms=5_000)
+    assert here.via(run.at(14 * MS), "leaf1", "leaf3") == ["spine2"]
+    assert here.via(run.at(S), "leaf1", "leaf3") == ["spine2"]
+    assert here.via(run.at(5 * S), "leaf1", "leaf3") == ["spine1", "spine2"]
+
+
+def test_a_daemon_that_connected_again_keeps_its_session_when_the_old_ones_routes_go() -> None:
+    quick = ControlConfig(start_delay_ns=0, boot_spread_ns=0, dial_jitter_ns=0)
+    here = world(config=quick)
+    spine = here.row("spine1")
+    run = here.run([e.RouterCrash(0, spine, carrier=False), e.RouterBoot(4 * MS, spine)], until_ms=30)
+    last = {(it.router, it.peer): (it.up, it.time_ns) for it in run.sessions}
+    assert len(last) == 4
+    assert all(up and at_ns < 12 * MS for up, at_ns in last.values())
+
+
+@pytest.mark.parametrize(("start_ms", "back"), [(1000, False), (1, True)])
+def test_sessions_of_a_dead_daemon_are_back_when_its_start_delay_has_passed(start_ms: int, back: bool) -> None:
+    """BGP_INIT_START_TIMER: FRR connects a second after its start."""
+    here = world(config=ControlConfig(start_delay_ns=start_ms * MS, boot_spread_ns=0))
+    spine = here.row("spine1")
+    run = here.run([e.DaemonCrash(0, spine), e.DaemonStart(7 * MS, spine)], until_ms=27)
+    assert any(it.up for it in run.sessions) == back
 
 
 def test_an_advertisement_interval_delays_the_second_change_and_not_the_first() -> None:

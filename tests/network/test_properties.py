@@ -43,11 +43,14 @@ def breakages(here: World) -> st.SearchStrategy[tuple[type[e.ControlEvent], type
 
 
 def dated(
-    breakage: tuple[type[e.ControlEvent], type[e.ControlEvent], tuple[Any, ...]], begin_ms: int, lasts_ms: int
+    breakage: tuple[type[e.ControlEvent], type[e.ControlEvent], tuple[Any, ...]],
+    begin: int,
+    lasts: int,
+    unit_ns: int = MS,
 ) -> list[e.ControlEvent]:
     broken, repaired, what = breakage
-    extra: dict[str, Any] = {"carrier": lasts_ms % 2 == 0} if broken is e.RouterCrash else {}
-    return [broken(begin_ms * MS, *what, **extra), repaired((begin_ms + lasts_ms) * MS, *what)]
+    extra: dict[str, Any] = {"carrier": lasts % 2 == 0} if broken is e.RouterCrash else {}
+    return [broken(begin * unit_ns, *what, **extra), repaired((begin + lasts) * unit_ns, *what)]
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -71,11 +74,19 @@ def test_any_repaired_fabric_forwards_as_a_healthy_one(kind: str, name: str, dat
     check(world(kind, CONFIGS[name], overlay=kind != "dual-tor", **numbers[kind]), data)
 
 
-def check(here: World, data: st.DataObject) -> None:
+@pytest.mark.parametrize("name", CONFIGS)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(data=st.data())
+def test_a_fabric_that_was_broken_for_milliseconds_forwards_as_a_healthy_one(name: str, data: st.DataObject) -> None:
+    """Outages about as long as daemons and BFD take to notice them."""
+    check(world(config=CONFIGS[name], overlay=False), data, unit_ns=2000)
+
+
+def check(here: World, data: st.DataObject, unit_ns: int = MS) -> None:
     events: list[e.ControlEvent] = []
     for _ in range(data.draw(st.integers(1, 5))):
-        begin_ms, lasts_ms = data.draw(st.integers(0, 20_000)), data.draw(st.integers(1, 15_000))
-        events += dated(data.draw(breakages(here)), begin_ms, lasts_ms)
+        begin, lasts = data.draw(st.integers(0, 20_000)), data.draw(st.integers(1, 15_000))
+        events += dated(data.draw(breakages(here)), begin, lasts, unit_ns)
     # A switch crashes and boots, a cable fails and heals, while others do: the last word on each thing is a repair.
     events.sort(key=lambda event: event.time_ns)
     last_ns = events[-1].time_ns

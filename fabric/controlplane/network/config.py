@@ -14,6 +14,10 @@ from fabric.units import PS_PER_MS, PS_PER_NS, PS_PER_S
 
 NS_PER_MS = PS_PER_MS // PS_PER_NS
 NS_PER_S = PS_PER_S // PS_PER_NS
+INTERFACE_EVENT_NS = 2 * NS_PER_MS
+"""Time from loss of carrier to zebra's interface event in bgpd (measured: 1.5 to 2 ms)."""
+CLEAR_HOLD_NS = 10 * NS_PER_MS
+"""Time from the end of a session until its routes are cleared (bgpd: bgp_clear_node_queue_init, hold = 10)."""
 
 
 class Design(StrEnum):
@@ -89,7 +93,8 @@ class ControlConfig:
     carrier_delay_ns: int = 12 * NS_PER_MS
     """Time from a change of carrier to its effect in the daemon. The interface event takes 1.5 to 2 ms (measured). Then
     10 ms pass before routes of a lost session are cleared (bgp_clear_node_queue_init, hold = 10), and before next hop
-    tracking reports a neighbour on a new link as reachable (zebra's 10 ms)."""
+    tracking reports a neighbour on a new link as reachable (zebra's 10 ms). A loss that is over before the interface
+    event is never noticed (interface_event_ns)."""
     prune_delay_ns: int = NS_PER_MS
     """Time from loss of carrier until the hardware removes the port from its ECMP groups, without the daemon."""
     learn_delay_ns: int = 5 * NS_PER_MS
@@ -117,3 +122,11 @@ class ControlConfig:
     unnumbered: bool = False
     """Sessions over IPv6 link-local addresses, IPv4 routes with IPv6 next hops (RFC 8950)."""
     policies: tuple[NodePolicy, ...] = ()
+
+    @property
+    def interface_event_ns(self) -> int:
+        """Time from loss of carrier until the daemon reads the interface event, the first part of carrier_delay. From
+        then on the loss takes effect, also if the carrier is back sooner: bgpd ends an external session in the event
+        (bgp_ifp_down, fast external failover).
+        """
+        return max(min(self.carrier_delay_ns, INTERFACE_EVENT_NS), self.carrier_delay_ns - CLEAR_HOLD_NS)

@@ -406,19 +406,21 @@ class Network:
         """Carrier changes at both ends: hardware reacts at once, the daemons after carrier_delay."""
         if transport.up == up:
             return
+        passed = transport.passes
         transport.up = up
         self.set_link_cause(transport)
-        if up and not transport.silent:
+        if transport.passes:
             self._repeat(transport)
-        elif not up and any(
-            self.switches[row].survives_carrier_loss(name)
-            for row, name in zip(transport.routers, transport.names, strict=True)
-        ):
+        elif passed:
             self._watch(transport)
         cable = self.plan.cables[transport.cable]
         for side, row in enumerate((cable.a, cable.b)):
             self.set_port_carrier(self.switches[transport.routers[side]], self.plan.interfaces[row].port, up=up)
-            self.at(self.now_ns + self.config.carrier_delay_ns, self._carrier_noticed, transport, side, up)
+            if up:
+                self.at(self.now_ns + self.config.carrier_delay_ns, self._carrier_back, transport, side)
+        if not up:
+            transport.losses += 1
+            self.at(self.now_ns + self.config.interface_event_ns, self._loss_read, transport, transport.losses)
 
     def set_port_carrier(self, switch: Switch, port: int, *, up: bool) -> None:
         """Hardware removes a port without carrier from its ECMP groups, and adds a port with carrier again."""
@@ -429,21 +431,41 @@ class Network:
     def _prune(self, switch: Switch, port: int) -> None:
         switch.carrier(port, self.now_ns, up=(switch.row, port) not in self.down_ports)
 
-    def _carrier_noticed(self, transport: Transport, side: int, up: bool) -> None:
+    def _loss_read(self, transport: Transport, loss: int) -> None:
+        """The daemons read the interface event. It takes effect later, also if the cable is back by then."""
+        if transport.up or transport.losses != loss:
+            return  # the flap was too short for the daemons to notice
+        due_ns = self.now_ns + self.config.carrier_delay_ns - self.config.interface_event_ns
+        for side in (0, 1):
+            incarnation = self.switches[transport.routers[side]].incarnation
+            self.at(due_ns, self._carrier_lost, transport, side, incarnation, transport.open_at[side])
+
+    def _carrier_lost(self, transport: Transport, side: int, incarnation: int, generation: int) -> None:
         switch, name = self.switches[transport.routers[side]], transport.names[side]
-        if transport.up != up:
-            return  # the flap was too short for the daemon to notice
-        if not up and not switch.survives_carrier_loss(name):
+        survives = switch.survives_carrier_loss(name)
+        if transport.up and (
+            survives  # zebra's queue held both changes of the subnet
+            or switch.incarnation != incarnation
+            or transport.open_at[side] not in (0, generation)  # connected again
+        ):
+            return
+        if not survives:
             transport.void()
             transport.open_at[side] = 0
         if switch.daemon_up:
-            self.perform(switch, switch.link_carrier(name, self.now_ns, up=up))
+            self.perform(switch, switch.link_carrier(name, self.now_ns, up=False))
+
+    def _carrier_back(self, transport: Transport, side: int) -> None:
+        switch = self.switches[transport.routers[side]]
+        if transport.up and switch.daemon_up:  # else lost again before the neighbour could be reached
+            self.perform(switch, switch.link_carrier(transport.names[side], self.now_ns, up=True))
 
     def silence(self, transport: Transport) -> None:
         """The cable stops carrying frames, but both ends keep carrier."""
-        transport.silent = True
+        passed, transport.silent = transport.passes, True
         self.set_link_cause(transport)
-        self._watch(transport)
+        if passed:
+            self._watch(transport)
 
     def set_link_cause(self, transport: Transport) -> None:
         """Make the current event the cause of a later hold timer expiry of the sessions over this cable."""
@@ -451,7 +473,8 @@ class Network:
             self.switches[row].speaker.peers[name].cause = self.cause.now
 
     def _watch(self, transport: Transport) -> None:
-        """Schedule BFD's detection of the silence."""
+        """Schedule BFD's detection that no frames cross, with or without carrier."""
+        transport.outages += 1
         if self.config.bfd is not None:
             for side in (0, 1):
                 # The last control packet arrived up to one interval ago; intervals are shortened by up to 25 % (RFC
@@ -459,11 +482,23 @@ class Network:
                 stream = f"{transport.cable}.{side}.bfd"
                 interval_ns = int(self.config.bfd.interval_ns * (1 - self.draws.ratio(stream) / 4))
                 age_ns = int(self.draws.ratio(stream) * interval_ns)
-                self.at(self.now_ns + self.config.bfd.detection_ns - age_ns, self._bfd_down, transport, side)
+                self.at(
+                    self.now_ns + self.config.bfd.detection_ns - age_ns,
+                    self._bfd_down,
+                    transport,
+                    side,
+                    transport.outages,
+                    transport.open_at[side],
+                )
 
-    def _bfd_down(self, transport: Transport, side: int) -> None:
+    def _bfd_down(self, transport: Transport, side: int, outage: int, generation: int) -> None:
         switch = self.switches[transport.routers[side]]
-        if (transport.silent or not transport.up) and switch.daemon_up and transport.open_at[side]:
+        if not generation or transport.open_at[side] != generation or not switch.daemon_up:
+            return
+        # Frames may cross again. A neighbour that has lost its session, or has booted, then says Down (RFC 5880 section
+        # 6.8.6).
+        lasts = not transport.passes and transport.outages == outage
+        if lasts or transport.open_at[1 - side] != generation:
             transport.open_at[side] = 0
             self.perform(switch, switch.speaker.bfd_down(transport.names[side], self.now_ns))
 

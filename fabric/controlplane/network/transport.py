@@ -30,6 +30,10 @@ class Transport:
     """Carrier at both ends."""
     silent: bool = False
     """Carrier up, but no frames cross."""
+    losses: int = 0
+    """Losses of carrier so far."""
+    outages: int = 0
+    """Spells so far in which no frames crossed."""
     generation: int = 0
     """Number of the present connection or attempt; calls with an older number are void."""
     open_at: list[int] = field(default_factory=lambda: [0, 0])
@@ -45,6 +49,11 @@ class Transport:
 
     due_ns: list[int] = field(default_factory=lambda: [0, 0])
     """Per side: arrival time of the last bytes in flight to it; later bytes arrive no earlier."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether frames cross."""
+        return self.up and not self.silent
 
     def void(self) -> None:
         """End every connection and attempt, without notice to the sides."""
