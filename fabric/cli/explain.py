@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabric.cli import explain_minimal
@@ -33,7 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, text in zip(EXPLAIN_QUESTIONS, texts, strict=True):
         question = questions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        question.add_argument("dir", metavar="DIR", help="run directory written by `fabric run`")
+        if name == "roots":
+            question.add_argument(
+                "dir",
+                metavar="DIR|URL",
+                help="run directory written by `fabric run`, or address of a live run: http://...",
+            )
+            question.add_argument(
+                "--token-file", metavar="FILE", type=Path, help="with a URL: a token of its API, as for `fabric top`"
+            )
+        else:
+            question.add_argument("dir", metavar="DIR", help="run directory written by `fabric run`")
         if name == "roots":
             question.add_argument(
                 "--card", choices=("text", "markdown"), help="the first root as a ticket to copy, instead of the page"
@@ -73,14 +85,19 @@ def run(args: argparse.Namespace) -> int:
     from fabric.explain.evidence import Evidence  # noqa: PLC0415  --help must not load pyarrow
     from fabric.explain.message import explain_message, known_or_error  # noqa: PLC0415
     from fabric.explain.pfc import explain_pfc  # noqa: PLC0415
-    from fabric.render.json import to_json  # noqa: PLC0415
-    from fabric.render.text import console_for, print_document  # noqa: PLC0415
     from fabric.runs.rundir import RunDir  # noqa: PLC0415
     from telemetry.sources.changes_page import explain_changes  # noqa: PLC0415
     from telemetry.sources.roots_page import explain_roots  # noqa: PLC0415
 
     if args.question == "minimal":
         return explain_minimal.run(args)
+    if args.question == "roots" and _is_url(args.dir):
+        return _shown(_live_roots(args), args)
+    if args.question == "roots" and args.token_file is not None:
+        problem = Problem(
+            "--token-file", "has no effect on a run directory", "give the URL of a live run, or remove it"
+        )
+        raise InputErrors("options", [problem])
     if args.question == "roots" and args.card is not None:
         return _card(args)
     evidence = Evidence(RunDir.open(args.dir))
@@ -98,11 +115,40 @@ def run(args: argparse.Namespace) -> int:
         document = _step(evidence, args)
     else:
         document = explain_message(evidence, known_or_error(evidence, args.id))
+    return _shown(document, args)
+
+
+def _shown(document: Document, args: argparse.Namespace) -> int:
+    """Print it."""
+    from fabric.render.json import to_json  # noqa: PLC0415  as in run()
+    from fabric.render.text import console_for, print_document  # noqa: PLC0415
+
     if args.json:
         print(json.dumps(to_json(document), indent=2))
     else:
         print_document(document, console_for(sys.stdout))
     return 0
+
+
+def _is_url(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
+
+
+def _live_roots(args: argparse.Namespace) -> Document:
+    """The roots of a live run so far, by its API."""
+    from telemetry.live.client import LiveClient, base_url, find_token  # noqa: PLC0415  as in run()
+    from telemetry.live.roots_page import live_roots  # noqa: PLC0415
+
+    problems = []
+    if args.card is not None:
+        problems.append(Problem("--card", "needs a finished run: who was hurt is known at its end", "leave it out"))
+    if args.as_seen_by != "ideal":
+        problems.append(Problem("--as-seen-by", "is of run directories: a live run is read as it is", "leave it out"))
+    if problems:
+        raise InputErrors("options", problems)
+    url = base_url(args.dir)
+    client = LiveClient(url, find_token(url, args.token_file, os.environ))
+    return live_roots(url, client.get("roots"))
 
 
 def _card(args: argparse.Namespace) -> int:

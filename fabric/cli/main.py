@@ -241,7 +241,7 @@ def _with_signs(words: Sequence[str]) -> list[str]:
 
 
 def _spelt_out(words: Sequence[str]) -> list[str]:
-    """'help run' as 'run --help', 'explain DIR' as 'explain run DIR'."""
+    """'help run' as 'run --help', 'explain DIR' as 'explain run DIR', 'explain URL' as 'explain roots URL'."""
     bare = [number for number, word in enumerate(words) if not word.startswith("-")]
     if not bare:
         return list(words)
@@ -249,6 +249,8 @@ def _spelt_out(words: Sequence[str]) -> list[str]:
     rest = [*words[: bare[0]], *words[bare[0] + 1 :]]
     if first == "help":
         return [*rest, "--help"]
+    if first == "explain" and len(bare) > 1 and words[bare[1]].startswith(("http://", "https://")):
+        return [*words[: bare[1]], "roots", *words[bare[1] :]]
     if first == "explain" and len(bare) == 2 and words[bare[1]] not in EXPLAIN_QUESTIONS:
         return [*words[: bare[1]], EXPLAIN_QUESTIONS[0], *words[bare[1] :]]
     return list(words)

@@ -272,11 +272,13 @@ def _open(
     from telemetry.live.api import Api  # noqa: PLC0415
     from telemetry.live.changes import schemas  # noqa: PLC0415
     from telemetry.live.collector import LiveCollector  # noqa: PLC0415
+    from telemetry.live.control import LiveControl  # noqa: PLC0415
     from telemetry.live.events import EventSink, FirstAnswer  # noqa: PLC0415
     from telemetry.live.look import Truth  # noqa: PLC0415
     from telemetry.live.mailbox import Mailbox  # noqa: PLC0415
     from telemetry.live.pacing import Pacer  # noqa: PLC0415
     from telemetry.live.results import LiveResults  # noqa: PLC0415
+    from telemetry.live.roots import LiveRoots  # noqa: PLC0415
     from telemetry.live.simulation import Program, Simulation  # noqa: PLC0415
     from telemetry.live.world import LiveWorld  # noqa: PLC0415
     from telemetry.sources.run_info import of_plan  # noqa: PLC0415
@@ -288,9 +290,13 @@ def _open(
     sink = EventSink(plan.name, compiled.fabric, lambda: pacer.dilation, log, Severity(args.log_level))
     world = LiveWorld(scenario, compiled, args.threads, sink)
     layer = LAYERS[args.compat] if args.compat else None
-    pollers = Truth(world) if args.as_seen_by == "ideal" else _seen(args.as_seen_by, args.dilation, compiled, world)
+    control = LiveControl(world)
+    pollers = (
+        Truth(world, control) if args.as_seen_by == "ideal" else _seen(args.as_seen_by, args.dilation, compiled, world)
+    )
     collector = LiveCollector(of_plan(plan), layer, pollers.only)
-    observers: list[Observer] = [world, sink, pollers, collector]
+    roots = LiveRoots(of_plan(plan), compiled.fabric, world, control, plan.truth, compiled.sampling_ps)
+    observers: list[Observer] = [world, sink, control, pollers, collector, roots]
     views: dict[str, tuple[Seen, LiveCollector]] = {}
     for name in args.also_seen_by:
         seen = _seen(name, args.dilation, compiled, world)
@@ -329,7 +335,7 @@ def _open(
         "hosts": len(compiled.fabric.hosts),
         "switches": len(compiled.fabric.switches),
     }
-    api = Api(simulation, world, tokens, about, schemas(routed=compiled.control is not None), audit)
+    api = Api(simulation, world, roots, tokens, about, schemas(routed=compiled.control is not None), audit)
     server = stack.enter_context(serve(args.listen, registry, api.beside, access_of(args), views=registries))
     gnmi = open_gnmi(args, reader, simulation, pollers, stack)
     _announce(args, compiled, server.url, gnmi, _keep(kept, server.address[1], stack), audit)

@@ -1,4 +1,4 @@
-"""``fabric top [URL]``: a live run in the terminal: ports by pause ratio, queues, pause trees; keys to control it."""
+"""``fabric top [URL]``: a live run in the terminal: root causes, ports by pause ratio, queues, pause trees; keys."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _ROWS = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.description = (
-        "Watch a run of `fabric serve`: ports by the share of simulated time they are paused, queues by depth, pause\n"
-        "trees with their root. Keys pause the run, change its speed, inject faults, sort and filter; `?` lists them."
+        "Watch a run of `fabric serve`: root causes so far, ports by the share of simulated time they are paused,\n"
+        "queues by depth, pause trees with their root. Keys pause the run, change its speed, inject faults, sort and\n"
+        "filter; `?` lists them."
     )
     parser.epilog = "examples:\n  fabric top\n  fabric top 127.0.0.1:9500 --once\n  fabric top --json | jq .incidents"
     parser.add_argument(
@@ -75,12 +76,12 @@ def run(args: argparse.Namespace) -> int:
     if args.once or args.json:
         client.get("view")  # the shares of the next one are of the time in between
         time.sleep(interval_s)
-        view = client.get("view", rows=1000)
+        view, roots = client.get("view", rows=1000), client.get("roots")
         if args.json:
-            print(json.dumps(view, indent=2))
+            print(json.dumps({**view, "root_causes": roots}, indent=2))
         else:
             try:
-                _print(view)
+                _print(view, roots)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise LiveError(
                     f"{client.url} answers like another version", "use the same version on both sides"
@@ -116,15 +117,21 @@ def _checked(args: argparse.Namespace) -> float:
     return interval_s
 
 
-def _print(view: Mapping[str, Any]) -> None:
+def _print(view: Mapping[str, Any], roots: Mapping[str, Any]) -> None:
     from fabric.render.fitting import fit, note  # noqa: PLC0415
     from fabric.render.folding import folded  # noqa: PLC0415
     from fabric.render.text import console_for  # noqa: PLC0415
     from telemetry.live import shown  # noqa: PLC0415
 
     console = console_for(sys.stdout)
-    status = shown.status_text(view["status"])
-    sys.stdout.write(folded(status, console.width, prose=True) if sys.stdout.isatty() else f"{status}\n")
+
+    def say(text: str) -> None:
+        sys.stdout.write(folded(text, console.width, prose=True) if sys.stdout.isatty() else f"{text}\n")
+
+    say(shown.status_text(view["status"]))
+    say(shown.roots_text(roots))
+    for root in roots["roots"]:
+        say(f"  {shown.root_text(root)}")
     print(f"shares are of the last {shown.time_text(view['window_seconds'])} of simulated time")
     for rows, columns, by in (
         (view["ports"], shown.PORTS, shown.PORTS_BY),
@@ -137,9 +144,8 @@ def _print(view: Mapping[str, Any]) -> None:
         if left_out:
             console.print(note(left_out, "widen the terminal, or --json"))
     for incident in view["incidents"]:
-        head = shown.incident_text(incident)
         print()
-        sys.stdout.write(folded(head, console.width, prose=True) if sys.stdout.isatty() else f"{head}\n")
+        say(shown.incident_text(incident))
         for line in shown.tree_lines(incident):
             print(f"  {line}")
 

@@ -120,11 +120,10 @@ def _damage(view: View, link: Link) -> Iterator[Root]:
 def _silent(view: View, link: Link) -> Iterator[Root]:
     """A loss of as few frames as may be in flight needs a sender that has sent something again."""
     why = "did not arrive; no counter of damaged frames has them"
-    again = sum(float(it.sum()) for it in view.of_devices("fabric_rnic_retransmitted_packets_total").values())
 
     def lost_at(port: int) -> Values:
         lost = _missing(view, link, port)
-        return lost if again or lost.sum() > _SPARE_FRAMES else np.zeros(view.size)
+        return lost if view.sent_again or lost.sum() > _SPARE_FRAMES else np.zeros(view.size)
 
     yield from _lost_on(view, link, Kind.SILENT_LOSS, lost_at, why)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fabric.units import count
 from telemetry.diagnosis.root import Kind, Root
-from telemetry.diagnosis.view import Values, View
+from telemetry.diagnosis.view import Values, View, grown
 
 MOVES: Final = 5
 """MAC moves from which on they are no migration (RFC 7432 section 15.1)."""
@@ -119,7 +119,7 @@ def _moves(view: View) -> Iterator[Root]:
     at the device that counted it tell that the host is not there.
     """
     moved = {
-        (labels["device"], labels["vni"]): np.diff(values, prepend=0.0)
+        (labels["device"], labels["vni"]): grown(values)
         for labels, values in view.series("fabric_evpn_mac_moves_total")
     }
     if moved:
@@ -154,9 +154,10 @@ def _floods(view: View) -> Iterator[Root]:
     flooded = {(it["device"], it["vni"]): v for it, v in view.series("fabric_arp_requests_flooded_total")}
     for labels, values in view.series("fabric_arp_requests_total"):
         device, vni = labels["device"], labels["vni"]
-        asked, sent = float(values[-1]), flooded.get((device, vni), np.zeros(view.size))
-        if asked >= _LEAST_REQUESTS and float(sent[-1]) > _FLOODED * asked:
-            vnis[vni][device] = asked, float(sent[-1]), np.diff(sent, prepend=0.0)
+        sent = grown(flooded.get((device, vni), np.zeros(view.size)))
+        asked, copied = float(grown(values).sum()), float(sent.sum())
+        if asked >= _LEAST_REQUESTS and copied > _FLOODED * asked:
+            vnis[vni][device] = asked, copied, sent
     for vni, its in vnis.items():
         name = max(sorted(its), key=lambda it: its[it][1])
         began, ended = view.span(np.any([it[2] > 0 for it in its.values()], axis=0))

@@ -81,6 +81,15 @@ with fewer switches and hosts, shorter, with fewer names in lists, with defaults
 the same kind of root is named at the same place and in the same class, and not without its faults. Hosts are renamed:
 each is where it was, by its leaf and its number there. The result is minimal for these reductions, one at a time.
 
+## While a run goes on
+
+`fabric explain http://127.0.0.1:9464` asks a run of `fabric serve` for the roots of its samples so far, by the same
+rules; `fabric top` shows them above the pause trees, and `GET /api/v1/roots` gives them to programs. With them are the
+last change before each root, its runbooks and its playbook. At the end of a pass the answer is that of the run
+directory. Who was hurt is known then, not before. In the first samples of a pass, while queues begin to fill, a root of
+the load may be named that is gone a sample later. Of a pass of more than 4,096 samples the later ones are read
+([why](decisions/0158-roots-of-a-live-run-are-found-in-its-samples.md)).
+
 ## Confidence
 
 The column `Sure` is the probability that kind, device, port and class are right. A root has a score: how often its

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fabric.units import PS_PER_S, count, format_time_ps
 from telemetry.diagnosis.root import Kind, Root
-from telemetry.diagnosis.view import Place, Values, View
+from telemetry.diagnosis.view import Place, Values, View, grown
 from telemetry.diagnosis.waits import Origin, Waits
 
 STORMS: Final = 6
@@ -71,7 +71,7 @@ def _late(view: View, pausing: set[str]) -> Iterator[Root]:
         name = labels["device"]
         ports = [int(it) for it in view.fabric.by_name[name].ports]
         most = max(float(view.rate_bps[it].max()) for it in ports) / 8 * _HANDED_ON_S
-        above = (np.diff(peak, prepend=0.0) > 0) & (peak > most)
+        above = (grown(peak) > 0) & (peak > most)
         if name not in pausing and above.any():
             began, ended = view.span(above)
             text = f"its receive buffer held up to {peak[-1]:,.0f} B; it paused no port"

@@ -25,6 +25,13 @@ GAP_BYTES: Final = 20
 _CLASS: Final = ("priority", "queue", "traffic_class")
 
 
+def grown(values: Values) -> Values:
+    """Growth of a counter in each sample interval. The first sample is where the record begins: what a counter has
+    there was counted earlier.
+    """
+    return np.diff(values, prepend=values[:1])
+
+
 class View:
     """Metrics of one run, ready for questions. Each metric is read on first use.
 
@@ -39,6 +46,7 @@ class View:
         self.times_ns = store.times_ns
         self._gauges: dict[tuple[str, ...], dict[Place, Values]] = {}
         self._growths: dict[tuple[str, ...], dict[Place, Values]] = {}
+        self._of_devices: dict[tuple[str, ...], dict[str, Values]] = {}
         self._ports = {(fabric.node_of(port.id).name, port.name): int(port.id) for port in fabric.ports}
 
     def has(self, metric: str) -> bool:
@@ -84,7 +92,7 @@ class View:
 
     def gauge(self, metric: str, **match: str) -> Mapping[Place, Values]:
         """Values of a metric of ports by place; series that differ in other labels are added."""
-        key = (metric, *(f"{name}={value}" for name, value in sorted(match.items())))
+        key = _key(metric, match)
         if key not in self._gauges:
             found: dict[Place, Values] = {}
             for labels, values in self.series(metric, **match):
@@ -96,20 +104,26 @@ class View:
 
     def growth(self, metric: str, **match: str) -> Mapping[Place, Values]:
         """Growth of a counter of ports in each interval."""
-        key = (metric, *(f"{name}={value}" for name, value in sorted(match.items())))
+        key = _key(metric, match)
         if key not in self._growths:
-            self._growths[key] = {
-                place: np.diff(values, prepend=0.0) for place, values in self.gauge(metric, **match).items()
-            }
+            self._growths[key] = {place: grown(values) for place, values in self.gauge(metric, **match).items()}
         return self._growths[key]
 
-    def of_devices(self, metric: str, **match: str) -> dict[str, Values]:
+    def of_devices(self, metric: str, **match: str) -> Mapping[str, Values]:
         """Growth of a counter by device, all other labels added."""
-        found: dict[str, Values] = {}
-        for labels, values in self.series(metric, **match):
-            name = labels["device"]
-            found[name] = found.get(name, np.zeros(self.size)) + np.diff(values, prepend=0.0)
-        return found
+        key = _key(metric, match)
+        if key not in self._of_devices:
+            found: dict[str, Values] = {}
+            for labels, values in self.series(metric, **match):
+                name = labels["device"]
+                found[name] = found.get(name, np.zeros(self.size)) + grown(values)
+            self._of_devices[key] = found
+        return self._of_devices[key]
+
+    @cached_property
+    def sent_again(self) -> float:
+        """Packets that hosts sent again, in all."""
+        return sum(float(it.sum()) for it in self.of_devices("fabric_rnic_retransmitted_packets_total").values())
 
     def at(self, values: Mapping[Place, Values], place: Place) -> Values:
         """A place's values; zeros where it has none."""
@@ -193,3 +207,7 @@ class View:
     def name(self, port: int) -> str:
         """'leaf1:Ethernet0'."""
         return self.fabric.port_name(self.fabric.ports[port].id)
+
+
+def _key(metric: str, match: Mapping[str, str]) -> tuple[str, ...]:
+    return metric, *(f"{name}={value}" for name, value in sorted(match.items()))

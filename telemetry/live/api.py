@@ -66,6 +66,13 @@ class World(Protocol):
         """Event lines with a higher `sequence` than `after`, the newest `count` of them, oldest first."""
 
 
+class Roots(Protocol):
+    """Root causes of the present pass (telemetry/live/roots.py); called by any thread."""
+
+    def roots(self, ask: Callable[[Callable[[], Any]], Any]) -> Body:
+        """Asks the simulation thread for what it has recorded. Raises: BusyError."""
+
+
 @dataclass(eq=False)
 class Refusal(Exception):  # noqa: N818  it becomes an answer, not a failure
     """An error answer."""
@@ -84,6 +91,7 @@ class Api:
     ----------
     simulation : Simulation    the controlled run
     world : World          the scenario's interface
+    roots : Roots          root causes so far
     tokens : Tokens        the bearer tokens, one for each role
     about : mapping        facts of the run that do not change: scenario, version, size of the fabric
     schemas : Schemas      JSON schemas of faults and configuration changes, for the description
@@ -94,17 +102,20 @@ class Api:
         self,
         simulation: Simulation,
         world: World,
+        roots: Roots,
         tokens: Tokens,
         about: Mapping[str, Any],
         schemas: Schemas,
         audit: AuditLog | None = None,
     ) -> None:
-        self._simulation, self._world, self._tokens, self._about = simulation, world, tokens, about
+        self._simulation, self._world, self._roots = simulation, world, roots
+        self._tokens, self._about = tokens, about
         self._audit = audit
         self._views = ViewMaker()
         handlers: Mapping[str, Callable[[Body], Body]] = {
             "status": self._status,
             "view": self._view,
+            "roots": lambda _: self._roots.roots(self._simulation.mailbox.ask),
             "events": self._events,
             "pause": self._pause,
             "resume": self._resume,

@@ -4,18 +4,13 @@ plane.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fabric.controlplane.network.run import ControlRun
 from fabric.dataplane.engine.counters import Snapshot
 from telemetry.catalogue.observation import Observation
+from telemetry.live.control import LiveControl
 from telemetry.live.simulation import Observer
 from telemetry.live.watermarks import Watermarks
 from telemetry.live.world import LiveWorld
 from telemetry.sources.engine_facts import observed
-
-if TYPE_CHECKING:  # only where there is a control plane
-    from telemetry.sources.control_history import ControlHistory
 
 
 class Truth(Observer):
@@ -23,20 +18,15 @@ class Truth(Observer):
 
     Parameters
     ----------
-    world : LiveWorld     has the control plane of a scenario with `routing: bgp`
+    world : LiveWorld         has the engine
+    control : LiveControl     the control plane of a scenario with `routing: bgp`, as an observer before this one
     """
 
     only = None
 
-    def __init__(self, world: LiveWorld) -> None:
-        self._world = world
-        self._control: ControlRun | None = None
-        self._history: ControlHistory | None = None
+    def __init__(self, world: LiveWorld, control: LiveControl) -> None:
+        self._world, self._control = world, control
         self._watermarks = Watermarks()
-
-    def begin(self, number: int) -> None:  # noqa: ARG002  every pass begins alike
-        """A new pass: reset the control plane, too."""
-        self._control = None
 
     def sample(self, now: Snapshot) -> None:
         """Keep the engine's watermarks, which are reset now."""
@@ -57,9 +47,5 @@ class Truth(Observer):
         return self._now()
 
     def _now(self) -> Observation:
-        engine, control = self._world.engine, self._world.control
-        if control is not None and control is not self._control:  # a new pass, or a fault that routers detect
-            from telemetry.sources.control_history import ControlHistory  # noqa: PLC0415
-
-            self._control, self._history = control, ControlHistory(control)
-        return observed(engine, None if self._history is None else self._history.at(engine.now_ps))
+        engine = self._world.engine
+        return observed(engine, self._control.at(engine.now_ps))

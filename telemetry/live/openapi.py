@@ -53,6 +53,7 @@ _ROUTES: Final = (
     Route(
         "GET", "view", "Ports by pause ratio, queues by depth, pause trees: what `fabric top` shows.", "View", ("rows",)
     ),
+    Route("GET", "roots", "Root causes of the present pass so far, as `fabric explain roots` finds them.", "Roots"),
     Route("GET", "events", "The newest event lines.", "Events", ("after", "rows")),
     Route("POST", "pause", "Pause simulated time; scrapes are still answered.", "Status"),
     Route("POST", "resume", "Resume simulated time.", "Status"),
@@ -99,6 +100,10 @@ def _object(**properties: Schema) -> Schema:
 
 def _list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
+
+
+def _or_null(kind: str) -> Schema:
+    return {"type": [kind, "null"]}
 
 
 def _ref(name: str) -> Schema:
@@ -166,6 +171,26 @@ _ANSWERS: Final[Mapping[str, Schema]] = {
         ports=_list(_ref("Port")),
         queues=_list(_ref("Queue")),
         incidents=_list(_ref("Incident")),
+    ),
+    "Roots": _object(**{"pass": _COUNT}, from_seconds=_NUMBER, until_seconds=_NUMBER, roots=_list(_ref("Root"))),
+    "Root": _object(
+        kind=_TEXT,
+        title=_TEXT,
+        place=_TEXT,
+        device=_TEXT,
+        port=_or_null("string"),
+        **{"class": _or_null("integer")},
+        members=_list(_TEXT),
+        rank={"enum": [0, 1, 2], "description": "0: traffic is lost or blocked; 1: slower; 2: what it is built for."},
+        since_seconds=_NUMBER,
+        until_seconds=_NUMBER,
+        open={**_FLAG, "description": "The last sample interval still shows it."},
+        confidence=_or_null("number"),
+        evidence=_list(_TEXT),
+        act=_TEXT,
+        change_before=_or_null("string"),
+        runbooks=_list(_TEXT),
+        playbook=_TEXT,
     ),
     "Events": _object(events=_list({"type": "object", "additionalProperties": True})),
     "Change": _object(

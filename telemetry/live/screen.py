@@ -28,6 +28,8 @@ from telemetry.live.shown import (
     Shown,
     incident_text,
     ordered,
+    root_text,
+    roots_text,
     status_text,
     tree_lines,
 )
@@ -36,7 +38,7 @@ _KEYS: Final = """\
 space   pause or resume
 + -     twice as fast, half as fast
 s       sort by the next column
-tab     ports, queues, pause trees
+tab     ports, queues, root causes and pause trees
 /       show only rows with a text
 esc     all rows again
 f       inject a fault
@@ -221,6 +223,7 @@ class Top(App[None]):
         super().__init__()
         self._server, self._interval_s = server, interval_s
         self._view: dict[str, Any] | None = None
+        self._roots: dict[str, Any] | None = None
         self._whole_trees = True
         self._forms: dict[str, dict[str, Form]] = {}
 
@@ -239,10 +242,11 @@ class Top(App[None]):
         """Start polling."""
         self.query_one("#ports").border_title = "Ports, by priority"
         self.query_one("#queues").border_title = "Egress queues"
-        self.query_one("#incidents").border_title = "Pause trees"
+        self.query_one("#incidents").border_title = "Root causes, and pause trees"
         self.query_one("#ports").focus()
-        self.set_interval(self._interval_s, self.look)
-        self.look()
+        for read in (self.look, self.look_for_roots):
+            self.set_interval(self._interval_s, read)
+            read()
 
     # ===== reads =====
 
@@ -256,6 +260,20 @@ class Top(App[None]):
         else:
             self.call_from_thread(self._show, view)
 
+    @work(thread=True, exclusive=True, group="roots")
+    def look_for_roots(self) -> None:
+        """Read the root causes, whose answer may take longer than the tables; look() says what is wrong."""
+        try:
+            found = self._server.get("roots")
+        except FabricError:
+            return
+        self.call_from_thread(self._show_roots, found)
+
+    def _show_roots(self, found: dict[str, Any]) -> None:
+        self._roots = found
+        if self._view is not None:
+            self._show_causes(self._view)
+
     def _trouble(self, text: str) -> None:
         self.query_one("#status", Static).update(f"{text}\n(asking again)")
 
@@ -264,12 +282,23 @@ class Top(App[None]):
         self.query_one("#status", Static).update(status_text(view["status"]))
         self.query_one("#ports", RowTable).show(view["ports"])
         self.query_one("#queues", RowTable).show(view["queues"])
+        self._show_causes(view)
+
+    def _show_causes(self, view: Row) -> None:
+        """Root causes of all metrics, then the pauses as trees."""
         lines: list[str] = []
-        for incident in view["incidents"]:
+        if self._roots is not None:
+            lines.append(roots_text(self._roots))
+            lines += [f"{'●' if root['open'] else '○'} {root_text(root)}" for root in self._roots["roots"]]
+            lines.append("")
+        trees = view["incidents"]
+        if not trees:
+            lines.append(_no_trees(view["ports"]))
+        for incident in trees:
             lines.append(f"{'●' if incident['open'] else '○'} {incident_text(incident)}")
             if self._whole_trees:
                 lines += [f"    {line}" for line in tree_lines(incident)]
-        self.query_one("#trees", Static).update("\n".join(lines) or _no_trees(view["ports"]))
+        self.query_one("#trees", Static).update("\n".join(lines))
 
     # ===== changes =====
 

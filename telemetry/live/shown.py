@@ -100,6 +100,22 @@ def status_text(status: Row) -> str:
     )
 
 
+def roots_text(found: Row) -> str:
+    """What the root causes are of, on one line: 'root causes up to 1.7ms: none'."""
+    since = f"from {time_text(found['from_seconds'])} " if found["from_seconds"] else ""
+    return f"root causes {since}up to {time_text(found['until_seconds'])}:{'' if found['roots'] else ' none'}"
+
+
+def root_text(root: Row) -> str:
+    """One root cause on one line."""
+    until = "now" if root["open"] else time_text(root["until_seconds"])
+    sure = "" if root["confidence"] is None else f", sure {root['confidence']:.0%}"
+    return (
+        f"{root['kind']} at {root['place']}  {time_text(root['since_seconds'])} to {until}{sure}: {root['title']}; "
+        f"{'; '.join(root['evidence'])}. First: {root['act']}"
+    )
+
+
 def incident_text(incident: Row) -> str:
     """One pause tree on one line."""
     until = "now" if incident["open"] else time_text(incident["until_seconds"])

@@ -31,6 +31,8 @@ class Sampler:
 
     def __init__(self, info: RunInfo, only: Iterable[str] | None = None) -> None:
         self.store = Store()
+        self.changes = 0
+        """Values that the store holds."""
         self._metrics = SnapshotMetrics(info, only)
         self._lines: dict[str, _Line] = {}
 
@@ -44,7 +46,14 @@ class Sampler:
             line = self._lines.get(name)
             if line is None:
                 line = self._lines[name] = _Line(self.store.track(name))
-            line.take(number, found.get(name, []))
+            self.changes += line.take(number, found.get(name, []))
+
+    def forget(self, samples: int) -> None:
+        """Drop the earliest samples; the store, which is a new one, begins with the values that they left."""
+        self.store = self.store.last(self.store.samples - samples)
+        self.changes = 0
+        for name, line in self._lines.items():
+            self.changes += line.go_on(self.store.track(name))
 
 
 def record(snapshots: Iterable[Snapshot], info: RunInfo, only: Iterable[str] | None = None) -> Store:
@@ -66,8 +75,13 @@ class _Line:
         self._last = np.empty(0)
         """By series; NaN: absent."""
 
-    def take(self, sample: int, columns: list[Column]) -> None:
-        """Record every value that differs from the last one, and the end of every removed series."""
+    def go_on(self, track: Track) -> int:
+        """Record in another Track with the same labels from now on; returns how many values it has."""
+        self._track = track
+        return sum(map(len, track.series))
+
+    def take(self, sample: int, columns: list[Column]) -> int:
+        """Record every value that differs from the last one, and the end of every removed series; returns how many."""
         if len(columns) != len(self._seen) or any(
             it.labels is not seen for it, seen in zip(columns, self._seen, strict=True)
         ):
@@ -81,6 +95,7 @@ class _Line:
         if len(rows):
             self._track.append(sample, rows, now[rows])
         self._last = now
+        return len(rows)
 
     def _placed(self, rows: LabelRows) -> NDArray[np.int32]:
         keys = [tuple(labels.items()) for labels in rows]

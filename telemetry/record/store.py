@@ -76,6 +76,11 @@ class Store:
         return np.array(self._times, np.int64)
 
     @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return len(self._times)
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Names that have a series, in order of first appearance; for a histogram the names of its parts."""
         return tuple(self._tracks)
@@ -125,6 +130,29 @@ class Store:
             sample, series, value = track.joined()
             kept = sample < len(found._times)
             found._tracks[name] = Track(track.labels, [sample[kept]], [series[kept]], [value[kept]])
+        return found
+
+    def last(self, samples: int) -> Store:
+        """The last samples (all where there are fewer), as a reader that began then has them: the first of them has the
+        value of every series that it finds.
+        """
+        first = max(len(self._times) - samples, 0)
+        found = Store()
+        found._times = self._times[first:]
+        for name, track in self._tracks.items():
+            sample, series, value = track.joined()
+            held = np.full(len(track.labels), np.nan)
+            early = sample < first
+            held[series[early]] = value[early]  # of equal positions the last one counts, which is the latest change
+            held[series[sample == first]] = np.nan  # the first sample kept has a change of its own
+            begun = np.flatnonzero(~np.isnan(held)).astype(np.int32)
+            late = ~early
+            found._tracks[name] = Track(
+                list(track.labels),
+                [np.zeros(len(begun), np.int32), sample[late] - np.int32(first)],
+                [begun, series[late]],
+                [held[begun], value[late]],
+            )
         return found
 
     def changes(self) -> Iterator[tuple[str, list[Labels], NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]:

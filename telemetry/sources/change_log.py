@@ -7,7 +7,7 @@ routers; carriers and speeds come from the event log, which has them in every ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
@@ -22,7 +22,9 @@ from telemetry.sources.recorded import control_of
 
 BURST_NS: Final = 1_000_000
 """Changes of one router's routes that follow each other within this time are one line."""
-_CARRIER: Final = {"link_down": "carrier lost", "link_up": "carrier back"}
+CARRIER: Final = {"link_down": "carrier lost", "link_up": "carrier back"}
+SPEED: Final = "rate_changed"
+"""Kinds of events of cables."""
 
 Objects = Mapping[str, Any]
 
@@ -86,10 +88,12 @@ def change_log(run: RunDir) -> list[Change]:
 
 def log_of(run: RunDir, control: ControlRun | None) -> list[Change]:
     """As change_log(), of a run whose control plane has been simulated again."""
-    found = [*_recorded(run), *_links(run)]
-    if control is not None:
-        found += [*_sessions(control), *_routes(control)]
-    return sorted(found, key=lambda it: (it.time_ns, it.source.value, it.places))
+    return in_order([*_recorded(run), *_links(run), *logged_by_routers(control)])
+
+
+def in_order(log: Iterable[Change]) -> list[Change]:
+    """The log in order of time."""
+    return sorted(log, key=lambda it: (it.time_ns, it.source.value, it.places))
 
 
 # ===== what people did =====
@@ -97,15 +101,27 @@ def log_of(run: RunDir, control: ControlRun | None) -> list[Change]:
 
 def _recorded(run: RunDir) -> Iterator[Change]:
     """Changes of the scenario, of a playbook and of the API."""
-    manifest = run.manifest
-    live: Sequence[Objects] = (manifest.get("live") or {}).get("changes") or ()
-    acts: Sequence[Objects] = (manifest.get("playbook") or {}).get("changes") or ()
+    live = (run.manifest.get("live") or {}).get("changes") or ()
+    acts = (run.manifest.get("playbook") or {}).get("changes") or ()
+    end_ns = int(run.summary["stop"]["time_ns"])
+    return done_by_people(run.fabric, run.truth().to_pylist(), end_ns, live=live, acts=acts)
+
+
+def done_by_people(
+    fabric: Fabric, truth: Sequence[Objects], end_ns: int, *, live: Sequence[Objects] = (), acts: Sequence[Objects] = ()
+) -> Iterator[Change]:
+    """What people did up to a time.
+
+    Parameters
+    ----------
+    truth : lines of truth.jsonl, of which those count that somebody has a record of (KNOWN)
+    live, acts : changes through the API, acts of a playbook, as a manifest has them
+    """
     injected = {(it["kind"], it["at_ns"]) for it in live if it["fault"]}
     undoing = [(int(it["at_ns"]), str(it["objects"]["fault"])) for it in acts if it["kind"] == "undo"]
-    end_ns = int(run.summary["stop"]["time_ns"])
     undone: set[tuple[int, str]] = set()
     repaired: dict[tuple[int, str], tuple[str, ...]] = {}
-    for fault in run.truth().to_pylist():
+    for fault in truth:
         known, start_ns, stop_ns = KNOWN.get(fault["kind"]), int(fault["start_ns"]), int(fault["end_ns"])
         if start_ns > end_ns:
             continue
@@ -114,17 +130,17 @@ def _recorded(run: RunDir) -> Iterator[Change]:
         acted = by_acts[0] if fault["repaired"] and by_acts else None
         if known is None:
             if acted is not None:
-                repaired[acted] = (*repaired.get(acted, ()), *_names(run.fabric, objects))
+                repaired[acted] = (*repaired.get(acted, ()), *_names(fabric, objects))
             continue
         by = "API" if (fault["kind"], start_ns) in injected else "scenario"
-        places = _names(run.fabric, {name: objects.get(name) for name in known.at})
+        places = _names(fabric, {name: objects.get(name) for name in known.at})
         text = known.text(objects)
-        yield _change(run.fabric, start_ns, known, text, places, by)
+        yield _change(fabric, start_ns, known, text, places, by)
         if fault["repaired"] and start_ns < stop_ns <= end_ns:
             if acted is not None:
                 by = "playbook"
                 undone.add(acted)
-            yield _change(run.fabric, stop_ns, known, f"{known.undone}: {text}", places, by)
+            yield _change(fabric, stop_ns, known, f"{known.undone}: {text}", places, by)
     for by, changes in (("playbook", acts), ("API", live)):
         for it in changes:
             act = int(it["at_ns"]), str(it["objects"].get("fault", ""))
@@ -132,9 +148,9 @@ def _recorded(run: RunDir) -> Iterator[Change]:
             if it["fault"] or it["at_ns"] > end_ns or (undo and act in undone):
                 continue
             words = ", ".join(f"{name} {_words(value)}" for name, value in it["objects"].items())
-            places = repaired.get(act, ()) if undo else _names(run.fabric, it["objects"])
+            places = repaired.get(act, ()) if undo else _names(fabric, it["objects"])
             text = f"{it['kind']}: {words}" if words else str(it["kind"])
-            yield Change(int(it["at_ns"]), Source.ACT, text, places, _devices(run.fabric, places), by)
+            yield Change(int(it["at_ns"]), Source.ACT, text, places, _devices(fabric, places), by)
 
 
 def _change(fabric: Fabric, time_ns: int, known: _Known, text: str, places: tuple[str, ...], by: str) -> Change:
@@ -180,6 +196,13 @@ def _words(value: object) -> str:
 # ===== what the network did =====
 
 
+def logged_by_routers(control: ControlRun | None) -> Iterator[Change]:
+    """Sessions and routes; nothing without a control plane."""
+    if control is not None:
+        yield from _sessions(control)
+        yield from _routes(control)
+
+
 def _sessions(control: ControlRun) -> Iterator[Change]:
     """Each session that went down or came up, once for both of its ends: the first end says why."""
     plan = control.plan
@@ -222,13 +245,26 @@ def _routes(control: ControlRun) -> Iterator[Change]:
 
 
 def _links(run: RunDir) -> Iterator[Change]:
-    """Carriers and speeds of cables, once for both ends: every run has these events."""
-    once: set[tuple[int, tuple[str, ...], str]] = set()
-    rows = run.events([*_CARRIER, "rate_changed"], ["time_ns", "kind", "device", "port", "a", "b"]).to_pylist()
+    """Every run has these events."""
+    rows = run.events([*CARRIER, SPEED], ["time_ns", "kind", "device", "port", "a", "b"]).to_pylist()
     for row in rows:
-        port = next(it for it in run.fabric.by_name[row["device"]].ports if run.fabric.ports[it].name == row["port"])
-        words = _CARRIER.get(row["kind"]) or f"speed {format_rate_bps(row['a'])} to {format_rate_bps(row['b'])}"
-        it = _of_cable(run.fabric, int(row["time_ns"]), int(port), words)
+        row["port"] = next(
+            it for it in run.fabric.by_name[row["device"]].ports if run.fabric.ports[it].name == row["port"]
+        )
+    return of_cables(run.fabric, rows)
+
+
+def of_cables(fabric: Fabric, rows: Iterable[Objects]) -> Iterator[Change]:
+    """Carriers and speeds of cables, once for both ends.
+
+    Parameters
+    ----------
+    rows : time_ns; kind, of CARRIER or SPEED; port, a PortId; a and b, of SPEED the rates before and after, bit/s
+    """
+    once: set[tuple[int, tuple[str, ...], str]] = set()
+    for row in rows:
+        words = CARRIER.get(row["kind"]) or f"speed {format_rate_bps(row['a'])} to {format_rate_bps(row['b'])}"
+        it = _of_cable(fabric, int(row["time_ns"]), int(row["port"]), words)
         if (it.time_ns, it.places, it.text) not in once:
             once.add((it.time_ns, it.places, it.text))
             yield it

@@ -123,6 +123,7 @@ def served(tiny: Fabric, still: Callable[..., Snapshot], tmp_path: Path) -> Iter
     api = Api(
         simulation,
         world,
+        world,
         TOKENS,
         {"scenario": "tiny", "version": "1.2.3", "hosts": 2, "switches": 1},
         Schemas(OBJECT, OBJECT, {}),

@@ -35,7 +35,7 @@ def test_nothing_but_health_is_answered_before_the_engine_has(tiny: Fabric, stil
         Pacer(1000),
         PatientMailbox(),
     )
-    api = Api(simulation, World(), TOKENS, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(simulation, World(), World(), TOKENS, {"scenario": "tiny", "version": "1"}, Schemas(OBJECT, OBJECT, {}))
     collector = LiveCollector(RunInfo("1", "r", "s", "asic", 1))
     collector.watch(simulation, lambda: still(tiny), lambda: still(tiny))
     registry = CollectorRegistry()
@@ -236,7 +236,7 @@ def test_a_run_that_has_ended_cannot_be_changed(tiny: Fabric, still: Callable[..
         Pacer(0.001),
         PatientMailbox(),
     )
-    api = Api(simulation, World(), TOKENS, {}, Schemas(OBJECT, OBJECT, {}))
+    api = Api(simulation, World(), World(), TOKENS, {}, Schemas(OBJECT, OBJECT, {}))
     threading.Thread(target=simulation.simulate, daemon=True).start()
     with serve("127.0.0.1:0", CollectorRegistry(), api.beside) as server:
         client = LiveClient("http://{}:{}".format(*server.address), TOKEN)

@@ -14,6 +14,7 @@ from fabric.scenario.load import load_scenario
 from fabric.scenario.schema.scenario import Scenario
 from fabric.units import PS_PER_MS, PS_PER_US
 from telemetry.catalogue.observation import Observation
+from telemetry.live.control import LiveControl
 from telemetry.live.events import EventSink
 from telemetry.live.look import Truth
 from telemetry.live.polled import Seen
@@ -57,7 +58,7 @@ def simulate(world: LiveWorld, seen: Seen, until_ps: int) -> None:
 
 
 def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -> None:
-    truth = Truth(world)
+    truth = Truth(world, LiveControl(world))
     truth.begin(1)
     world.engine.advance(PS_PER_MS)
     found = truth.look()
@@ -67,7 +68,7 @@ def test_the_truth_is_the_engine_at_the_moment_of_the_scrape(world: LiveWorld) -
 
 
 def test_a_watermark_is_the_highest_since_the_scrape_before_however_often_the_run_is_sampled(world: LiveWorld) -> None:
-    truth = Truth(world)
+    truth = Truth(world, LiveControl(world))
     truth.begin(1)
     sampled = []
     for time_ps in range(50 * PS_PER_US, PS_PER_MS + 1, 50 * PS_PER_US):
@@ -88,7 +89,7 @@ def test_a_watermark_is_the_highest_since_the_scrape_before_however_often_the_ru
 
 
 def test_the_end_of_a_pass_leaves_its_watermarks_to_the_next_scrape(world: LiveWorld) -> None:
-    truth = Truth(world)
+    truth = Truth(world, LiveControl(world))
     truth.begin(1)
     world.engine.advance(PS_PER_MS)
     last = truth.last()
@@ -160,7 +161,7 @@ def test_a_new_pass_is_polled_anew(world: LiveWorld, compiled: CompiledScenario)
 def test_a_view_beside_the_truth_shows_what_it_shows_alone(world: LiveWorld, compiled: CompiledScenario) -> None:
     """What one view reads, watermarks included, takes nothing away from the other."""
     beside, alone = (Seen(world, PROFILES["hft"], compiled.fabric, 1000.0, 3) for _ in range(2))
-    true = Truth(world)
+    true = Truth(world, LiveControl(world))
     for it in (beside, alone, true):
         it.begin(1)
     for time_ps in range(PS_PER_MS // 2, 2 * PS_PER_MS + 1, PS_PER_MS // 2):

@@ -138,3 +138,43 @@ def test_any_sequence_of_values_comes_back(tiny: Fabric, still: Still, info: Run
     found = record(snapshots, info, only=["fabric_port_transmit_bytes_total"])
     assert found.series("fabric_port_transmit_bytes_total")[LEAF0][1].tolist() == values
     assert "fabric_port_transmit_bytes_total" in BY_NAME
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 6), st.lists(st.lists(st.sampled_from([0.0, 1.0, None]), min_size=3, max_size=3), max_size=6))
+def test_the_last_samples_are_what_a_reader_has_that_began_then(kept: int, values: list[list[float | None]]) -> None:
+    whole, late = Store(), Store()
+    first = max(len(values) - kept, 0)
+    last: list[float | None] = [None] * 3
+    for store, start in ((whole, 0), (late, first)):
+        last = [None] * 3
+        track = store.track("m")
+        track.labels.extend((("row", str(row)),) for row in range(3))
+        for number, row in enumerate(values):
+            if number < start:
+                continue
+            sample = store.begin(number)
+            changed = [at for at in range(3) if row[at] != last[at]]
+            if changed:
+                now = np.array([np.nan if row[at] is None else row[at] for at in changed])
+                track.append(sample, np.array(changed, np.int32), now)
+            last = row
+    found = whole.last(kept)
+    assert found.times_ns.tolist() == late.times_ns.tolist()
+    for labels, (time_ns, value) in late.series("m").items():
+        there = found.series("m")[labels]
+        assert there[0].tolist() == time_ns.tolist()
+        assert there[1].tolist() == value.tolist()
+
+
+def test_a_sampler_that_forgets_goes_on_where_it_was(tiny: Fabric, still: Still, info: RunInfo) -> None:
+    taken = run(tiny, still)
+    sampler = Sampler(info)
+    for now in taken[:3]:
+        sampler.sample(now)
+    sampler.forget(2)
+    sampler.sample(taken[3])
+    time_ns, value = sampler.store.series("fabric_port_receive_bytes_total")[LEAF0]
+    assert time_ns.tolist() == [2000, 3000]
+    assert value.tolist() == [70, 90]
+    assert sampler.changes == sum(len(series) for _, _, _, series, _ in sampler.store.changes())

@@ -91,6 +91,24 @@ INCIDENT = {
         }
     ],
 }
+ROOTS = {
+    "pass": 1,
+    "from_seconds": 0.0,
+    "until_seconds": 0.002,
+    "roots": [
+        {
+            "kind": "broken-nic",
+            "title": "a NIC pauses though it holds nothing",
+            "place": "host4:eth0 (class 3)",
+            "since_seconds": 0.0002,
+            "until_seconds": 0.002,
+            "open": True,
+            "confidence": 0.98,
+            "evidence": ["paused leaf1:Ethernet0 for 1.8ms"],
+            "act": "shut the port of the host",
+        }
+    ],
+}
 DESCRIPTION = {
     "components": {
         "schemas": {
@@ -152,7 +170,7 @@ class Table:
             return DESCRIPTION
         if self.refusal is not None:
             raise self.refusal
-        return self.view
+        return {"view": self.view, "roots": ROOTS}[name]
 
     def post(self, name: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if self.refusal is not None:
@@ -196,6 +214,17 @@ def test_ports_stand_in_order_of_their_share_of_pause() -> None:
     on_screen(test)
 
 
+def test_root_causes_stand_above_the_trees_with_what_to_do_first() -> None:
+    async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
+        lines = text_of(app, "#trees").splitlines()
+        assert lines[0] == "root causes up to 2ms:"
+        assert lines[1].startswith("● broken-nic at host4:eth0 (class 3)  200us to now, sure 98%")
+        assert lines[1].endswith("First: shut the port of the host")
+        assert lines.index("") < next(number for number, it in enumerate(lines) if "broken NIC" in it)
+
+    on_screen(test)
+
+
 @pytest.mark.parametrize("opens", ["question_mark", "palette"])
 def test_escape_closes_the_help(opens: str) -> None:
     async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
@@ -216,7 +245,7 @@ def test_escape_closes_the_help(opens: str) -> None:
 def test_t_shows_trees_on_one_line_each() -> None:
     async def test(app: Top, pilot: Pilot[None], table: Table) -> None:
         await pilot.press("t")
-        assert "paused leaf1:Ethernet0" not in text_of(app, "#trees")
+        assert "host4:eth0 paused leaf1:Ethernet0" not in text_of(app, "#trees")
         assert "broken NIC host4:eth0" in text_of(app, "#trees")
 
     on_screen(test)
@@ -489,8 +518,9 @@ def test_plain_print_cuts_no_number_and_no_name(
         "incidents": [],
         "queues": [queue("leaf1", 9 * 10**6) | {"port": "Ethernet120", "marked_packets": 1_234_567}],
     }
-    top._print(view)
+    top._print(view, ROOTS)
     out = capsys.readouterr().out
     assert "…" not in out
+    assert "broken-nic at host4:eth0 (class 3)" in out
     assert {"leaf1:Ethernet120", "100.0%", "leaf1:Ethernet120/3", "1,234,567"} <= set(out.split())
     assert "left out for lack of width: " in out
