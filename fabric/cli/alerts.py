@@ -16,15 +16,16 @@ from fabric.cli.options.estimating import add_yes, admission
 from fabric.cli.options.output import add_out, write_file
 from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem
+from fabric.units import count
 from fabric.visible import command
 from telemetry.diagnosis.changes import Change, done_before
 
 if TYPE_CHECKING:  # the rules and numpy are loaded when there is something to do
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.table import Table
 
-    from telemetry.alerting.evaluate import Firing
+    from telemetry.alerting.evaluate import Firing, Pending
     from telemetry.alerting.incidents import Incident
     from telemetry.anomaly.scan import Anomaly
 
@@ -169,7 +170,8 @@ def _show(args: argparse.Namespace) -> int:
 
     found = RunDir.open(args.directory)
     store = store_of(found)
-    firings = evaluate_store(store, dilation=args.dilation).firings
+    evaluation = evaluate_store(store, dilation=args.dilation)
+    firings, pending = evaluation.firings, evaluation.pending
     joined = incidents(firings, store, args.dilation)
     log = change_log(found) if joined else []
     changed = [done_before(frozenset({it.root_device}), it.began_ns, log, found.fabric) for it in joined]
@@ -185,6 +187,7 @@ def _show(args: argparse.Namespace) -> int:
                         for it, change in zip(joined, changed, strict=True)
                     ],
                     "alerts": [_alert_json(it) for it in firings],
+                    "pending": [_pending_json(it) for it in pending],
                     "score": judged.as_json(),
                     **({"anomalies": [it.as_json() for it in anomalies]} if args.anomalies else {}),
                 },
@@ -199,9 +202,11 @@ def _show(args: argparse.Namespace) -> int:
         seen = (
             "no fault was injected"
             if not judged.faults
-            else f"{len(judged.faults)} injected fault(s) were not detected"
+            else f"{count(len(judged.faults), 'injected fault')} not detected"
         )
         print(f"no alert fired; {seen}")
+    for line in _waiting(pending, args.dilation):
+        print(line)
     if args.anomalies and not anomalies:
         print("no detector found an anomaly")
     from fabric.render.console import PlainConsole  # noqa: PLC0415  for people only
@@ -222,6 +227,36 @@ def _show(args: argparse.Namespace) -> int:
             f"{judged.incidents} incidents name the root of one"
         )
     return 0
+
+
+def _waiting(pending: Sequence[Pending], dilation: float) -> Iterator[str]:
+    """What would have fired in a run that went on, the first alert of each name."""
+    from fabric.units import PS_PER_MS, PS_PER_NS, format_time_ps  # noqa: PLC0415
+    from telemetry.alerting.rules import timing  # noqa: PLC0415
+
+    first = {it.alert.name: it for it in reversed(pending)}
+    for name, it in reversed(first.items()):
+        number = sum(other.alert.name == name for other in pending)
+        hold = format_time_ps(round(timing(dilation).ms(it.alert.hold_s) / dilation * PS_PER_MS))
+        since = format_time_ps(it.pending_ns * PS_PER_NS)
+        times = f" ×{number}" if number > 1 else ""
+        yield f"pending since {since}, fires after {hold}: {name}{times}: {it.description}"
+    if pending:
+        yield (
+            "the run ended before they could fire; `fabric serve` shows its last state, so there they may: "
+            "`run.stop: duration` and a longer `run.duration` give them time here"
+        )
+
+
+def _pending_json(it: Pending) -> dict[str, object]:
+    return {
+        "alert": it.alert.name,
+        "severity": it.alert.severity.value,
+        "labels": dict(it.labels),
+        "description": it.description,
+        "pending_ns": it.pending_ns,
+        "value": it.value,
+    }
 
 
 def _alert_json(it: Firing) -> dict[str, object]:
@@ -386,12 +421,14 @@ def _next_commands(folder: Path, dilation: float) -> list[str]:
             debian if which(debian) and not which("alertmanager") else "alertmanager",
             f"--config.file={folder / ALERTMANAGER_FILE}",
             f"--storage.path={folder / 'alertmanager'}",
+            "--web.listen-address=127.0.0.1:9093",
             "--cluster.listen-address=",
         ),
         (
             "prometheus",
             f"--config.file={folder / PROMETHEUS_FILE}",
             f"--storage.tsdb.path={folder / 'prometheus'}",
+            "--web.listen-address=127.0.0.1:9090",
             f"--web.user-assets={folder / RUNBOOKS_FOLDER}",
             *(("--rules.alert.resend-delay=2s",) if dilation < DEFAULT_DILATION else ()),
         ),
@@ -399,6 +436,7 @@ def _next_commands(folder: Path, dilation: float) -> list[str]:
     return [
         "to use them, each in a terminal of its own (docs/howto/alerts.md explains them):",
         *(f"  {command(*words)}" for words in programs),
+        f"for another scenario, end them and empty {folder / 'prometheus'}: some alerts compare with the last hour",
     ]
 
 

@@ -137,7 +137,8 @@ _REMEDIES: Final = {"missing": "add it", "extra_forbidden": "remove it", "string
 def _sentence(item: ErrorDetails, value: object, steps: list[str | int], document: _Document) -> tuple[str, str]:
     kind, context = item["type"], item.get("ctx", {})
     if kind == "missing":
-        return "is missing", f"add it: {_about(steps, document)}"
+        about = _about(steps, document)
+        return "is missing", f"add it: {about}" if about else "add it"
     if kind == "extra_forbidden":
         known = list(_properties(_schema_at(steps[:-1], document)))
         others = _kinds_with(str(steps[-1]), steps[:-1], document)

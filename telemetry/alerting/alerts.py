@@ -62,17 +62,43 @@ def _host_pauses(limit: float) -> Expr:
 
 
 def _watchdog(counter: str, limit: float, *gone: str) -> Expr:
-    """Growth of a counter of the PFC watchdog within five minutes, by queue and class that the switch puts into it.
+    """Growth of a counter of the PFC watchdog within five minutes where a storm begins, by queue and class in it.
 
     The number of a queue is no priority: a switch may put class 3 into queue 4. What waits behind the queue upstream
     is paused by the priority of its packets, and the inhibitions join by that.
     """
     found = increase(select(counter), 5 * _MINUTE)
     grown = above(Aggregate(Operator.SUM, found, gone) if gone else found, limit)
-    queues = Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), grown, Matching((*PORT, "queue"), ()))
-    return at_port(queues, "fabric_port_info", "peer_device")
+    storms = Binary(
+        Symbol.OR, _by_class(above(increase(select(_DETECTED), 5 * _MINUTE), 0)), _STOPPED, Matching(PORT_PRIORITY)
+    )
+    return _where_it_begins(_by_class(grown), storms, "priority")
 
 
+def _flaps(limit: float) -> Expr:
+    """Queues at which the watchdog detected more than `limit` storms within ten minutes."""
+    return above(increase(select(_DETECTED), 10 * _MINUTE), limit)
+
+
+def _by_class(queues: Expr) -> Expr:
+    """Rows of queues under the watchdog, with the class that the switch puts into each."""
+    return Binary(Symbol.MULTIPLY, select("fabric_pfcwd_queue_info"), queues, Matching((*PORT, "queue"), ()))
+
+
+def _where_it_begins(queues: Expr, storms: Expr, *equal: str) -> Expr:
+    """Rows of queues, with the device at the other end; without those towards switches while a port towards a host has
+    a storm, with `equal` labels.
+
+    A port that stands still fills its switch, which then pauses its neighbours just as long: the watchdog of each of
+    them detects a storm and drops, and the device at its other end is a victim, not the origin. Storms between switches
+    alone, as in a cycle, have rows.
+    """
+    of_hosts = both(storms, select(rules.TO_HOST), *PORT)
+    spread = both(without(queues, select(rules.TO_HOST), *PORT), of_hosts, "instance", *equal)
+    return at_port(without(queues, spread, *PORT, "queue"), "fabric_port_info", "peer_device")
+
+
+_DETECTED: Final = "fabric_pfcwd_storms_detected_total"
 _PAUSED: Final = recorded(rules.PAUSED)
 _HOSTS: Final = select("fabric_device_info", {"role": "host"})
 _MINUTE: Final = MINUTE_S
@@ -228,7 +254,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdStorm",
-        lambda limit: _watchdog("fabric_pfcwd_storms_detected_total", limit),
+        lambda limit: _watchdog(_DETECTED, limit),
         0,
         2 * _MINUTE,
         Severity.WARNING,
@@ -241,11 +267,7 @@ ALERTS: Final = (
     ),
     Alert(
         "FabricPfcwdFlapping",
-        lambda limit: at_port(
-            above(increase(select("fabric_pfcwd_storms_detected_total"), 10 * _MINUTE), limit),
-            "fabric_port_info",
-            "peer_device",
-        ),
+        lambda limit: _where_it_begins(_flaps(limit), _flaps(limit)),
         5.5,
         0,
         Severity.WARNING,

@@ -69,6 +69,23 @@ class Firing:
         return {**found, "root_device": self.root_device} if self.root_device else found
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An alert whose expression was true when the run ended, for less than its `for`."""
+
+    alert: Alert
+    labels: Mapping[str, str]
+    pending_ns: int
+    """Since when, simulated time."""
+    value: float
+    """Value at the end of the run."""
+
+    @property
+    def description(self) -> str:
+        """The annotation, filled in."""
+        return filled(self.alert.description, self.labels, self.value)
+
+
 class StoreDatabase:
     """A Store in dilated time, with the results of recording rules.
 
@@ -130,6 +147,8 @@ class Evaluation:
     """By name of recording rule; values on the grid."""
     firings: Sequence[Firing]
     """In order of firing."""
+    pending: Sequence[Pending]
+    """What waited for its `for` at the end of the run, the most severe first."""
 
 
 class Offline:
@@ -156,19 +175,37 @@ class Offline:
             rows = self.recorded[rule.name] = evaluate(rule.expr, self._database, self._grid, self._timing)
             self._database.record(rule, rows, self._grid)
 
-    def firings(self, alert: Alert) -> list[Firing]:
-        """Every period in which an alert fired."""
+    def states(self, alert: Alert) -> tuple[list[Firing], list[Pending]]:
+        """Every period in which an alert fired; and what was pending at the end."""
         rows = evaluate(alert.expr, self._database, self._grid, self._timing)
-        return [it for row in rows for it in _firings(alert, row, self._grid, self.grid_ns, self._timing)]
+        firings = [it for row in rows for it in _firings(alert, row, self._grid, self.grid_ns, self._timing)]
+        hold_ms = self._timing.ms(alert.hold_s)
+        pending = [it for row in rows if (it := _pending(alert, row, self._grid, self.grid_ns, hold_ms)) is not None]
+        return firings, pending
 
 
 def evaluate_store(store: Store, *, dilation: float = NOMINAL_DILATION, alerts: Sequence[Alert] = ALERTS) -> Evaluation:
     """All recording rules and alerts over a run; parameters as for Offline."""
     offline = Offline(store, dilation)
-    firings = [it for alert in alerts for it in offline.firings(alert)]
+    found = [offline.states(alert) for alert in alerts]
+    firings = [it for fired, _ in found for it in fired]
     return Evaluation(
-        offline.grid_ns, offline.recorded, sorted(firings, key=lambda it: (it.firing_ns, it.alert.name, it.description))
+        offline.grid_ns,
+        offline.recorded,
+        sorted(firings, key=lambda it: (it.firing_ns, it.alert.name, it.description)),
+        [it for _, waiting in found for it in waiting],
     )
+
+
+def _pending(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], hold_ms: int) -> Pending | None:
+    """The row's alert, if the run ended before it could fire."""
+    if not len(grid) or not row.present[-1]:
+        return None
+    absent = np.flatnonzero(~row.present)
+    first = int(absent[-1]) + 1 if absent.size else 0
+    if grid[-1] - grid[first] >= hold_ms:
+        return None
+    return Pending(alert, dict(row.labels), int(grid_ns[first]), float(row.values[-1]))
 
 
 def _firings(alert: Alert, row: Row, grid: Times, grid_ns: NDArray[np.int64], scaled: Timing) -> Iterator[Firing]:

@@ -23,9 +23,10 @@ Receiver = Callable[[str, dict[str, Any]], None]
 
 
 def line(receiver: str, alert: dict[str, Any]) -> str:
-    """An alert in one line."""
-    text = alert["annotations"].get("description", "")
-    return visible(f"{receiver:<7} {alert['status']:<8} {alert['labels']['alertname']}: {text}")
+    """An alert in one line; while it fires, with the address of its runbook."""
+    text, runbook = (alert["annotations"].get(name, "") for name in ("description", "runbook_url"))
+    link = f" Runbook: {runbook}" if runbook and alert["status"] == "firing" else ""
+    return visible(f"{receiver:<7} {alert['status']:<8} {alert['labels']['alertname']}: {text}{link}")
 
 
 def server(host: str, port: int, received: Receiver) -> ThreadingHTTPServer:

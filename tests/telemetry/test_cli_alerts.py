@@ -181,6 +181,30 @@ def test_help_and_completion_have_the_new_names_only(output: pytest.CaptureFixtu
         assert "bank" not in text
 
 
+def test_a_run_that_ends_before_an_alert_fires_says_what_was_pending(
+    tmp_path: Path, output: pytest.CaptureFixture[str]
+) -> None:
+    scenario = tmp_path / "short.yml"
+    scenario.write_text(
+        "name: short\n"
+        "topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}\n"
+        "switches: {asic: trident3}\n"
+        "workload: [{kind: incast, receiver: host1, senders: ['*'], size: 20MB}]\n"
+        "faults: [{kind: pause-storm, hosts: [host1], priorities: [3], at: 200us, duration: 5ms}]\n"
+        "run: {duration: 4ms, seed: 1}\n",
+        encoding="utf-8",
+    )
+    main(["run", str(scenario), "--out", str(tmp_path / "run"), "--quiet"])
+    output.readouterr()
+    assert main(["alerts", "show", str(tmp_path / "run")]) == 0
+    said = output.readouterr().out
+    assert "no alert fired; 1 injected fault not detected" in said
+    assert "pending since 1ms, fires after 6ms: FabricBrokenNic: host1 has paused leaf1:Ethernet0" in said
+    assert "run.stop: duration" in said
+    assert main(["alerts", "show", str(tmp_path / "run"), "--json"]) == 0
+    assert {"FabricBrokenNic"} <= {it["alert"] for it in json.loads(output.readouterr().out)["pending"]}
+
+
 @pytest.mark.parametrize("dilation", [None, "1000"])
 def test_written_rules_are_followed_by_the_commands_that_read_them(
     dilation: str | None, tmp_path: Path, output: pytest.CaptureFixture[str]
@@ -189,7 +213,9 @@ def test_written_rules_are_followed_by_the_commands_that_read_them(
     assert main(["alerts", "rules", "--out", str(out), *(["--dilation", dilation] if dilation else [])]) == 0
     said = output.readouterr()
     assert len(said.out.splitlines()) == 4, "standard output is data"
-    serve, pager, alertmanager, prometheus = (shlex.split(line) for line in said.err.splitlines()[1:])
+    *commands, last = said.err.splitlines()[1:]
+    serve, pager, alertmanager, prometheus = (shlex.split(line) for line in commands)
+    assert str(out / "prometheus") in last, "another scenario has nothing to do with the last hour of this one"
     assert ("--dilation" in serve) == (dilation is not None)
     assert pager == ["fabric", "alerts", "pager"]
     for words, file in ((alertmanager, "alertmanager.yml"), (prometheus, "prometheus.yml")):
@@ -197,5 +223,8 @@ def test_written_rules_are_followed_by_the_commands_that_read_them(
         assert Path(config) == out / file
         assert Path(config).is_file()
     assert f"--web.user-assets={out / 'runbooks'}" in prometheus
+    for words in (alertmanager, prometheus):
+        [listen] = [word.partition("=")[2] for word in words if word.startswith("--web.listen-address=")]
+        assert listen.startswith("127.0.0.1:"), "no program that is printed here listens to the network"
     assert main(["alerts", "rules", "--out", str(out), "--json"]) == 0
     assert output.readouterr().err == ""

