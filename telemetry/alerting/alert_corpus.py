@@ -62,7 +62,7 @@ class Simulated:
 def evaluate_case(case: str, seed: int, label: Label, store: Store, truth: Sequence[Mapping[str, Any]]) -> Simulated:
     """Evaluate one run of a case."""
     offline = Offline(store)
-    firings = sorted((it for alert in ALERTS for it in offline.states(alert)[0]), key=lambda it: it.firing_ns)
+    firings = sorted((it for alert in ALERTS for it in offline.firings(alert)), key=lambda it: it.firing_ns)
     first: dict[str, int] = {}
     for it in firings:
         first.setdefault(it.alert.name, it.firing_ns)

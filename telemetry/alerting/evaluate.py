@@ -175,6 +175,10 @@ class Offline:
             rows = self.recorded[rule.name] = evaluate(rule.expr, self._database, self._grid, self._timing)
             self._database.record(rule, rows, self._grid)
 
+    def firings(self, alert: Alert) -> list[Firing]:
+        """Every period in which an alert fired."""
+        return self.states(alert)[0]
+
     def states(self, alert: Alert) -> tuple[list[Firing], list[Pending]]:
         """Every period in which an alert fired; and what was pending at the end."""
         rows = evaluate(alert.expr, self._database, self._grid, self._timing)

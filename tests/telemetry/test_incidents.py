@@ -45,7 +45,7 @@ def firings(of: Store, name: str) -> list[tuple[int | None, ...]]:
     """(pending, firing, cleared, resolved) of each, in ms."""
     return [
         tuple(None if at is None else at // MS for at in (it.pending_ns, it.firing_ns, it.cleared_ns, it.resolved_ns))
-        for it in Offline(of).states(BY_NAME[name])[0]
+        for it in Offline(of).firings(BY_NAME[name])
     ]
 
 
