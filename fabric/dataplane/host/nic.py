@@ -222,11 +222,10 @@ def on_wake(state: State, device: int, now_ps: int) -> None:
     if semantics.scans_queue_pairs(state):
         ns3_nic.on_wake(state, device, now_ps)
         return
-    calendar.schedule(state, device, calendar.aux_source(state, device, _WAKE), INFINITY_PS, 0)
     if not _wake_due(state, device, now_ps):
-        if state.hosts[device]["n_waits"] > 0:
-            _schedule_wake(state, device, now_ps)
+        _schedule_wake(state, device, now_ps)
         return
+    calendar.schedule(state, device, calendar.aux_source(state, device, _WAKE), INFINITY_PS, 0)
     first = i64(state.devices[device]["first_port"])
     for port in range(first, first + i64(state.devices[device]["n_ports"])):
         kick(state, device, port, now_ps)
