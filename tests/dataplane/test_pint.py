@@ -30,7 +30,7 @@ LINE_BPS: Final = 25 * G
 @entry
 def coded(state: State, load: float) -> int:
     """The code of a load, drawn by device 0."""
-    return pint._code(state, 0, load)
+    return pint._code(state, 0, load, -1)
 
 
 @entry
@@ -55,7 +55,10 @@ def differences(state: State, count: int) -> int:
         state.draws[0]["count"] = count
         code = pint.computed_code(state, 0, number)
         state.draws[0]["count"] = count
-        if pint._code(state, 0, number / 512) != code:
+        if pint._code(state, 0, number / 512, -1) != code:
+            found += 1
+        state.draws[0]["count"] = count
+        if pint._code(state, 0, number / 512, code) > code or state.draws[0]["count"] != count + 1:
             found += 1
     return found
 

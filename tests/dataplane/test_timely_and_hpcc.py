@@ -17,9 +17,10 @@ from worlds import LOSSLESS, World
 
 from fabric.dataplane.engine.driver import Emulator
 from fabric.dataplane.state.codes import TELEMETRY_WORDS, CongestionControl
-from fabric.dataplane.state.compiled.jit import entry
+from fabric.dataplane.state.compiled.jit import entry, i64
 from fabric.dataplane.state.control_tables import HOPS
 from fabric.dataplane.state.types import State
+from fabric.dataplane.switch import arp
 from fabric.dataplane.transport import hpcc
 
 G: Final = 10**9
@@ -32,6 +33,12 @@ NS: Final = 1000
 def known_speed(state: State, rate_bps: int) -> int:
     """A port's speed as HPCC's senders understand it."""
     return hpcc.speed_gbps(state, rate_bps)
+
+
+@entry
+def flooded(state: State, device: int, packet: int) -> int:
+    """Row of the copy that a leaf makes of a frame."""
+    return i64(arp._copy(state, device, np.uint32(packet)))
 
 
 def started(cc: CongestionControl) -> State:
@@ -192,6 +199,17 @@ def test_every_byte_arrives_and_rates_were_cut(cc: CongestionControl) -> None:
     engine = simulate(emulator(replace(PAIRS, cc=int(cc), window_kb=64 if cc is CongestionControl.HPCC else 0)))
     assert bool((engine.state.messages["end_ps"][1:] > 0).all())
     assert int(engine.state.qps["cuts"].sum()) > 0
+
+
+def test_a_flooded_copy_carries_what_its_frame_carries() -> None:
+    state, leaf = started(CongestionControl.HPCC), 2
+    assert int(state.devices[leaf]["free_count"]) > 0
+    state.telemetry[WORDS : 2 * WORDS] = range(1, WORDS + 1)
+    state.packets[1]["xoff"] = 3  # of an answer: switches that its data packet crossed
+    made = flooded(state, leaf, 1)
+    assert made != 1
+    assert state.telemetry[made * WORDS : (made + 1) * WORDS].tolist() == list(range(1, WORDS + 1))
+    assert int(state.packets[made]["xoff"]) == 3
 
 
 def test_telemetry_grows_with_the_packets_and_other_controls_have_none() -> None:

@@ -208,6 +208,8 @@ def pop(state: State, device: int, port: int, source: int) -> np.uint32:
     packet = row["in_head"]
     head = state.packets[packet]["next"]
     row["in_head"] = head
+    # Again, since what was prefetched a window's share ago is often no longer in the first-level cache.
+    telemetry.expect(state, device, packet)
     if head == 0:
         calendar.schedule(state, device, source, INFINITY_PS, 0)
     else:

@@ -40,6 +40,7 @@ CONFIG = table(
     ("load_target", F8), ("fast_react", I8), ("multi_rate", I8), ("sample_feedback", I8),
     ("increase_stages", I8),     # additive increases in a row before the next multiplicative one
     ("int_multiple", I8),        # units of the records: 128 and 80 bytes times this
+    ("int_shift", I8),           # which is 2 to this power; below 0: no power of 2
     # Swift: packets, and times of targets
     ("base_target_ps", I8), ("hop_target_ps", I8), ("host_target_ps", I8), ("flow_range_ps", F8),
     ("flow_scale_ps", F8), ("flow_offset_ps", F8),   # flow scaling: scale / sqrt(window) + offset

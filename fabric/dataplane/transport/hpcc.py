@@ -90,21 +90,21 @@ def waiting_bytes(state: State, port: int) -> int:
 
 
 @hot
-def in_units(number_bytes: int, unit_bytes: int, multiple: int) -> int:
-    """Whole units of unit_bytes * multiple; most often the multiple is 1, which needs no division by a variable."""
+def in_units(number_bytes: int, unit_bytes: int, multiple: int, shift: int) -> int:
+    """Whole units of unit_bytes * multiple; a multiple that is 2 ** shift needs no division by a variable."""
     units = number_bytes // unit_bytes
-    return units if multiple == 1 else units // multiple
+    return units >> shift if shift >= 0 else units // multiple
 
 
 @kernel
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
     out, config = state.ports[u(port)], state.config[law(state, i64(state.packets[packet]["qp"]))]
-    multiple = i64(config["int_multiple"])
+    multiple, shift = i64(config["int_multiple"]), i64(config["int_shift"])
     size_bytes, overhead = i64(state.packets[packet]["size"]), i64(config["min_gap_bytes"])
     sent = i64(out["tx_bytes"]) - size_bytes + (i64(out["tx_pkts"]) - 1) * overhead
     record = now_ps // _PS_PER_NS & _TIME
-    record |= (in_units(sent, _BYTE_UNIT, multiple) & _BYTES) << _BYTES_AT
-    record |= (in_units(waiting_bytes(state, port), _QUEUE_UNIT, multiple) & _QUEUE) << _QUEUE_AT
+    record |= (in_units(sent, _BYTE_UNIT, multiple, shift) & _BYTES) << _BYTES_AT
+    record |= (in_units(waiting_bytes(state, port), _QUEUE_UNIT, multiple, shift) & _QUEUE) << _QUEUE_AT
     base = telemetry.place(state, packet)
     word = i64(state.telemetry[base])
     slot = (word & _COUNT) % HOPS

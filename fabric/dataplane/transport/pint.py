@@ -58,6 +58,15 @@ def _word31(state: State, device: int) -> int:
     return rng.word32(i64(row["key"]), count) >> 1
 
 
+@hot
+def _pass_word(state: State, device: int) -> None:
+    """Use up a random number that decides nothing."""
+    if semantics.shares_random_numbers(state):
+        rng.shared_word31(state)
+    else:
+        state.draws[u(device)]["count"] += 1
+
+
 # ===== switch =====
 
 
@@ -135,13 +144,18 @@ def _load(state: State, device: int, port: int, now_ps: int) -> float:
 
 
 @hot
-def _code(state: State, device: int, load: float) -> int:
-    """Code of a load (rule 3)."""
+def _code(state: State, device: int, load: float, least: int) -> int:
+    """Code of a load (rule 3); only known to be at most `least` where it is."""
     number = max(math.ceil(load * _CODE_UNIT), 1)
     if number >= CODES:
         return computed_code(state, device, number)
     row = state.pint_codes[number]
-    return i64(row["high"]) if _word31(state, device) % _ONE < row["share"] else i64(row["low"])
+    if row["high"] <= least:
+        _pass_word(state, device)
+        return i64(row["low"])
+    # No branch on chance, which no processor predicts.
+    low, is_high = i64(row["low"]), i64(_word31(state, device) % _ONE < row["share"])
+    return low + is_high * (i64(row["high"]) - low)
 
 
 @kernel
@@ -161,9 +175,10 @@ def computed_code(state: State, device: int, number: int) -> int:
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
     load = _load(state, device, port, now_ps)
     state.loads[u(port)] = load
-    code, word = _code(state, device, load), telemetry.place(state, packet)
-    if code > state.telemetry[word]:
-        state.telemetry[word] = code & i64(state.config[0]["code_mask"])
+    word = telemetry.place(state, packet)
+    before = i64(state.telemetry[word])
+    code = _code(state, device, load, before)
+    state.telemetry[word] = code & i64(state.config[0]["code_mask"]) if code > before else before
 
 
 @hot
@@ -222,7 +237,9 @@ def _adjust(state: State, device: int, qp: int, packet: np.uint32, fast: bool, n
 def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
     """An ACK or NAK has been applied."""
     row, mine = state.qps[u(qp)], state.hpcc[u(qp)]
-    if _word31(state, device) % _ONE >= state.config[0]["accepted"]:
+    if state.config[0]["accepted"] >= _ONE:
+        _pass_word(state, device)
+    elif _word31(state, device) % _ONE >= state.config[0]["accepted"]:
         return
     fast = bool(i64(state.packets[packet]["seq"]) <= mine["mark_psn"])
     if mine["mark_psn"] == 0:
