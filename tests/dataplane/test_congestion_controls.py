@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from fabric.dataplane.state.codes import WITH_TELEMETRY, CongestionControl
+from fabric.dataplane.state.codes import TELEMETRY_OF_SWITCHES, TELEMETRY_WORDS, CongestionControl
 from fabric.dataplane.state.params import TransportParams
 from fabric.dataplane.transport import hooks
 from fabric.dataplane.transport.registry import CONTROLS, Control, control_of, mask_of
@@ -69,7 +69,9 @@ def test_masks_have_the_bits_of_the_chosen_codes() -> None:
 
 def test_controls_with_bytes_on_the_wire_have_room_for_them_and_write_them() -> None:
     carrying = {control.code for control in CONTROLS if control.telemetry_bytes}
-    assert carrying == WITH_TELEMETRY == {control.code for control in CONTROLS if control.stamp is not None}
+    assert carrying == set(TELEMETRY_WORDS) == {control.code for control in CONTROLS if control.stamp is not None}
+    assert {control.code for control in CONTROLS if control.forwarded is not None} == TELEMETRY_OF_SWITCHES
+    assert all(words in (1, 2, 4, 8) for words in TELEMETRY_WORDS.values())  # a frame never straddles two cache lines
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -15,10 +15,12 @@ from answering import apply, begin
 from worlds import LOSSLESS, World
 
 from fabric.dataplane.engine.driver import Emulator
-from fabric.dataplane.state.codes import CongestionControl
+from fabric.dataplane.state.codes import TELEMETRY_WORDS, CongestionControl
 from fabric.dataplane.state.compiled.jit import entry
+from fabric.dataplane.state.control_tables import CODES, LOGARITHMS
+from fabric.dataplane.state.fill_pint import fill_pint
 from fabric.dataplane.state.rng import seeded
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pint
 
 G: Final = 10**9
@@ -28,7 +30,37 @@ LINE_BPS: Final = 25 * G
 @entry
 def coded(state: State, load: float) -> int:
     """The code of a load, drawn by device 0."""
-    return pint._code(state, 0, load)
+    return pint._code(state, 0, load, -1)
+
+
+@entry
+def terms(state: State, size_bytes: int, rate_bps: int) -> int:
+    """Note in State.loads[1] the term of a frame of this size on port 0 at a speed."""
+    state.ports[0]["rate_bps"] = rate_bps
+    pint._log_rate(state, 0)
+    state.loads[1] = pint._load_of_frame(state, 0, 0, size_bytes)
+    return 0
+
+
+@entry
+def differences(state: State, count: int) -> int:
+    """How many small numbers have another logarithm, power or code in the tables than the kernels compute."""
+    found = 0
+    for number in range(1, LOGARITHMS):
+        if pint.computed_log2(state, 0, number) != state.logs[number]:
+            found += 1
+    for number in range(1, CODES):
+        if pint.power(state, number) != state.pint_codes[number]["power"]:
+            found += 1
+        state.draws[0]["count"] = count
+        code = pint.computed_code(state, 0, number)
+        state.draws[0]["count"] = count
+        if pint._code(state, 0, number / 512, -1) != code:
+            found += 1
+        state.draws[0]["count"] = count
+        if pint._code(state, 0, number / 512, code) > code or state.draws[0]["count"] != count + 1:
+            found += 1
+    return found
 
 
 def started() -> State:
@@ -37,6 +69,7 @@ def started() -> State:
     state = Emulator(worlds.topology(world), worlds.parameters(world, worlds.topology(world))).state
     config = state.config[0]
     config["accepted"], config["code_base"], config["code_scale"] = 65536, 1.01, 1 / math.log(1.01)
+    fill_pint(state)
     state.qps[0]["line_bps"] = LINE_BPS
     begin(state)
     state.qps[0]["next_psn"] = 10
@@ -45,7 +78,7 @@ def started() -> State:
 
 def answer(state: State, seq: int, code: int) -> int:
     state.packets[1]["seq"] = seq
-    state.telemetry[TELEMETRY_WORDS] = code
+    state.telemetry[TELEMETRY_WORDS[CongestionControl.PINT]] = code
     apply(state, 10**12)
     return int(state.qps[0]["rate_bps"])
 
@@ -77,6 +110,20 @@ def test_a_code_stands_for_its_load_in_the_mean(load: float) -> None:
     wanted = max(math.ceil(512 * load), 1)
     assert set(codes) <= {math.floor(math.log(wanted) / math.log(1.01)), math.ceil(math.log(wanted) / math.log(1.01))}
     assert np.mean([1.01**code for code in codes]) == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_tables_hold_what_the_kernels_compute(count: int) -> None:
+    assert differences(started(), count) == 0
+
+
+def test_the_term_of_a_frame_is_that_of_its_size_and_of_the_speed_of_the_port() -> None:
+    state = started()
+    span, kept = float(state.config[0]["span_ns"]), state.load_terms[0]
+    for size_bytes, gbps in ((1100, 25), (84, 25), (1100, 25), (500, 25), (84, 25), (84, 100), (1100, 100), (84, 25)):
+        terms(state, size_bytes, gbps * G)
+        assert float(state.loads[1]) == pytest.approx(size_bytes * 8e9 / (gbps * G * span), rel=1e-3)
+    assert (int(kept["bytes"]), int(kept["other_bytes"])) == (84, 0)  # the last speed has had one size only
 
 
 def test_an_empty_port_has_code_0() -> None:

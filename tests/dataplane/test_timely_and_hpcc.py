@@ -16,14 +16,16 @@ from runs import emulator, simulate
 from worlds import LOSSLESS, World
 
 from fabric.dataplane.engine.driver import Emulator
-from fabric.dataplane.state.codes import CongestionControl
-from fabric.dataplane.state.compiled.jit import entry
+from fabric.dataplane.state.codes import TELEMETRY_WORDS, CongestionControl
+from fabric.dataplane.state.compiled.jit import entry, i64
 from fabric.dataplane.state.control_tables import HOPS
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.types import State
+from fabric.dataplane.switch import arp
 from fabric.dataplane.transport import hpcc
 
 G: Final = 10**9
 LINE_BPS: Final = 25 * G
+WORDS: Final = TELEMETRY_WORDS[CongestionControl.HPCC]
 NS: Final = 1000
 
 
@@ -31,6 +33,12 @@ NS: Final = 1000
 def known_speed(state: State, rate_bps: int) -> int:
     """A port's speed as HPCC's senders understand it."""
     return hpcc.speed_gbps(state, rate_bps)
+
+
+@entry
+def flooded(state: State, device: int, packet: int) -> int:
+    """Row of the copy that a leaf makes of a frame."""
+    return i64(arp._copy(state, device, np.uint32(packet)))
 
 
 def started(cc: CongestionControl) -> State:
@@ -52,8 +60,8 @@ def answer(state: State, seq: int, now_ps: int) -> None:
 
 def hop(state: State, number: int, time_ns: int, sent_units: int, queue_units: int, gbps: int = 25) -> None:
     """Write a record of frame 1 as a switch would."""
-    state.telemetry[TELEMETRY_WORDS + 1 + number] = time_ns | sent_units << 24 | queue_units << 44
-    state.telemetry[TELEMETRY_WORDS + 1 + HOPS] |= gbps << 12 * number
+    state.telemetry[WORDS + 1 + number] = time_ns | sent_units << 24 | queue_units << 44
+    state.telemetry[WORDS + 1 + HOPS] |= gbps << 12 * number
 
 
 # ===== TIMELY =====
@@ -63,7 +71,7 @@ def sample(state: State, rtt_ns: int) -> int:
     """The first ACK of the next window, with a round trip; returns the rate."""
     row = state.qps[0]
     now_ps = 10**12
-    state.telemetry[TELEMETRY_WORDS] = now_ps - rtt_ns * NS
+    state.telemetry[TELEMETRY_WORDS[CongestionControl.TIMELY]] = now_ps - rtt_ns * NS
     seq = int(state.timely[0]["mark_psn"]) + 1
     row["next_psn"] = seq + 10
     answer(state, seq, now_ps)
@@ -113,12 +121,12 @@ def loaded(load_ratio: float, queue_units: int = 0, *, multi_rate: bool = False)
     """After two ACKs, 8 us apart, between which the only hop had a load, at 25G and with units of 128 bytes."""
     state = started(CongestionControl.HPCC)
     state.config[0]["multi_rate"] = multi_rate
-    state.telemetry[TELEMETRY_WORDS : 2 * TELEMETRY_WORDS] = 0
-    state.telemetry[TELEMETRY_WORDS] = 7 << 8 | 1
+    state.telemetry[WORDS : 2 * WORDS] = 0
+    state.telemetry[WORDS] = 7 << 8 | 1
     hop(state, 0, 1_000, 0, queue_units)
     answer(state, 1, 10**9)
-    state.telemetry[TELEMETRY_WORDS : 2 * TELEMETRY_WORDS] = 0
-    state.telemetry[TELEMETRY_WORDS] = 7 << 8 | 1
+    state.telemetry[WORDS : 2 * WORDS] = 0
+    state.telemetry[WORDS] = 7 << 8 | 1
     hop(state, 0, 9_000, round(load_ratio * 25_000 / 128), queue_units)
     answer(state, 2, 10**9 + 8_000 * NS)
     return state
@@ -145,8 +153,8 @@ def test_hpcc_weighs_the_lesser_queue_by_the_window() -> None:
 def test_hpcc_compares_no_records_of_another_path_or_of_long_ago(path: int, later_ns: int, changes: bool) -> None:
     state = loaded(1.9)
     before = int(state.qps[0]["rate_bps"])
-    state.telemetry[TELEMETRY_WORDS] = path << 8 | 1
-    state.telemetry[TELEMETRY_WORDS + 1] = 17_000 | 4_000 << 24
+    state.telemetry[WORDS] = path << 8 | 1
+    state.telemetry[WORDS + 1] = 17_000 | 4_000 << 24
     answer(state, 3, 10**9 + 8_000 * NS + later_ns * NS)
     assert (int(state.qps[0]["rate_bps"]) != before) == changes
     assert int(state.hpcc_hops[0]["record"]) == 17_000 | 4_000 << 24  # noted in any case
@@ -156,7 +164,7 @@ def test_hpcc_does_nothing_beyond_five_switches() -> None:
     state = loaded(1.9)
     before = int(state.qps[0]["rate_bps"])
     for _ in range(2):
-        state.telemetry[TELEMETRY_WORDS] = 7 << 8 | 6
+        state.telemetry[WORDS] = 7 << 8 | 6
         answer(state, 3, 10**9 + 16_000 * NS)
     assert int(state.qps[0]["rate_bps"]) == before
 
@@ -193,15 +201,29 @@ def test_every_byte_arrives_and_rates_were_cut(cc: CongestionControl) -> None:
     assert int(engine.state.qps["cuts"].sum()) > 0
 
 
+def test_a_flooded_copy_carries_what_its_frame_carries() -> None:
+    state, leaf = started(CongestionControl.HPCC), 2
+    assert int(state.devices[leaf]["free_count"]) > 0
+    state.telemetry[WORDS : 2 * WORDS] = range(1, WORDS + 1)
+    state.packets[1]["xoff"] = 3  # of an answer: switches that its data packet crossed
+    made = flooded(state, leaf, 1)
+    assert made != 1
+    assert state.telemetry[made * WORDS : (made + 1) * WORDS].tolist() == list(range(1, WORDS + 1))
+    assert int(state.packets[made]["xoff"]) == 3
+
+
 def test_telemetry_grows_with_the_packets_and_other_controls_have_none() -> None:
     fabric = worlds.topology(PAIRS)
     engine = Emulator(fabric, worlds.parameters(replace(PAIRS, cc=6), fabric))
     rows = len(engine.state.packets)
-    assert len(engine.state.telemetry) == rows * TELEMETRY_WORDS
+    assert len(engine.state.telemetry) == rows * WORDS
     engine.state.telemetry[:] = 5
     engine._grow_packets()
-    assert len(engine.state.telemetry) == len(engine.state.packets) * TELEMETRY_WORDS == 2 * rows * TELEMETRY_WORDS
-    assert engine.state.telemetry[: rows * TELEMETRY_WORDS].tolist() == [5] * rows * TELEMETRY_WORDS
+    assert len(engine.state.telemetry) == len(engine.state.packets) * WORDS == 2 * rows * WORDS
+    assert engine.state.telemetry[: rows * WORDS].tolist() == [5] * rows * WORDS
+    for cc, words in TELEMETRY_WORDS.items():
+        state = Emulator(fabric, worlds.parameters(replace(PAIRS, cc=int(cc)), fabric)).state
+        assert len(state.telemetry) == rows * words
     plain = Emulator(fabric, worlds.parameters(PAIRS, fabric))
     plain._grow_packets()
     assert len(plain.state.telemetry) == 1

@@ -44,7 +44,7 @@ from fabric.dataplane.state.fill_overlay import set_flood_list
 from fabric.dataplane.state.fill_tenants import set_way
 from fabric.dataplane.state.params import EngineParams
 from fabric.dataplane.state.trace import NO_PORT
-from fabric.dataplane.state.types import PACKET, TELEMETRY_WORDS, State, rows
+from fabric.dataplane.state.types import PACKET, State, rows
 from fabric.dataplane.transport.registry import control_of
 from fabric.errors import FabricError, InvariantError
 from fabric.topology.model import Fabric
@@ -203,8 +203,8 @@ class Emulator:
 
         A restored run has the rows of its packets' numbers, which may be more than the packets that it kept.
         """
-        old, wanted = self.state.telemetry, n_packets * TELEMETRY_WORDS
-        if len(old) == 1 or len(old) >= wanted:
+        old, wanted = self.state.telemetry, n_packets * int(self.state.config[0]["telemetry_words"])
+        if len(old) >= wanted:
             return old
         telemetry = rows(wanted, np.int64)
         telemetry[: len(old)] = old

@@ -222,16 +222,18 @@ def on_wake(state: State, device: int, now_ps: int) -> None:
     if semantics.scans_queue_pairs(state):
         ns3_nic.on_wake(state, device, now_ps)
         return
-    calendar.schedule(state, device, calendar.aux_source(state, device, _WAKE), INFINITY_PS, 0)
     if not _wake_due(state, device, now_ps):
-        if state.hosts[device]["n_waits"] > 0:
-            _schedule_wake(state, device, now_ps)
+        _schedule_wake(state, device, now_ps)
         return
     first = i64(state.devices[device]["first_port"])
     for port in range(first, first + i64(state.devices[device]["n_ports"])):
         kick(state, device, port, now_ps)
+    wake = calendar.aux_source(state, device, _WAKE)
     if state.hosts[device]["n_waits"] > 0 and state.devices[device]["n_ports"] > 1:
         _schedule_wake(state, device, now_ps)
+    elif calendar.pending_ps(state, device, wake) == now_ps:
+        # Not scheduled again. One update of the calendar in place of two: what is left in the heap is later than now.
+        calendar.schedule(state, device, wake, INFINITY_PS, 0)
 
 
 @kernel

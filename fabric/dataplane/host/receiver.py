@@ -44,6 +44,13 @@ def _class_of(state: State, port: int, dscp: int) -> int:
 
 
 @hot
+def switches_crossed(state: State, packet: np.uint32) -> int:
+    """Switches that a frame has crossed (switch/ttl)."""
+    frame = state.packets[packet]
+    return i64(state.config[0]["initial_ttl"]) - i64(frame["ttl"]) + i64(frame["unseen_hops"])
+
+
+@hot
 def _turn(state: State, packet: np.uint32, kind: int, psn: int) -> None:
     """Turn a data frame into its ACK or NAK."""
     frame = state.packets[packet]
@@ -55,7 +62,7 @@ def _turn(state: State, packet: np.uint32, kind: int, psn: int) -> None:
         words = i64(frame["words"])
         frame["words"] = words >> 16 | (words & 0xFFFF) << 16
     frame["src"], frame["dst"] = frame["dst"], frame["src"]
-    frame["seq"] = psn
+    frame["seq"], frame["xoff"] = psn, switches_crossed(state, packet) & 0xFF
     frame["ecn"], frame["ttl"] = _ECT0, config["initial_ttl"]
     dscp = i64(config["ack_dscp"])
     if dscp >= 0:
@@ -131,8 +138,7 @@ def _deliver(state: State, device: int, message: int, packet: np.uint32, now_ps:
     """The message is complete at the receiver."""
     row = state.rmessages[u(message)]
     row["arrived_ps"] = now_ps
-    frame = state.packets[packet]
-    row["hops"] = i64(state.config[0]["initial_ttl"]) - i64(frame["ttl"]) + i64(frame["unseen_hops"])
+    row["hops"] = switches_crossed(state, packet)
     transfers.arrived(state, device, message, now_ps)
 
 

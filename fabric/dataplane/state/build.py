@@ -26,7 +26,8 @@ from fabric.dataplane.state.codes import (
     N_MAIL,
     N_RANDOM_USES,
     N_SHARED,
-    WITH_TELEMETRY,
+    TELEMETRY_OF_SWITCHES,
+    TELEMETRY_WORDS,
     CongestionControl,
     LoadBalance,
     Order,
@@ -44,6 +45,7 @@ from fabric.dataplane.state.fill_hosts import (
     fill_queue_pairs,
 )
 from fabric.dataplane.state.fill_overlay import fill_overlay
+from fabric.dataplane.state.fill_pint import fill_pint
 from fabric.dataplane.state.fill_streams import fill_streams
 from fabric.dataplane.state.fill_switches import fill_dscp_maps, fill_ports, fill_switches
 from fabric.dataplane.state.fill_tenants import routed_tables
@@ -199,9 +201,12 @@ def build(
         cubic=t.rows(max(n_qps, 1) if CongestionControl.CUBIC in controls else 1, ct.CUBIC),
         departures=t.rows(n_ports if codes else 1, ct.DEPARTURE),
         loads=t.rows(n_ports if codes else 1, np.float64),
+        load_terms=t.rows(n_ports if codes else 1, ct.PINT_PORT),
+        logs=t.rows(ct.LOGARITHMS if codes else 1, np.int32),
+        pint_codes=t.rows(ct.CODES if codes else 1, ct.PINT_CODE),
         draws=t.rows(n_nodes if codes else 1, t.RANDOM),
         generator=seeded(params.seed) if codes and insertion else t.rows(1, np.int64),
-        telemetry=t.rows(capacity * t.TELEMETRY_WORDS if controls & WITH_TELEMETRY else 1, np.int64),
+        telemetry=t.rows(max(capacity * telemetry_words_of(params), 1), np.int64),
         sent_ps=t.rows(max(n_packet_slots, 1), np.int64),
         placed=t.rows(max(n_packet_slots, 1), np.uint32),
         trace=t.rows(threads * _trace_rows(fabric), t.TRACE),
@@ -242,6 +247,7 @@ def build(
         stream_key(params.seed, f"{node.name}.{use}") for node in fabric.nodes for use in range(N_RANDOM_USES)
     ]
     if codes:
+        fill_pint(state)
         state.draws["key"] = [stream_key(params.seed, f"{node.name}.telemetry") for node in fabric.nodes]
     assign(state, fabric, tasks, threads)
     return state
@@ -301,6 +307,11 @@ def _sack_window(params: EngineParams) -> int:
 def laws_of(params: EngineParams) -> tuple[TransportParams, ...]:
     """The transports of all rows of State.config."""
     return params.transport, *(law.transport for law in params.laws)
+
+
+def telemetry_words_of(params: EngineParams) -> int:
+    """Words of State.telemetry for each packet row."""
+    return max(TELEMETRY_WORDS.get(law.congestion_control, 0) for law in laws_of(params))
 
 
 def _window_bytes(params: EngineParams, transport: TransportParams) -> int:
@@ -392,6 +403,8 @@ def _config(
         "keep_messages": keep_messages,
         "semantics": params.semantics,
         "n_laws": len(config),
+        "telemetry_words": telemetry_words_of(params),
+        "telemetry_of_switches": any(law.congestion_control in TELEMETRY_OF_SWITCHES for law in laws_of(params)),
         "recovery": transport.recovery,
         "flow_control": params.flow_control,
         "seed": params.seed,

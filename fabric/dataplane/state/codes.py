@@ -419,10 +419,15 @@ class CongestionControl(IntEnum):
     """RFC 9438: losses and marks alike; the window law of ordinary TCP traffic."""
 
 
-WITH_TELEMETRY: Final = frozenset(
-    {CongestionControl.TIMELY, CongestionControl.HPCC, CongestionControl.PINT, CongestionControl.SWIFT}
-)
-"""Data frames carry something for these, beside PACKET (State.telemetry)."""
+TELEMETRY_WORDS: Final = {
+    CongestionControl.TIMELY: 1,
+    CongestionControl.HPCC: 8,
+    CongestionControl.PINT: 1,
+    CongestionControl.SWIFT: 2,
+}
+"""Words that data frames carry for these, beside PACKET (State.telemetry): powers of two, at most a cache line."""
+TELEMETRY_OF_SWITCHES: Final = frozenset({CongestionControl.HPCC, CongestionControl.PINT})
+"""Of these, those whose words switches read and write."""
 
 
 class FlowControl(IntEnum):

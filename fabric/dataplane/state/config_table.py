@@ -15,6 +15,8 @@ CONFIG = table(
     ("lookahead_ps", I8),        # smallest time from a departure to its effect on another device
     ("semantics", I8), ("cc", I8), ("recovery", I8),
     ("n_laws", I8),              # rows of CONFIG
+    ("telemetry_words", I8),     # of State.telemetry for each frame; 0: no control in use has any
+    ("telemetry_of_switches", I8),   # 1: switches read and write them
     ("flow_control", I8),        # codes.FlowControl, of every link
     ("seed", I8),
     # frames, bytes
@@ -38,6 +40,7 @@ CONFIG = table(
     ("load_target", F8), ("fast_react", I8), ("multi_rate", I8), ("sample_feedback", I8),
     ("increase_stages", I8),     # additive increases in a row before the next multiplicative one
     ("int_multiple", I8),        # units of the records: 128 and 80 bytes times this
+    ("int_shift", I8),           # which is 2 to this power; below 0: no power of 2
     # Swift: packets, and times of targets
     ("base_target_ps", I8), ("hop_target_ps", I8), ("host_target_ps", I8), ("flow_range_ps", F8),
     ("flow_scale_ps", F8), ("flow_offset_ps", F8),   # flow scaling: scale / sqrt(window) + offset
@@ -47,6 +50,7 @@ CONFIG = table(
     # HPCC-PINT
     ("code_base", F8), ("code_scale", F8), ("code_mask", I8),   # a load of u is the code log(512 u) * code_scale
     ("accepted", I8), ("span_ns", I8),   # of 65536 ACKs; T of switches, of Swift the base round trip
+    ("log_span", F8),            # logarithm of span_ns, as State.logs                      writer: fill_pint
     ("radix", F8), ("notes_departures", I8),   # 2, unknown to the compiler, so that it keeps pow; 1: State.departures
     # overlay
     ("vxlan", I8), ("n_vnis", I8), ("arp_bytes", I8), ("vxlan_uniform", I8), ("vxlan_dscp", I8), ("vxlan_ecn_copy", I8),

@@ -71,6 +71,7 @@ class HpccParams:
             "multi_rate": self.multi_rate,
             "sample_feedback": self.sample_feedback,
             "int_multiple": self.multiple,
+            "int_shift": self.multiple.bit_length() - 1 if self.multiple.bit_count() == 1 else -1,
         }
 
 

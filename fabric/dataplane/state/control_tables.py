@@ -1,8 +1,8 @@
 """Tables of congestion controls whose senders keep more than QP's rate fields; units and owners as in types.py.
 
-TIMELY and HPCC read what data frames carried to the receiver (State.telemetry, types.TELEMETRY_WORDS words a frame):
-TIMELY's word 0 is the departure in ps, HPCC-PINT's the code. Swift's words are the departure, the wait in the
-receiver's NIC, both in ps, and the number of switches. HPCC's word 0 has the number of switches in its low 8 bits and,
+TIMELY and HPCC read what data frames carried to the receiver (State.telemetry, CONFIG.telemetry_words words a frame):
+TIMELY's word 0 is the departure in ps, HPCC-PINT's the code. Swift's words are the departure and the wait in the
+receiver's NIC, both in ps. HPCC's word 0 has the number of switches in its low 8 bits and,
 above, a number that tells paths apart; words 1 to 5 are the records by hop, word 6 the speeds of these ports.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fabric.dataplane.state.layout import F8, I8, table
+from fabric.dataplane.state.layout import F8, I8, U4, table
 
 HOPS: Final = 5
 """Records of hops that fit HPCC's header (int-header.h: maxHop)."""
@@ -58,4 +58,21 @@ CUBIC = table(  # (n_qps,) or (1,)  names of RFC 9438 in brackets               
 DEPARTURE = table(  # (n_ports,) or (1,)  last frame of a switch port             owner: its device
     ("start_ps", I8), ("bytes", I8),             # any kind of frame; bytes with wire overhead
 )                                               # writer: port/transmit (control frames), transport/pint
+
+PINT_CODE = table(  # (CODES,) or (1,)  HPCC-PINT: what follows from a small number alone, never written by kernels
+    ("share", F8),               # of a load of row / 512, row >= 1: probability of the higher code, times 65536
+    ("low", U4), ("high", U4),   # its codes
+    ("power", F8),               # of a code, its row: base ** code
+)
+
+PINT_PORT = table(  # (n_ports,) or (1,)  HPCC-PINT: terms of a port's load, kept for their next use   owner: its device
+    ("rate_bps", I8), ("log_rate", F8),          # the speed that all terms are of, and its logarithm
+    ("bytes", I8), ("load_ratio", F8),           # of the last frame: its size and its term of the load
+    ("other_bytes", I8), ("other_load_ratio", F8),   # another size: most frames have one of two
+)
 # fmt: on
+
+CODES: Final = 4096
+"""Rows of PINT_CODE: loads up to 8, and codes. The few numbers beyond are computed."""
+LOGARITHMS: Final = 16384
+"""Rows of State.logs: times up to 16 us, queues up to 4 MiB, frames, loads up to 2. Numbers beyond are computed."""

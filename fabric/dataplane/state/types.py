@@ -309,7 +309,8 @@ PACKET = table(  # (capacity,)  64 bytes; owner: its present holder (a device, a
     ("unseen_hops", U1),         # switches that did not decrement the TTL that the receiver sees
     ("kind", U1), ("ecn", U1), ("tc", U1), ("dscp", U1),   # tc: class at the present device; dscp: outermost header
     ("flags", U1), ("ttl", U1), ("classes", U1), ("xoff", U1),    # ttl: of the outermost header; classes, xoff: of a
-                                 # PFC frame, bitmaps; classes: the inner TTL, while encapsulated
+                                 # PFC frame, bitmaps; classes: the inner TTL, while encapsulated; xoff of an ACK
+                                 # or NAK: switches that its data packet crossed
 )
 
 DROP = table(("pkts", I8), ("bytes", I8))          # (n_ports * 8 * N_DROP_REASONS,)  owner: the port's device
@@ -510,9 +511,12 @@ class _Tables(NamedTuple):
     cubic: Table  # control_tables.CUBIC
     departures: Table  # control_tables.DEPARTURE
     loads: NDArray[np.float64]  # HPCC-PINT: (n_ports,) or (1,) of each port, 1: full
+    load_terms: Table  # control_tables.PINT_PORT
+    logs: NDArray[np.int32]  # HPCC-PINT: (LOGARITHMS,) or (1,) of whole numbers, to the base 2, in steps of 1/32768
+    pint_codes: Table  # control_tables.PINT_CODE
     draws: Table  # HPCC-PINT: RANDOM, (n_nodes,) or (1,)
     generator: NDArray[np.int64]  # HPCC-PINT, insertion order: rng.WORDS words of one generator; else (1,)
-    telemetry: NDArray[np.int64]  # (TELEMETRY_WORDS * rows of packets,) or (1,): beside a data frame and its answer
+    telemetry: NDArray[np.int64]  # (CONFIG.telemetry_words * rows of packets,) or (1,): beside a data frame, its answer
     sent_ps: NDArray[np.int64]  # (n_slots,) out-of-order, sender: when a packet in flight was sent last
     placed: NDArray[np.uint32]  # (n_slots,) out-of-order, receiver: 2 * message + (1: its last packet); 0: not here
     trace: Table  # TRACE
@@ -538,7 +542,5 @@ class State(_Tables):
     """
 
 
-TELEMETRY_WORDS: Final = 8
-"""Per row of State.packets: one cache line."""
 TX_SIZES: Final = 16384
 """Frame sizes per row of State.tx_ps; a frame is at most 9216 + headers."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from fabric.dataplane.port.drop import discard
-from fabric.dataplane.state import pool
+from fabric.dataplane.state import pool, telemetry
 from fabric.dataplane.state.codes import DropReason, Ecn, PacketFlag, PacketKind
 from fabric.dataplane.state.compiled.jit import i64, kernel
 from fabric.dataplane.state.types import NO_HOST, State
@@ -51,7 +51,8 @@ def _copy(state: State, device: int, packet: np.uint32) -> np.uint32:
     made["seq"], made["qp"], made["msg"], made["words"] = frame["seq"], frame["qp"], frame["msg"], frame["words"]
     made["src"], made["dst"], made["in_port"] = frame["src"], frame["dst"], frame["in_port"]
     made["dscp"], made["tc"], made["ecn"], made["ttl"] = frame["dscp"], frame["tc"], frame["ecn"], frame["ttl"]
-    made["unseen_hops"] = frame["unseen_hops"]
+    made["unseen_hops"], made["xoff"] = frame["unseen_hops"], frame["xoff"]
+    telemetry.copy(state, packet, copy)
     state.switches[switch_row(state, device)]["net_copies"] += 1
     return copy
 

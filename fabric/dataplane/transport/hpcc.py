@@ -31,11 +31,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fabric.dataplane.state import semantics
+from fabric.dataplane.state import semantics, telemetry
 from fabric.dataplane.state.codes import PacketKind
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
+from fabric.dataplane.state.compiled.prefetch import prefetch
 from fabric.dataplane.state.control_tables import HOPS
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
 from fabric.dataplane.transport.laws import law
 
@@ -79,21 +80,32 @@ def waiting_bytes(state: State, port: int) -> int:
     waiting, found = i64(state.ports[u(port)]["nonempty"]), 0
     c = 0
     while waiting >> c != 0:
-        found += i64(state.queues[u(port * 8 + c)]["depth_bytes"])
+        if waiting >> c & 1:  # an empty queue's row may be in no cache
+            # The hint keeps the compiler from vectorising this loop of one or two turns, which costs more than the rest
+            # of a record.
+            prefetch(state.queues, u(port * 8 + c))
+            found += i64(state.queues[u(port * 8 + c)]["depth_bytes"])
         c += 1
     return found
+
+
+@hot
+def in_units(number_bytes: int, unit_bytes: int, multiple: int, shift: int) -> int:
+    """Whole units of unit_bytes * multiple; a multiple that is 2 ** shift needs no division by a variable."""
+    units = number_bytes // unit_bytes
+    return units >> shift if shift >= 0 else units // multiple
 
 
 @kernel
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
     out, config = state.ports[u(port)], state.config[law(state, i64(state.packets[packet]["qp"]))]
-    multiple = i64(config["int_multiple"])
+    multiple, shift = i64(config["int_multiple"]), i64(config["int_shift"])
     size_bytes, overhead = i64(state.packets[packet]["size"]), i64(config["min_gap_bytes"])
     sent = i64(out["tx_bytes"]) - size_bytes + (i64(out["tx_pkts"]) - 1) * overhead
     record = now_ps // _PS_PER_NS & _TIME
-    record |= (sent // (_BYTE_UNIT * multiple) & _BYTES) << _BYTES_AT
-    record |= (waiting_bytes(state, port) // (_QUEUE_UNIT * multiple) & _QUEUE) << _QUEUE_AT
-    base = i64(packet) * TELEMETRY_WORDS
+    record |= (in_units(sent, _BYTE_UNIT, multiple, shift) & _BYTES) << _BYTES_AT
+    record |= (in_units(waiting_bytes(state, port), _QUEUE_UNIT, multiple, shift) & _QUEUE) << _QUEUE_AT
+    base = telemetry.place(state, packet)
     word = i64(state.telemetry[base])
     slot = (word & _COUNT) % HOPS
     state.telemetry[base + 1 + slot] = record
@@ -128,7 +140,7 @@ def start(state: State, qp: int) -> None:
 @hot
 def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
     """A data packet departs, without records."""
-    base = i64(packet) * TELEMETRY_WORDS
+    base = telemetry.place(state, packet)
     state.telemetry[base] = state.telemetry[base + _SPEED_WORD] = 0
 
 
@@ -149,29 +161,28 @@ def _note(state: State, qp: int, base: int, now_ps: int) -> None:
     state.hpcc[u(qp)]["acked_ps"] = now_ps
 
 
-@kernel
-def _load(state: State, qp: int, base: int, hop: int, tau_ns: int) -> float:
-    """Load of a hop between its last record and this one, tau_ns later (rule 2)."""
-    record = i64(state.telemetry[base + 1 + hop])
-    old = i64(state.hpcc_hops[u(qp * HOPS + hop)]["record"])
-    multiple = i64(state.config[law(state, qp)]["int_multiple"])
+@hot
+def _load(state: State, qp: int, record: int, old: int, gbps: int, multiple: int, tau_ns: int) -> float:
+    """Load of a hop of gbps between its last record and this one, tau_ns later (rule 2)."""
     sent_bytes = ((record >> _BYTES_AT) - (old >> _BYTES_AT) & _BYTES) * _BYTE_UNIT * multiple
-    speed = (i64(state.telemetry[base + _SPEED_WORD]) >> hop * _SPEED_BITS & _SPEED) * _BPS_PER_GBPS
+    speed = gbps * _BPS_PER_GBPS
     queue = min(record >> _QUEUE_AT & _QUEUE, old >> _QUEUE_AT & _QUEUE) * _QUEUE_UNIT * multiple
-    rate = sent_bytes * 8 / (tau_ns * 1e-9)
+    load = sent_bytes * 8 / (tau_ns * 1e-9) / speed
+    if queue == 0:
+        return load  # the term of the queue, two divisions, is 0
     line, window = i64(state.qps[u(qp)]["line_bps"]), i64(state.hpcc[u(qp)]["window_bytes"])
-    return rate / speed + float(queue) * line / speed / window
+    return load + float(queue) * line / speed / window
 
 
-@kernel
-def _is_skipped(state: State, qp: int, record: int, fast: bool) -> bool:
-    """Rule 7: a hop without a queue, where such are not sampled at this ACK."""
-    return fast and state.config[law(state, qp)]["sample_feedback"] != 0 and record >> _QUEUE_AT & _QUEUE == 0
+@hot
+def _is_skipped(sampled: bool, record: int) -> bool:
+    """Rule 7: a hop without a queue, where only hops with one are sampled at this ACK."""
+    return sampled and record >> _QUEUE_AT & _QUEUE == 0
 
 
-@kernel
-def _tau_ns(state: State, qp: int, hop: int, record: int) -> int:
-    return i64((record & _TIME) - (state.hpcc_hops[u(qp * HOPS + hop)]["record"] & _TIME) & _TIME)
+@hot
+def _tau_ns(record: int, old: int) -> int:
+    return i64((record & _TIME) - (old & _TIME) & _TIME)
 
 
 @kernel
@@ -193,16 +204,19 @@ def _one_rate(state: State, device: int, qp: int, base: int, hops: int, fast: bo
     """Rules 3 to 5 with the fullest hop."""
     mine, config = state.hpcc[u(qp)], state.config[law(state, qp)]
     rtt, fullest, span, seen = i64(mine["rtt_ns"]), 0.0, 0, False
+    sampled, multiple = fast and i64(config["sample_feedback"]) != 0, i64(config["int_multiple"])
+    speeds = i64(state.telemetry[base + _SPEED_WORD])
     for hop in range(hops):
-        record = i64(state.telemetry[base + 1 + hop])
-        if not _is_skipped(state, qp, record, fast):
+        record, own = i64(state.telemetry[base + 1 + hop]), state.hpcc_hops[u(qp * HOPS + hop)]
+        if not _is_skipped(sampled, record):
             seen = True
-            tau = _tau_ns(state, qp, hop, record)
+            old = i64(own["record"])
+            tau = _tau_ns(record, old)
             if tau > 0:
-                load = _load(state, qp, base, hop, tau)
+                load = _load(state, qp, record, old, speeds >> hop * _SPEED_BITS & _SPEED, multiple, tau)
                 if load > fullest:
                     fullest, span = load, tau
-            state.hpcc_hops[u(qp * HOPS + hop)]["record"] = record
+            own["record"] = record
     if not seen:
         return
     span = min(span, rtt)
@@ -224,15 +238,19 @@ def _least_rate(state: State, device: int, qp: int, base: int, hops: int, fast: 
     """Rule 7: each hop has a separate rate."""
     mine, config = state.hpcc[u(qp)], state.config[law(state, qp)]
     rtt, least, seen = i64(mine["rtt_ns"]), i64(state.qps[u(qp)]["line_bps"]), False
+    sampled, multiple = fast and i64(config["sample_feedback"]) != 0, i64(config["int_multiple"])
+    speeds = i64(state.telemetry[base + _SPEED_WORD])
     for hop in range(hops):
         record, own = i64(state.telemetry[base + 1 + hop]), state.hpcc_hops[u(qp * HOPS + hop)]
-        if _is_skipped(state, qp, record, fast):
+        if _is_skipped(sampled, record):
             least = min(least, i64(own["rate_bps"]))
             continue
         seen = True
-        tau = _tau_ns(state, qp, hop, record)
+        old = i64(own["record"])
+        tau = _tau_ns(record, old)
         if tau > 0:
-            load, span = _load(state, qp, base, hop, tau), min(tau, rtt)
+            load = _load(state, qp, record, old, speeds >> hop * _SPEED_BITS & _SPEED, multiple, tau)
+            span = min(tau, rtt)
             own["load_ratio"] = (float(own["load_ratio"]) * (rtt - span) + load * span) / float(rtt)
         own["record"] = record
         c = float(own["load_ratio"]) / float(config["load_target"])
@@ -259,7 +277,7 @@ def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pk
     fast = bool(i64(state.packets[packet]["seq"]) <= mine["mark_psn"])
     if fast and config["fast_react"] == 0:
         return
-    base = i64(packet) * TELEMETRY_WORDS
+    base = telemetry.place(state, packet)
     word, before = i64(state.telemetry[base]), i64(row["rate_bps"])
     if mine["mark_psn"] == 0:
         mine["mark_psn"] = row["next_psn"]

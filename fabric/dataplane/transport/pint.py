@@ -28,23 +28,22 @@ from typing import Final
 
 import numpy as np
 
-from fabric.dataplane.state import departures, rng, semantics
+from fabric.dataplane.state import departures, fill_pint, rng, semantics, telemetry
 from fabric.dataplane.state.codes import PacketKind
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.control_tables import CODES, LOGARITHMS
+from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import hpcc, pacing
 
 _DATA = int(PacketKind.DATA)
 _PS_PER_NS = 1000
-_STEPS: Final = 32768.0
-"""Of a logarithm (rule 2)."""
+_STEPS, _CODE_UNIT, _ONE = fill_pint.STEPS, fill_pint.CODE_UNIT, fill_pint.ONE
 _LOG_NS_PER_S: Final = math.log2(1e9) * _STEPS
 _BITS: Final = 16
 _NO_LOG: Final = -2147483648
 """Of a number that is not above 0."""
-_LOAD_UNIT, _CODE_UNIT = 8192, 512
+_LOAD_UNIT: Final = 8192
 _QUEUE_SHIFT, _QUEUE_UNIT = 8, 256.0
-_ONE: Final = 65536
 u = np.uint32
 
 
@@ -59,12 +58,29 @@ def _word31(state: State, device: int) -> int:
     return rng.word32(i64(row["key"]), count) >> 1
 
 
+@hot
+def _pass_word(state: State, device: int) -> None:
+    """Use up a random number that decides nothing."""
+    if semantics.shares_random_numbers(state):
+        rng.shared_word31(state)
+    else:
+        state.draws[u(device)]["count"] += 1
+
+
 # ===== switch =====
 
 
-@kernel
+@hot
 def _log2(state: State, device: int, number: int) -> int:
     """Logarithm to the base 2 in steps (rule 2)."""
+    if 0 < number < LOGARITHMS:
+        return i64(state.logs[number])
+    return computed_log2(state, device, number)
+
+
+@kernel
+def computed_log2(state: State, device: int, number: int) -> int:
+    """As _log2, of any number."""
     if number <= 0:
         return _NO_LOG
     bits = i64(math.log2(float(number))) + 1
@@ -77,22 +93,48 @@ def _log2(state: State, device: int, number: int) -> int:
     return i64(math.log2(float(number)) * _STEPS)
 
 
+@hot
+def _log_rate(state: State, port: int) -> float:
+    """Logarithm of a port's speed in bytes a second, computed where the speed has changed."""
+    kept, rate_bps = state.load_terms[u(port)], i64(state.ports[u(port)]["rate_bps"])
+    if kept["rate_bps"] != rate_bps:
+        kept["rate_bps"], kept["bytes"], kept["other_bytes"] = rate_bps, 0, 0
+        kept["log_rate"] = math.log2(float(rate_bps // 8)) * _STEPS
+    return float(kept["log_rate"])
+
+
+@hot
+def _load_of_frame(state: State, device: int, port: int, size_bytes: int) -> float:
+    """The term of a frame, which was the last to leave (rule 1); most have one of two sizes."""
+    kept, config = state.load_terms[u(port)], state.config[0]
+    if kept["bytes"] == size_bytes:
+        return float(kept["load_ratio"])
+    if kept["other_bytes"] == size_bytes:
+        return float(kept["other_load_ratio"])
+    log_bytes = _log2(state, device, size_bytes)
+    load = math.pow(
+        float(config["radix"]),
+        (log_bytes + _LOG_NS_PER_S - float(kept["log_rate"]) - float(config["log_span"])) / _STEPS,
+    )
+    kept["other_bytes"], kept["other_load_ratio"] = kept["bytes"], kept["load_ratio"]
+    kept["bytes"], kept["load_ratio"] = size_bytes, load
+    return load
+
+
 @kernel
 def _load(state: State, device: int, port: int, now_ps: int) -> float:
     """The new load of a port (rule 1)."""
     last, config = state.departures[u(port)], state.config[0]
-    span, radix = i64(config["span_ns"]), float(config["radix"])
+    span, radix, log_span = i64(config["span_ns"]), float(config["radix"]), float(config["log_span"])
     dt = min((now_ps - i64(last["start_ps"])) // _PS_PER_NS, span)
-    log_span = math.log2(float(span)) * _STEPS
-    log_rate = math.log2(float(i64(state.ports[u(port)]["rate_bps"]) // 8)) * _STEPS
+    log_rate = _log_rate(state, port)
     load, waiting = 0.0, hpcc.waiting_bytes(state, port) >> _QUEUE_SHIFT
     if waiting > 0:
         log_dt = _log2(state, device, dt)
         log_waiting = _log2(state, device, waiting)
         load = math.pow(radix, (log_dt + log_waiting + _LOG_NS_PER_S - log_rate - 2 * log_span) / _STEPS) * _QUEUE_UNIT
     if last["bytes"] > 0:
-        log_bytes = _log2(state, device, i64(last["bytes"]))
-        load += math.pow(radix, (log_bytes + _LOG_NS_PER_S - log_rate - log_span) / _STEPS)
+        load += _load_of_frame(state, device, port, i64(last["bytes"]))
     old = float(state.loads[u(port)])
     if span > dt and old > 0:
         log_left = _log2(state, device, span - dt)
@@ -101,11 +143,25 @@ def _load(state: State, device: int, port: int, now_ps: int) -> float:
     return load
 
 
-@kernel
-def _code(state: State, device: int, load: float) -> int:
-    """Code of a load (rule 3)."""
-    config = state.config[0]
+@hot
+def _code(state: State, device: int, load: float, least: int) -> int:
+    """Code of a load (rule 3); only known to be at most `least` where it is."""
     number = max(math.ceil(load * _CODE_UNIT), 1)
+    if number >= CODES:
+        return computed_code(state, device, number)
+    row = state.pint_codes[number]
+    if row["high"] <= least:
+        _pass_word(state, device)
+        return i64(row["low"])
+    # No branch on chance, which no processor predicts.
+    low, is_high = i64(row["low"]), i64(_word31(state, device) % _ONE < row["share"])
+    return low + is_high * (i64(row["high"]) - low)
+
+
+@kernel
+def computed_code(state: State, device: int, number: int) -> int:
+    """As _code, of any load of number / 512."""
+    config = state.config[0]
     base = float(config["code_base"])
     exponent = math.log(float(number)) * float(config["code_scale"])
     high, low = math.ceil(exponent), math.floor(exponent)
@@ -119,9 +175,10 @@ def _code(state: State, device: int, load: float) -> int:
 def _write(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
     load = _load(state, device, port, now_ps)
     state.loads[u(port)] = load
-    code, word = _code(state, device, load), i64(packet) * TELEMETRY_WORDS
-    if code > state.telemetry[word]:
-        state.telemetry[word] = code & i64(state.config[0]["code_mask"])
+    word = telemetry.place(state, packet)
+    before = i64(state.telemetry[word])
+    code = _code(state, device, load, before)
+    state.telemetry[word] = code & i64(state.config[0]["code_mask"]) if code > before else before
 
 
 @hot
@@ -146,15 +203,21 @@ def start(state: State, qp: int) -> None:
 @hot
 def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
     """A data packet departs, without a code."""
-    state.telemetry[i64(packet) * TELEMETRY_WORDS] = 0
+    state.telemetry[telemetry.place(state, packet)] = 0
+
+
+@kernel
+def power(state: State, code: int) -> float:
+    """What a code stands for, in 512ths of a full link (rule 5)."""
+    return math.pow(float(state.config[0]["code_base"]), float(code))
 
 
 @kernel
 def _adjust(state: State, device: int, qp: int, packet: np.uint32, fast: bool, now_ps: int) -> None:
     """A new rate (rule 5)."""
     row, mine, config = state.qps[u(qp)], state.hpcc[u(qp)], state.config[0]
-    code, before = i64(state.telemetry[i64(packet) * TELEMETRY_WORDS]), i64(row["rate_bps"])
-    load = math.pow(float(config["code_base"]), float(code)) / _CODE_UNIT
+    code, before = i64(state.telemetry[telemetry.place(state, packet)]), i64(row["rate_bps"])
+    load = (float(state.pint_codes[code]["power"]) if code < CODES else power(state, code)) / _CODE_UNIT
     c = load / float(config["load_target"])
     stage, rate = i64(mine["stage"]), i64(mine["base_bps"])
     if c >= 1 or stage >= config["increase_stages"]:
@@ -174,7 +237,9 @@ def _adjust(state: State, device: int, qp: int, packet: np.uint32, fast: bool, n
 def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
     """An ACK or NAK has been applied."""
     row, mine = state.qps[u(qp)], state.hpcc[u(qp)]
-    if _word31(state, device) % _ONE >= state.config[0]["accepted"]:
+    if state.config[0]["accepted"] >= _ONE:
+        _pass_word(state, device)
+    elif _word31(state, device) % _ONE >= state.config[0]["accepted"]:
         return
     fast = bool(i64(state.packets[packet]["seq"]) <= mine["mark_psn"])
     if mine["mark_psn"] == 0:

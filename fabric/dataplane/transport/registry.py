@@ -126,7 +126,6 @@ CONTROLS: Final[tuple[Control, ...]] = (
         title="Swift",
         start=swift.start,
         stamp=swift.stamp,
-        forwarded=swift.forwarded,
         consumed=swift.consumed,
         sent=swift.sent,
         acknowledged=swift.acknowledged,

@@ -1,9 +1,9 @@
 """Swift reaction point (Kumar et al., SIGCOMM 2020, algorithm 1 and sections 3.1 to 3.5).
 
 Rules
-1. Each data packet carries its departure time and, on its way, the number of its switches; its answer returns both and
-   how long the packet waited in the receiver's NIC: 12 bytes in both. Fabric delay: the round trip less that wait.
-   Host delay: the wait.
+1. Each data packet carries its departure time; its answer returns it, the number of switches that the packet crossed,
+   and how long it waited in the receiver's NIC: 12 bytes in both. Fabric delay: the round trip less that wait. Host
+   delay: the wait.
 2. Two windows in packets, of the fabric and of the host, each with its own delay and target; the lesser one counts.
    An answer below the target adds ai / window for each packet that it acknowledges, or ai below a window of 1.
    An answer at or above it cuts the window by beta (delay - target) / delay, at most by max_mdf, if a round trip has
@@ -14,43 +14,37 @@ Rules
 5. The rate of QP is the window as a share of the largest one, which belongs to line rate: the engine's window, which
    varies with the rate, is then this one.
 
-Deviations from the paper: hops are counted by switches in place of the TTL, which gives the same number where all
-route. Windows begin with one base round trip of line rate. No cut by retransmission timeouts. A planned departure
-below a window of 1 keeps its time.
+Deviations from the paper: the number of hops counts switches that bridge, too (switch/ttl). Windows begin with one base
+round trip of line rate. No cut by retransmission timeouts. A planned departure below a window of 1 keeps its time.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import numpy as np
 
+from fabric.dataplane.state import telemetry
 from fabric.dataplane.state.codes import PacketKind
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
 from fabric.dataplane.transport.laws import law
 
-_DATA, _NAK = int(PacketKind.DATA), int(PacketKind.NAK)
-_WAIT_WORD, _HOPS_WORD = 1, 2
+_NAK = int(PacketKind.NAK)
+_WAIT_WORD: Final = 1
 _BITS, _PS_PER_S = 8, 1e12
 u = np.uint32
 
 
-# ===== on the way =====
-
-
-@hot
-def forwarded(state: State, device: int, port: int, packet: np.uint32, now_ps: int) -> None:
-    """A frame begins to leave a switch."""
-    if i64(state.packets[packet]["kind"]) == _DATA:
-        state.telemetry[i64(packet) * TELEMETRY_WORDS + _HOPS_WORD] += 1
+# ===== receiver =====
 
 
 @kernel
 def consumed(state: State, packet: np.uint32, waited_ps: int) -> None:
     """A data packet leaves the receive buffer of a NIC, into which it came waited_ps ago."""
-    state.telemetry[i64(packet) * TELEMETRY_WORDS + _WAIT_WORD] = waited_ps
+    state.telemetry[telemetry.place(state, packet) + _WAIT_WORD] = waited_ps
 
 
 # ===== sender =====
@@ -86,9 +80,9 @@ def start(state: State, qp: int) -> None:
 @hot
 def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
     """A data packet departs (rule 1)."""
-    base = i64(packet) * TELEMETRY_WORDS
+    base = telemetry.place(state, packet)
     state.telemetry[base] = now_ps
-    state.telemetry[base + _WAIT_WORD] = state.telemetry[base + _HOPS_WORD] = 0
+    state.telemetry[base + _WAIT_WORD] = 0
 
 
 @hot
@@ -130,11 +124,11 @@ def _adjusted(
 @hot
 def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pkts: int, now_ps: int) -> None:
     """An ACK or NAK has been applied."""
-    row, mine, base = state.qps[u(qp)], state.swift[u(qp)], i64(packet) * TELEMETRY_WORDS
+    row, mine, base = state.qps[u(qp)], state.swift[u(qp)], telemetry.place(state, packet)
     gap = i64(state.packets[packet]["kind"]) == _NAK
     rtt, host = now_ps - i64(state.telemetry[base]), i64(state.telemetry[base + _WAIT_WORD])
     before, before_bps = float(mine["fabric_pkts"]), i64(row["rate_bps"])
-    goal = target_ps(state, qp, i64(state.telemetry[base + _HOPS_WORD]), before)
+    goal = target_ps(state, qp, i64(state.packets[packet]["xoff"]), before)
     mine["rtt_ps"] = rtt
     may = bool(now_ps - i64(mine["fabric_cut_ps"]) >= rtt)
     mine["fabric_pkts"] = _adjusted(state, qp, before, rtt - host, goal, newly_pkts, may, gap)

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from fabric.dataplane.state import telemetry
 from fabric.dataplane.state.compiled.jit import hot, i64, kernel
-from fabric.dataplane.state.types import TELEMETRY_WORDS, State
+from fabric.dataplane.state.types import State
 from fabric.dataplane.transport import pacing
 from fabric.dataplane.transport.laws import law
 
@@ -43,7 +44,7 @@ def start(state: State, qp: int) -> None:
 @hot
 def stamp(state: State, qp: int, packet: np.uint32, now_ps: int) -> None:
     """A data packet departs (rule 1)."""
-    state.telemetry[i64(packet) * TELEMETRY_WORDS] = now_ps
+    state.telemetry[telemetry.place(state, packet)] = now_ps
 
 
 @kernel
@@ -77,7 +78,7 @@ def acknowledged(state: State, device: int, qp: int, packet: np.uint32, newly_pk
     row, mine = state.qps[u(qp)], state.timely[u(qp)]
     if i64(state.packets[packet]["seq"]) <= mine["mark_psn"]:
         return
-    rtt_ns = (now_ps - i64(state.telemetry[i64(packet) * TELEMETRY_WORDS])) // _PS_PER_NS
+    rtt_ns = (now_ps - i64(state.telemetry[telemetry.place(state, packet)])) // _PS_PER_NS
     if mine["mark_psn"] != 0:
         _adjust(state, device, qp, rtt_ns, now_ps)
     if row["next_psn"] > mine["mark_psn"]:

@@ -112,6 +112,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "cubic": ct.CUBIC,
     "departures": ct.DEPARTURE,
     "loads": np.dtype(np.float64),
+    "load_terms": ct.PINT_PORT,
+    "logs": np.dtype(np.int32),
+    "pint_codes": ct.PINT_CODE,
     "draws": t.RANDOM,
 }
 """Element type of every table; int64 if not named."""
