@@ -7,6 +7,7 @@ messages of transfers, whose completion times are measures, are kept in memory.
 Warm-up: a simulation begins with an empty fabric, and what happens until its queues and rates have settled says little
 about the fabric under load. With a warm-up time, measures are those of the time after it:
 - of messages (fct, slowdown, messages): messages posted after it;
+- steps of jobs: steps that began after it;
 - counts, sums of times, and goodput: the value at the end less the value at the first sample after it.
 Measures that are the largest value of the whole run, such as queue.peak, have no such difference (WITHOUT_WARM_UP).
 """
@@ -26,7 +27,10 @@ from fabric.dataplane.engine.issued import ISSUED_MESSAGE
 from fabric.dataplane.state.codes import TraceBit
 from fabric.runs import files, measures, messages, simulate, transfer_outcomes
 from fabric.runs.content import Content
+from fabric.runs.job_plans import plans_of
+from fabric.runs.job_summary import StepTimes, step_metrics, step_times
 from fabric.runs.measures import Number
+from fabric.runs.serving_times import serving_times
 from fabric.runs.session import Hooks, Outcome, Plan, Session
 from fabric.runs.summary import Ending, summarise
 from fabric.runs.transfer_outcomes import Completed, completed, completed_of
@@ -57,6 +61,7 @@ WITHOUT_WARM_UP: Final = frozenset(
         "convergence.lost",
         "bgp.updates",
         "bgp.sessions_lost",
+        *(name for name in METRICS if name.startswith("inference.")),
     )
 )
 """Measures of the whole run."""
@@ -140,6 +145,8 @@ class _NoFolder:
         summary = summarise(
             now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded, None, plan.truth,
             self.sent,
+            serving_times(plan.serving, now, plan.transfers),
+            step_times(now, plan.transfers, plans_of(plan.about)),
         )  # fmt: skip
         return summary, Content().hexdigest(engine_digest)
 
@@ -195,7 +202,8 @@ def measure_run(
     summary = outcome.summary
     metrics = {name: _base(name, summary["metrics"][summary_key(name)]) for name in METRICS}
     if warm_up_ps:
-        metrics = _after(warm_up_ps, metrics, now, watch.before, plan.ideal_ps, sent)
+        steps = step_times(now, plan.transfers, plans_of(plan.about))
+        metrics = _after(warm_up_ps, metrics, now, watch.before, plan.ideal_ps, sent, steps)
     return Measured(
         status=outcome.status,
         headline=summary["headline"],
@@ -249,6 +257,7 @@ def _after(
     before: Snapshot | None,
     ideal_ps: NDArray[np.int64],
     sent: Completed | None,
+    steps: StepTimes | None,
 ) -> dict[str, Number]:
     """The metrics of the time after the warm-up; None where the run ended before it or the measure has none.
 
@@ -284,4 +293,5 @@ def _after(
         **{f"fct.{name}": value for name, value in messages.distribution(fct).items()},
         **{f"slowdown.{name}": value for name, value in messages.distribution(fct / ideal).items()},
         "goodput.total": goodput_bytes * 8 * PS_PER_S / span_ps if span_ps > 0 else None,
+        **({} if steps is None else step_metrics(steps.after(warm_up_ps))),
     }
