@@ -9,7 +9,6 @@ A picture that a page shows is in this table, and the other way round (tests/doc
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import shutil
 import subprocess
@@ -81,16 +80,6 @@ def _site(folder: Path, images: Path) -> None:
             (images / f"site-{name}.png").write_bytes(shot_of(page, _browser(), Path(work), window, width, crop))
 
 
-def _of_study(folder: Path, images: Path) -> None:
-    """Two drawings of a study's page, as files of their own."""
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    for name in ("front", "surface"):
-        found = re.search(rf'<svg [^>]*id="{name}-{name}-svg".*?</svg>', text, re.DOTALL)
-        if found is None:
-            raise SystemExit(f"{folder / 'report.html'} has no drawing '{name}'")
-        (images / f"study-ecn-{name}.svg").write_text(f"{found[0]}\n", encoding="utf-8")
-
-
 FIGURES: Final = (
     Figure(("pause-storm.png",), "fabric playbook run pfc-storm --out {}", "1 minute", _storm),
     Figure(
@@ -107,7 +96,9 @@ FIGURES: Final = (
         _site,
     ),
     Figure(
-        ("study-ecn-front.svg", "study-ecn-surface.svg"), "fabric sweep ecn-grid --out {} --yes", "an hour", _of_study
+        ("study-ecn-front.svg", "study-ecn-surface.svg"),
+        "python -m bench.study_results --write docs/study-results.md",
+        "15 minutes",
     ),
     Figure(
         ("control-rates.svg",),

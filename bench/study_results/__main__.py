@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.machine import conditions
 from bench.study_results import page
 from bench.study_results.carried_out import against_grid, searches
 from bench.study_results.drawing import fronts, of_report
@@ -48,9 +49,10 @@ def main(given: list[str] | None = None) -> int:
 
 def _report(work: Path, out: Path | None) -> None:
     work.mkdir(parents=True, exist_ok=True)
+    machine = conditions()
     found = searches(work)
     grid = against_grid(work, found[0])
-    text = page.page(found, grid)
+    text = page.page(found, grid, machine)
     if out is None:
         print(text, end="")
         return

@@ -4,7 +4,7 @@ Measures
 1. Covered area (hypervolume): the area of objective space that is no better than some point, up to the worst values of
    the grid (Zitzler, Thiele, IEEE Trans. Evolutionary Computation 3(4), 1999). As a share of the grid's.
 2. Lag (additive epsilon): the most by which a point of the grid's front is better than each point of the search, as a
-   share of the span of the grid's front (Zitzler et al., IEEE Trans. Evolutionary Computation 7(2), 2003). Negative:
+   share of the range of the grid's values (Zitzler et al., IEEE Trans. Evolutionary Computation 7(2), 2003). Negative:
    the search is better everywhere.
 Both on the seeds that both have, with values that are means over seeds and workloads, of points that meet the
 constraints.
@@ -38,7 +38,7 @@ class Compared:
     covered_ratio: float
     """Of the grid's area."""
     lag_ratio: float
-    """Of the span of the grid's front."""
+    """Of the range of the grid's values."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Grid:
         """A search that tried `points` with `runs`; `search` has the costs of those that meet the constraints."""
         worst = self.costs.max(axis=0)
         mine, grid = np.array(list(search.values())), self.front
-        span = np.where(np.ptp(grid, axis=0) > 0, np.ptp(grid, axis=0), 1.0)
+        span = np.where(np.ptp(self.costs, axis=0) > 0, np.ptp(self.costs, axis=0), 1.0)
         lag = max(float(((mine - point) / span).max(axis=1).min()) for point in grid)
         return Compared(points, runs, area(mine, worst) / area(self.costs, worst), lag)
 

@@ -24,9 +24,9 @@ _MEASURE_OF: Final = {summary_key(name): name for name in METRICS}
 Figures = Mapping[str, Any]
 
 
-def page(searches: Sequence[Search], grid: AgainstGrid) -> str:
-    """The whole page."""
-    parts = [*_head(searches, grid)]
+def page(searches: Sequence[Search], grid: AgainstGrid, machine: Mapping[str, Any]) -> str:
+    """The whole page; `machine` is of bench.machine.conditions(), before the runs."""
+    parts = [*_head(searches, grid, machine)]
     for number, search in enumerate(searches):
         parts += _section(search)
         if number == 0:
@@ -34,13 +34,13 @@ def page(searches: Sequence[Search], grid: AgainstGrid) -> str:
     return "\n".join(parts)
 
 
-def _head(searches: Sequence[Search], grid: AgainstGrid) -> Iterator[str]:
+def _head(searches: Sequence[Search], grid: AgainstGrid, machine: Mapping[str, Any]) -> Iterator[str]:
     runs = sum(it.runs for it in searches) + grid.grid.runs
     yield "# The searches that come with the package, and what they found\n"
     yield _prose(
-        f"Made by `{COMMAND}`: {runs:,} runs, and the first search again with other seeds of its sampler. Each search is "
-        "`fabric tune NAME`, and [howto/sweep.md](howto/sweep.md) explains its parts. The figures are those of the "
-        "scenarios: for your fabric, put yours in their place."
+        f"Made by `{COMMAND}`: {runs:,} runs, and the first search again with other seeds of its sampler. Each "
+        "search is `fabric tune NAME`, and [howto/sweep.md](howto/sweep.md) explains its parts. The figures are "
+        "those of the scenarios: for your fabric, put yours in their place."
     )
     yield "| search | knobs | objectives | trials | runs | time of the runs |"
     yield "|---|---|---|---:|---:|---:|"
@@ -52,9 +52,12 @@ def _head(searches: Sequence[Search], grid: AgainstGrid) -> Iterator[str]:
         yield f"| {link} | {knobs} | {goals} | {it.result.figures['trials']} | {it.runs:,} | {it.runs_s:.0f} s |"
     yield ""
     yield _prose(
-        "Intervals are of 95 %, over seeds that the search has not seen: points of a front were chosen for their values, "
-        "which would be less good again. Values are means over the workloads. Differences are the chosen point less the "
-        "baseline, seed by seed. What a knob explains is its share of the variance over the searched space (fANOVA)."
+        "Intervals are of 95 %, over seeds that the search has not seen: points of a front were chosen for their "
+        "values, which would be less good again. Values are means over the workloads. Differences are the chosen "
+        "point less the baseline, seed by seed. What a knob explains is its share of the variance over the "
+        "searched space (fANOVA). Times of runs are wall times in their workers, added up: "
+        f"{machine['cpu']}, {machine['cores']} cores, load average {machine['load_average'][0]:.1f} before, "
+        f"{machine['date']}."
     )
 
 
@@ -115,13 +118,15 @@ def _front(search: Search, figures: Figures) -> Iterator[str]:
     front.sort(key=lambda it: it["objectives"].get(first, {"mean": 0.0})["mean"])
     number = None if chosen is None else chosen["point"]
     others = [it for it in front if it["point"] != number]
+    alike = {tuple(known["mean"] for known in it["objectives"].values()) for it in front if it["point"] == number}
+    others = list(_distinct(others, alike))
     listed = [it for it in front if it["point"] == number] + _spread(others, MOST_ROWS - 1)
     listed.sort(key=lambda it: it["objectives"].get(first, {"mean": 0.0})["mean"])
     if base is not None and base["point"] not in {it["point"] for it in listed}:
         listed.append(base)
     kind = "Points of the Pareto front" if len(goals) > 1 else "The best point"
     left = len(front) - len([it for it in listed if it["point"] in {one["point"] for one in front}])
-    more = f" ({left} more are in the folder)" if left else ""
+    more = f" ({left} more, some with equal values, are in the folder)" if left else ""
     rule = search.plan.study.tune
     yield f"{kind} with {count(rule.confirm, 'new seed') if rule else 'its seeds'} each{more}:\n"
     names = list(search.plan.levels)
@@ -136,6 +141,15 @@ def _front(search: Search, figures: Figures) -> Iterator[str]:
         cells = [*it["parameters"].values(), *(_interval(it["objectives"], name) for name in goals), ", ".join(notes)]
         yield "| " + " | ".join(cells) + " |"
     yield ""
+
+
+def _distinct(points: Sequence[Any], seen: set[tuple[float, ...]]) -> Iterator[Any]:
+    """Points whose objectives no other point before them has."""
+    for it in points:
+        values = tuple(known["mean"] for known in it["objectives"].values())
+        if values not in seen:
+            seen.add(values)
+            yield it
 
 
 def _spread(points: Sequence[Any], most: int) -> list[Any]:
@@ -179,16 +193,19 @@ def _costs(search: Search, figures: Figures) -> Iterator[str]:
 def _patch(figures: Figures) -> Iterator[str]:
     made = {it["language"]: it for it in figures["patches"] if it["lines"]}
     if not made:
-        yield "No language of a switch has lines for these knobs.\n"
+        yield "No language has lines for the values of these knobs.\n"
         return
     yield "The chosen point as configuration; names of profiles and ports are those of a default configuration:\n"
-    for language in LANGUAGES:
-        if language in made:
-            yield f"{language}:\n\n```\n" + "\n".join(made[language]["lines"]) + "\n```\n"
-    missing = {language: it["missing"] for language, it in made.items() if it["missing"]}
-    for language, fields in missing.items():
-        yield f"{language} has no line for {', '.join(fields)}.\n"
-    others = [language for language in made if language not in LANGUAGES]
+    shown = [it for it in LANGUAGES if it in made] or list(made)[:1]
+    for language in shown:
+        yield f"{language}:\n\n```\n" + "\n".join(made[language]["lines"]) + "\n```\n"
+    missing: dict[str, list[str]] = {}
+    for language, it in made.items():
+        for field in it["missing"]:
+            missing.setdefault(field, []).append(language)
+    for field, languages in missing.items():
+        yield f"No line for `{field}`: {', '.join(languages)}.\n"
+    others = [language for language in made if language not in shown]
     if others:
         yield f"The folder has the same for {', '.join(others)}.\n"
 
@@ -199,11 +216,12 @@ def _against_grid(search: Search, found: AgainstGrid) -> Iterator[str]:
     share = first.runs / grid.runs
     yield f"### {COMPARED} against a grid\n"
     yield _prose(
-        f"`fabric sweep {GRID}` has {grid.points} points in the same space: {grid.runs:,} runs. The {first.points} trials "
-        f"of the search are {first.runs} runs, {share:.0%} of them. Both are compared on the {found.seeds} seeds that both "
-        "have: by the area of objective space that a front covers up to the grid's worst values (hypervolume), and by the "
-        "most by which some point of the grid's front is better than each point of the search (additive epsilon), as a "
-        "share of the span of the grid's front; negative where the search is better everywhere."
+        f"`fabric sweep {GRID}` has {grid.points} points in the same space: {grid.runs:,} runs. The "
+        f"{first.points} trials of the search are {first.runs} runs, {share:.0%} of them. Both are compared on "
+        f"the {found.seeds} seeds that both have: by the area of objective space that a front covers up to the "
+        "grid's worst values (hypervolume), and by the most by which some point of the grid's front is better "
+        "than each point of the search (additive epsilon), as a share of the range of the grid's values; "
+        "negative where the search is better everywhere."
     )
     yield "| | points | runs | covered area | behind the grid's front by |"
     yield "|---|---:|---:|---:|---:|"
@@ -217,9 +235,9 @@ def _against_grid(search: Search, found: AgainstGrid) -> Iterator[str]:
     )
     yield ""
     yield _prose(
-        f"The search covers more than {drawn.beaten} of {drawn.draws} random draws of as many points of the grid, of which "
-        f"the best covers {drawn.best_ratio:.1%}. An area above 100 % is possible: the search is not bound to the values "
-        "of the grid."
+        f"The search covers more than {drawn.beaten} of {drawn.draws} random draws of as many points of the grid, "
+        f"of which the best covers {drawn.best_ratio:.1%}. An area above 100 % is possible: the search is not "
+        "bound to the values of the grid."
     )
     yield f"![the points of the grid and of the search](images/{FRONT_PICTURE})\n"
     yield f"The grid's means of {next(iter(search.plan.study.objectives))} over two of the knobs:\n"

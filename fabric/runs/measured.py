@@ -14,7 +14,7 @@ Measures that are the largest value of the whole run, such as queue.peak, have n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -157,8 +157,9 @@ class _NoFolder:
 class _Watch:
     """Keeps the last sample, and the first after the warm-up."""
 
-    def __init__(self, warm_up_ps: int) -> None:
+    def __init__(self, warm_up_ps: int, on_sample: Callable[[Snapshot], None] | None) -> None:
         self._warm_up_ps = warm_up_ps
+        self._on_sample = on_sample
         self.before: Snapshot | None = None
         self.latest: Snapshot | None = None
 
@@ -167,6 +168,8 @@ class _Watch:
         self.latest = now
         if self._warm_up_ps and self.before is None and now.time_ps >= self._warm_up_ps:
             self.before = now
+        if self._on_sample is not None:
+            self._on_sample(now)
 
 
 def measure_run(
@@ -182,14 +185,15 @@ def measure_run(
     Parameters
     ----------
     compiled, plan       of simulate.prepare(); a scenario with a control plane (plan.control) must be recorded
-    hooks : Hooks        find_cycle of a recorded run, for deadlock.cycles
+    hooks : Hooks        find_cycle of a recorded run, for deadlock.cycles; on_sample gets every sample
     warm_up_ps : int     measures are those of the time after it
     recorded : Options   write a run directory; absent: none is written
 
     Raises: InvariantError; RunDirError; KeyboardInterrupt where SIGINT or SIGTERM ended the run.
     """
-    watch = _Watch(warm_up_ps)
-    hooks = replace(hooks or Hooks(), on_sample=watch.sample)
+    hooks = hooks or Hooks()
+    watch = _Watch(warm_up_ps, hooks.on_sample)
+    hooks = replace(hooks, on_sample=watch.sample)
     if recorded is None:
         outcome, sent = _unrecorded(compiled, plan, hooks)
     else:

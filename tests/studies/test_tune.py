@@ -148,6 +148,17 @@ def test_what_a_search_lacks_is_named(changes: dict[str, object], expected: str,
     assert any(expected in str(it) for it in caught.value.problems), caught.value
 
 
+@pytest.mark.parametrize(("time", "taken"), [("400us", None), ("1500us", None), ("9100us", "10"), ("10ms", "10")])
+def test_a_time_of_the_watchdog_that_milliseconds_cannot_hold_is_named(time: str, taken: str | None) -> None:
+    found = patches(["switches.watchdog.detection"], {"switches": {"watchdog": {"detection": time}}})
+    for it in found:
+        assert it.missing == ([] if taken is not None else ["switches.watchdog.detection"])
+        assert bool(it.lines) is (taken is not None)
+    if taken is not None:
+        (edit,) = json.loads(found[0].lines[0])
+        assert edit["value"] == taken
+
+
 def test_settings_in_the_languages_of_switches_and_nics() -> None:
     resolved = {
         "switches": {
