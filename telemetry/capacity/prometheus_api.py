@@ -114,7 +114,7 @@ def _get(source: Source, what: str, **parameters: object) -> list[dict[str, Any]
         with source.access.opener().open(request, timeout=TIMEOUT_S) as answer:
             body = answer.read(MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
-        text = source.access.hide(error.read(2000).decode(errors="replace"))
+        text = source.access.hide(error.read(2000).decode(errors="replace")).strip()
         hint = _REFUSED if error.code in _REFUSALS else "check the URL and the options"
         raise FabricError(f"{url} answered {error.code}: {text}", hint) from error
     except ssl.SSLError as error:
