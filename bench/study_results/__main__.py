@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from bench.machine import conditions
 from bench.study_results import page
@@ -47,9 +49,17 @@ def main(given: list[str] | None = None) -> int:
     return 0
 
 
+def _conditions(file: Path) -> dict[str, Any]:
+    """The machine when the studies of the folder were begun."""
+    if not file.exists():
+        file.write_text(json.dumps(conditions()), encoding="utf-8")
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 def _report(work: Path, out: Path | None) -> None:
     work.mkdir(parents=True, exist_ok=True)
-    machine = conditions()
+    machine = _conditions(work / "conditions.json")
     found = searches(work)
     grid = against_grid(work, found[0])
     text = page.page(found, grid, machine)

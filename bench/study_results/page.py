@@ -101,13 +101,13 @@ def _parameters(point: Figures | None) -> dict[str, str]:
 
 
 def _searched(spec: ParameterSpec) -> str:
+    factor = f" x {spec.factor_of}" if spec.factor_of else ""
     if spec.values is not None:
-        return ", ".join(str(it) for it in spec.values)
+        return ", ".join(str(it) for it in spec.values) + factor
     if spec.cases is not None:
         return ", ".join(spec.cases)
     ends = spec.range or spec.log_range
     assert ends is not None  # one of the four is given
-    factor = f" x {spec.factor_of}" if spec.factor_of else ""
     return f"{ends.start} to {ends.to}{factor}{', by ratio' if spec.log_range else ''}"
 
 
@@ -184,7 +184,8 @@ def _costs(search: Search, figures: Figures) -> Iterator[str]:
         place = f"{it['workload']} (elsewhere)" if it["workload"] in elsewhere else it["workload"]
         ends = "-" if change["low"] is None else f"{show(change['low'], unit)} to {show(change['high'], unit)}"
         share = f"{change['mean'] / abs(before):+.1%}" if before else "-"
-        told = "" if change["low"] is None or not change["low"] <= 0 <= change["high"] else ", not told apart"
+        apart = change["low"] is None or not change["low"] <= 0 <= change["high"]
+        told = "" if apart else ", not told apart" if change["low"] < change["high"] else ", equal"
         cells = [place, name, show(before, unit), show(change["mean"], unit), ends, f"{share}{told}"]
         yield "| " + " | ".join(cells) + " |"
     yield ""
