@@ -93,11 +93,7 @@ def _report(args: argparse.Namespace, names: list[str]) -> None:
     for path in plots.draw(found, args.plots) if args.plots else []:
         print(f"  {path}", file=sys.stderr)
     if args.write:
-        page.write(
-            args.write,
-            {"conditions": page.conditions_line(about, steps)}
-            | {name: table.markdown() for name, table in made.items()},
-        )
+        page.write(args.write, page.parts(made, page.conditions_line(about, steps), whole=len(names) == len(SECTIONS)))
 
 
 if __name__ == "__main__":

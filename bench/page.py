@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,19 @@ def check(page: Path, names: list[str]) -> None:
         )
     if problems:
         raise InputErrors("reading the page", problems)
+
+
+def parts(made: Mapping[str, Table], conditions: str, *, whole: bool) -> dict[str, str]:
+    """Text by mark. The conditions are those of the page where all of it was measured; else each table states its own,
+    and the line of the page stays that of the other tables.
+    """
+    if whole:
+        return {"conditions": conditions, **{name: table.markdown() for name, table in made.items()}}
+    alone = f"Measured apart from the rest of the page: {conditions}."
+    return {
+        name: replace(table, note=f"{table.note}\n\n{alone}" if table.note else alone).markdown()
+        for name, table in made.items()
+    }
 
 
 def write(page: Path, parts: Mapping[str, str]) -> None:

@@ -9,7 +9,6 @@ A picture that a page shows is in this table, and the other way round (tests/doc
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import shutil
 import subprocess
@@ -26,6 +25,8 @@ from tools.requirements import ROOT
 IMAGES: Final = "docs/images"
 PAUSES: Final = "<style>nav, header, main > *:not(#pauses) { display: none }</style>"
 """Hides all of a run's page but its pauses."""
+DAMAGE: Final = "<style>nav, header + ul, #overview, #ranking, #redundancy, #repeat { display: none }</style>"
+"""Hides all of a what-if page but its verdict, the map and the worst failure."""
 PHONE: Final = 'style="border: 0; width: 390px; height: 844px"'
 
 
@@ -81,17 +82,20 @@ def _site(folder: Path, images: Path) -> None:
             (images / f"site-{name}.png").write_bytes(shot_of(page, _browser(), Path(work), window, width, crop))
 
 
-def _of_study(folder: Path, images: Path) -> None:
-    """Two drawings of a study's page, as files of their own."""
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    for name in ("front", "surface"):
-        found = re.search(rf'<svg [^>]*id="{name}-{name}-svg".*?</svg>', text, re.DOTALL)
-        if found is None:
-            raise SystemExit(f"{folder / 'report.html'} has no drawing '{name}'")
-        (images / f"study-ecn-{name}.svg").write_text(f"{found[0]}\n", encoding="utf-8")
+def _what_if(folder: Path, images: Path) -> None:
+    """The page of a what-if study, its map of damage and the worst failure explained."""
+    from tools.gallery import shot_of  # noqa: PLC0415  as in _storm()
+
+    page = folder / "whatif.html"
+    text = page.read_text(encoding="utf-8").replace(f"{folder}/", "runs/whatif/")
+    page.write_text(text.replace("</body>", f"{DAMAGE}</body>"), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as work:
+        shot = shot_of(page, _browser(), Path(work), (1240, 1560), 720)
+    (images / "what-if.png").write_bytes(shot)
 
 
 FIGURES: Final = (
+    Figure(("what-if.png",), "fabric whatif scenarios/three-tier.yml --out {} --yes", "1 minute", _what_if),
     Figure(("pause-storm.png",), "fabric playbook run pfc-storm --out {}", "1 minute", _storm),
     Figure(
         ("clos3.svg",),
@@ -107,7 +111,9 @@ FIGURES: Final = (
         _site,
     ),
     Figure(
-        ("study-ecn-front.svg", "study-ecn-surface.svg"), "fabric sweep ecn-grid --out {} --yes", "an hour", _of_study
+        ("study-ecn-front.svg", "study-ecn-surface.svg"),
+        "python -m bench.study_results --write docs/study-results.md",
+        "15 minutes",
     ),
     Figure(
         ("control-rates.svg",),

@@ -95,6 +95,7 @@ MEASURED: Final = (
     Measured("docs/proof.md", "python -m tests.proof --write docs/proof.md", "some minutes"),
     Measured("docs/reliability.md", "python -m tests.reliability NAME --write docs/reliability.md", ""),
     Measured("docs/silicon.md", "python -m tests.silicon", ""),
+    Measured("docs/study-results.md", "python -m bench.study_results --write docs/study-results.md", "15 minutes"),
     Measured("docs/testplans.md", "fabric drill plans --write docs/testplans.md", "1 minute"),
     Measured("docs/traces.md", "python -m bench.traces --write docs/traces.md", ""),
 )

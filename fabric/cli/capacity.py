@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from fabric.cli.options.output import STDOUT, add_out
+from fabric.cli.options.prometheus import access_of, access_problems, add_access, given_access, sent_in_clear
+from fabric.cli.terminal import streams
 from fabric.errors import InputErrors, Problem, UnitError
 from fabric.units import parse_duration_s
 
@@ -63,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--lead-time", metavar="TIME", default=LEAD, help=f"from an order to its use, such as 12d (default {LEAD})"
     )
     parser.add_argument("--mean", action="store_true", help="of the mean of a class's ports, not of its busiest one")
+    add_access(parser)
     add_out(parser, "FILE", "write the report as a page, with drawings; '-' for standard output")
     parser.add_argument("--json", action="store_true", help="print the report as JSON, times as dates")
 
@@ -107,6 +110,7 @@ def _source(args: argparse.Namespace, problems: list[Problem]) -> tuple[Iterable
             for name in given
             if getattr(args, name)
         ]
+        problems += [Problem(it, "has no effect without --prometheus", "leave it out") for it in given_access(args)]
         runs = [_dated(text, problems) for text in args.runs]
         if problems:
             raise InputErrors("options", problems)
@@ -114,8 +118,7 @@ def _source(args: argparse.Namespace, problems: list[Problem]) -> tuple[Iterable
 
         kept = [it for it in runs if it is not None]
         return of_runs(sorted(kept, key=lambda it: it[0])), f"{len(kept)} recorded runs"
-    if not args.prometheus.startswith(("http://", "https://")):
-        problems.append(Problem("--prometheus", f"{args.prometheus!r} is no URL", "such as http://127.0.0.1:9090"))
+    problems += access_problems(args, args.prometheus, "--prometheus")
     period, sample = (
         _duration(option, value or default, problems)
         for option, value, default in (("--period", args.period, PERIOD), ("--sample", args.sample, SAMPLE))
@@ -130,7 +133,9 @@ def _source(args: argparse.Namespace, problems: list[Problem]) -> tuple[Iterable
         raise InputErrors("options", problems)
     from telemetry.capacity.prometheus_api import Source, readings  # noqa: PLC0415  numpy
 
-    source = Source(args.prometheus, args.match or "", sample, period)
+    if sent_in_clear(args, args.prometheus):
+        streams.say("the secret is sent without encryption; use an https URL where the server has one")
+    source = Source(args.prometheus, args.match or "", sample, period, access=access_of(args))
     return readings(source, start, end), args.prometheus
 
 

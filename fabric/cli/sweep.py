@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "examples:\n"
         "  fabric sweep ecn-curve                      a study that comes with the package\n"
         "  fabric sweep STUDY.yml --estimate           runs, time and memory, without a run\n"
+        "  fabric sweep STUDY.yml --warm-up            how long its runs take to settle\n"
         "  fabric sweep STUDY.yml --out DIR --resume   go on after Ctrl-C or a crash\n"
         "docs/study.md has the fields of a study, docs/howto/sweep.md a walk through one."
     )
@@ -43,6 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--estimate",
         action="store_true",
         help="print runs, time and memory, and simulate nothing; exit 1 where it asks",
+    )
+    parser.add_argument(
+        "--warm-up",
+        action="store_true",
+        help="carry out the baseline alone, and print the warm_up after which its runs are in a steady state; exit 1 "
+        "where they are in none",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -59,15 +66,35 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, check, estimate, simulate, report. Exit 1 where a run failed."""
     check_options(args)
+    _check_pilots(args)
     from fabric.studies.plan import examine, load_study  # noqa: PLC0415  --help must not load the compiler
 
     plan = load_study(args.study)
     if args.list:
         return _list(plan, as_json=args.json)
     examined = examine(plan)
+    if args.warm_up:
+        return _warm_up(args, plan)
     if args.estimate:
         return _estimate(args, plan, examined)
     return _sweep(args, plan, examined)
+
+
+def _check_pilots(args: argparse.Namespace) -> None:
+    """Raises: InputErrors for options that have no effect with --warm-up."""
+    if not args.warm_up:
+        return
+    others = ("list", "estimate", "out", "workers", "dask", "resume", "force", "yes", "quiet")
+    if given := [f"--{name}" for name in others if getattr(args, name) not in (None, False)]:
+        text = "has no effect with --warm-up, which carries out a few runs in this process and keeps nothing"
+        raise InputErrors("options", [Problem(it, text, "leave it out") for it in given])
+
+
+def _warm_up(args: argparse.Namespace, plan: StudyPlan) -> int:
+    from fabric.cli.terminal.study_warm_up import tell_warm_up  # noqa: PLC0415  as in run()
+    from fabric.studies.warm_up import warm_up_of  # noqa: PLC0415
+
+    return tell_warm_up(plan, warm_up_of(plan), as_json=args.json)
 
 
 def check_options(args: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  fabric tune tune-ecn                        one of them\n"
         "  fabric tune STUDY.yml --estimate            runs, time and memory, without a run\n"
         "  fabric tune STUDY.yml --out DIR --resume    go on after Ctrl-C or a crash\n"
-        "docs/study.md has the fields of a study, docs/studies.md a search with its figures."
+        "docs/study.md has the fields of a study, docs/study-results.md searches with their figures."
     )
     parser.add_argument(
         "study", metavar="STUDY", type=Path, nargs="?", help="study file (YAML), or the name of a shipped one"

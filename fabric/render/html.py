@@ -212,7 +212,7 @@ def _cell(value: Value, unit: Unit) -> str:
         return f'<span class="{"good" if value else "bad"}"><span class="sign">{text}</span></span>'
     if unit is Unit.RATIO and isinstance(value, int | float):
         width = 100 * min(max(value, 0), 1)
-        return f'<span class="bar"><i style="width:{width:.1f}%"></i></span>{text}'
+        return f'<span class="bar"><i style="width:{width:.1f}%"></i></span><span class="beside-bar">{text}</span>'
     return text
 
 

@@ -181,6 +181,7 @@ class RunFolder:
             now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded, routing, plan.truth,
             sent,
             serving_times(plan.serving, now, plan.transfers),
+            job_summary.step_times(now, plan.transfers, plans_of(plan.about)),
         )  # fmt: skip
         if plan.transfers is not None:
             summary["transfers"] = transfers.summary(now, plan.transfers)

@@ -8,7 +8,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from fabric.dataplane.state.types import NO_QP
 from fabric.jobs.results import StepTime, divide, jain_index
 from fabric.runs import transfers
 from fabric.runs.job_plans import EntryPlan
-from fabric.runs.messages import DONE
+from fabric.runs.messages import DONE, distribution
 from fabric.runs.operations import Operations, operations_of
 from fabric.units import PS_PER_NS, PS_PER_S
 
@@ -61,20 +61,8 @@ def end_ps(now: Snapshot, rows: NDArray[Any]) -> Ints:
 
 
 def _jobs(now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]) -> Iterator[dict[str, Any]]:
-    rows = now.transfers
-    keys, stride = operations.step_keys
-    done = transfers.states(now) == DONE
-    begin, end = begin_ps(rows), end_ps(now, rows)
-    n = stride * len(operations.workloads)
-    left = np.bincount(keys, ~done & ~operations.beside, n).astype(np.int64)
-    ends = np.zeros(n, np.int64)
-    np.maximum.at(ends, keys, np.where(done & ~operations.beside, end, 0))
-    for row, entry in enumerate(entries):
-        here = slice(row * stride, row * stride + len(entry.steps))
-        begun = begin[(keys // stride == row) & (begin >= 0)]
-        whole = len(entry.steps) if not left[here].any() else int(np.argmax(left[here] > 0))
-        first = int(begun.min()) if len(begun) else None
-        bounds = np.concatenate([[first or 0], np.maximum.accumulate(ends[here][:whole])])
+    for entry, first, bounds in _bounds(now, operations, entries):
+        whole = len(bounds) - 1
         steps = [divide(int(took), plan) for took, plan in zip(np.diff(bounds), entry.steps[:whole], strict=True)]
         yield {
             "name": entry.name,
@@ -91,6 +79,61 @@ def _jobs(now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]) -
                 {key.replace("_ps", "_ns"): value / PS_PER_NS for key, value in asdict(it).items()} for it in steps
             ],
         }
+
+
+def _bounds(
+    now: Snapshot, operations: Operations, entries: Sequence[EntryPlan]
+) -> Iterator[tuple[EntryPlan, int | None, Ints]]:
+    """Of each entry: its beginning, None before it; (n + 1,) beginning and end of the n first steps, ended, in ps."""
+    rows = now.transfers
+    keys, stride = operations.step_keys
+    done = transfers.states(now) == DONE
+    begin, end = begin_ps(rows), end_ps(now, rows)
+    n = stride * len(operations.workloads)
+    left = np.bincount(keys, ~done & ~operations.beside, n).astype(np.int64)
+    ends = np.zeros(n, np.int64)
+    np.maximum.at(ends, keys, np.where(done & ~operations.beside, end, 0))
+    for row, entry in enumerate(entries):
+        here = slice(row * stride, row * stride + len(entry.steps))
+        begun = begin[(keys // stride == row) & (begin >= 0)]
+        whole = len(entry.steps) if not left[here].any() else int(np.argmax(left[here] > 0))
+        first = int(begun.min()) if len(begun) else None
+        yield entry, first, np.concatenate([[first or 0], np.maximum.accumulate(ends[here][:whole])]).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """Steps of all jobs that ended."""
+
+    begin_ps: Ints
+    """(n,) the end of the step before; of the first step the beginning of the job."""
+    duration_ps: Ints
+    """(n,)"""
+
+    def after(self, time_ps: int) -> StepTimes:
+        """Those that began at this time or later."""
+        later = self.begin_ps >= time_ps
+        return StepTimes(self.begin_ps[later], self.duration_ps[later])
+
+
+def step_times(now: Snapshot, plan: transfers.TransferPlan | None, entries: Sequence[EntryPlan]) -> StepTimes | None:
+    """The steps of all entries that compute; None where there are none. Collectives alone, and inference, have none."""
+    if plan is None or not any(_has_steps(it) for it in entries):
+        return None
+    bounds = [it for entry, _, it in _bounds(now, operations_of(plan), entries) if _has_steps(entry)]
+    return StepTimes(np.concatenate([it[:-1] for it in bounds]), np.concatenate([np.diff(it) for it in bounds]))
+
+
+def step_metrics(steps: StepTimes) -> dict[str, int | float | None]:
+    """Metrics that expectations may name, in picoseconds."""
+    return {
+        "step.done": len(steps.duration_ps),
+        **{f"step.{which}": value for which, value in distribution(steps.duration_ps).items()},
+    }
+
+
+def _has_steps(entry: EntryPlan) -> bool:
+    return entry.kind == "job" or (entry.kind != "inference" and entry.computes)
 
 
 def _shares(steps: Sequence[StepTime]) -> dict[str, Any]:

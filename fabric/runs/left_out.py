@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_OF_COMPLETED: Final = ("fct.", "slowdown.", "inference.ttft.", "inference.tpot.")
-"""Metrics of completed messages and requests alone."""
+_OF_COMPLETED: Final = ("fct.", "slowdown.", "step.", "inference.ttft.", "inference.tpot.")
+"""Metrics of completed messages, steps and requests alone."""
 _FAILED_TOO: Final = ("goodput.",)
 """Metrics whose time includes failures, and in which failed messages have no or few bytes."""
 

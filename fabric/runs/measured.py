@@ -7,13 +7,14 @@ messages of transfers, whose completion times are measures, are kept in memory.
 Warm-up: a simulation begins with an empty fabric, and what happens until its queues and rates have settled says little
 about the fabric under load. With a warm-up time, measures are those of the time after it:
 - of messages (fct, slowdown, messages): messages posted after it;
+- steps of jobs: steps that began after it;
 - counts, sums of times, and goodput: the value at the end less the value at the first sample after it.
 Measures that are the largest value of the whole run, such as queue.peak, have no such difference (WITHOUT_WARM_UP).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -26,7 +27,10 @@ from fabric.dataplane.engine.issued import ISSUED_MESSAGE
 from fabric.dataplane.state.codes import TraceBit
 from fabric.runs import files, measures, messages, simulate, transfer_outcomes
 from fabric.runs.content import Content
+from fabric.runs.job_plans import plans_of
+from fabric.runs.job_summary import StepTimes, step_metrics, step_times
 from fabric.runs.measures import Number
+from fabric.runs.serving_times import serving_times
 from fabric.runs.session import Hooks, Outcome, Plan, Session
 from fabric.runs.summary import Ending, summarise
 from fabric.runs.transfer_outcomes import Completed, completed, completed_of
@@ -57,6 +61,7 @@ WITHOUT_WARM_UP: Final = frozenset(
         "convergence.lost",
         "bgp.updates",
         "bgp.sessions_lost",
+        *(name for name in METRICS if name.startswith("inference.")),
     )
 )
 """Measures of the whole run."""
@@ -140,6 +145,8 @@ class _NoFolder:
         summary = summarise(
             now, plan.ideal_ps, plan.expectations, ending, recorder.recorded, recorder.unrecorded, None, plan.truth,
             self.sent,
+            serving_times(plan.serving, now, plan.transfers),
+            step_times(now, plan.transfers, plans_of(plan.about)),
         )  # fmt: skip
         return summary, Content().hexdigest(engine_digest)
 
@@ -150,8 +157,9 @@ class _NoFolder:
 class _Watch:
     """Keeps the last sample, and the first after the warm-up."""
 
-    def __init__(self, warm_up_ps: int) -> None:
+    def __init__(self, warm_up_ps: int, on_sample: Callable[[Snapshot], None] | None) -> None:
         self._warm_up_ps = warm_up_ps
+        self._on_sample = on_sample
         self.before: Snapshot | None = None
         self.latest: Snapshot | None = None
 
@@ -160,6 +168,8 @@ class _Watch:
         self.latest = now
         if self._warm_up_ps and self.before is None and now.time_ps >= self._warm_up_ps:
             self.before = now
+        if self._on_sample is not None:
+            self._on_sample(now)
 
 
 def measure_run(
@@ -175,14 +185,15 @@ def measure_run(
     Parameters
     ----------
     compiled, plan       of simulate.prepare(); a scenario with a control plane (plan.control) must be recorded
-    hooks : Hooks        find_cycle of a recorded run, for deadlock.cycles
+    hooks : Hooks        find_cycle of a recorded run, for deadlock.cycles; on_sample gets every sample
     warm_up_ps : int     measures are those of the time after it
     recorded : Options   write a run directory; absent: none is written
 
     Raises: InvariantError; RunDirError; KeyboardInterrupt where SIGINT or SIGTERM ended the run.
     """
-    watch = _Watch(warm_up_ps)
-    hooks = replace(hooks or Hooks(), on_sample=watch.sample)
+    hooks = hooks or Hooks()
+    watch = _Watch(warm_up_ps, hooks.on_sample)
+    hooks = replace(hooks, on_sample=watch.sample)
     if recorded is None:
         outcome, sent = _unrecorded(compiled, plan, hooks)
     else:
@@ -195,7 +206,8 @@ def measure_run(
     summary = outcome.summary
     metrics = {name: _base(name, summary["metrics"][summary_key(name)]) for name in METRICS}
     if warm_up_ps:
-        metrics = _after(warm_up_ps, metrics, now, watch.before, plan.ideal_ps, sent)
+        steps = step_times(now, plan.transfers, plans_of(plan.about))
+        metrics = _after(warm_up_ps, metrics, now, watch.before, plan.ideal_ps, sent, steps)
     return Measured(
         status=outcome.status,
         headline=summary["headline"],
@@ -249,6 +261,7 @@ def _after(
     before: Snapshot | None,
     ideal_ps: NDArray[np.int64],
     sent: Completed | None,
+    steps: StepTimes | None,
 ) -> dict[str, Number]:
     """The metrics of the time after the warm-up; None where the run ended before it or the measure has none.
 
@@ -284,4 +297,5 @@ def _after(
         **{f"fct.{name}": value for name, value in messages.distribution(fct).items()},
         **{f"slowdown.{name}": value for name, value in messages.distribution(fct / ideal).items()},
         "goodput.total": goodput_bytes * 8 * PS_PER_S / span_ps if span_ps > 0 else None,
+        **({} if steps is None else step_metrics(steps.after(warm_up_ps))),
     }

@@ -41,6 +41,10 @@ BUFFER_REASONS: Final = (
 """Discarded for lack of buffer; the others have another cause (a cable, a route, an MTU, a fault, the watchdog)."""
 
 
+_OF_WORKLOADS: Final = ("step.", "inference.")
+"""Metrics of job_summary.py and serving_times.py, which know what the transfers are of."""
+
+
 def lossless_rows(now: Snapshot) -> NDArray[np.bool_]:
     """Whether class c is lossless at port p, (n_ports, 8): a lossless priority group of that number anywhere on the
     switch, or PFC enabled on the port (hosts have no priority groups).
@@ -166,7 +170,7 @@ def measure(
     marked = int(queues["marked_pkts"].sum())
     headroom = pgs["xoff_bytes"] > 0
     found: dict[str, Number] = {
-        **dict.fromkeys(name for name in METRICS if name.startswith("inference.")),  # of serving_times.py
+        **dict.fromkeys(name for name in METRICS if name.startswith(_OF_WORKLOADS)),
         "messages.total": waiting + outstanding + finished + failed,
         "messages.done": finished,
         "messages.failed": failed,

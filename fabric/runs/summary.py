@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fabric.dataplane.state.codes import N_CLASSES, DropReason
 from fabric.runs import measures, messages, transfer_outcomes, verdict
+from fabric.runs.job_summary import StepTimes, step_metrics
 from fabric.runs.left_out import left_out
 from fabric.runs.serving_times import ServingTimes, serving_metrics
 from fabric.runs.transfer_outcomes import Completed
@@ -53,6 +54,7 @@ def summarise(
     truth: Sequence[Mapping[str, Any]] = (),
     sent: Completed | None = None,
     serving: Sequence[ServingTimes] = (),
+    steps: StepTimes | None = None,
 ) -> dict[str, Any]:
     """The content of summary.json.
 
@@ -67,11 +69,14 @@ def summarise(
     truth                           records of the scenario's faults, for the verdict
     sent                            completed messages of transfers; None: there are none, or they were not recorded
     serving                         inference requests
+    steps                           steps of jobs that ended; None: there are no jobs
     """
     deadlocks = max(recorded.get("deadlock", 0), 1 if ending.cycle else 0)
     metrics = measures.measure(now, ideal_ps, deadlocks, routing, sent)
     if serving:
         metrics |= serving_metrics(serving)
+    if steps is not None:
+        metrics |= step_metrics(steps)
     summary: dict[str, Any] = {
         "stop": {
             "reason": _reason(ending, now),

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from fabric.errors import InputErrors, Problem
 from fabric.scenario.estimate import machine as machines
 from fabric.scenario.estimate.admission import STAGE, YES, Objection
+from fabric.scenario.estimate.costs import TIME
 from fabric.studies.plan import CellEstimate, Examined, StudyPlan
 from fabric.units import count, format_duration_s, format_measured_bytes
 
@@ -35,6 +36,12 @@ class Totals:
     memory_bytes: float
     """Of the largest run, for each worker."""
 
+    @classmethod
+    def of(cls, runs: int, runs_s: float, workers: int, largest_bytes: float) -> Self:
+        """Of runs that take `runs_s` in workers that have started; each worker starts once."""
+        time_s = runs_s + workers * TIME.start
+        return cls(runs, time_s, workers, time_s / workers, largest_bytes * workers)
+
 
 def totals(plan: StudyPlan, examined: Examined, workers: int) -> Totals:
     """Estimates of a study from its start."""
@@ -43,7 +50,7 @@ def totals(plan: StudyPlan, examined: Examined, workers: int) -> Totals:
     time_s = sum(it.time_s for it in cells) * seeds
     used = fitting(examined, workers)
     largest = max((it.memory_bytes for it in cells), default=0.0)
-    return Totals(len(examined.estimates) * seeds, time_s, used, time_s / used, largest * used)
+    return Totals.of(len(examined.estimates) * seeds, time_s, used, largest)
 
 
 def fitting(examined: Examined, workers: int) -> int:

@@ -205,6 +205,8 @@ def _buffer(device: Device, name: str, value: object) -> tuple[list[Change], str
 
 def _watchdog(device: Device, name: str, value: object) -> tuple[list[Change], str]:
     shown = watchdog_value(name, value)
+    if shown is None:
+        return [], f"switches take whole milliseconds, and {value} is none"
     what = f"set {name} to {shown}"
     watched = [it.watchdog for it in device.ports.values() if it.watchdog is not None]
     if not watched and not device.watchdog_default:

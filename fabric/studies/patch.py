@@ -29,6 +29,8 @@ WRED: Final = "AZURE_LOSSLESS"
 """WRED profile of lossless queues in SONiC's default configuration."""
 _PS_PER_US: Final = 1_000_000
 _PS_PER_MS: Final = 1_000_000_000
+WATCHDOG_ROUNDING: Final = 0.1
+"""Largest share by which a time of the watchdog may be rounded up: another one would be another setting."""
 
 
 @dataclass
@@ -100,10 +102,8 @@ def _sonic(fields: Iterable[str], resolved: Mapping[str, Any]) -> Patch:
             edits += [_replace(f"/WRED_PROFILE/{WRED}/{key}", value) for key, value in values.items()]
         elif name in SONIC_BUFFER:
             edits.append(_replace(f"{profile}/{SONIC_BUFFER[name]}", in_bytes(value_at(resolved, path))))
-        elif name in WATCHDOG:
-            edits.append(_replace(f"/PFC_WD/PORT/{WATCHDOG[name]}", watchdog_value(name, value_at(resolved, path))))
-        elif name == "watchdog.poll":
-            edits.append(_replace("/PFC_WD/GLOBAL/POLL_INTERVAL", watchdog_value(name, value_at(resolved, path))))
+        elif name in SONIC_WATCHDOG and (taken := watchdog_value(name, value_at(resolved, path))) is not None:
+            edits.append(_replace(SONIC_WATCHDOG[name], taken))
         elif name == "hash.seed" and seed_of(resolved) is not None:
             continue  # in a file of its own
         elif name == "shared_headroom":
@@ -154,7 +154,8 @@ def _commands(language: Language, fields: Iterable[str], resolved: Mapping[str, 
         if name.startswith("ecn.") and curve is not None:
             found.lines += marking_lines(language, *curve)
         elif name in WATCHDOG:
-            line = field_command(device, (), WATCHDOG[name], watchdog_value(name, value_at(resolved, path)))
+            taken = watchdog_value(name, value_at(resolved, path))
+            line = field_command(device, (), WATCHDOG[name], taken) if taken is not None else ""
             found.lines += [line] if line else []
             found.missing += [] if line else [path]
         elif name == "hash.seed" and (seed := seed_of(resolved)) is not None and seed_command(language, seed):
@@ -188,11 +189,16 @@ def in_bytes(value: object) -> object:
     return parse_size_bytes(value) if isinstance(value, str) else value
 
 
-def watchdog_value(name: str, value: object) -> str:
-    """A setting of the watchdog as switches take it: whole milliseconds, or the action."""
+def watchdog_value(name: str, value: object) -> str | None:
+    """A setting of the watchdog as switches take it: the action, or whole milliseconds, rounded up.
+
+    None: the time is so short that rounding would change it by more than WATCHDOG_ROUNDING.
+    """
     if name == "watchdog.action":
         return str(value)
-    return str(max(1, math.ceil(parse_time_ps(value) / _PS_PER_MS)))
+    wanted = parse_time_ps(value) / _PS_PER_MS
+    taken = math.ceil(wanted)
+    return str(taken) if taken <= wanted * (1 + WATCHDOG_ROUNDING) else None
 
 
 def _us(value: object) -> int:
@@ -215,6 +221,10 @@ WATCHDOG: Final = {
     "watchdog.detection": "detection_time",
     "watchdog.restoration": "restoration_time",
     "watchdog.action": "action",
+}
+SONIC_WATCHDOG: Final = {
+    **{name: f"/PFC_WD/PORT/{field}" for name, field in WATCHDOG.items()},
+    "watchdog.poll": "/PFC_WD/GLOBAL/POLL_INTERVAL",
 }
 _MLX5: Final[Mapping[str, tuple[str, Callable[[Any], object]]]] = {
     "increase_timer": ("rp_time_reset", _us),

@@ -352,7 +352,8 @@ def _estimated(plan: StudyPlan, cell: Cell, fabrics: dict[str, Fabric]) -> CellE
     if refused := [it.problem for it in limits.objections(figures) if it.final]:
         raise InputErrors(STAGE, refused)
     memory = figures["memory"]
-    return CellEstimate(figures["time"].likely, memory.likely, memory.least, figures["packet-hops"].likely)
+    recorded = plan.study.keep == "runs" or scenario.routing == "bgp"  # convergence is read from a run directory
+    return CellEstimate(figures.worker_s(recorded=recorded), memory.likely, memory.least, figures["packet-hops"].likely)
 
 
 def _fabric(scenario: Scenario, fabrics: dict[str, Fabric]) -> Fabric:

@@ -210,7 +210,10 @@ class Study(Strict):
     )
     repetitions: RepetitionsSpec = Field(default_factory=RepetitionsSpec, description="Seeds of each point.")
     warm_up: TimePs | None = Field(
-        None, gt=0, description="Measures are those of the time after it; absent: of the whole run."
+        None,
+        gt=0,
+        description="Measures are those of the time after it; absent: of the whole run. `fabric sweep --warm-up` "
+        "finds it by a rule (MSER-5).",
     )
     measures: Annotated[tuple[Measure, ...], Field(strict=False, min_length=1)] = Field(
         description="What is shown; every metric is recorded."

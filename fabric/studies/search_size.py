@@ -76,7 +76,7 @@ def search_totals(plan: StudyPlan, examined: Examined, workers: int) -> Totals:
     time_s += size.elsewhere * sum(other) / max(len(other), 1)
     used = fitting(examined, workers)
     largest = max(it.memory_bytes for it in examined.estimates.values())
-    return Totals(size.likely, time_s, used, time_s / used, largest * used)
+    return Totals.of(size.likely, time_s, used, largest)
 
 
 def _mean_times_s(plan: StudyPlan, examined: Examined) -> list[float]:

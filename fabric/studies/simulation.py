@@ -6,11 +6,11 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import yaml
@@ -28,6 +28,9 @@ from fabric.scenario.estimate.machine import Machine
 from fabric.scenario.load import apply_values, build_scenario
 from fabric.studies.jobs import RefusedHereError
 from fabric.verify.deadlock import find_cycle
+
+if TYPE_CHECKING:  # annotations only
+    from fabric.dataplane.engine.counters import Snapshot
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,8 @@ class Run:
     simulate_s: float
 
 
-def simulate_variant(variant: Variant) -> Run:
-    """Compile, simulate, measure.
+def simulate_variant(variant: Variant, on_sample: Callable[[Snapshot], None] | None = None) -> Run:
+    """Compile, simulate, measure; `on_sample` gets every sample of the run.
 
     Raises: InputErrors where the scenario is wrong, or does not fit this machine; InvariantError.
     """
@@ -87,7 +90,7 @@ def simulate_variant(variant: Variant) -> Run:
         found = measure_run(
             compiled,
             plan,
-            Hooks(find_cycle=_cycle),
+            Hooks(find_cycle=_cycle, on_sample=on_sample),
             warm_up_ps=variant.warm_up_ps,
             recorded=None if out is None else simulate.Options(out, checkpoint_every_s=0.0),
         )

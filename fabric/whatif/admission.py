@@ -94,7 +94,7 @@ def _estimated(scenario: Scenario, fabric: Fabric) -> CellEstimate:
     if figures.problems:
         raise InputErrors(STAGE, figures.problems)
     memory = figures["memory"]
-    return CellEstimate(figures["time"].likely, memory.likely, memory.least, figures["packet-hops"].likely)
+    return CellEstimate(figures.worker_s(recorded=True), memory.likely, memory.least, figures["packet-hops"].likely)
 
 
 def admitted(size: Size, processes: int | None, runs: int, confirm: Confirm) -> int:

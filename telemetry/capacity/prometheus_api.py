@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import http.client
 import math
+import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fabric.errors import FabricError
 from fabric.reading import json_value
 from telemetry.capacity.history import Reading
+from telemetry.capacity.prometheus_access import Access
 
 MAX_BYTES: Final = 256 * 2**20
 """Of one answer."""
 TIMEOUT_S: Final = 120.0
+_REFUSALS: Final = (401, 403)
+"""Status codes of a request without the right authorization (RFC 9110, sections 15.5.2 and 15.5.4)."""
+_REFUSED: Final = "give --token-file, or --user and --password-file; the server said no to what it got"
 MAX_POINTS: Final = 11_000
 """Prometheus' own limit of values for each series of a range query."""
 
@@ -41,6 +46,7 @@ class Source:
     period_s: int = 86_400
     """Interval of one value."""
     quantile: float = 0.95
+    access: Access = field(default_factory=Access)
 
 
 def query(source: Source, *, dilated: bool) -> str:
@@ -103,14 +109,20 @@ def _get(source: Source, what: str, **parameters: object) -> list[dict[str, Any]
     url = f"{source.url.rstrip('/')}/api/v1/{what}"
     data = urllib.parse.urlencode(parameters).encode()
     request = urllib.request.Request(url, data)  # noqa: S310  the scheme is checked by the verb
+    source.access.authorize(request)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310  as above
+        with source.access.opener().open(request, timeout=TIMEOUT_S) as answer:
             body = answer.read(MAX_BYTES + 1)
     except urllib.error.HTTPError as error:
-        text = error.read(2000).decode(errors="replace")
-        raise FabricError(f"{url} answered {error.code}: {text}", "check the URL and the options") from error
+        text = source.access.hide(error.read(2000).decode(errors="replace")).strip()
+        hint = _REFUSED if error.code in _REFUSALS else "check the URL and the options"
+        raise FabricError(f"{url} answered {error.code}: {text}", hint) from error
+    except ssl.SSLError as error:
+        raise _distrusted(url, error) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
+        if isinstance(reason, ssl.SSLError):
+            raise _distrusted(url, reason) from error
         raise FabricError(f"{url} cannot be reached: {reason}", "check that Prometheus runs there") from error
     if len(body) > MAX_BYTES:
         raise FabricError(f"{url} answered with more than {MAX_BYTES >> 20} MiB", "begin later, or match fewer series")
@@ -121,6 +133,14 @@ def _get(source: Source, what: str, **parameters: object) -> list[dict[str, Any]
     if not isinstance(found, list):
         raise _stranger(url)
     return found
+
+
+def _distrusted(url: str, error: ssl.SSLError) -> FabricError:
+    """TLS failed: mostly an unknown authority, or a server that wants a client certificate."""
+    why = getattr(error, "verify_message", "") or error.reason or str(error)
+    return FabricError(
+        f"{url}: TLS failed: {why}", "name the authority of its certificate by --tls-ca, your certificate by --tls-cert"
+    )
 
 
 def _stranger(url: str) -> FabricError:

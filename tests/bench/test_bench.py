@@ -130,6 +130,15 @@ def test_text_and_markdown_show_the_same_cells() -> None:
     assert "| longer | 22 |" in table.markdown()
 
 
+def test_a_table_that_is_measured_apart_states_its_own_conditions() -> None:
+    made = {"studies": Table("T", ("name", "value"), (("a", "1"),), "note")}
+    whole, apart = (page.parts(made, "a processor", whole=it) for it in (True, False))
+    assert whole["conditions"] == "a processor"
+    assert "a processor" not in whole["studies"]
+    assert "conditions" not in apart
+    assert apart["studies"].endswith("note\n\nMeasured apart from the rest of the page: a processor.")
+
+
 def test_conditions_name_processor_cores_load_and_versions() -> None:
     found = conditions()
     assert found["cores"] >= 1

@@ -53,12 +53,3 @@ def test_the_drawing_of_the_topology_is_what_its_command_draws(tmp_path: Path) -
         re.findall(r">([^<>\n]+)</text>", path.read_text(encoding="utf-8")) for path in (drawn, IMAGES / "clos3.svg")
     ]
     assert labels[0] == labels[1] != []
-
-
-def test_drawings_of_a_study_are_taken_out_of_its_page(tmp_path: Path) -> None:
-    parts = {name: f'<svg role="img" id="{name}-{name}-svg"><path d="M 0"/></svg>' for name in ("surface", "front")}
-    page = "<p><svg id='other'></svg>" + "".join(f"<figure>{it}</figure>" for it in parts.values())
-    (tmp_path / "report.html").write_text(page, encoding="utf-8")
-    figures._of_study(tmp_path, tmp_path)
-    for name, part in parts.items():
-        assert (tmp_path / f"study-ecn-{name}.svg").read_text(encoding="utf-8") == f"{part}\n"

@@ -13,13 +13,14 @@ from tune_small import study
 from fabric.cli.main import main
 from fabric.errors import InputErrors
 from fabric.scenario.compile.scenario import admitted_fabric
+from fabric.scenario.estimate.costs import TIME
 from fabric.scenario.estimate.estimator import estimate
 from fabric.scenario.estimate.machine import Limit, Machine
 from fabric.scenario.load import build_scenario
 from fabric.studies import admission, simulation
-from fabric.studies.admission import admitted, fitting, objections
+from fabric.studies.admission import admitted, fitting, objections, totals
 from fabric.studies.jobs import failure_of
-from fabric.studies.plan import CellEstimate, Examined, examine_corners, load_study
+from fabric.studies.plan import CellEstimate, Examined, examine, examine_corners, load_study
 from fabric.studies.search_size import SearchSize, search_totals
 from fabric.studies.simulation import Variant
 
@@ -146,3 +147,20 @@ def test_options_of_a_search_that_do_nothing_are_refused(
 ) -> None:
     assert main(["tune", str(study(tmp_path)), *words]) == 2
     assert expected in capsys.readouterr().err
+
+
+def test_the_start_of_a_worker_is_counted_once_for_all_of_its_runs(tmp_path: Path) -> None:
+    few, many = (load_study(written(tmp_path, repetitions={"seeds": seeds})) for seeds in (1, 101))
+    small = examine(few)
+    one, every = totals(few, small, 1), totals(many, examine(many), 1)
+    each_s = (every.time_s - one.time_s) / (100 * len(small.estimates))
+    assert 0 < each_s < TIME.start / 4
+    assert one.time_s == pytest.approx(TIME.start + len(small.estimates) * each_s)
+    assert totals(few, small, 2).time_s - one.time_s == pytest.approx(TIME.start)
+
+
+def test_a_run_that_is_kept_takes_its_rows_as_well(tmp_path: Path) -> None:
+    def run_s(**changes: object) -> float:
+        return sum(it.time_s for it in examine(load_study(written(tmp_path, **changes))).estimates.values())
+
+    assert run_s(keep="runs") > run_s()

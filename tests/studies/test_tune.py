@@ -13,8 +13,10 @@ from fabric.errors import InputErrors
 from fabric.studies import search_runs
 from fabric.studies.analysis import analysed
 from fabric.studies.dataset import StudyResults
+from fabric.studies.design import Point, combined
 from fabric.studies.patch import patches
 from fabric.studies.plan import Cell, load_study
+from fabric.studies.simulation import simulate_variant
 from fabric.studies.tune_figures import tune_pictures
 from fabric.studies.tune_report import tune_document, tune_json
 
@@ -146,6 +148,27 @@ def test_what_a_search_lacks_is_named(changes: dict[str, object], expected: str,
     with pytest.raises(InputErrors) as caught:
         load_study(study(tmp_path, **changes), search=True)
     assert any(expected in str(it) for it in caught.value.problems), caught.value
+
+
+def test_the_watchdog_of_the_shipped_study_acts_at_its_baseline() -> None:
+    plan = load_study(Path("tune-watchdog"), search=True)
+    base = {name: plan.levels[name].named(value) for name, value in plan.study.baseline.items()}
+    values = combined(plan.levels, {name: it for name, it in base.items() if it is not None})
+    (workload,) = plan.workloads
+    found = simulate_variant(plan.variant(Cell(0, Point(0, values), workload), 0)).metrics
+    assert (found["watchdog.storms"] or 0) > 0
+    assert (found["drops.watchdog"] or 0) > 0
+
+
+@pytest.mark.parametrize(("time", "taken"), [("400us", None), ("1500us", None), ("9100us", "10"), ("10ms", "10")])
+def test_a_time_of_the_watchdog_that_milliseconds_cannot_hold_is_named(time: str, taken: str | None) -> None:
+    found = patches(["switches.watchdog.detection"], {"switches": {"watchdog": {"detection": time}}})
+    for it in found:
+        assert it.missing == ([] if taken is not None else ["switches.watchdog.detection"])
+        assert bool(it.lines) is (taken is not None)
+    if taken is not None:
+        (edit,) = json.loads(found[0].lines[0])
+        assert edit["value"] == taken
 
 
 def test_settings_in_the_languages_of_switches_and_nics() -> None:

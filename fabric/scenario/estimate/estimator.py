@@ -108,6 +108,7 @@ def estimate(scenario: Scenario, fabric: Fabric, until_ps: int | None = None) ->
         longest_psn,
         longest_field,
         traffic.problems,
+        {name: likely for name, (_, likely, _) in time.items()},
     )
 
 

@@ -57,6 +57,12 @@ class Share:
     """Of the value: count, time, size, ratio, or '' where it is not a quantity."""
 
 
+OF_PROCESS: Final = "process"
+"""Part of the figure 'time': start of the process, and loading of its kernels."""
+OF_RECORDS: Final = ("rows", "events")
+"""Parts of the figure 'time': what is written of series and events."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """All figures of a run."""
@@ -71,6 +77,15 @@ class Estimate:
     """The field that decides longest_psn."""
     problems: Sequence[Problem] = ()
     """Problems of the workloads that the estimate found; compiling finds them again."""
+    time_parts: Mapping[str, float] = field(default_factory=dict)
+    """Part of the figure 'time' -> its likely seconds."""
+
+    def worker_s(self, *, recorded: bool) -> float:
+        """Likely seconds in a process that has its kernels: without its start, and where nothing is recorded without
+        the rows of series and events.
+        """
+        without = {OF_PROCESS} if recorded else {OF_PROCESS, *OF_RECORDS}
+        return sum(seconds for part, seconds in self.time_parts.items() if part not in without)
 
     def __getitem__(self, name: str) -> Figure:
         return self.figures[name]

@@ -9,7 +9,7 @@ from fabric.scenario.compile.lower import needed, whole_number
 from fabric.scenario.compile.recovery import OUT_OF_ORDER, recovery_of
 from fabric.scenario.estimate.control_events import ControlEvents, control_events
 from fabric.scenario.estimate.costs import CHECKPOINT_S, COMPILE, DISK, HELD_ROWS, MEMORY, TIME, hop_s
-from fabric.scenario.estimate.figures import Figure
+from fabric.scenario.estimate.figures import OF_PROCESS, Figure
 from fabric.scenario.estimate.traffic import Traffic
 from fabric.scenario.schema.scenario import Scenario
 from fabric.topology.spec import Shape
@@ -182,7 +182,7 @@ def time(traffic: Traffic, figures: Mapping[str, Figure], control: ControlPlane)
         return unit * figure.least, unit * figure.likely, unit * figure.most
 
     return {
-        "process": (TIME.start,) * 3,
+        OF_PROCESS: (TIME.start,) * 3,
         "topology": (TIME.port * traffic.ports,) * 3,
         "control": (control.routes * TIME.held_route + control.sessions * TIME.session,) * 3,
         "control events": (control.updates * TIME.update,) * 3,

@@ -82,6 +82,8 @@ METRICS: Final[Mapping[str, tuple[Kind, str]]] = {
     "convergence.lost": ("count", "packets lost between an event and the last change of forwarding"),
     "bgp.updates": ("count", "UPDATE messages sent after the start of the run, all routers"),
     "bgp.sessions_lost": ("count", "ends of BGP sessions that went down"),
+    "step.done": ("count", "steps of jobs that ended, all jobs"),
+    **{f"step.{which}": ("time", f"time of a step of a job, {which} over all jobs") for which in _DISTRIBUTION},
     "inference.done": ("count", "inference requests whose cache arrived at decode"),
     **{f"inference.ttft.{which}": ("time", f"time to the first token, {which}") for which in _DISTRIBUTION},
     **{f"inference.tpot.{which}": ("time", f"time per output token, {which}") for which in _DISTRIBUTION},
