@@ -14,6 +14,9 @@ ACK, CNP, DATA = "ack", "cnp", "data"
 STORMED, BESIDE = "stormed", "beside"
 """Priorities of streams that the tester pauses, and the others."""
 OF_STREAMS: Final = (STORMED, BESIDE, ALL)
+ROCE, CABLES, UPLINKS, RANKS, OTHERS = "roce", "cables", "uplinks", "ranks", "others"
+"""Of a whole fabric: RoCE's class, cables between switches, equal-cost ports upwards, ranks of a collective, and hosts
+that send no PAUSE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +24,15 @@ class Name:
     """A measure."""
 
     unit: str
-    """'': a count; 'time': ps; 'share': a ratio; 'bytes'."""
+    """'': a count; 'time': ps; 'share': a ratio, shown in per cent; 'ratio'; 'bytes'; 'rate': bits per second."""
     of: tuple[str, ...]
     rows: str
     """What each row is of."""
     counter: str
     """Of the tester (IxNetwork's RoCEv2 statistics) or of the switch (SAI, as `show queue|pfc counters` has it)."""
     means: str
+    of_fabric: bool = False
+    """Of a whole fabric, not of one switch."""
 
 
 # fmt: off
@@ -102,5 +107,44 @@ MEASURES: Final[Mapping[str, Name]] = {
                              "from the end of the last pause to the queue's restoration"),
     "restoration_limit": Name("time", (STORMED,), "port and queue", "switch: PFC_WD restoration_time",
                               "restoration time and two polls, or two steps of the chip's timer, as configured"),
+    "hop_paused": Name("time", (ROCE,), "direction of a cable", "switch: SAI_PORT_STAT_PFC_<n>_RX_PAUSE_DURATION_US",
+                       "time in which the sending port of a cable was paused, of those over which frames of the class "
+                       "went", of_fabric=True),
+    "class_lost": Name("", (ROCE,), "switch", "switch: SAI_PORT_STAT_IF_IN_DISCARDS, SAI_QUEUE_STAT_DROPPED_PACKETS",
+                       "frames in the class that the switch discarded", of_fabric=True),
+    "receiver_marked": Name("", (ROCE,), "port to a host", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                            "frames marked CE at the port of the host that receives, in its slot", of_fabric=True),
+    "full_queue_marked": Name("", (CABLES,), "port to a switch", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                              "frames that a queue between switches has marked, of queues that held more than Kmax, "
+                              "or without a curve more than the smallest Kmax of the fabric", of_fabric=True),
+    "receiver_cnps": Name("", (ROCE,), "host", "host: np_cnp_sent", "CNPs that the host that receives sent, in its "
+                          "slot", of_fabric=True),
+    "share_missing": Name("share", (ROCE,), "port to a host", "tester: Rx Rate",
+                          "what RoCE lacks of the share of the port that its scheduler gives it beside the other "
+                          "traffic, as a part of that share", of_fabric=True),
+    "beside_lost": Name("", (BESIDE,), "switch", "switch: SAI_QUEUE_STAT_DROPPED_PACKETS",
+                        "datagrams that the switch discarded", of_fabric=True),
+    "beside_pauses": Name("", (BESIDE,), "switch", "switch: SAI_PORT_STAT_PFC_<n>_TX_PKTS",
+                          "PAUSE frames that the switch sent for the class of DSCP 0", of_fabric=True),
+    "storms_declared": Name("", (STORMED, OTHERS), "port to a host", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",
+                            "storms that the watchdog declared", of_fabric=True),
+    "storms_ended": Name("", (STORMED,), "port to a host", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED",
+                         "storms that the watchdog ended", of_fabric=True),
+    "declared_inside": Name("", (CABLES,), "switch", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",
+                            "storms that the watchdog declared at ports to other switches", of_fabric=True),
+    "arrivals_missing": Name("share", (OTHERS,), "host", "tester: Rx Rate",
+                             "what a host lacks of the datagrams that were sent to it, as a part of them",
+                             of_fabric=True),
+    "cable_frames": Name("", (CABLES,), "direction of a cable", "switch: SAI_PORT_STAT_IF_OUT_UCAST_PKTS",
+                         "frames sent over a cable between switches; 0 for a cable that is down", of_fabric=True),
+    "spread": Name("ratio", (UPLINKS,), "switch", "switch: SAI_PORT_STAT_IF_OUT_OCTETS",
+                   "bytes of the busiest of the equal-cost ports upwards over their mean (MMR)", of_fabric=True),
+    "spread_limit": Name("ratio", (UPLINKS,), "switch", "none: exact, of a uniform hash",
+                         "MMR that a uniform hash of as many queue pairs exceeds once in 10,000 draws", of_fabric=True),
+    "time_excess": Name("share", (RANKS,), "number of ranks", "host: time of nccl-tests",
+                        "time of the collective over that of its closed form on this fabric, less one",
+                        of_fabric=True),
+    "bus_bandwidth": Name("rate", (RANKS,), "number of ranks", "host: busbw of nccl-tests",
+                          "size over time, times the factor of the operation", of_fabric=True),
 }
 # fmt: on
