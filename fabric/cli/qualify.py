@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  fabric qualify sonic-rocev2 configs/ --dut leaf1 --case TC2/q3_single --format html -o page.html\n"
         "  fabric qualify seed configs/                        the whole fabric of the folder\n"
         "  fabric qualify seed incast                          the fabric of a scenario\n"
+        "  fabric qualify bmwg configs/ --json -o a.json       KPIs of a fabric\n"
+        "  fabric qualify --compare a.json b.json              of two\n"
         "docs/qualify.md has the checks, and for each a configuration that fails it."
     )
     parser.add_argument("plan", nargs="?", metavar="PLAN", help="test plan; `fabric qualify --list` has them")
@@ -49,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--list", action="store_true", help="the plans with their cases and checks; with PLAN, one plan"
+    )
+    parser.add_argument(
+        "--compare", nargs=2, type=Path, metavar=("A.json", "B.json"), help="two results of --json, side by side"
     )
     parser.add_argument(
         "--case", action="append", default=[], metavar="CASE[/SCENARIO]", help="only this case; repeatable"
@@ -79,6 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List, or run the cases. Exit 1 where a check is not green, or the configuration lacks what a case needs."""
     style = _checked(args)
+    if args.compare:
+        write_styled(args.out, _compared(args.plan, args.compare, style), style)
+        return 0
     if args.list:
         write_styled(args.out, _listed(args.plan, style), style)
         return 0
@@ -94,6 +102,15 @@ def run(args: argparse.Namespace) -> int:
 
     named = bool(args.case and left_out)  # asked for, and not run
     return 0 if all_green(played) and not named else EXIT_NOT_GREEN
+
+
+def _compared(plan: str | None, files: Sequence[Path], style: str) -> str:
+    from fabric.qualify.compare import compared  # noqa: PLC0415  --help must not load the models
+    from fabric.qualify.output import comparison  # noqa: PLC0415  as above
+
+    render = {"text": comparison.as_text, "json": comparison.as_json, "markdown": comparison.as_markdown,
+              "html": comparison.as_html}  # fmt: skip
+    return render[style](compared(plan, *files))
 
 
 def _of_switch(args: argparse.Namespace, cases: Sequence[AnyCase]) -> tuple[str, Iterator[Report]]:
@@ -205,12 +222,17 @@ def _checked(args: argparse.Namespace) -> str:
     if args.json and args.format not in {None, "json"}:
         problems.append(Problem("--json", f"contradicts --format {args.format}", "give one of them"))
     style: str = "json" if args.json else args.format or "text"
-    if args.list:
+    if args.list or args.compare:
         given = (("CONFIGS", args.configs), ("--case", args.case), ("--ports", args.ports), ("--dut", args.dut),
                  ("--links", args.links), ("--quiet", args.quiet),
                  ("--pg-profile-lookup", args.pg_profile_lookup))  # fmt: skip
-        problems += [Problem(name, "has no effect with --list", "leave it out") for name, value in given if value]
-        if style not in {"text", "json"}:
+        word = "--list" if args.list else "--compare"
+        problems += [Problem(name, f"has no effect with {word}", "leave it out") for name, value in given if value]
+        if args.list and args.compare:
+            problems.append(Problem("--compare", "contradicts --list", "give one of them"))
+        if args.compare and style == "junit":
+            problems.append(Problem("--format", "junit is for the checks of one result", "use another one"))
+        if args.list and style not in {"text", "json"}:
             problems.append(Problem("--format", f"{style} is for results", "use text or json with --list"))
     elif args.plan is None:
         problems.append(Problem("PLAN", "no test plan was named", "name one; `fabric qualify --list` has them"))
@@ -219,7 +241,7 @@ def _checked(args: argparse.Namespace) -> str:
     if args.out is not None:
         from fabric.configs.load import SUFFIXES  # noqa: PLC0415  --list needs no parser
 
-        read = (*args.configs, args.links)
+        read = (*args.configs, args.links, *(args.compare or ()))
         problems += problems_of_out(args.out, [path for path in read if path is not None], SUFFIXES)
     if problems:
         raise InputErrors("options", problems)

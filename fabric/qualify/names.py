@@ -14,6 +14,7 @@ ACK, CNP, DATA = "ack", "cnp", "data"
 STORMED, BESIDE = "stormed", "beside"
 """Priorities of streams that the tester pauses, and the others."""
 OF_STREAMS: Final = (STORMED, BESIDE, ALL)
+KPI: Final = "kpi"
 ROCE, CABLES, UPLINKS, RANKS, OTHERS = "roce", "cables", "uplinks", "ranks", "others"
 """Of a whole fabric: RoCE's class, cables between switches, equal-cost ports upwards, ranks of a collective, and hosts
 that send no PAUSE."""
@@ -24,7 +25,8 @@ class Name:
     """A measure."""
 
     unit: str
-    """'': a count; 'time': ps; 'share': a ratio, shown in per cent; 'ratio'; 'bytes'; 'rate': bits per second."""
+    """'': a count; 'time': ps; 'share': a ratio, shown in per cent; 'ratio'; 'bytes'; 'rate': bits per second; of a KPI
+    the draft's, such as 'Tbps'."""
     of: tuple[str, ...]
     rows: str
     """What each row is of."""
@@ -33,6 +35,11 @@ class Name:
     means: str
     of_fabric: bool = False
     """Of a whole fabric, not of one switch."""
+
+
+def _kpi(unit: str, name: str, means: str) -> Name:
+    """A KPI of the BMWG draft in its own unit."""
+    return Name(unit, (KPI,), "statistic", f"KPI: {name}", means, of_fabric=True)
 
 
 # fmt: off
@@ -144,6 +151,24 @@ MEASURES: Final[Mapping[str, Name]] = {
     "time_excess": Name("share", (RANKS,), "number of ranks", "host: time of nccl-tests",
                         "time of the collective over that of its closed form on this fabric, less one",
                         of_fabric=True),
+    "aggregate_throughput": _kpi("Tbps", "Aggregate Throughput", "goodput of all hosts"),
+    "throughput_efficiency": _kpi("%", "Throughput efficiency", "goodput over the rate of the receivers' links"),
+    "tail_latency": _kpi("us", "Tail Latency", "one-way time of messages of one frame, from posting to arrival"),
+    "ecn_marking_ratio": _kpi("%", "ECN Marking Ratio", "frames marked CE over frames that switches sent"),
+    "pfc_pause_count": _kpi("events/s", "PFC Pause Count", "PAUSE frames with a time above 0, of the class, at a port"),
+    "pfc_pause_duration": _kpi("us", "PFC Pause Duration", "time in pause in the window, of the class, at a port"),
+    "packet_drop_rate": _kpi("ppm", "Packet Drop Rate", "frames discarded of the frames that hosts sent"),
+    "retransmission_rate": _kpi("retx/s", "RDMA Retransmission Rate", "frames that NICs sent again"),
+    "out_of_order_rate": _kpi("pkt/s", "Out-of-Order Packet Rate", "frames that came out of sequence"),
+    "queue_depth": _kpi("bytes", "Queue Depth", "of RoCE's queue at the switch port that held the most"),
+    "mmr": _kpi("dimensionless", "ECMP Imbalance (MMR)", "bytes of the busiest equal-cost port over their mean"),
+    "jfi": _kpi("dimensionless", "Jain's Fairness Index (JFI)", "of the bytes of equal-cost ports"),
+    "busbw": _kpi("Gbps/accelerator", "Bus Bandwidth (BusBW)", "size over time, times algo_factor"),
+    "busbw_efficiency": _kpi("%", "BusBW efficiency", "bus bandwidth over the line rate of a host"),
+    "jct": _kpi("seconds", "JCT per iteration", "time of one collective operation"),
+    "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
+    "failover_time": _kpi("us", "Failover Time", "from the failure to the last frame that is lost"),
+    "failover_lost": _kpi("packets", "Packets lost", "frames discarded from the failure on"),
     "bus_bandwidth": Name("rate", (RANKS,), "number of ranks", "host: busbw of nccl-tests",
                           "size over time, times the factor of the operation", of_fabric=True),
 }

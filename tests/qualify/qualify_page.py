@@ -24,13 +24,17 @@ Made by `make docs` from the files of the plans, which the package has in `fabri
 `fabric qualify` runs a test plan. Plans of one switch, such as `sonic-rocev2`, are published ones: the switch is what
 its configuration makes of it, as in `fabric validate --prove`, and a tester takes the place of the hosts at some of its
 ports. `seed` is the list of a RoCE bring-up, run on a whole fabric: all switches of a folder, or the fabric of a
-scenario. Each check is green or red, with the counters behind it, and where it is red with the cause.
+scenario. Each check is green or red, with the counters behind it, and where it is red with the cause. `bmwg` has the
+of the IETF draft on benchmarking AI training fabrics, which are reported and never fail.
 
 ```
 $ fabric qualify --list
 $ fabric qualify sonic-rocev2 docs/howto/qualify-example --case TC1 --ports 4
 $ fabric qualify seed docs/howto/seed-example
 $ fabric qualify seed incast --case HOPS
+$ fabric qualify bmwg incast --case INCAST --json -o a.json
+$ fabric qualify bmwg permutation --case INCAST --json -o b.json
+$ fabric qualify --compare a.json b.json
 ```
 
 | option | meaning |
@@ -39,6 +43,7 @@ $ fabric qualify seed incast --case HOPS
 | `--ports N` | ports of the switch that the tester takes, those of hosts first; all of one speed |
 | `--ports N`, whole fabric | ports to hosts, of each leaf in turn |
 | `--dut SWITCH` | the switch, where the folder has several |
+| `--compare A.json B.json` | two results of one plan side by side, with the change |
 | `--format junit`, `--json`, `-o FILE` | other forms of the result |
 
 | exit code | meaning |
@@ -63,6 +68,11 @@ states, is taken as none.
 most 64 a run; next hops are all those of shortest paths. RoCE is the class that the hosts' DSCP leads to at most ports,
 and the traffic beside it has DSCP 0. Cables and queues that a run did not fill are named: of them nothing was shown
 ([decision 0150](decisions/0150-a-bring-up-is-run-on-the-whole-fabric.md)).
+
+**Two fabrics are compared where the draft allows it**: with as many accelerators in the same placement, at the same
+rate, with the same oversubscription, offered traffic and transport. Where one of them differs the values are side by
+side, and the difference is stated instead of a change ([decision
+0153](decisions/0153-unlike-fabrics-are-shown-side-by-side-without-a-change.md)).
 """
 
 

@@ -13,7 +13,7 @@ from fabric.qualify.cases import cases_of, chosen, left_out_of, plans, read_case
 from fabric.qualify.expression import Measured, parse
 from fabric.qualify.measures import READERS
 from fabric.qualify.names import MEASURES
-from fabric.qualify.whole.measures import READERS as FABRIC_READERS
+from fabric.qualify.whole.judge import READERS as FABRIC_READERS
 
 TC1 = shipped.test_plans()["sonic-rocev2"][0]
 
@@ -55,6 +55,7 @@ def test_every_measure_has_a_reader_and_every_reader_a_name() -> None:
 
 def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
     assert {name: [it.case for it in cases_of(name)] for name in plans()} == {
+        "bmwg": ["BALANCE", "COLLECTIVES", "FAILOVER", "INCAST", "LATENCY", "THROUGHPUT"],
         "seed": ["ECMP", "HOPS", "ISOLATED", "MARKS", "SCALES", "STORM"],
         "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
         "sonic-pfc-lossless": [f"L{number:02}" for number in range(1, 16) if number not in {10, 14}],
@@ -63,6 +64,7 @@ def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
         "sonic-rocev2": ["TC1", "TC2", "TC3", "TC4"],
     }
     assert {name: [it.case for it in left_out_of(name)] for name in plans()} == {
+        "bmwg": ["BURST", "DCQCN", "DEADLOCK", "ECN-ACCURACY", "HEALTH", "MLPERF", "SOAK", "TENANTS", "UET"],
         "seed": [],
         "sonic-ecn-pause": [],
         "sonic-pfc-lossless": ["L10", "L14"],

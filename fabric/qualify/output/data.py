@@ -60,7 +60,7 @@ def _result(result: Result) -> dict[str, Any]:
             {
                 "measure": it.measure,
                 "counter": it.about.counter,
-                "unit": _UNITS[it.about.unit],
+                "unit": _UNITS.get(it.about.unit, it.about.unit),
                 "label": it.label,
                 "value": None if math.isnan(it.value) else it.value,
                 "compared_with": None if it.other is None or math.isnan(it.other) else it.other,

@@ -13,6 +13,8 @@ from fabric.units import count, format_size_bytes, format_time_ps, listed
 
 COLOURS: Final = ("green", "red", "not run", "reported")
 SHOWN_ROWS: Final = 4
+_MOST_STATISTICS: Final = 8
+"""Of a KPI."""
 
 
 def number(row: Row, value: float) -> str:
@@ -22,12 +24,14 @@ def number(row: Row, value: float) -> str:
         return "no counter"
     if unit == "time":
         return format_time_ps(value)
-    if unit == "bytes":
+    if unit == "bytes" and not row.about.counter.startswith("KPI"):
         return format_size_bytes(round(value))
     if unit == "rate":
         return f"{value / 10**9:.2f} Gbit/s"
     if unit == "ratio":
         return f"{value:.3f}"
+    if unit not in {"", "share"}:
+        return f"{value:.5g} {unit}"
     return f"{value:.2%}" if unit == "share" else f"{value:.0f}"
 
 
@@ -35,12 +39,15 @@ def row_text(row: Row) -> str:
     """'naks(lossless) Ethernet0 to Ethernet8 Q3: 12'."""
     beside = "the switch counts" if row.about.counter.startswith("tester") else "compared with"
     other = "" if row.other is None else f", {beside} {number(row, row.other)}"
-    return f"{row.measure} {row.label}: {number(row, row.value)}{other}"
+    name = row.measure.removesuffix("(kpi)")
+    return f"{name} {row.label}: {number(row, row.value)}{other}"
 
 
 def shown_rows(result: Result, most: int = SHOWN_ROWS) -> list[str]:
     """Rows that fail, or of a check that holds the largest of each measure; what is left out is counted."""
-    if result.colour == "red":
+    if all(it.about.counter.startswith("KPI") for it in result.rows):
+        rows, most = list(result.rows), _MOST_STATISTICS
+    elif result.colour == "red":
         rows = [it for it in result.rows if not it.ok]
     else:
         rows = [max((it for it in result.rows if it.measure == name), key=lambda it: it.value)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from fabric.qualify.expression import Measured
 from fabric.qualify.report import Report, Result, judged
 from fabric.qualify.schema import CheckSpec
+from fabric.qualify.whole import kpis, measures
 from fabric.qualify.whole.causes import cause_of
-from fabric.qualify.whole.measures import measured, untried
+from fabric.qualify.whole.design import design_of
+from fabric.qualify.whole.measures import untried
 from fabric.qualify.whole.schema import FabricCaseSpec, RunSpec
 from fabric.qualify.whole.subject import Subject
 from fabric.qualify.whole.trial import FabricTrial, carry_out
 from fabric.units import PS_PER_NS, count, format_time_ps
+
+READERS: Final[Mapping[str, Callable[[FabricTrial, str], dict[str, float]]]] = {**measures.READERS, **kpis.READERS}
 
 
 @dataclass(kw_only=True)
@@ -80,6 +84,7 @@ class FabricPlayed(Report):
             "simulated_ns": trial.end.time_ps // PS_PER_NS,
             "traffic_ns": trial.lasts_ps // PS_PER_NS,
             "finished": trial.end.finished,
+            "design": design_of(trial),
         }
 
 
@@ -87,6 +92,10 @@ def play(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricPlayed]:
     """The runs of a case, one after the other. Raises: InputErrors where the fabric cannot carry the traffic."""
     lacks = _lacks(subject, case)
     for run in case.runs:
+        if len(subject.hosts) < run.hosts and not lacks:
+            subject.not_lowered.append(f"{case.case} {run.name}: needs {run.hosts} hosts, and there are "
+                                       f"{len(subject.hosts)}")  # fmt: skip
+            continue
         for ranks in _scales(subject, run):
             name = run.name if ranks is None else f"{run.name}-{ranks}"
             one = run.model_copy(update={"name": name})
@@ -105,7 +114,7 @@ def play(subject: Subject, case: FabricCaseSpec) -> Iterator[FabricPlayed]:
 def _judged(check: CheckSpec, trial: FabricTrial | None) -> Result:
     if trial is None:
         return Result(check, "not run", text="the fabric lacks what its traffic needs")
-    return judged(check, lambda it, _: measured(trial, it.name, it.of), lambda it: cause_of(it, trial), _nothing)
+    return judged(check, lambda it, _: READERS[it.name](trial, it.of), lambda it: cause_of(it, trial), _nothing)
 
 
 def _scales(subject: Subject, run: RunSpec) -> list[int | None]:

@@ -27,11 +27,6 @@ _ANSWERS: Final = 1.05
 """Acknowledgements of the other direction are counted with the data."""
 
 
-def measured(trial: FabricTrial, name: str, of: str) -> Rows:
-    """A measure's rows; empty where the run has nothing of this kind."""
-    return READERS[name](trial, of)
-
-
 def queue_of(trial: FabricTrial, port: int, class_: int) -> int:
     """Queue that a class leaves a switch's port by."""
     row = int(trial.fabric.ports[port].node) - len(trial.fabric.hosts)

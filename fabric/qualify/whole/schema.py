@@ -32,6 +32,8 @@ class LoadSpec(Strict):
     share: float | None = Field(None, gt=0, le=1, description="Of a sender's rate, for datagrams.")
     frame: Annotated[SizeBytes, Field(ge=64)] = Field(1024, description="Of datagrams, Ethernet header to FCS.")
     fan: int | None = Field(None, ge=1, description="At most so many receivers (across) or senders (in turn) a host.")
+    receivers: int | None = Field(None, ge=1, description="In turn: only the first so many hosts receive.")
+    at: TimePs = Field(0, ge=0, description="Begins so much later; as lasts of the run.")
     near: bool = Field(False, description="In turn: senders of the receiver's own leaf first, not of other leaves.")
     once: bool = Field(False, description="One message to each receiver, not as many as the time holds.")
     operation: Operation | None = Field(None, description="Of a collective.")
@@ -51,6 +53,8 @@ class LoadSpec(Strict):
             problems.append("operation and algorithm are of pattern: collective; leave them out")
         if self.fan is not None and self.pattern not in {"across", "in turn"}:
             problems.append(f"fan has no effect with pattern: {self.pattern}; leave it out")
+        if self.receivers is not None and self.pattern != "in turn":
+            problems.append(f"receivers has no effect with pattern: {self.pattern}; leave it out")
         if self.near and self.pattern != "in turn":
             problems.append(f"near has no effect with pattern: {self.pattern}; leave it out")
         if problems:
@@ -94,6 +98,7 @@ class RunSpec(Strict):
     ranks: Literal["every scale", "all"] = Field(
         "all", description="every scale: a run with 2, 4, 8 ... ranks, up to all hosts."
     )
+    hosts: int = Field(2, ge=2, description="Fewest with which the run says something; it is left out with fewer.")
     hosts_most: int | None = Field(None, ge=2, description="At most so many hosts take part, of each leaf in turn.")
     watchdog: Literal["as configured", "off"] = Field("off", description="PFC watchdog of the switches.")
 

@@ -60,7 +60,7 @@ def slots(subject: Subject, run: RunSpec) -> list[Slot]:
     """One for each host where hosts receive in turn; else one for all, with the name ''."""
     lasts = scaled_ps(subject, run, run.lasts)
     if any(it.pattern == "in turn" for it in run.loads):
-        found = hosts_of(subject, run)
+        found = hosts_of(subject, run)[: run.loads[0].receivers]
         return [Slot(host, number * lasts, (number + 1) * lasts) for number, host in enumerate(found)]
     return [Slot("", 0, lasts)]
 
@@ -150,7 +150,7 @@ def _entries(
     span = slot.end_ps - slot.begin_ps
     if slot.host:
         span = round(span * ACTIVE)
-    begin = f"{slot.begin_ps // PS_PER_NS}ns"
+    begin = f"{(slot.begin_ps + scaled_ps(subject, run, load.at)) // PS_PER_NS}ns"
     where = f"{name}-{receiver}"
     if load.share is not None:
         dscp = BESIDE_DSCP if load.traffic == "beside" else subject.dscp
@@ -166,7 +166,7 @@ def _entries(
              "start": begin}  # fmt: skip
     many = 1 if load.once else max(1, min(MOST_MESSAGES, offered(subject, receiver, span) // size // len(senders)))
     if run.queue_pairs > 1:
-        many = max(run.queue_pairs, many - many % run.queue_pairs)
+        many = -(-many // run.queue_pairs) * run.queue_pairs  # as many over each
     if many > 1:
         entry |= {"repeat": many, "interval": "1ns"}
     yield entry

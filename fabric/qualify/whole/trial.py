@@ -36,6 +36,8 @@ class FabricTrial:
     compiled: CompiledScenario
     windows: dict[str, tuple[Snapshot, Snapshot]]
     """By the host that receives in the slot; '': all of the traffic."""
+    begin: Snapshot
+    """Of time 0."""
     end: Snapshot
     events: NDArray[Any]
     samples: list[Snapshot] = field(default_factory=list)
@@ -102,6 +104,7 @@ def carry_out(subject: Subject, run: RunSpec, ranks: int | None = None) -> Fabri
         parts.append(engine.drain_events())
         return engine.snapshot()
 
+    begin = engine.snapshot()
     marks: dict[int, Snapshot] = {}
     slots = traffic.slots(subject, run)
     lasts = slots[-1].end_ps
@@ -118,7 +121,7 @@ def carry_out(subject: Subject, run: RunSpec, ranks: int | None = None) -> Fabri
             break
     windows = {slot.host: (marks[a], marks[b]) for slot in slots for a, b in [_window(run, slot)]}
     samples = [marks[it] for it in sorted(grid)]
-    return FabricTrial(subject, run, ranks, compiled, windows, end, np.concatenate(parts), samples, prepared)
+    return FabricTrial(subject, run, ranks, compiled, windows, begin, end, np.concatenate(parts), samples, prepared)
 
 
 def _window(run: RunSpec, slot: Slot) -> tuple[int, int]:
