@@ -19,6 +19,7 @@ EXAMPLES: Final = {
     "margins-example": ("validate", "{}", "--prove", "--search", "0"),
     "qualify-example": ("qualify", "sonic-rocev2", "{}", "--case", "TC1"),
     "rollout-example": ("rollout", "{}/old", "{}/new"),
+    "seed-example": ("qualify", "seed", "{}"),
     "tenants-example": ("validate", "{}/working", "--reach"),
     "validate-example": ("validate", "{}/after", "--baseline", "{}/before"),
 }

@@ -168,6 +168,31 @@ class Cutter:
         ports = list(starts)
         return self._assembled([Hop(device, ports[0], out)], [(device, port) for port in ports], [])
 
+    def whole(self, hosts: Iterable[End]) -> Cut:
+        """All switches with all of their cables that are up, and hosts at these ports of theirs.
+
+        Raises: NoCutError where there are fewer than two hosts.
+        """
+        ends = list(hosts)
+        if len(ends) < 2:
+            raise NoCutError(f"{len(ends)} ports lead to hosts, and traffic needs two", "")
+        hops = [Hop(name, port, port) for name, port in ends]
+        cut = self._assembled(hops[:1], ends[:-1], [], end=ends[-1])
+        for cable in self.facts.network.links:
+            ends_ = (cable.a, cable.b)
+            if all(it[0] in self.facts.network.devices and it[1] in self._usable(it[0]) for it in ends_):
+                cut.joints.append(Joint(cable.a, cable.b, cable))
+        used: dict[str, list[str]] = {name: [] for name in self.facts.network.devices}
+        for joint in cut.joints:
+            for name, port in (joint.a, joint.b):
+                if name in used and port not in used[name]:
+                    used[name].append(port)
+        whole = self.facts.network.devices
+        devices = {name: _copied(whole[name], ports) for name, ports in used.items() if ports}
+        cut.network = replace(cut.network, devices=devices)
+        every = tuple(Hop(name, port, port) for name, device in devices.items() for port in device.ports)
+        return replace(cut, hops=every)  # data enters and leaves by all ports
+
     def usable(self, device: str) -> list[str]:
         """Ports of a switch that are up: the cabled ones, or all where no cable of it is known."""
         return self._usable(device)

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from fabric import shipped
 from fabric.errors import InputErrors, Problem
-from fabric.qualify.schema import CaseSpec, LeftOutSpec
+from fabric.qualify.schema import CaseSpec, LeftOutSpec, ScenarioSpec
+from fabric.qualify.whole.schema import FabricCaseSpec, RunSpec
 from fabric.scenario.problems import explain
 from fabric.scenario.yaml_input import FileKind, read_yaml
 from fabric.topology.select import nearest
@@ -19,16 +20,19 @@ STAGE: Final = "reading the test plan"
 _KIND: Final = FileKind(STAGE, "begin with case: NAME, the name of the file", (), "case")
 
 
+AnyCase = CaseSpec | FabricCaseSpec
+
+
 def plans() -> dict[str, list[Path]]:
     """Every plan by name, with the files of its cases."""
     return shipped.test_plans()
 
 
-def read_case(file: Path) -> CaseSpec | LeftOutSpec:
+def read_case(file: Path) -> AnyCase | LeftOutSpec:
     """A case, or why it is none. Raises: InputErrors."""
     raw: Mapping[str, Any] = read_yaml(file, _KIND)
-    model = LeftOutSpec if "left_out" in raw else CaseSpec
-    case: CaseSpec | LeftOutSpec
+    model = LeftOutSpec if "left_out" in raw else FabricCaseSpec if "scope" in raw else CaseSpec
+    case: AnyCase | LeftOutSpec
     try:
         case = model.model_validate(dict(raw))
     except ValidationError as error:
@@ -39,9 +43,19 @@ def read_case(file: Path) -> CaseSpec | LeftOutSpec:
     return case
 
 
-def cases_of(plan: str) -> list[CaseSpec]:
+def cases_of(plan: str) -> list[AnyCase]:
     """The cases of a plan that can be emulated. Raises: InputErrors."""
-    return [it for it in _all(plan) if isinstance(it, CaseSpec)]
+    return [it for it in _all(plan) if not isinstance(it, LeftOutSpec)]
+
+
+def is_of_fabric(plan: str) -> bool:
+    """Whether a plan is for a whole fabric, not for one switch. Raises: InputErrors."""
+    return any(isinstance(it, FabricCaseSpec) for it in cases_of(plan))
+
+
+def runs_of(case: AnyCase) -> tuple[ScenarioSpec | RunSpec, ...]:
+    """Scenarios of a case."""
+    return case.runs if isinstance(case, FabricCaseSpec) else case.scenarios
 
 
 def left_out_of(plan: str, names: Sequence[str] = ()) -> list[LeftOutSpec]:
@@ -50,14 +64,14 @@ def left_out_of(plan: str, names: Sequence[str] = ()) -> list[LeftOutSpec]:
     return [it for it in _all(plan) if isinstance(it, LeftOutSpec) and (not wanted or it.case.upper() in wanted)]
 
 
-def _all(plan: str) -> list[CaseSpec | LeftOutSpec]:
+def _all(plan: str) -> list[AnyCase | LeftOutSpec]:
     known = plans()
     if plan not in known:
         raise InputErrors("options", [Problem("PLAN", f"no test plan is called '{plan}'", nearest(plan, list(known)))])
     return [read_case(file) for file in known[plan]]
 
 
-def chosen(plan: str, names: list[str]) -> list[CaseSpec]:
+def chosen(plan: str, names: list[str]) -> list[AnyCase]:
     """The cases that --case names, as TC1 or TC2/q3_single; all where it names none. Raises: InputErrors."""
     cases = {it.case.upper(): it for it in cases_of(plan)}
     if not names:
@@ -74,7 +88,7 @@ def chosen(plan: str, names: list[str]) -> list[CaseSpec]:
             known = [it.case for it in cases.values()]
             problems.append(Problem("--case", f"'{word}' is no case of {plan}", nearest(word.upper(), known)))
             continue
-        have = [it.name for it in case.scenarios]
+        have = [it.name for it in runs_of(case)]
         if scenario and scenario not in have:
             problems.append(Problem("--case", f"'{scenario}' is no scenario of {case.case}", nearest(scenario, have)))
             continue
@@ -88,6 +102,7 @@ def chosen(plan: str, names: list[str]) -> list[CaseSpec]:
     found = []
     for name, some in wanted.items():
         case = cases[name.upper()]
-        kept = tuple(it for it in case.scenarios if some is None or it.name in some)
-        found.append(case.model_copy(update={"scenarios": kept}))
+        kept = tuple(it for it in runs_of(case) if some is None or it.name in some)
+        field = "runs" if isinstance(case, FabricCaseSpec) else "scenarios"
+        found.append(case.model_copy(update={field: kept}))
     return found

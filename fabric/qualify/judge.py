@@ -1,66 +1,38 @@
-"""A case judged: each check green or red with its rows, or not run where the configuration lacks something."""
+"""A case judged on one switch: each check green or red with its rows, or not run where something is lacking."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final
 
 from fabric.configs.model import Device
 from fabric.qualify.bench import Bench, bench
 from fabric.qualify.cause import cause_of
-from fabric.qualify.expression import Demand, Measured
-from fabric.qualify.measures import Rows, measured
-from fabric.qualify.names import MEASURES, Name
-from fabric.qualify.schema import CaseSpec, CheckSpec, ScenarioSpec
+from fabric.qualify.expression import Measured
+from fabric.qualify.measures import measured
+from fabric.qualify.report import Colour, Report, Result, Row, judged
+from fabric.qualify.schema import CaseSpec, CheckSpec
 from fabric.qualify.trial import Trial, run
+from fabric.units import PS_PER_NS, count, format_time_ps, listed
 from fabric.validate.facts import Facts
 
-Colour = Literal["green", "red", "not run", "reported"]
-NO_ROW: Final = float("nan")
+__all__ = ["Colour", "Played", "Result", "Row", "play"]
+_SHOWN_PORTS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One counter behind a check."""
-
-    measure: str
-    label: str
-    value: float
-    other: float | None
-    """What it is compared with, where that is a counter as well."""
-    ok: bool
-
-    @property
-    def about(self) -> Name:
-        """Its measure in names.py."""
-        return MEASURES[self.measure.partition("(")[0]]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A check in one scenario."""
-
-    check: CheckSpec
-    colour: Colour
-    rows: tuple[Row, ...] = ()
-    text: str = ""
-    """Why it is red or was not run."""
-
-
-@dataclass
-class Played:
-    """A scenario of a case, carried out or not."""
+@dataclass(kw_only=True)
+class Played(Report):
+    """A scenario of a case on one switch, carried out or not."""
 
     case: CaseSpec
-    scenario: ScenarioSpec
     bench: Bench
     trial: Trial | None
-    results: list[Result] = field(default_factory=list)
+    what = "switch"
 
     @property
     def findings(self) -> list[str]:
-        """What the configuration lacks, and what was not shown."""
+        """As Report has it."""
         more = []
         if self.trial is not None and not self.trial.steady:
             more.append(
@@ -69,9 +41,57 @@ class Played:
         return [*self.bench.findings, *more]
 
     @property
-    def green(self) -> bool:
-        """Whether every check is green and nothing is lacking."""
-        return not self.findings and all(it.colour in {"green", "reported"} for it in self.results)
+    def not_lowered(self) -> list[str]:
+        """As Report has it."""
+        return self.bench.not_lowered
+
+    @property
+    def assumed(self) -> list[str]:
+        """As Report has it."""
+        return self.bench.assumed
+
+    @property
+    def setup(self) -> str:
+        """Ports, durations, and whether the halves of the window agree."""
+        if self.trial is None:
+            return "not run"
+        bench, trial, times = self.bench, self.trial, self.case.times
+        test_ports = listed(list(bench.ports), _SHOWN_PORTS)
+        ports = f"{count(len(bench.ports), 'port')} of {bench.mbps / 1000:g}G ({test_ports})"
+        if bench.untried:
+            verb = "is" if len(bench.untried) == 1 else "are"
+            ports += f", without {count(len(bench.untried), 'other port')} that {verb} up"
+        window = f"{format_time_ps(trial.start.time_ps)} to {format_time_ps(trial.stop.time_ps)}"
+        agree = f"its halves agree within {trial.disagreement:.2%} of the port's rate"
+        if not trial.steady:
+            agree = f"its halves differ by {trial.disagreement:.1%} of the port's rate: no steady state"
+        end = (
+            "" if self.case.ends == "stopped" else "; counters of the whole run are read after all frames have arrived"
+        )
+        if self.case.ends == "drained" and not trial.drained:
+            end = "; not everything has arrived at the end of the run"
+        return (
+            f"{ports}; {format_time_ps(trial.end.time_ps)} simulated of the plan's {format_time_ps(times.plan)}; "
+            f"window {window}, {agree}{end}"
+        )
+
+    @property
+    def data(self) -> dict[str, Any] | None:
+        """As Report has it."""
+        trial = self.trial
+        if trial is None:
+            return None
+        return {
+            "ports": list(self.bench.ports),
+            "ports_not_tried": list(self.bench.untried),
+            "port_mbps": self.bench.mbps,
+            "plan_ns": self.case.times.plan // PS_PER_NS,
+            "simulated_ns": trial.end.time_ps // PS_PER_NS,
+            "window_ns": [trial.start.time_ps // PS_PER_NS, trial.stop.time_ps // PS_PER_NS],
+            "halves_differ_ratio": round(trial.disagreement, 6),
+            "steady": trial.steady,
+            "drained": trial.drained,
+        }
 
 
 def play(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> Iterator[Played]:
@@ -79,44 +99,25 @@ def play(facts: Facts, device: Device, case: CaseSpec, asked: int | None) -> Ite
     for scenario in case.scenarios:
         made = bench(facts, device, case, scenario, asked)
         trial = run(made) if made.runnable else None
-        played = Played(case, scenario, made, trial)
+        played = Played(case=case, scenario=scenario, bench=made, trial=trial)
         for check in case.checks:
-            if check.scenarios and scenario.name not in check.scenarios:
-                continue
-            played.results.append(_judged(check, trial))
+            if not check.scenarios or scenario.name in check.scenarios:
+                played.results.append(_judged(check, trial))
         yield played
 
 
 def _judged(check: CheckSpec, trial: Trial | None) -> Result:
     if trial is None:
         return Result(check, "not run", text="the configuration lacks what its traffic needs")
-    rows: list[Row] = []
-    for demand in (*check.demands, *check.shown):
-        mine = list(_rows(demand, trial))
-        if not mine:
-            return Result(check, "not run", tuple(rows), f"nothing is counted by {demand.left}: {_nothing(demand)}")
-        rows += mine
-    if not check.holds:
-        return Result(check, "reported", tuple(rows))
-    if all(it.ok for it in rows):
-        return Result(check, "green", tuple(rows))
-    return Result(check, "red", tuple(rows), cause_of(check, trial))
+    return judged(
+        check,
+        lambda it, in_window: measured(trial, it.name, it.of, in_window=in_window),
+        lambda it: cause_of(it, trial),
+        _nothing,
+    )
 
 
-def _nothing(demand: Demand) -> str:
-    if demand.left.name == "share_error":
+def _nothing(measure: Measured) -> str:
+    if measure.name == "share_error":
         return "fewer than two of the queues have a DWRR scheduler, so no share is configured"
-    return f"there is no {demand.left.of} traffic"
-
-
-def _rows(demand: Demand, trial: Trial) -> Iterator[Row]:
-    name = str(demand.left)
-    found: Rows = measured(trial, demand.left.name, demand.left.of, in_window=demand.in_window)
-    if demand.total and found:
-        found = {"all": sum(found.values())}
-    others: Rows | None = None
-    if isinstance(demand.right, Measured):
-        others = measured(trial, demand.right.name, demand.right.of, in_window=demand.in_window)
-    for label, value in found.items():
-        right = demand.right if not isinstance(demand.right, Measured) else (others or {}).get(label, NO_ROW)
-        yield Row(name, label, value, right if others is not None else None, demand.holds(value, right))
+    return f"there is no {measure.of} traffic"

@@ -14,6 +14,10 @@ ACK, CNP, DATA = "ack", "cnp", "data"
 STORMED, BESIDE = "stormed", "beside"
 """Priorities of streams that the tester pauses, and the others."""
 OF_STREAMS: Final = (STORMED, BESIDE, ALL)
+KPI: Final = "kpi"
+ROCE, CABLES, UPLINKS, RANKS, OTHERS = "roce", "cables", "uplinks", "ranks", "others"
+"""Of a whole fabric: RoCE's class, cables between switches, equal-cost ports upwards, ranks of a collective, and hosts
+that send no PAUSE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +25,21 @@ class Name:
     """A measure."""
 
     unit: str
-    """'': a count; 'time': ps; 'share': a ratio; 'bytes'."""
+    """'': a count; 'time': ps; 'share': a ratio, shown in per cent; 'ratio'; 'bytes'; 'rate': bits per second; of a KPI
+    the draft's, such as 'Tbps'."""
     of: tuple[str, ...]
     rows: str
     """What each row is of."""
     counter: str
     """Of the tester (IxNetwork's RoCEv2 statistics) or of the switch (SAI, as `show queue|pfc counters` has it)."""
     means: str
+    of_fabric: bool = False
+    """Of a whole fabric, not of one switch."""
+
+
+def _kpi(unit: str, name: str, means: str) -> Name:
+    """A KPI of the BMWG draft in its own unit."""
+    return Name(unit, (KPI,), "statistic", f"KPI: {name}", means, of_fabric=True)
 
 
 # fmt: off
@@ -102,5 +114,62 @@ MEASURES: Final[Mapping[str, Name]] = {
                              "from the end of the last pause to the queue's restoration"),
     "restoration_limit": Name("time", (STORMED,), "port and queue", "switch: PFC_WD restoration_time",
                               "restoration time and two polls, or two steps of the chip's timer, as configured"),
+    "hop_paused": Name("time", (ROCE,), "direction of a cable", "switch: SAI_PORT_STAT_PFC_<n>_RX_PAUSE_DURATION_US",
+                       "time in which the sending port of a cable was paused, of those over which frames of the class "
+                       "went", of_fabric=True),
+    "class_lost": Name("", (ROCE,), "switch", "switch: SAI_PORT_STAT_IF_IN_DISCARDS, SAI_QUEUE_STAT_DROPPED_PACKETS",
+                       "frames in the class that the switch discarded", of_fabric=True),
+    "receiver_marked": Name("", (ROCE,), "port to a host", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                            "frames marked CE at the port of the host that receives, in its slot", of_fabric=True),
+    "full_queue_marked": Name("", (CABLES,), "port to a switch", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
+                              "frames that a queue between switches has marked, of queues that held more than Kmax, "
+                              "or without a curve more than the smallest Kmax of the fabric", of_fabric=True),
+    "receiver_cnps": Name("", (ROCE,), "host", "host: np_cnp_sent", "CNPs that the host that receives sent, in its "
+                          "slot", of_fabric=True),
+    "share_missing": Name("share", (ROCE,), "port to a host", "tester: Rx Rate",
+                          "what RoCE lacks of the share of the port that its scheduler gives it beside the other "
+                          "traffic, as a part of that share", of_fabric=True),
+    "beside_lost": Name("", (BESIDE,), "switch", "switch: SAI_QUEUE_STAT_DROPPED_PACKETS",
+                        "datagrams that the switch discarded", of_fabric=True),
+    "beside_pauses": Name("", (BESIDE,), "switch", "switch: SAI_PORT_STAT_PFC_<n>_TX_PKTS",
+                          "PAUSE frames that the switch sent for the class of DSCP 0", of_fabric=True),
+    "storms_declared": Name("", (STORMED, OTHERS), "port to a host", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",
+                            "storms that the watchdog declared", of_fabric=True),
+    "storms_ended": Name("", (STORMED,), "port to a host", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED",
+                         "storms that the watchdog ended", of_fabric=True),
+    "declared_inside": Name("", (CABLES,), "switch", "switch: PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED",
+                            "storms that the watchdog declared at ports to other switches", of_fabric=True),
+    "arrivals_missing": Name("share", (OTHERS,), "host", "tester: Rx Rate",
+                             "what a host lacks of the datagrams that were sent to it, as a part of them",
+                             of_fabric=True),
+    "cable_frames": Name("", (CABLES,), "direction of a cable", "switch: SAI_PORT_STAT_IF_OUT_UCAST_PKTS",
+                         "frames sent over a cable between switches; 0 for a cable that is down", of_fabric=True),
+    "spread": Name("ratio", (UPLINKS,), "switch", "switch: SAI_PORT_STAT_IF_OUT_OCTETS",
+                   "bytes of the busiest of the equal-cost ports upwards over their mean (MMR)", of_fabric=True),
+    "spread_limit": Name("ratio", (UPLINKS,), "switch", "none: exact, of a uniform hash",
+                         "MMR that a uniform hash of as many queue pairs exceeds once in 10,000 draws", of_fabric=True),
+    "time_excess": Name("share", (RANKS,), "number of ranks", "host: time of nccl-tests",
+                        "time of the collective over that of its closed form on this fabric, less one",
+                        of_fabric=True),
+    "aggregate_throughput": _kpi("Tbps", "Aggregate Throughput", "goodput of all hosts"),
+    "throughput_efficiency": _kpi("%", "Throughput efficiency", "goodput over the rate of the receivers' links"),
+    "tail_latency": _kpi("us", "Tail Latency", "one-way time of messages of one frame, from posting to arrival"),
+    "ecn_marking_ratio": _kpi("%", "ECN Marking Ratio", "frames marked CE over frames that switches sent"),
+    "pfc_pause_count": _kpi("events/s", "PFC Pause Count", "PAUSE frames with a time above 0, of the class, at a port"),
+    "pfc_pause_duration": _kpi("us", "PFC Pause Duration", "time in pause in the window, of the class, at a port"),
+    "packet_drop_rate": _kpi("ppm", "Packet Drop Rate", "frames discarded of the frames that hosts sent"),
+    "retransmission_rate": _kpi("retx/s", "RDMA Retransmission Rate", "frames that NICs sent again"),
+    "out_of_order_rate": _kpi("pkt/s", "Out-of-Order Packet Rate", "frames that came out of sequence"),
+    "queue_depth": _kpi("bytes", "Queue Depth", "of RoCE's queue at the switch port that held the most"),
+    "mmr": _kpi("dimensionless", "ECMP Imbalance (MMR)", "bytes of the busiest equal-cost port over their mean"),
+    "jfi": _kpi("dimensionless", "Jain's Fairness Index (JFI)", "of the bytes of equal-cost ports"),
+    "busbw": _kpi("Gbps/accelerator", "Bus Bandwidth (BusBW)", "size over time, times algo_factor"),
+    "busbw_efficiency": _kpi("%", "BusBW efficiency", "bus bandwidth over the line rate of a host"),
+    "jct": _kpi("seconds", "JCT per iteration", "time of one collective operation"),
+    "jct_ratio": _kpi("dimensionless", "JCT Ratio", "computation of C and the collective, over C and the roofline"),
+    "failover_time": _kpi("us", "Failover Time", "from the failure to the last frame that is lost"),
+    "failover_lost": _kpi("packets", "Packets lost", "frames discarded from the failure on"),
+    "bus_bandwidth": Name("rate", (RANKS,), "number of ranks", "host: busbw of nccl-tests",
+                          "size over time, times the factor of the operation", of_fabric=True),
 }
 # fmt: on

@@ -173,6 +173,7 @@ class CheckSpec(Strict):
     scenarios: Annotated[tuple[Name, ...], Field(strict=False)] = Field(
         (), description="Only in these; all where empty."
     )
+    if_any: bool = Field(False, description="Left out, and named, where nothing is there that it could be about.")
     source: Line = Field(description="Where the plan has it.")
 
     @model_validator(mode="after")

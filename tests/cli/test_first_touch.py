@@ -156,6 +156,7 @@ def test_the_validate_example_finds_what_its_change_broke(empty: Path, capsys: p
         pytest.param("margins-example", 1, "loss without a finding", marks=pytest.mark.slow),
         ("qualify-example", 0, "13 green"),
         ("rollout-example", 0, "safe order found"),
+        pytest.param("seed-example", 0, "18 green", marks=pytest.mark.slow),
         ("tenants-example", 0, "4 hosts in 3 segments"),
         ("validate-example", 1, "leaf1"),
     ],

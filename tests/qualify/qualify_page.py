@@ -8,32 +8,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from fabric.qualify.cases import cases_of, left_out_of, plans
+from fabric.qualify.cases import AnyCase, cases_of, left_out_of, plans, runs_of
 from fabric.qualify.names import MEASURES
 from fabric.qualify.schema import CaseSpec
 from fabric.units import format_time_ps
 from fabric.visible import in_markdown
 from tests.qualify.plan_mutants import NO_CONFIGURATION, PLAN_MUTANTS
 from tests.qualify.qualify_mutants import MUTANTS
+from tests.qualify.seed_mutants import SEED_MUTANTS
 
 _HEAD: Final = """# Test plans against a configuration
 
 Made by `make docs` from the files of the plans, which the package has in `fabric/qualify/shipped`, and from the tests.
 
-`fabric qualify` runs a published test plan against the configuration of a switch. The switch is what the configuration
-makes of it, as in `fabric validate --prove`; a tester takes the place of the hosts at some of its ports. Each check is
-green or red, with the counters behind it, and where it is red with the cause.
+`fabric qualify` runs a test plan. Plans of one switch, such as `sonic-rocev2`, are published ones: the switch is what
+its configuration makes of it, as in `fabric validate --prove`, and a tester takes the place of the hosts at some of its
+ports. `seed` is the list of a RoCE bring-up, run on a whole fabric: all switches of a folder, or the fabric of a
+scenario. Each check is green or red, with the counters behind it, and where it is red with the cause. `bmwg` has the
+of the IETF draft on benchmarking AI training fabrics, which are reported and never fail.
 
 ```
 $ fabric qualify --list
 $ fabric qualify sonic-rocev2 docs/howto/qualify-example --case TC1 --ports 4
+$ fabric qualify seed docs/howto/seed-example
+$ fabric qualify seed incast --case HOPS
+$ fabric qualify bmwg incast --case INCAST --json -o a.json
+$ fabric qualify bmwg permutation --case INCAST --json -o b.json
+$ fabric qualify --compare a.json b.json
 ```
 
 | option | meaning |
 |---|---|
 | `--case TC2`, `--case TC2/q3_single` | a case, or one of its scenarios; repeatable |
 | `--ports N` | ports of the switch that the tester takes, those of hosts first; all of one speed |
+| `--ports N`, whole fabric | ports to hosts, of each leaf in turn |
 | `--dut SWITCH` | the switch, where the folder has several |
+| `--compare A.json B.json` | two results of one plan side by side, with the change |
 | `--format junit`, `--json`, `-o FILE` | other forms of the result |
 
 | exit code | meaning |
@@ -53,6 +63,16 @@ duration and the difference ([decision 0140](decisions/0140-a-plan-s-minutes-are
 Durations of the watchdog are real ones, at any rate.
 Latency has the time on the cables and in the switch's queues; the switch's own latency, which no configuration
 states, is taken as none.
+
+**A whole fabric has the hosts that the folder names** (`hosts.json`, DEVICE_NEIGHBOR, descriptions, `--links`), at
+most 64 a run; next hops are all those of shortest paths. RoCE is the class that the hosts' DSCP leads to at most ports,
+and the traffic beside it has DSCP 0. Cables and queues that a run did not fill are named: of them nothing was shown
+([decision 0150](decisions/0150-a-bring-up-is-run-on-the-whole-fabric.md)).
+
+**Two fabrics are compared where the draft allows it**: with as many accelerators in the same placement, at the same
+rate, with the same oversubscription, offered traffic and transport. Where one of them differs the values are side by
+side, and the difference is stated instead of a change ([decision
+0153](decisions/0153-unlike-fabrics-are-shown-side-by-side-without-a-change.md)).
 """
 
 
@@ -69,13 +89,16 @@ def markdown() -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def _case(case: CaseSpec) -> Iterator[str]:
-    times = case.times
+def _case(case: AnyCase) -> Iterator[str]:
     yield f"### {case.case}: {case.title}\n"
     yield f"Source: {in_markdown(case.source)}. "
-    yield f"Duration {format_time_ps(times.plan)} in the plan, {format_time_ps(times.simulated)} here at 400G.\n"
+    if isinstance(case, CaseSpec):
+        times = case.times
+        yield f"Duration {format_time_ps(times.plan)} in the plan, {format_time_ps(times.simulated)} here at 400G.\n"
+    else:
+        yield ""
     yield "| scenario | |\n|---|---|"
-    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in case.scenarios)
+    yield from (f"| `{it.name}` | {in_markdown(it.title)} |" for it in runs_of(case))
     yield "\n| check | demanded | as the file has it |\n|---|---|---|"
     for check in case.checks:
         demands = "<br>".join(f"`{it}`" for it in (*check.holds, *check.reports))
@@ -99,6 +122,13 @@ def _mutants() -> Iterator[str]:
     yield f"\nWithout a change of their own: {listed}."
     yield "Those of L02 are those of L01, and check 2 of TC3 fails with 1; most others are about counters and timers of"
     yield "the model, which no configuration changes.\n"
+    yield "Changes of the healthy fabric (`docs/howto/seed-example`) for the items of `seed`. Each fails its item, and"
+    yield "all other items are green.\n"
+    yield "| item | change | red | why another check as well |\n|---|---|---|---|"
+    for one in SEED_MUTANTS:
+        yield f"| {one.case} | {in_markdown(one.text)} | {', '.join(one.checks)} | {one.because} |"
+    yield "\nCheck 2 of ECMP fails as well where the hashes of two tiers repeat each other:"
+    yield "`fabric qualify seed polarised`. Checks 2 and 3 of STORM fail with 1.\n"
 
 
 def _measures() -> Iterator[str]:

@@ -13,6 +13,7 @@ from fabric.qualify.cases import cases_of, chosen, left_out_of, plans, read_case
 from fabric.qualify.expression import Measured, parse
 from fabric.qualify.measures import READERS
 from fabric.qualify.names import MEASURES
+from fabric.qualify.whole.judge import READERS as FABRIC_READERS
 
 TC1 = shipped.test_plans()["sonic-rocev2"][0]
 
@@ -48,11 +49,14 @@ def test_a_limit_is_met_at_the_limit_and_not_beside_it() -> None:
 
 
 def test_every_measure_has_a_reader_and_every_reader_a_name() -> None:
-    assert set(READERS) == set(MEASURES)
+    assert set(READERS) == {name for name, it in MEASURES.items() if not it.of_fabric}
+    assert set(FABRIC_READERS) == {name for name, it in MEASURES.items() if it.of_fabric}
 
 
 def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
     assert {name: [it.case for it in cases_of(name)] for name in plans()} == {
+        "bmwg": ["BALANCE", "COLLECTIVES", "FAILOVER", "INCAST", "LATENCY", "THROUGHPUT"],
+        "seed": ["ECMP", "HOPS", "ISOLATED", "MARKS", "SCALES", "STORM"],
         "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
         "sonic-pfc-lossless": [f"L{number:02}" for number in range(1, 16) if number not in {10, 14}],
         "sonic-pfc-lossy": ["Y01", "Y04"],
@@ -60,6 +64,8 @@ def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
         "sonic-rocev2": ["TC1", "TC2", "TC3", "TC4"],
     }
     assert {name: [it.case for it in left_out_of(name)] for name in plans()} == {
+        "bmwg": ["BURST", "DCQCN", "DEADLOCK", "ECN-ACCURACY", "HEALTH", "MLPERF", "SOAK", "TENANTS", "UET"],
+        "seed": [],
         "sonic-ecn-pause": [],
         "sonic-pfc-lossless": ["L10", "L14"],
         "sonic-pfc-lossy": ["Y02", "Y03"],

@@ -13,6 +13,7 @@ from fabric.validate.facts import Facts
 from fabric.validate.judge import Request, network_of
 from tests.qualify.plan_mutants import NO_CONFIGURATION, PLAN_MUTANTS
 from tests.qualify.qualify_mutants import HEALTHY, MUTANTS, Mutant, mutated
+from tests.qualify.seed_mutants import SEED_MUTANTS, WITHOUT
 
 PLAN = "sonic-rocev2"
 QUICK = {"TC2-q3_single-6", "L01-1", "L01-3", "L06-frames-9100-2", "Y01-1", "ECN-LOAD-one-1"}
@@ -72,7 +73,8 @@ def test_the_healthy_configuration_is_green_in_the_plans_of_pfc_and_ecn(plan: st
 
 def test_every_check_has_a_mutant_or_is_named_as_without_one() -> None:
     tested = {(it.case.partition("/")[0], it.check) for it in (*MUTANTS, *PLAN_MUTANTS)}
-    without = {(case, check) for case, checks in NO_CONFIGURATION.items() for check in checks}
+    tested |= {(it.case, it.checks[0]) for it in SEED_MUTANTS}
+    without = {(case, check) for case, checks in (NO_CONFIGURATION | WITHOUT).items() for check in checks}
     reported = {(case.case, it.id) for plan in plans() for case in cases_of(plan) for it in case.checks if not it.holds}
     every = {(case.case, it.id) for plan in plans() for case in cases_of(plan) for it in case.checks}
     assert not tested & without

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fabric.qualify.cases import AnyCase, runs_of
 from fabric.qualify.schema import CaseSpec, LeftOutSpec
 from fabric.units import format_time_ps
 
 
-def as_text(plans: Mapping[str, Sequence[CaseSpec]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> str:
+def as_text(plans: Mapping[str, Sequence[AnyCase]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> str:
     """Every case with its scenarios and checks."""
     return "\n".join(_lines(plans, left_out)) + "\n"
 
 
-def _lines(plans: Mapping[str, Sequence[CaseSpec]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> Iterator[str]:
+def _lines(plans: Mapping[str, Sequence[AnyCase]], left_out: Mapping[str, Sequence[LeftOutSpec]]) -> Iterator[str]:
     for name, cases in plans.items():
         yield name
         for case in cases:
-            times = case.times
-            yield f"  {case.case}  {case.title} ({format_time_ps(times.plan)}; here {format_time_ps(times.simulated)})"
-            yield from (f"    scenario {it.name}: {it.title}" for it in case.scenarios)
+            lasts = ""
+            if isinstance(case, CaseSpec):
+                lasts = f" ({format_time_ps(case.times.plan)}; here {format_time_ps(case.times.simulated)})"
+            yield f"  {case.case}  {case.title}{lasts}"
+            yield from (f"    scenario {it.name}: {it.title}" for it in runs_of(case))
             for check in case.checks:
                 demands = "; ".join((*check.holds, *(f"shown: {it}" for it in check.reports)))
                 yield f"    check {check.id:>2}  {check.title}: {demands}"

@@ -7,20 +7,19 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from fabric.qualify.judge import Played, Result
-from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, tally
+from fabric.qualify.output.facts import all_green, assumed, not_emulated, shown_rows, tally
+from fabric.qualify.report import Report, Result
 from fabric.qualify.schema import LeftOutSpec
-from fabric.units import PS_PER_NS
 from fabric.visible import in_json, in_markup, visible
 
-_UNITS = {"": "count", "time": "ps", "share": "ratio", "bytes": "bytes"}
+_UNITS = {"": "count", "time": "ps", "share": "ratio", "bytes": "bytes", "ratio": "ratio", "rate": "bits_per_second"}
 
 
-def as_data(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> dict[str, Any]:
+def as_data(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> dict[str, Any]:
     """Everything, as what json.dumps takes."""
     return {
         "plan": plan,
-        "switch": switch,
+        played[0].what if played else "switch": switch,
         "green": all_green(played),
         "checks": dict(tally(played)),
         "scenarios": [_scenario(one) for one in played],
@@ -29,7 +28,7 @@ def as_data(plan: str, switch: str, played: Sequence[Played], left_out: Sequence
     }
 
 
-def as_json(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_json(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Everything as JSON."""
     return (
         in_json(json.dumps(as_data(plan, switch, played, left_out), indent=1, ensure_ascii=False, allow_nan=False))
@@ -37,25 +36,13 @@ def as_json(plan: str, switch: str, played: Sequence[Played], left_out: Sequence
     )
 
 
-def _scenario(one: Played) -> dict[str, Any]:
-    trial = one.trial
-    ran = None if trial is None else {
-        "ports": list(one.bench.ports),
-        "ports_not_tried": list(one.bench.untried),
-        "port_mbps": one.bench.mbps,
-        "plan_ns": one.case.times.plan // PS_PER_NS,
-        "simulated_ns": trial.end.time_ps // PS_PER_NS,
-        "window_ns": [trial.start.time_ps // PS_PER_NS, trial.stop.time_ps // PS_PER_NS],
-        "halves_differ_ratio": round(trial.disagreement, 6),
-        "steady": trial.steady,
-        "drained": trial.drained,
-    }  # fmt: skip
+def _scenario(one: Report) -> dict[str, Any]:
     return {
         "case": one.case.case,
         "scenario": one.scenario.name,
         "title": one.scenario.title,
         "source": one.case.source,
-        "run": ran,
+        "run": one.data,
         "findings": one.findings,
         "checks": [_result(it) for it in one.results],
     }
@@ -73,7 +60,7 @@ def _result(result: Result) -> dict[str, Any]:
             {
                 "measure": it.measure,
                 "counter": it.about.counter,
-                "unit": _UNITS[it.about.unit],
+                "unit": _UNITS.get(it.about.unit, it.about.unit),
                 "label": it.label,
                 "value": None if math.isnan(it.value) else it.value,
                 "compared_with": None if it.other is None or math.isnan(it.other) else it.other,
@@ -84,7 +71,7 @@ def _result(result: Result) -> dict[str, Any]:
     }
 
 
-def as_junit(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_junit(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A test case for each check of each scenario; a finding about the set-up is one that fails."""
     cases = [line for one in played for line in _cases(plan, one)]
     found = tally(played)
@@ -96,7 +83,7 @@ def as_junit(plan: str, switch: str, played: Sequence[Played], left_out: Sequenc
     return "\n".join([*lines, "  <system-out>", *rows, "  </system-out>", "</testsuite>"]) + "\n"
 
 
-def _cases(plan: str, one: Played) -> list[str]:
+def _cases(plan: str, one: Report) -> list[str]:
     where = _attribute(f"{plan}.{one.case.case}.{one.scenario.name}")
     lines = []
     for text in one.findings:
@@ -114,7 +101,7 @@ def _cases(plan: str, one: Played) -> list[str]:
         else:
             lines.append(f"    <system-out>{in_markup(visible(text, lines=True))}</system-out>")
         lines.append("  </testcase>")
-    lines.append(f"  <!-- {in_markup(visible(setup_text(one))).replace('--', '- -')} -->")
+    lines.append(f"  <!-- {in_markup(visible(one.setup)).replace('--', '- -')} -->")
     return lines
 
 

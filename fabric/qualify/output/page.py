@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from fabric.qualify.judge import Played
-from fabric.qualify.output.facts import all_green, assumed, not_emulated, setup_text, shown_rows, verdict
+from fabric.qualify.output.facts import all_green, assumed, not_emulated, shown_rows, verdict
+from fabric.qualify.report import Report
 from fabric.qualify.schema import LeftOutSpec
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table
 from fabric.render.html import to_html
@@ -16,12 +16,12 @@ _STATUS: Final = {
 }  # fmt: skip
 
 
-def as_html(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_html(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A self-contained page."""
     return to_html(document(plan, switch, played, left_out))
 
 
-def document(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> Document:
+def document(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Document:
     """A section for each scenario, one for what is not emulated or assumed."""
     sections = [_section(one) for one in played]
     for key, title, texts in (
@@ -34,8 +34,8 @@ def document(plan: str, switch: str, played: Sequence[Played], left_out: Sequenc
     return Document(f"{plan} on {switch}", "fabric qualify", status, verdict(played), (), tuple(sections))
 
 
-def _section(one: Played) -> Section:
-    blocks: list[Block] = [Prose(setup_text(one))]
+def _section(one: Report) -> Section:
+    blocks: list[Block] = [Prose(one.setup)]
     blocks += [Prose(f"finding: {it}", Status.WARNING) for it in one.findings]
     columns = (Column("id", "check"), Column("result", "result"), Column("title", "demanded"),
                Column("counters", "counters"), Column("cause", "cause"))  # fmt: skip

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fabric.qualify.judge import Played
-from fabric.qualify.output.facts import assumed, not_emulated, setup_text, shown_rows, verdict
+from fabric.qualify.output.facts import assumed, not_emulated, shown_rows, verdict
+from fabric.qualify.report import Report
 from fabric.qualify.schema import LeftOutSpec
 from fabric.visible import in_markdown, visible
 
 
-def as_text(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_text(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """Every check on a line, red ones with their counters and cause."""
     return "\n".join(map(visible, _lines(plan, switch, played, left_out))) + "\n"
 
 
-def _lines(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> Iterator[str]:
+def _lines(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> Iterator[str]:
     yield f"{plan} on {switch}: {verdict(played)}"
     for one in played:
         yield ""
         yield f"{one.case.case} {one.case.title}, {one.scenario.name}: {one.scenario.title}"
-        yield f"  {setup_text(one)}"
+        yield f"  {one.setup}"
         yield from (f"  finding: {it}" for it in one.findings)
         for result in one.results:
             yield f"  {result.colour:<8} {result.check.id:>2}  {result.check.title}"
@@ -39,12 +39,12 @@ def _lines(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[
             yield from (f"  - {it}" for it in texts)
 
 
-def as_markdown(plan: str, switch: str, played: Sequence[Played], left_out: Sequence[LeftOutSpec] = ()) -> str:
+def as_markdown(plan: str, switch: str, played: Sequence[Report], left_out: Sequence[LeftOutSpec] = ()) -> str:
     """A table for each scenario."""
     lines = [f"# {plan} on {in_markdown(visible(switch))}", "", in_markdown(verdict(played)), ""]
     for one in played:
         lines += [f"## {one.case.case} {one.scenario.name}", "", in_markdown(visible(one.scenario.title)), ""]
-        lines += [in_markdown(visible(setup_text(one))), ""]
+        lines += [in_markdown(visible(one.setup)), ""]
         lines += [f"- finding: {in_markdown(visible(it))}" for it in one.findings]
         lines += ["", "| check | | demanded | counters | cause |", "|---|---|---|---|---|"]
         for result in one.results:

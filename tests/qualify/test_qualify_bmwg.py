@@ -1,0 +1,154 @@
+"""`fabric qualify bmwg`: KPIs by name and unit, and two fabrics side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from fabric import shipped
+from fabric.cli.main import main
+from fabric.qualify.cases import cases_of, left_out_of
+from fabric.qualify.compare import compared
+from fabric.qualify.names import KPI, MEASURES
+from fabric.qualify.output import comparison
+from tests.qualify.seed_mutants import HEALTHY_FABRIC
+
+Captured = pytest.CaptureFixture[str]
+
+
+def result(out: Path, subject: str, *cases: str) -> dict[str, Any]:
+    words = [word for it in cases for word in ("--case", it)]
+    assert main(["qualify", "bmwg", subject, *words, "--json", "-o", str(out)]) == 0
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found
+
+
+def values(data: dict[str, Any], scenario: str) -> dict[tuple[str, str], float]:
+    (one,) = (it for it in data["scenarios"] if it["scenario"] == scenario)
+    return {(row["measure"], row["label"]): row["value"] for it in one["checks"] for row in it["counters"]}
+
+
+def test_every_kpi_is_reported_by_the_drafts_name_and_unit() -> None:
+    """The title of a check is 'NAME, UNIT', and the measure has that unit."""
+    used = set()
+    for case in cases_of("bmwg"):
+        for check in case.checks:
+            assert not check.holds, "the draft sets no limits"
+            (demand,) = check.shown
+            about = MEASURES[demand.left.name]
+            assert check.title.rpartition(", ")[2] == about.unit
+            name = about.counter.removeprefix("KPI: ")
+            assert check.title.startswith(name)
+            used.add(demand.left.name)
+    assert used == {name for name, it in MEASURES.items() if it.of == (KPI,)}
+    assert all(it.left_out for it in left_out_of("bmwg"))
+
+
+def test_kpis_of_collectives_follow_from_their_times(tmp_path: Path) -> None:
+    data = result(tmp_path / "a.json", str(HEALTHY_FABRIC), "COLLECTIVES")
+    found = values(data, "all-reduce-4")
+    took_s, size_bits, factor, line_bps = found["jct(kpi)", "mean"], 4 * 8e6, 2 * 3 / 4, 400e9
+    assert found["busbw(kpi)", "mean"] == pytest.approx(size_bits * factor / took_s / 1e9)
+    assert found["busbw_efficiency(kpi)", "mean"] == pytest.approx(found["busbw(kpi)", "mean"] / 4)
+    ratio = (10e-3 + took_s) / (10e-3 + size_bits * factor / line_bps)
+    assert found["jct_ratio(kpi)", "C 10 ms"] == pytest.approx(ratio)
+    assert 1 < ratio < 1.01
+    design = next(it for it in data["scenarios"] if it["scenario"] == "all-reduce-4")["run"]["design"]
+    assert (design["accelerators"], design["line_rate_gbps"], design["leaf_oversubscription"]) == (4, [400.0], 1.0)
+    assert design["structure"] == {"tiers": 2, "hops_worst": 3, "equal_cost_paths": 2, "bisection_gbps": 800.0}
+
+
+def test_a_scale_that_the_fabric_lacks_is_named(tmp_path: Path) -> None:
+    data = result(tmp_path / "a.json", str(HEALTHY_FABRIC), "INCAST")
+    assert [it["scenario"] for it in data["scenarios"]] == ["incast-2"]
+    assert "INCAST incast-32: needs 33 hosts, and there are 4" in data["not_emulated"]
+    assert any(it.startswith("UET, ") for it in data["not_emulated"]) is False, "only those of the cases asked for"
+
+
+def eight_spines(folder: Path) -> Path:
+    """The scenario incast with eight slow spines instead of two fast ones: the same bisection."""
+    raw = yaml.safe_load(shipped.scenario(Path("incast")).read_text(encoding="utf-8"))
+    raw["topology"] |= {"spines": 8, "fabric_rate": "100G"}
+    path = folder / "eight.yml"
+    path.write_text(yaml.safe_dump(raw | {"name": "eight"}, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def test_two_designs_of_one_bisection_are_compared(tmp_path: Path, capsys: Captured) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    result(a, "incast", "BALANCE/1qp")
+    result(b, str(eight_spines(tmp_path)), "BALANCE/1qp")
+    found = compared("bmwg", a, b)
+    assert found.comparable
+    assert {key: pair for key, *pair in found.structure}["equal_cost_paths"] == ["2", "8"]
+    assert {key: pair for key, *pair in found.structure}["bisection_gbps"] == ["800", "800"]
+    (worst,) = (it for it in found.lines if (it.measure, it.label) == ("mmr", "worst switch"))
+    assert worst.change is not None
+    assert worst.change > 0.2, "a flow fills more of a slow cable's share"
+    for style in ("text", "markdown", "html", "json"):
+        assert main(["qualify", "--compare", str(a), str(b), "--format", style]) == 0
+        assert "ECMP Imbalance (MMR)" in capsys.readouterr().out
+    assert max(map(len, comparison.as_text(found).splitlines())) <= 80
+
+
+def test_unlike_fabrics_are_side_by_side_without_a_change(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    result(a, "incast", "BALANCE/1qp")
+    result(b, str(HEALTHY_FABRIC), "BALANCE/1qp")
+    found = compared(None, a, b)
+    assert not found.comparable
+    assert ("line_rate_gbps", "100", "400") in found.differs
+    assert all(it.change is None for it in found.lines)
+    assert "no change is computed" in comparison.as_text(found)
+
+
+def test_another_load_balancing_is_stated_and_compared(tmp_path: Path) -> None:
+    raw = yaml.safe_load(shipped.scenario(Path("incast")).read_text(encoding="utf-8"))
+    raw["switches"]["load_balancing"] = "spray"
+    sprayed = tmp_path / "spray.yml"
+    sprayed.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    result(a, "incast", "BALANCE/1qp")
+    result(b, str(sprayed), "BALANCE/1qp")
+    found = compared(None, a, b)
+    assert [key for key, *_ in found.differs] == ["load_balancing"]
+    assert any(it.change is not None for it in found.lines)
+
+
+def test_a_failed_cable_loses_what_is_on_its_way(tmp_path: Path) -> None:
+    found = values(result(tmp_path / "a.json", "incast", "FAILOVER"), "uplink")
+    assert found["failover_lost(kpi)", "all"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "is no result of fabric qualify"),
+        ('{"plan": "seed", "scenarios": []}', "is a result of seed, not of bmwg"),
+        ('{"plan": "bmwg", "scenarios": [{"case": "A", "scenario": "b"}]}', "a result lacks"),
+    ],
+)
+def test_files_that_are_no_results_are_bad_input(text: str, said: str, tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text, encoding="utf-8")
+    assert main(["qualify", "bmwg", "--compare", str(path), str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--list", "--compare", "a.json", "b.json"], "contradicts --list"),
+        (["--compare", "a.json", "b.json", "--format", "junit"], "junit is for the checks of one result"),
+        (["--compare", "a.json", "b.json", "--ports", "4"], "has no effect with --compare"),
+        (["--compare", "a.json", "nothing.json"], "a.json"),
+    ],
+)
+def test_contradictions_of_compare_are_bad_input(words: list[str], said: str, capsys: Captured) -> None:
+    assert main(["qualify", *words]) == 2
+    assert said in capsys.readouterr().err
