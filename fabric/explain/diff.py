@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fabric.render import run_page as page
 from fabric.render.tables import cell, make_console
-from fabric.runs.left_out import left_out
+from fabric.runs.left_out import OF_COMPLETED, left_out
 from fabric.runs.messages import distribution
 from fabric.runs.rundir import RunDir
 from fabric.scenario.schema.expectations import METRICS, UNITS, summary_key
@@ -227,7 +227,8 @@ def change_text(change: float | None) -> str:
 def row_change(row: Mapping[str, Any]) -> str:
     """The change of a row of compare()'s metrics, and that its sides are figures of different messages."""
     text = change_text(row["change"])
-    return f"{text} (not the same messages)" if text and row["a_left_out"] != row["b_left_out"] else text
+    others = row["metric"].startswith(OF_COMPLETED) and row["a_left_out"] != row["b_left_out"]
+    return f"{text} (not the same messages)" if text and others else text
 
 
 def short_text(value: object) -> str:
