@@ -20,6 +20,7 @@ from fabric.scenario.behind import preset_comments
 from fabric.scenario.compile.scenario import CompiledScenario, compile_scenario, place
 from fabric.scenario.docs import scenario_markdown
 from fabric.scenario.load import load_scenario
+from fabric.scenario.remarks import remarks
 from fabric.scenario.resolved import resolved
 from fabric.scenario.schema.scenario import Scenario, json_schema
 from fabric.topology.quantities import exact_time
@@ -106,8 +107,9 @@ def _check(args: argparse.Namespace) -> None:
     problems = []
     for file in args.files:
         try:
-            compiled = compile_scenario(load_scenario(file, args.sets))
-            found.append(_summary(file, compiled))
+            scenario = load_scenario(file, args.sets)
+            compiled = compile_scenario(scenario)
+            found.append({**_summary(file, compiled), "remarks": remarks(scenario)})
             lines.append(one_line(compiled.estimate) if compiled.estimate is not None else "")
         except InputErrors as error:
             problems += list(error.problems)
@@ -125,6 +127,8 @@ def _check(args: argparse.Namespace) -> None:
                 f"at most {item['duration']}",
             ]
             print(f"{visible(item['file'])}: ok, {', '.join(parts)}; a run: {line}")
+            for remark in item["remarks"]:
+                print(f"  note: {visible(remark)}")
 
 
 def _summary(file: Path, compiled: CompiledScenario) -> dict[str, Any]:

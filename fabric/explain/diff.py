@@ -14,7 +14,7 @@ from rich.text import Text
 
 from fabric.render import run_page as page
 from fabric.render.tables import cell, make_console
-from fabric.runs.left_out import left_out
+from fabric.runs.left_out import OF_COMPLETED, left_out
 from fabric.runs.messages import distribution
 from fabric.runs.rundir import RunDir
 from fabric.scenario.schema.expectations import METRICS, UNITS, summary_key
@@ -23,6 +23,8 @@ from fabric.visible import visible
 
 _MADE: Final = ("version", "status", "duration_ps", "digest")
 """Fields of the manifest beside the scenario; duration_ps is shorter than run.duration with --until."""
+EACH: Final = "b / a of each message"
+"""Heading of the quantiles of quotients. The 90th percentile: a tenth of the messages is further apart."""
 WORST: Final = 5
 """Messages listed of each kind: most slowed down, most sped up."""
 
@@ -90,7 +92,7 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
     if found["metrics"]:
         grid = _grid("Metrics", ("metric", *names, "change"))
         for row in found["metrics"]:
-            change = change_text(row["change"])
+            change = row_change(row)
             grid.add_row(row["metric"], side_text(row, "a"), side_text(row, "b"), change)
         console.print(grid)
     if found["messages"] is not None:
@@ -98,8 +100,8 @@ def print_diff(found: Mapping[str, Any], names: tuple[str, str], out: TextIO) ->
 
 
 def _messages(a: RunDir, b: RunDir) -> dict[str, Any] | None:
-    """Messages of the same id, src, dst and size that are done in both runs: quantiles of both completion times and of
-    their quotient b / a, and the ones that changed most.
+    """Messages of the same id, src, dst and size that are done in both runs: quantiles of both completion times, their
+    `ratio` (b / a), `factor`, quantiles of the quotients of each message, and the ones that changed most.
     """
     columns = ["id", "src", "dst", "size_bytes", "fct_ns"]
     left, right = (_plain(run.messages(columns)) for run in (a, b))
@@ -111,13 +113,17 @@ def _messages(a: RunDir, b: RunDir) -> dict[str, Any] | None:
     factor = after / np.maximum(before, 1)
     order = np.argsort(factor, kind="stable")
     picked = [*order[::-1][:WORST], *order[:WORST]] if len(order) > 2 * WORST else list(order[::-1])
+    a_ns, b_ns = distribution(before), distribution(after)
     return {
         "in_both": both.num_rows,
+        "total_a": left.num_rows,
+        "total_b": right.num_rows,
         "only_a": left.num_rows - both.num_rows,
         "only_b": right.num_rows - both.num_rows,
         "unchanged": int((before == after).sum()),
-        "a_ns": distribution(before),
-        "b_ns": distribution(after),
+        "a_ns": a_ns,
+        "b_ns": b_ns,
+        "ratio": {name: b_ns[name] / a_ns[name] if a_ns[name] else None for name in a_ns},
         "factor": distribution(factor),
         "most_changed": [
             {
@@ -132,16 +138,23 @@ def _messages(a: RunDir, b: RunDir) -> dict[str, Any] | None:
     }
 
 
+def messages_title(found: Mapping[str, Any]) -> str:
+    """'Completion time of messages done in both: 22 of 46 and 46, 8 unchanged'; found: compare()'s messages."""
+    of = f"{found['total_a']:,}"
+    if found["total_b"] != found["total_a"]:
+        of += f" and {found['total_b']:,}"
+    done = f"{found['in_both']:,} of {of} messages done in both"
+    return f"Completion time of the {done}, {found['unchanged']:,} of them unchanged"
+
+
 def _print_messages(found: Mapping[str, Any], names: tuple[str, str], show: Any) -> None:  # noqa: ANN401  Console.print
-    grid = _grid(
-        f"Completion time of {found['in_both']:,} messages done in both, {found['unchanged']:,} unchanged",
-        ("", *names, "b / a"),
-    )
+    grid = _grid(messages_title(found), ("", *names, "b / a", EACH))
     for name in found["a_ns"]:
         grid.add_row(
             name,
             cell(found["a_ns"][name], "ns"),
             cell(found["b_ns"][name], "ns"),
+            cell(found["ratio"][name], "factor"),
             cell(found["factor"][name], "factor"),
         )
     show(grid)
@@ -209,6 +222,13 @@ def _text(value: object) -> str:
 def change_text(change: float | None) -> str:
     """0.25 -> '+25.0%'; '' where there is none."""
     return "" if change is None else f"{change:+.1%}"
+
+
+def row_change(row: Mapping[str, Any]) -> str:
+    """The change of a row of compare()'s metrics, and that its sides are figures of different messages."""
+    text = change_text(row["change"])
+    others = row["metric"].startswith(OF_COMPLETED) and row["a_left_out"] != row["b_left_out"]
+    return f"{text} (not the same messages)" if text and others else text
 
 
 def short_text(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from fabric.explain import layers
-from fabric.explain.diff import change_text, short_text, side_text
+from fabric.explain.diff import messages_title, row_change, short_text, side_text
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import KEY, Focus, opening, pane, step
 from fabric.render.document import Answer, Column, Document, LayeredMap, Pane, Prose, Section, Status, Table, Unit, show
@@ -122,9 +122,7 @@ def _metrics(found: Mapping[str, Any], names: tuple[str, str]) -> tuple[Prose | 
     if not found["metrics"]:
         return (Prose("No metric differs."),)
     columns = (Column("metric", "Metric"), Column("a", names[0]), Column("b", names[1]), Column("change", "Change"))
-    rows = tuple(
-        (it["metric"], side_text(it, "a"), side_text(it, "b"), change_text(it["change"])) for it in found["metrics"]
-    )
+    rows = tuple((it["metric"], side_text(it, "a"), side_text(it, "b"), row_change(it)) for it in found["metrics"])
     return (Table("metrics", "Metrics that differ", columns, rows),)
 
 
@@ -144,9 +142,9 @@ def _messages(found: Mapping[str, Any], names: tuple[str, str]) -> tuple[Prose |
         Column("quantile", "Completion time"),
         Column("a_ns", names[0], Unit.NS),
         Column("b_ns", names[1], Unit.NS),
-        Column("factor", "After / before", Unit.TIMES),
+        Column("ratio", "After / before", Unit.TIMES),
+        Column("factor", "After / before of each message", Unit.TIMES),
     )
-    rows = tuple((name, both["a_ns"][name], both["b_ns"][name], both["factor"][name]) for name in both["a_ns"])
-    title = f"{show(both['in_both'], Unit.COUNT)} messages done in both, {both['unchanged']:,} of them unchanged"
+    rows = tuple((name, *(both[key][name] for key in ("a_ns", "b_ns", "ratio", "factor"))) for name in both["a_ns"])
     note = f"Not done, or absent, in the other: {both['only_a']:,} of {names[0]}, {both['only_b']:,} of {names[1]}."
-    return (Table("messages", title, columns, rows, note),)
+    return (Table("messages", messages_title(both), columns, rows, note),)

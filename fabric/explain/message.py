@@ -1,29 +1,29 @@
-"""`fabric explain message`: the time of one message by cause.
-
-Every instant from posting to completion counts for the first of these causes that applies, so the shares add up to the
-flow completion time:
-
-1. its own host's port was paused in its class;
-2. a switch port on its path was paused in its class (the one nearest to the sender is named);
-3. its reaction point allowed less than 95 % of line rate;
-4. its queue pair made no progress until the retransmission timer ran out;
-5. none of these: it was sent, or queued, at line rate.
+"""`fabric explain message`: the time of one message by cause (message_account.py has the rules).
 
 The path is by the routes at the end of the run. Retransmissions, timeouts and lost packets are counted separately:
-their cost is part of the instants above. Queue pairs are shared, so cuts, timeouts and losses are those of its queue
-pair during its lifetime.
+their cost is part of the instants of the account. Queue pairs are shared, so cuts, timeouts and losses are those of its
+queue pair during its lifetime.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from fabric.errors import RunDirError
+from fabric.explain import message_account
 from fabric.explain.evidence import Evidence, advice
-from fabric.explain.message_losses import Lost, down_ports, losses_table, losses_text, lost_packets
-from fabric.explain.pauses import origin_text
+from fabric.explain.message_losses import (
+    Emptied,
+    Lost,
+    down_ports,
+    emptied_queues,
+    emptied_text,
+    losses_table,
+    losses_text,
+    lost_packets,
+)
 from fabric.render.document import (
     Chart,
     Column,
@@ -41,9 +41,6 @@ from fabric.render.document import (
 )
 from fabric.units import PS_PER_NS, parse_time_ps
 
-FULL_RATE_RATIO: Final = 0.95
-"""Below this share of line rate an instant counts as throttled."""
-
 
 def explain_message(evidence: Evidence, name: str) -> Document:
     """The account of one message. Raises: RunDirError where there is none of that id."""
@@ -60,9 +57,7 @@ def explain_message(evidence: Evidence, name: str) -> Document:
         )
     start_ns: int = message["start_ns"]
     end_ns: int = evidence.end_ns if message["end_ns"] is None else message["end_ns"]
-    lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
-    harm = _harm(evidence, message, lost, end_ns)
-    parts = _parts(evidence, message, start_ns, end_ns, harm)
+    lost, harm, parts = _judged(evidence, message, end_ns)
     total = max(end_ns - start_ns, 1)
     columns = (
         Column("what", "What held"),
@@ -115,24 +110,43 @@ def held_up_by(evidence: Evidence, row: int) -> tuple[str, str]:
     """
     message: dict[str, Any] = evidence.run.messages().slice(row, 1).to_pylist()[0]
     start_ns, end_ns = message["start_ns"], evidence.end_ns
-    lost = lost_packets(evidence, message["qp"], start_ns, end_ns)
-    harm = _harm(evidence, message, lost, end_ns)
-    what, time, why = max(_parts(evidence, message, start_ns, end_ns, harm), key=lambda part: part[1])
+    _, harm, parts = _judged(evidence, message, end_ns)
+    what, time, why = max(parts, key=lambda part: part[1])
     return harm or why, f"{what} for {show(time / max(end_ns - start_ns, 1), Unit.RATIO)} of its time"
 
 
-def _harm(evidence: Evidence, message: dict[str, Any], lost: list[Lost], end_ns: int) -> str:
+def _judged(
+    evidence: Evidence, message: dict[str, Any], end_ns: int
+) -> tuple[list[Lost], str, list[message_account.Part]]:
+    """(losses, harm in words, the parts of its time)."""
+    lost = lost_packets(evidence, message, message["start_ns"], end_ns)
+    emptied = (
+        [] if lost or message["state"] == "done" else emptied_queues(evidence, message, message["start_ns"], end_ns)
+    )
+    harm = _harm(evidence, message, lost, emptied, end_ns)
+    timed_out = _count(evidence, "timeout", message["qp"], message["start_ns"], end_ns) > 0
+    losses_ns = sorted([it for row in lost for it in row.moments_ns] + [it.time_ns for it in emptied])
+    return lost, harm, message_account.account(evidence, message, end_ns, losses_ns, harm, timed_out=timed_out)
+
+
+def _harm(evidence: Evidence, message: dict[str, Any], lost: list[Lost], emptied: list[Emptied], end_ns: int) -> str:
     """Packets lost or taken for lost, and, of a message not done, ports without carrier, in words."""
     down = down_ports(evidence, message, end_ns) if message["state"] != "done" else ()
     overtaken = _overtaken(evidence, message, message["start_ns"], end_ns, lost)
-    return "; ".join(filter(None, [losses_text(evidence, lost), overtaken, *down]))
+    waits = _waits(evidence, message, end_ns) if (lost or emptied) and message["state"] == "outstanding" else ""
+    losses = losses_text(evidence, lost) or emptied_text(evidence, emptied)
+    return "; ".join(filter(None, [losses, waits, overtaken, *down]))
 
 
-def _parts(
-    evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int, harm: str
-) -> list[tuple[str, int, str]]:
-    waited = _count(evidence, "timeout", message["qp"], start_ns, end_ns) > 0
-    return _account(evidence, message, start_ns, end_ns, harm if waited else "")
+def _waits(evidence: Evidence, message: dict[str, Any], end_ns: int) -> str:
+    """Why nothing repaired the losses of a message in progress by the end of the run; '' where its timer ran out."""
+    if not evidence.records("transport") or _count(evidence, "timeout", message["qp"], message["start_ns"], end_ns):
+        return ""
+    timer: str = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout") or "off"
+    if timer == "off":
+        return "no timer sends them again (transport.retransmit_timeout is off)"
+    shown = show(parse_time_ps(timer) // PS_PER_NS, Unit.NS)
+    return f"its retransmission timer ({shown}, transport.retransmit_timeout) had not run out when the run ended"
 
 
 def _path(evidence: Evidence, message: dict[str, Any]) -> str:
@@ -195,88 +209,6 @@ def _count(evidence: Evidence, kind: str, qp: int, start_ns: int, end_ns: int) -
     return int(np.count_nonzero(inside & (events["qp"] == qp)))
 
 
-def _account(
-    evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int, harm: str
-) -> list[tuple[str, int, str]]:
-    """(what, ns, cause) in the order of the docstring. harm: losses that a timer ran out for, in words."""
-    left = [(start_ns, end_ns)]
-    found = []
-    for number, port_name in enumerate(message["path"] or ()):
-        port = evidence.port_named(port_name)
-        sender = evidence.fabric.ports[port].peer
-        spans = [span for span in evidence.pauses if span.port == sender and span.prio == message["priority"]]
-        held = sorted((start // PS_PER_NS, stop // PS_PER_NS) for span in spans for start, stop in span.held)
-        left, taken = subtract(left, held)
-        causes = {
-            origin_text(evidence.fabric, span.origin): None
-            for span in spans
-            if any(start < end_ns * PS_PER_NS and stop > start_ns * PS_PER_NS for start, stop in span.held)
-        }
-        peer = evidence.fabric.node_of(sender).name
-        what = f"own port paused by {peer}" if number == 0 else f"{port_name} paused by {peer}"
-        named = list(causes)
-        more = [f"{len(named) - 2} more causes"] if len(named) > 2 else []
-        found.append((what, taken, "; ".join([*named[:2], *more])))
-    throttled = _throttled(evidence, message)
-    left, taken = subtract(left, throttled)
-    found.append(("rate below line rate", taken, evidence.notified_by if taken else ""))
-    left, taken = subtract(left, _waits_for_timer(evidence, message))
-    found.append(("no progress until a timeout", taken, harm if taken else ""))
-    found.append(("sending, or queued", sum(stop - start for start, stop in left), ""))
-    return found
-
-
-def _waits_for_timer(evidence: Evidence, message: dict[str, Any]) -> list[tuple[int, int]]:
-    """(from, to) in ns of the waits that ended with a timeout of its queue pair: each as long as the timer, which
-    every progress starts again.
-    """
-    timer: str = evidence.run.manifest["scenario"]["resolved"]["transport"].get("retransmit_timeout") or "off"
-    if timer == "off":
-        return []
-    long_ns = parse_time_ps(timer) // PS_PER_NS
-    events = evidence.events(["timeout"])
-    ends = np.sort(events["time_ps"][events["qp"] == message["qp"]]) // PS_PER_NS
-    return [(max(int(end) - long_ns, 0), int(end)) for end in ends]
-
-
-def subtract(whole: list[tuple[int, int]], part: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
-    """Intervals of `whole` outside all of `part`, and the length of what was inside.
-
-    Parameters
-    ----------
-    whole : disjoint intervals, ascending
-    part : intervals, ascending by start; they may overlap
-    """
-    outside: list[tuple[int, int]] = []
-    for start, stop in whole:
-        at = start
-        for low, high in part:
-            if high <= at or low >= stop:
-                continue
-            if low > at:
-                outside.append((at, low))
-            at = max(at, min(high, stop))
-        if at < stop:
-            outside.append((at, stop))
-    inside = sum(stop - start for start, stop in whole) - sum(stop - start for start, stop in outside)
-    return outside, inside
-
-
-def _line_bps(evidence: Evidence, message: dict[str, Any]) -> int:
-    fabric = evidence.fabric
-    if message["path"]:
-        return fabric.links[fabric.ports[evidence.port_named(message["path"][0])].link].rate_bps
-    return max(fabric.links[fabric.ports[port].link].rate_bps for port in fabric.by_name[message["src"]].ports)
-
-
-def _throttled(evidence: Evidence, message: dict[str, Any]) -> list[tuple[int, int]]:
-    times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
-    slow = rates < FULL_RATE_RATIO * _line_bps(evidence, message)
-    # A sample's rate holds until the next one; before the first the queue pair had not started.
-    ends = np.r_[times[1:], evidence.end_ns] if times.size else times
-    return list(zip(times[slow].tolist(), ends[slow].tolist(), strict=True))
-
-
 def _rate_chart(evidence: Evidence, message: dict[str, Any], start_ns: int, end_ns: int) -> Chart | None:
     times, rates = evidence.item_series("qp_rate_bps").get(message["qp"], (np.empty(0, np.int64), np.empty(0)))
     inside = (times >= start_ns) & (times <= end_ns)
@@ -310,6 +242,10 @@ def _verdict(message: dict[str, Any], parts: list[tuple[str, int, str]], total: 
     why = harm or most
     if message["state"] == "failed":
         return Status.BAD, f"Failed: its queue pair reached the retry limit; {why}."
+    if message["arrived_ns"] is not None:
+        took = show(message["arrived_ns"] - message["start_ns"], Unit.NS)
+        late = show(message["start_ns"] + total - message["arrived_ns"], Unit.NS)
+        return Status.BAD, f"Delivered in {took}, but not acknowledged in the {late} until the run ended; {why}."
     return Status.BAD, f"Not done after {show(total, Unit.NS)}; {why}."
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabric.dataplane.state.codes import DropReason, EventKind
+from fabric.explain.acknowledgements import class_of, way_back
 from fabric.explain.drops import WHY
 from fabric.explain.evidence import Evidence
 from fabric.render.document import Column, Table, Unit, show
@@ -24,29 +25,80 @@ class Lost(NamedTuple):
 
     device: str
     reason: DropReason
-    pkts: int
-    first_ns: int
-    last_ns: int
+    moments_ns: tuple[int, ...]
+    """When, one for each packet, ascending."""
+    back: bool
+    """They were on their way back to the sender: acknowledgements and congestion notifications."""
+
+    @property
+    def pkts(self) -> int:
+        """Their number."""
+        return len(self.moments_ns)
 
 
-def lost_packets(evidence: Evidence, qp: int, start_ns: int, end_ns: int) -> list[Lost]:
-    """Losses of a queue pair between two moments in the event log, most packets first."""
+def lost_packets(evidence: Evidence, message: Mapping[str, Any], start_ns: int, end_ns: int) -> list[Lost]:
+    """Losses of a message's queue pair between two moments in the event log, most packets first."""
     events = evidence.events(["drop"])
     times = events["time_ps"]
     inside = (times >= start_ns * PS_PER_NS) & (times <= end_ns * PS_PER_NS)
-    mine = (events["qp"] == qp) & inside & (events["port"] >= 0)
-    found: dict[tuple[str, str], list[int]] = {}
+    mine = (events["qp"] == message["qp"]) & inside & (events["port"] >= 0)
+    forth = {evidence.port_named(name) for name in message["path"] or ()}
+    way = way_back(evidence, message)
+    only_back = {*way.certain, *way.possible} - forth
+    passed = {name.partition(":")[0] for name in message["path"] or ()} | {message["dst"]}
+    found: dict[tuple[str, str, bool], list[int]] = {}
     for port, reason, time_ps in zip(
         events["port"][mine].tolist(), events["reason"][mine].tolist(), times[mine].tolist(), strict=True
     ):
-        found.setdefault((evidence.fabric.node_of(port).name, reason), []).append(time_ps // PS_PER_NS)
+        device = evidence.fabric.node_of(port).name
+        back = bool(forth) and (device not in passed or port in only_back)
+        found.setdefault((device, reason, back), []).append(time_ps // PS_PER_NS)
     return sorted(
         (
-            Lost(device, DropReason[reason.upper()], len(moments), min(moments), max(moments))
-            for (device, reason), moments in found.items()
+            Lost(device, DropReason[reason.upper()], tuple(sorted(moments)), back)
+            for (device, reason, back), moments in found.items()
         ),
         key=lambda it: (-it.pkts, it.device, it.reason),
     )
+
+
+class Emptied(NamedTuple):
+    """A queue on the way that was emptied at once: the log counts its packets, not whose they were."""
+
+    port: int
+    reason: str
+    pkts: int
+    time_ns: int
+
+
+def emptied_queues(evidence: Evidence, message: Mapping[str, Any], start_ns: int, end_ns: int) -> list[Emptied]:
+    """Emptied queues on a message's path and on the certain part of its way back, in order of time."""
+    events = evidence.events(["drop"])
+    times = events["time_ps"] // PS_PER_NS
+    way = way_back(evidence, message)
+    classes = {evidence.port_named(name): message["priority"] for name in message["path"] or ()}
+    classes |= dict.fromkeys(set(way.certain) - set(classes), class_of(evidence, message))
+    inside = (events["qp"] < 0) & (times >= start_ns) & (times <= end_ns) & (events["b"] > 0)
+    found = [
+        Emptied(int(port), str(reason), int(pkts), int(time))
+        for port, prio, reason, pkts, time in zip(
+            *(events[name][inside].tolist() for name in ("port", "prio", "reason", "b")), times[inside].tolist(),
+            strict=True,
+        )
+        if classes.get(port) == prio and reason in {"watchdog", "link_down"}
+    ]  # fmt: skip
+    return sorted(found, key=lambda it: (it.time_ns, it.port))
+
+
+def emptied_text(evidence: Evidence, emptied: list[Emptied]) -> str:
+    """'leaf2:Ethernet0 emptied of 8,595 packets at 2ms (watchdog), perhaps its own among them'; '' where none was."""
+    parts = [
+        f"{evidence.fabric.port_name(evidence.fabric.ports[it.port].id)} emptied of {it.pkts:,} packets at "
+        f"{show(it.time_ns, Unit.NS)} ({it.reason})"
+        for it in emptied[:2]
+    ]
+    more = f" and {len(emptied) - 2} more times" if len(emptied) > 2 else ""
+    return f"{', '.join(parts)}{more}, perhaps its own among them" if parts else ""
 
 
 def down_ports(evidence: Evidence, message: Mapping[str, Any], end_ns: int) -> list[str]:
@@ -74,11 +126,18 @@ def losses_text(evidence: Evidence, lost: list[Lost]) -> str:
         return ""
     least = "at least " if evidence.unrecorded("drop") else ""
     parts = [
-        f"{least}{it.pkts:,}{' of its packets' if not row else ''} lost at {it.device} ({it.reason.name.lower()})"
+        f"{least}{it.pkts:,}{_noun(row, lost)} lost at {it.device} ({it.reason.name.lower()})"
         for row, it in enumerate(lost[:3])
     ]
     rest = sum(it.pkts for it in lost[3:])
     return ", ".join(parts) + (f", and {rest:,} elsewhere" if rest else "")
+
+
+def _noun(row: int, lost: list[Lost]) -> str:
+    """' of its packets' or ' of its acknowledgements' where the row before had another noun."""
+    if row and lost[row].back == lost[row - 1].back:
+        return ""
+    return " of its acknowledgements" if lost[row].back else " of its packets"
 
 
 def losses_table(evidence: Evidence, lost: list[Lost]) -> Table:
@@ -86,6 +145,7 @@ def losses_table(evidence: Evidence, lost: list[Lost]) -> Table:
     columns = (
         Column("device", "Lost at"),
         Column("reason", "Reason"),
+        Column("direction", "On the way"),
         Column("pkts", "Packets", Unit.COUNT),
         Column("first_ns", "First", Unit.NS),
         Column("last_ns", "Last", Unit.NS),
@@ -100,6 +160,17 @@ def losses_table(evidence: Evidence, lost: list[Lost]) -> Table:
         "losses",
         "",
         columns,
-        tuple((it.device, it.reason.name.lower(), it.pkts, it.first_ns, it.last_ns, WHY[it.reason]) for it in lost),
+        tuple(
+            (
+                it.device,
+                it.reason.name.lower(),
+                "back" if it.back else "forth",
+                it.pkts,
+                it.moments_ns[0],
+                it.moments_ns[-1],
+                WHY[it.reason],
+            )
+            for it in lost
+        ),
         note,
     )

@@ -1,11 +1,13 @@
-"""Messages without a completion time: which figures leave them out, and how this is said beside each of them."""
+"""What a figure leaves out, and how this is said beside it: messages without a completion time, and packets that
+drops.lossless does not count, because a watchdog, a dead link or a fault lost them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-_OF_COMPLETED: Final = ("fct.", "slowdown.", "step.", "inference.ttft.", "inference.tpot.")
+OF_COMPLETED: Final = ("fct.", "slowdown.", "step.", "inference.ttft.", "inference.tpot.")
 """Metrics of completed messages, steps and requests alone."""
 _FAILED_TOO: Final = ("goodput.",)
 """Metrics whose time includes failures, and in which failed messages have no or few bytes."""
@@ -16,10 +18,13 @@ def left_out(metric: str, metrics: Mapping[str, Any]) -> str:
 
     metrics : of a run, with messages.total, messages.failed and messages.unfinished
     """
+    if metric == "drops.lossless":
+        others = int(metrics.get("drops.lossless_any") or 0) - int(metrics.get("drops.lossless") or 0)
+        return f"{others:,} more lost otherwise, counted by drops.lossless_any" if others > 0 else ""
     names = {"failed": "messages.failed", "not done": "messages.unfinished"}
     if metric.startswith(_FAILED_TOO):
         del names["not done"]
-    elif not metric.startswith(_OF_COMPLETED):
+    elif not metric.startswith(OF_COMPLETED):
         return ""
     counts = {word: int(metrics.get(name) or 0) for word, name in names.items()}
     parts = [f"{count:,} {word}" for word, count in counts.items() if count]

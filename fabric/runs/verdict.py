@@ -85,7 +85,7 @@ def sentences(
         *_unmarked(metrics),
     ]
     others = [
-        *_messages(metrics, summary),
+        *_messages(now, metrics, summary),
         *_lossless(metrics, summary),
         *_pfc(now, metrics, summary),
         *_watchdog(metrics),
@@ -115,7 +115,7 @@ def _headline(findings: Sequence[Finding]) -> Finding:
     return next((it for it in findings if it.is_cause), findings[0])
 
 
-def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
+def _messages(now: Snapshot, metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence]:
     total, done, failed = (int(metrics[f"messages.{name}"] or 0) for name in ("total", "done", "failed"))
     left = total - done - failed
     stop = summary["stop"]
@@ -125,7 +125,10 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
     if stalled:
         since = format_time_ps(stop["stalled_since_ns"] * PS_PER_NS)
         when = f"after {since}" if stop["stalled_since_ns"] else "at all"
-        yield "problem", f"nothing was delivered {when} although {_count(left, 'message')} waited"
+        yield (
+            "problem",
+            f"nothing was delivered {when} although {_count(left, 'message')} waited{_why_stalled(now, metrics)}",
+        )
     if left and not (stalled and stop["reason"] == "no progress"):
         were = "was" if left == 1 else "were"
         yield "warning", f"{left:,} of {_count(total, 'message')} {were} not done {ended(stop)}"
@@ -137,6 +140,24 @@ def _messages(metrics: Metrics, summary: Mapping[str, Any]) -> Iterator[Sentence
     worst = metrics["slowdown.p99"]
     if worst is not None and worst >= 10:
         yield "note", f"the slowest 1 % of messages took {worst:,.1f} times their ideal time or more"
+
+
+def _why_stalled(now: Snapshot, metrics: Metrics) -> str:
+    """': 5 packets were lost, and no retransmission timer ran out before the end', as far as counters tell; else ''."""
+    lost, timeouts = int(metrics["drops.total"] or 0), int(metrics["transport.timeouts"] or 0)
+    held = int(np.count_nonzero(now.paused.any(axis=1)))
+    reasons = []
+    if lost and timeouts:
+        reasons.append(f"{_count(lost, 'packet')} were lost, those sent again after {_count(timeouts, 'timeout')} too")
+    elif lost:
+        were = "was" if lost == 1 else "were"
+        reasons.append(
+            f"{_count(lost, 'packet')} {were} lost, and no retransmission timer (transport.retransmit_timeout) ran out "
+            "before the end"
+        )
+    if held:
+        reasons.append(f"{_count(held, 'port')} stood paused at the end")
+    return f": {'; '.join(reasons)}" if reasons else ""
 
 
 def _goodput(metrics: Metrics) -> str:

@@ -147,7 +147,10 @@ def _sentence(item: ErrorDetails, value: object, steps: list[str | int], documen
         return f"unknown field (value {_short(value)})", nearest(str(steps[-1]), known, "fields here")
     if kind in {"literal_error", "enum"}:
         words = [word.strip("' ") for word in str(context["expected"]).replace(" or ", ", ").split(",")]
-        return f"{_short(value)} is not a valid value", nearest(str(value), words, "valid values")
+        hint = nearest(str(value), words, "valid values")
+        fields = _mapping_instead(steps, document) if hint.startswith("valid values") else []
+        mapping = f"; or a mapping with {', '.join(fields)}" if fields else ""
+        return f"{_short(value)} is not a valid value", hint + mapping
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         tags = [tag.strip("' ") for tag in str(context.get("expected_tags", "")).split(",") if tag.strip()]
         steps.append("kind")
@@ -239,6 +242,26 @@ def _kinds_with(field: str, steps: Sequence[str | int], document: _Document) -> 
 def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Mapping[str, Any] = schema.get("properties", {})
     return found
+
+
+def _mapping_instead(steps: Sequence[str | int], document: _Document) -> list[str]:
+    """Fields of the mapping that may stand in place of a word, such as watchdog: off; [] where none may."""
+    if not steps:
+        return []
+    around = _schema_at(steps[:-1], document)
+    schema = around.get("items") if isinstance(steps[-1], int) else _properties(around).get(str(steps[-1]))
+    pending = [schema or {}]
+    for _ in range(16):
+        if not pending:
+            break
+        one = pending.pop(0)
+        if "$ref" in one:
+            pending.append(document.schema["$defs"][one["$ref"].rpartition("/")[2]])
+        elif _properties(one):
+            return list(_properties(one))
+        else:
+            pending += [*one.get("anyOf", ()), *one.get("oneOf", ()), *one.get("allOf", ())]
+    return []
 
 
 def schema_at(steps: Sequence[str | int], raw: Any) -> dict[str, Any]:  # noqa: ANN401  whatever YAML holds

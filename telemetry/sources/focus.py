@@ -13,9 +13,9 @@ from fabric.explain import fabric_map, layers
 from fabric.explain.evidence import Evidence
 from fabric.explain.fabric_map import Focus
 from fabric.render.document import Answer, Fact, Status, Unit
-from fabric.units import PS_PER_NS, count
+from fabric.units import count
 from telemetry.diagnosis.root import MEANINGS, STOPS, Kind, Root
-from telemetry.sources.incidents import completed
+from telemetry.sources.incidents import Hurt, completed
 from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
@@ -40,8 +40,6 @@ LAYERS: Final[Mapping[Kind, str]] = {
     Kind.STRAGGLER: layers.JOB,
 }
 """Layer that shows a kind; of others that of losses where traffic is lost (STOPS), else the load."""
-SLOW: Final = 3.0
-"""Slowdown from which a message counts as hurt, where nothing else was."""
 _STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
 _HURT: Final = (
     ("pfc_rx_paused_ns", "paused"),
@@ -70,7 +68,7 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
         Fact("place", "Where", first.place),
         Fact("act", "First act", meaning.act),
         Fact("cost", "Cost in this run", cost_of(evidence.run.summary)),
-        Fact("hurt", "Who was hurt", _words(hurt, first) + "".join(f"; job {it.words}" for it in incident.hurt.jobs)),
+        Fact("hurt", "Who was hurt", _words(hurt, incident.hurt, first)),
         Fact("change", "Changed before", incident.change_line),
         Fact("began_ns", "Since", first.began_ns, Unit.NS),
         Fact("ended_ns", "Last seen", first.ended_ns, Unit.NS),
@@ -81,7 +79,9 @@ def focus_on(evidence: Evidence, roots: list[Root], control: ControlRun | None =
     title = f"{meaning.title[0].upper()}{meaning.title[1:]}"
     answer = Answer(_STATUS[first.rank], f"{title}: {first.place}.{evident}{more}", facts, fabric_map.KEY)
     layer = LAYERS.get(first.kind, layers.LOSS if first.kind in STOPS else layers.LOAD)
-    victims = tuple(sorted({name for names in hurt.values() for name in names}))
+    victims = tuple(
+        sorted({name for names in (*hurt.values(), dict(incident.hurt.hosts)) for name in names} - {first.device})
+    )
     return Focus(
         answer, layer, first.began_ns, first.ended_ns,
         (first.device, *(it for it in first.members if first.kind is Kind.DEADLOCK)), first.port, victims,
@@ -118,42 +118,7 @@ def hurt_by(evidence: Evidence, root: Root) -> dict[str, tuple[str, ...]]:
         hosts.discard(root.device)
         if hosts:
             found[words] = tuple(sorted(hosts))
-    late = _late(evidence, root)
-    if late:
-        found["had a message not done when the run ended"] = late
-    if not found:
-        slow = _slow(evidence, root)
-        if slow:
-            found[f"had a message over it that took {SLOW:g} times its ideal or was not done"] = slow
     return found
-
-
-def _slow(evidence: Evidence, root: Root) -> tuple[str, ...]:
-    """Senders of slow messages in progress meanwhile over a cable of the root's port, or of the whole device."""
-    node = evidence.fabric.by_name.get(root.device)
-    if node is None:  # the root is a job
-        return ()
-    ports = [port for port in node.ports if root.port in {"", evidence.fabric.ports[port].name}]
-    cables = [port for own in ports for port in (own, int(evidence.fabric.ports[own].peer))]
-    over = [evidence.leave_by[port] for port in cables if port in evidence.leave_by]
-    if not over:
-        return ()
-    rows, found = np.unique(np.concatenate(over)), evidence.messages
-    start, end = found["start_ps"][rows], found["end_ps"][rows]
-    meanwhile = (start >= 0) & (start < root.ended_ns * PS_PER_NS) & ((end < 0) | (end > root.began_ns * PS_PER_NS))
-    slow = (end < 0) | (found["slowdown"][rows] >= SLOW)
-    names = {evidence.fabric.nodes[node].name for node in np.unique(found["src"][rows[meanwhile & slow]]).tolist()}
-    return tuple(sorted(names - {root.device}))
-
-
-def _late(evidence: Evidence, root: Root) -> tuple[str, ...]:
-    """Senders of messages posted before the end of the root cause that were never done, of roots that stop traffic."""
-    if root.rank:
-        return ()
-    rows = (evidence.messages["end_ps"] < 0) & (evidence.messages["start_ps"] >= 0)
-    rows &= evidence.messages["start_ps"] < root.ended_ns * PS_PER_NS
-    names = {evidence.fabric.nodes[node].name for node in np.unique(evidence.messages["src"][rows]).tolist()}
-    return tuple(sorted(names - {root.device}))
 
 
 def _grew(times: NDArray[np.int64], values: NDArray[Any], root: Root) -> bool:
@@ -163,12 +128,12 @@ def _grew(times: NDArray[np.int64], values: NDArray[Any], root: Root) -> bool:
     return after > before
 
 
-def _words(hurt: Mapping[str, tuple[str, ...]], root: Root) -> str:
-    """'15 hosts paused, 3 hosts sent packets again'."""
+def _words(hosts: Mapping[str, tuple[str, ...]], hurt: Hurt, root: Root) -> str:
+    """'15 hosts paused, 3 hosts sent packets again; of 31 messages under way: 3 failed'."""
     if root.kind is Kind.STRAGGLER:
-        return f"the other ranks of {root.device}: they wait for it"
-    if not hurt:
-        return "no host: none was paused, sent packets again or was slow"
-    return ", ".join(
-        f"{names[0] if len(names) == 1 else count(len(names), 'host')} {words}" for words, names in hurt.items()
-    )
+        found = [f"the other ranks of {root.device}: they wait for it"]
+    else:
+        who = {words: names[0] if len(names) == 1 else count(len(names), "host") for words, names in hosts.items()}
+        found = [", ".join(f"{it} {words}" for words, it in who.items()), hurt.lines[0] if hurt.messages else ""]
+    found += [f"job {it.words}" for it in hurt.jobs]
+    return "; ".join(filter(None, found)) or "no host was paused or sent packets again; no message was under way"

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from fabric.controlplane.network.run import ControlRun
+from fabric.explain.evidence import Evidence
 from fabric.runs import files
 from fabric.runs.rundir import RunDir
 from fabric.units import PS_PER_NS, count, format_time_ps, listed
@@ -27,7 +29,12 @@ from telemetry.sources.recorded import control_of
 from telemetry.sources.roots import roots_of
 
 SLOWER: Final = 2.0
-"""A message is hurt where its slowdown is so many times the median of messages that ended before the root began."""
+"""A message is hurt where its slowdown is so many times the median of messages that ended before the root began, or,
+where none had, of messages of its workload entry that the root did not reach."""
+SLOW: Final = 3.0
+"""Where there are neither: a message that the root reached is hurt from this slowdown on."""
+_PEERS: Final = 3
+"""So many messages give a median."""
 LONGER: Final = 1.15
 """A job is hurt where a step takes so many times the median of steps that ended before, as of FabricJobSlowdown."""
 _HOSTS: Final = 5
@@ -70,10 +77,12 @@ class Hurt:
     """Not delivered at the end of the run, although as much time had passed as makes a message slower."""
     slower: int
     usual: float | None
-    """Median slowdown before; None: no message had ended, and none counts as slower."""
+    """Median slowdown before; None: no message had ended, and only messages that the root reached count as slower."""
     hosts: tuple[tuple[str, int], ...]
     """Senders and receivers of hurt messages, with their number, most first."""
     jobs: tuple[HurtJob, ...] = ()
+    by_ideal: int = 0
+    """Of `slower`, those for which there was no like message to compare with."""
 
     @property
     def total(self) -> int:
@@ -91,6 +100,14 @@ class Hurt:
         if self.slower and self.usual is not None:
             usual = f"(median before: {self.usual:.2f}x)"
             parts.append(f"{self.slower:,} took more than {SLOWER:g} times as long as usual {usual}")
+        elif self.slower:
+            beside = self.slower - self.by_ideal
+            if beside:
+                parts.append(
+                    f"{beside:,} that it reached took more than {SLOWER:g} times as long as their like elsewhere"
+                )
+            if self.by_ideal:
+                parts.append(f"{self.by_ideal:,} that it reached took more than {SLOW:g} times their ideal")
         found = []
         if self.messages or not self.jobs:
             head = f"of {count(self.messages, 'message')} under way: "
@@ -196,7 +213,12 @@ def hurt(run: RunDir, root: Root) -> Hurt:
     took_ns = int(run.summary["stop"]["time_ns"]) - start
     late = took_ns > SLOWER * (usual or 1.0) * table["ideal_ns"].to_numpy()
     unfinished = under_way & (end < 0) & late & ~failed
-    slower = under_way & (slowdown > SLOWER * usual) & ~failed if usual is not None else np.zeros(len(end), bool)
+    by_ideal = np.zeros(len(end), np.bool_)
+    if usual is not None:
+        slower = under_way & (slowdown > SLOWER * usual) & ~failed
+    else:
+        beside, by_ideal = (it & under_way & ~failed & ~unfinished for it in _slower_than_peers(run, root, slowdown))
+        slower = beside | by_ideal
     rows = np.flatnonzero(failed | unfinished | slower)
     places: Counter[str] = Counter()
     for side in ("src", "dst"):
@@ -204,8 +226,41 @@ def hurt(run: RunDir, root: Root) -> Hurt:
     hosts = tuple(sorted(places.items(), key=lambda it: (-it[1], it[0])))
     return Hurt(
         int(under_way.sum()), int(failed.sum()), int(unfinished.sum()), int((slower & ~unfinished).sum()), usual, hosts,
-        hurt_jobs(run, root),
+        hurt_jobs(run, root), int(by_ideal.sum()),
     )  # fmt: skip
+
+
+def _slower_than_peers(
+    run: RunDir, root: Root, slowdown: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(n_messages,) twice: which messages that the root reached are slow beside messages of their workload entry that
+    it did not reach, and which are by SLOW, for lack of these. slowdown: 0 where not done.
+    """
+    beside, by_ideal = np.zeros(len(slowdown), np.bool_), np.zeros(len(slowdown), np.bool_)
+    reached = np.zeros(len(slowdown), np.bool_)
+    reached[reached_by(Evidence(run), root)] = True
+    entries = np.array([it.rpartition("/")[0] for it in run.messages(["id"])["id"].to_pylist()], np.str_)
+    for entry in np.unique(entries[reached]).tolist():
+        mine = entries == entry
+        peers = slowdown[mine & ~reached & (slowdown > 0)]
+        if peers.size >= _PEERS:
+            beside |= mine & reached & (slowdown > SLOWER * float(np.median(peers)))
+        else:
+            by_ideal |= mine & reached & (slowdown > SLOW)
+    return beside, by_ideal
+
+
+def reached_by(evidence: Evidence, root: Root) -> NDArray[np.int64]:
+    """Rows of messages over a cable of the root's port (of a whole device: of any), or over a port that it paused."""
+    fabric = evidence.fabric
+    node = fabric.by_name.get(root.device)
+    if node is None:  # the root is a job
+        return np.empty(0, np.int64)
+    own = {int(port) for port in node.ports if root.port in {"", fabric.ports[port].name}}
+    cables = own | {int(fabric.ports[port].peer) for port in own}
+    cables |= {int(fabric.ports[it.port].peer) for it in evidence.pauses if int(it.origin.port) in own}
+    over = [evidence.leave_by[port] for port in sorted(cables) if port in evidence.leave_by]
+    return np.unique(np.concatenate(over)) if over else np.empty(0, np.int64)
 
 
 def hurt_jobs(run: RunDir, root: Root) -> tuple[HurtJob, ...]:

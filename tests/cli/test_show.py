@@ -148,7 +148,7 @@ def test_diff_names_what_was_changed_and_what_it_did(runs: tuple[str, str], caps
     assert metrics["cnp.sent"]["b"] == 0 or metrics["transport.rate_cuts"]["b"] == 0
     assert found["messages"]["in_both"] == 7
     assert main(["diff", *runs]) == 1
-    assert "Completion time of 7 messages done in both" in capsys.readouterr().out
+    assert "Completion time of the 7 of 7 messages done in both" in capsys.readouterr().out
 
 
 def test_summary_carries_every_metric_that_expectations_may_name(runs: tuple[str, str]) -> None:

@@ -12,12 +12,14 @@ import pytest
 import yaml
 
 from fabric.cli.main import main
+from fabric.explain.evidence import Evidence
 from fabric.runs.rundir import RunDir
 from telemetry.catalogue.metrics import BY_NAME
 from telemetry.diagnosis.confidence import FAMILIES, unfitted
 from telemetry.diagnosis.diagnose import METRICS
 from telemetry.diagnosis.root import MEANINGS, Kind, Root
 from telemetry.diagnosis.seen import IDEAL
+from telemetry.sources.focus import focus_on
 from telemetry.sources.incidents import hurt, hurt_jobs
 from telemetry.sources.roots import roots_of
 from tests.diagnosis.conftest import scenario
@@ -80,6 +82,27 @@ def test_messages_hurt_are_those_that_took_longer_than_before(run: Path) -> None
     assert it.messages >= it.failed + it.unfinished + it.slower
     early = replace(root, began_ns=0, ended_ns=0)
     assert (hurt(found, early).usual, hurt(found, early).slower) == (None, 0)
+
+
+def test_before_any_message_ended_those_that_a_root_reached_are_hurt_beside_their_like(tmp_path: Path) -> None:
+    """The storm begins before any message is done: there is no usual time. Those of host5 take many times as long as
+    the others of their workload; the page and the card say the same.
+    """
+    data = scenario({"kind": "pause-storm", "hosts": ["host5"], "at": "20us", "duration": "3ms"})
+    data["workload"] = [{"kind": "permutation", "size": "1MB"}]
+    data["transport"] = {"cc": "dcqcn"}
+    (tmp_path / "scenario.yml").write_text(yaml.safe_dump(data), encoding="utf-8")
+    assert main(["run", str(tmp_path / "scenario.yml"), "--out", str(tmp_path / "run"), "--quiet"]) in (0, 1)
+    found = RunDir.open(tmp_path / "run")
+    root = next(it for it in roots_of(found) if it.device == "host5")
+    it = hurt(found, root)
+    assert it.usual is None
+    assert it.slower >= 1
+    assert it.slower < it.messages
+    assert dict(it.hosts)["host5"] >= 1
+    assert "that it reached took more than" in it.lines[0]
+    focus = focus_on(Evidence(found), [root])
+    assert it.lines[0] in str(next(fact.value for fact in focus.answer.facts if fact.key == "hurt"))
 
 
 def test_the_whole_run_begins_with_its_roots(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

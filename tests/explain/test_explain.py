@@ -16,49 +16,16 @@ from fabric.cli.main import main
 from fabric.dataplane.state.codes import DropReason
 from fabric.explain.drops import explain_drops, losses
 from fabric.explain.evidence import Evidence
-from fabric.explain.message import explain_message, subtract
+from fabric.explain.message import explain_message
+from fabric.explain.message_account import subtract
 from fabric.explain.pfc import explain_pfc, groups, pausing_factor
 from fabric.explain.report import compose
-from fabric.forwarding.message_ports import message_paths
 from fabric.render.document import Status
 from fabric.render.html import to_html
 from fabric.render.json import to_json
-from fabric.runs import simulate
 from fabric.runs.rundir import RunDir
-from fabric.runs.session import Hooks
-from fabric.scenario.load import build_scenario
 from tests.committed import accept
-
-TOPOLOGY = {
-    "kind": "leaf-spine",
-    "leaves": 2,
-    "spines": 2,
-    "hosts_per_leaf": 4,
-    "host_rate": "100G",
-    "fabric_rate": "100G",
-}
-
-
-def simulated(folder: Path, **sections: Any) -> Evidence:  # noqa: ANN401  a scenario's sections
-    raw: dict[str, Any] = {
-        "name": "test",
-        "topology": TOPOLOGY,
-        "switches": {"asic": "trident3"},
-        "transport": {"cc": "none"},
-        "telemetry": {"interval": "10us"},
-        "run": {"duration": "5ms", "seed": 2},
-        **sections,
-    }
-    file = folder / "scenario.yml"
-    file.write_text(json.dumps(raw))
-    compiled, plan = simulate.prepare(build_scenario(raw, file))
-    simulate.simulate(compiled, plan, simulate.Options(out=folder / "run"), Hooks(paths=message_paths))
-    return Evidence(RunDir.open(folder / "run"))
-
-
-def incast(senders: int, size: str) -> list[dict[str, Any]]:
-    names = [f"host{row}" for row in range(5, 5 + senders)]
-    return [{"kind": "incast", "receiver": "host1", "senders": names, "size": size}]
+from tests.explain.explained import TOPOLOGY, incast, simulated
 
 
 @pytest.fixture(scope="module")

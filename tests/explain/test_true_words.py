@@ -14,6 +14,7 @@ import pytest
 from fabric.cli.main import main
 from fabric.dataplane.engine.counters import Snapshot
 from fabric.dataplane.state.codes import DropReason
+from fabric.explain.diff import row_change
 from fabric.explain.drops import explain_drops
 from fabric.explain.evidence import Evidence
 from fabric.explain.report import compose
@@ -336,6 +337,27 @@ def test_diff_compares_settings_and_not_how_they_are_spelled_out(
     assert "{kind: permutation, name: permutation, start: 0ps" in capsys.readouterr().out
     main(["diff", str(plain), str(simulated("switches.pfc_priorities=[3]", "expectations=[messages.done == 7]"))])
     assert "[messages.done == 7]" in capsys.readouterr().out  # and no markup of the terminal's
+
+
+def test_diff_divides_the_two_times_that_it_prints(
+    simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, curve = simulated(), simulated("switches.ecn={kmin: 10KB, kmax: 40KB, pmax: 0.2}")
+    capsys.readouterr()
+    assert main(["diff", str(plain), str(curve), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["messages"]
+    assert found["ratio"] == {name: found["b_ns"][name] / found["a_ns"][name] for name in found["a_ns"]}
+    assert found["ratio"] != found["factor"]
+    assert found["total_a"] == found["total_b"] == found["in_both"] + found["only_a"]
+    assert main(["diff", str(plain), str(curve)]) == 1
+    assert f"{found['in_both']} of {found['total_a']} messages done in both" in capsys.readouterr().out
+
+
+def test_a_change_says_where_its_sides_are_of_different_messages() -> None:
+    row = {"metric": "fct.mean", "change": -0.814, "a_left_out": "11 of 46 messages not done", "b_left_out": "24 of 46 messages not done"}
+    assert row_change(row) == "-81.4% (not the same messages)"
+    assert row_change({**row, "b_left_out": row["a_left_out"]}) == "-81.4%"
+    assert row_change({**row, "change": None}) == ""
 
 
 def test_tables_of_the_report_say_what_they_leave_out(simulated: Callable[..., Path]) -> None:
