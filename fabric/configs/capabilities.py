@@ -61,6 +61,8 @@ class Capabilities:
     """The switch's own AS number is a value; elsewhere it is the name of the block of BGP."""
     interfaces_state_up: bool = False
     """Interfaces have a line `no shutdown` where they are up."""
+    isis_states_families: bool = False
+    """IS-IS routes the families that its instance has lines for, and none without one."""
     family_below_neighbor: bool = False
     """Communities are sent by a line of the neighbour's address family."""
     missing_policies: tuple[tuple[str, str], ...] = ()
@@ -135,6 +137,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         bundle="Port-Channel",
         blocks_of_lines=True,
         sessions=True,
+        isis_states_families=True,  # EOS User Manual, "Enabling IS-IS"
         neighbor_on_each_line=True,
         missing_policies=(("route-map", "permits"), ("prefix-list", "permits")),
     ),

@@ -314,6 +314,7 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     for it in peer.sessions
                     if facts.owners_in(it.vrf).get(it.address) in (None, peer, device)
                 ]
+                + [(peer.name, ("router bgp",))] * (not peer.sessions)
                 + [
                     (line.device.name, _where(line))
                     for wire in facts.wires
