@@ -65,6 +65,8 @@ class Capabilities:
     """IS-IS routes the families that its instance has lines for, and none without one."""
     family_below_neighbor: bool = False
     """Communities are sent by a line of the neighbour's address family."""
+    routing_in_frr: bool = False
+    """Files of FRR beside the configuration have the switch's routing, and are read with it."""
     missing_policies: tuple[tuple[str, str], ...] = ()
     """(kind, what an applied policy that is not defined does): 'permits' or 'denies' every route."""
     autoneg: str = ""
@@ -118,6 +120,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         own_asn_is_a_value=True,
         autoneg="off",
         advertised_loopback="Loopback0",
+        routing_in_frr=True,  # sonic-buildimage dockers/docker-fpm-frr/docker_init.sh
         missing_policies=_FRR,
     ),
     "nvue": Capabilities(

@@ -156,6 +156,8 @@ class Identity:
     """The same with its circuits, where they are read; None where they are not, or where there are two protocols."""
     routing_elsewhere: str = ""
     """A file of FRR that has more of the switch's routing, and that is not read; '' where none was given."""
+    routing_mode: Stated = NOTHING
+    """Where BGP and OSPF come from (SONiC: docker_routing_config_mode); empty: from this file."""
     borrowed: dict[str, Stated] = field(default_factory=dict)
     """Interface without an address of its own to the one whose address it has (`ip unnumbered`)."""
     requires_policy: Stated = NOTHING

@@ -328,8 +328,8 @@ def _interfaces(
         policies = [(row, word[1]) for row, word in line.find(r"service-policy type qos input (\S+)" + _NO_STATS)]
         named_out = [word[1] for _, word in line.find(r"service-policy type queuing output (\S+)" + _NO_STATS)]
         named_in = [(row, word[1]) for row, word in line.find(r"service-policy type queuing input (\S+)" + _NO_STATS)]
-        at = ("interface", line.text.removeprefix("interface "))
-        mtus = [reader.number(row, word[1], 68, 9216, "mtu", at) for row, word in line.find(r"mtu (\d+)")]
+        own_block: Where = ("interface", line.text.removeprefix("interface "))
+        mtus = [reader.number(row, word[1], 68, 9216, "mtu", own_block) for row, word in line.find(r"mtu (\d+)")]
         speeds = [reader.number(row, word[1], 1, 1_600_000, "speed") for row, word in line.find(r"speed (\d+)")]
         fec = [_FEC[word[1]] for _, word in line.find(r"fec (rs-fec|fc-fec|off|auto)")]
         autoneg = [word[1] for _, word in line.find(r"(no )?negotiate auto")]

@@ -27,7 +27,7 @@ from fabric.configs.running_config.reader import Line, TextReader
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.spelling import is_address, meant
 
-_INTERFACE: Final = r"interface ((?:Ethernet|[Pp]ort-[Cc]hannel|[Ll]oopback|Vlan)[\d/.]+)"
+_INTERFACE: Final = r"interface ((?:Ethernet|[Pp]ort-?[Cc]hannel|[Ll]oopback|Vlan)[\d/.]+|lo)"
 _ACCEPTED: Final = (
     r"log-adjacency.*|no log-adjacency.*|auto-cost .*|maximum-paths .*|max-lsa .*|bfd.*|timers .*|distance .*|"
     r"graceful-restart.*|fast-reroute .*|passive-interface .*|nsf.*|summary-address .*|area \S+ (?:range|"
@@ -51,11 +51,11 @@ def read_interior(reader: TextReader) -> None:
     """Fill in the instance of the default VRF, where there is one."""
     root = reader.root
     found = [
-        (line, _instance(reader, line, protocol, match[1]))
+        (line, _instance(reader, line, protocol, match[1] or ""))
         for protocol, word in (("OSPF", "ospf"), ("IS-IS", "isis"))
-        for line, match in root.find(rf"router {word} (\S+)(?: vrf default)?")
+        for line, match in root.find(rf"router {word}(?: (\S+))?(?: vrf default)?")
     ]
-    root.accept(r"router (?:ospf|isis) \S+ vrf \S+")
+    root.accept(r"router (?:ospf|isis)(?: \S+)? vrf \S+")
     _circuits(reader, [interior for _, interior in found])
     for block, interior in found:
         _by_networks(reader, block, interior)
@@ -68,7 +68,7 @@ def read_interior(reader: TextReader) -> None:
 def _instance(reader: TextReader, block: Line, protocol: str, name: str) -> Interior:
     key = block.text
     found = Interior(protocol, name, reader.note(block, key))
-    for line, match in block.find(r"router-id (?:ipv4 )?(\S+)"):
+    for line, match in block.find(r"(?:ospf )?router-id (?:ipv4 )?(\S+)"):
         if is_address(match[1]):
             found.router_id = Stated(match[1], reader.note(line, key, "router-id"))
         else:

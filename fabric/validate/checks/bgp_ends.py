@@ -430,6 +430,7 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
         lines = {
             "eos": f"ttl maximum-hops {hops}",
             "nxos": f"ttl-security hops {hops}",
+            "frr": f"ttl-security hops {hops}",
             "nvue": f"ttl-security enable on hops {hops}",
             "sonic": f"ttl_security_hops {hops}",
         }
