@@ -142,6 +142,8 @@ class Identity:
     """VLANs that pass no traffic: `state suspend`, or shut (EOS, NX-OS)."""
     tags: dict[tuple[str, str], str] = field(default_factory=dict)
     """(interface, address) to the tag of its connected route (NX-OS)."""
+    tags_sent: dict[str, Stated] = field(default_factory=dict)
+    """Sub-interface to the VLAN tag of its frames (EOS, NX-OS: `encapsulation dot1q`; NVUE: `vlan`)."""
     floods: Stated = NOTHING
     """'on' or 'off': whether broadcast is replicated to the other VTEPs (NVUE); empty: on."""
     flooded: list[Stated] = field(default_factory=list)

@@ -29,6 +29,7 @@ from fabric.configs.running_config.reader import (
     read_address,
     read_gateway,
     read_interface,
+    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
@@ -64,6 +65,7 @@ def read_routing(reader: TextReader) -> None:
             found.vrfs[name.removeprefix("Vlan")] = Stated(word[1], reader.note(child, "vrf", name))
         for child, word in line.find(r"ip (?:address virtual|virtual-router address) (\d\S*)(?: secondary)?"):
             read_gateway(reader, child, name, word[1])
+        read_tag(reader, line, name)
         needs_primary(reader, line)
         needs_vrf_first(reader, line, r"vrf (?:forwarding )?\S+")
         read_interface(reader, line, name, _ROUTED_MTU)

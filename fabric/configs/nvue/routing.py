@@ -141,6 +141,10 @@ def _interface(reader: Reader, name: str) -> None:
             text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
             reader.bad(("interface", name, "ip", "vrf"), text, "R1")
     _addresses(reader, name, ("interface", name, "ip", "address"))
+    if name.startswith(("swp", "bond")) and "." in name:
+        tag = str(reader.at("interface", name).get("vlan", name.partition(".")[2]))
+        if reader.number(("interface", name, "vlan"), tag, 1, _MAX_VLAN) is not None:
+            found.tags_sent[name] = Stated(tag, reader.where("interface", name, "vlan"))
     if name.startswith("eth"):
         stated = found.address_where.items()
         found.management.update((text, Stated(text, where)) for (interface, text), where in stated if interface == name)

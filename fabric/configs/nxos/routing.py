@@ -29,6 +29,7 @@ from fabric.configs.running_config.reader import (
     read_address,
     read_gateway,
     read_interface,
+    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
@@ -66,6 +67,7 @@ def read_routing(reader: TextReader) -> None:
                 read_address(reader, child, match[1], word[1])
         for child, word in line.find(r"vrf member (\S+)") if match[1].startswith("Vlan") else ():
             found.vrfs[match[1].removeprefix("Vlan")] = Stated(word[1], reader.note(child, "vrf", match[1]))
+        read_tag(reader, line, match[1])
         needs_primary(reader, line)
         needs_vrf_first(reader, line, r"vrf member \S+")
         read_interface(reader, line, match[1], _ROUTED_MTU, down=True)

@@ -28,6 +28,7 @@ from fabric.units import count as counted
 from fabric.visible import sentence
 
 MAX_LINES: Final = 500_000
+_MOST_TAG: Final = 4094
 _ANY: Final = 99_999
 """Above every number that a list may have."""
 _MAX_DEPTH: Final = 64
@@ -460,6 +461,28 @@ def needs_one_tunnel(reader: TextReader, kind: str) -> None:
         if match is not None and match[1] != "1":
             text = f"'{line.text}': the only tunnel interface of the switch is {kind}1"
             reader.defect(line, line.text, text, root=("tunnel",))
+
+
+def read_tag(reader: TextReader, block: Line, name: str) -> None:
+    """The VLAN tag of a sub-interface; a defect (R9) for one with an address and none, or with the tag of another one.
+
+    Sources: EOS User Manual, "Subinterfaces"; Nexus 9000 Interfaces Configuration Guide, "Configuring Subinterfaces".
+    """
+    if "." not in name:
+        return
+    found = reader.device.identity.tags_sent
+    for line, match in block.find(r"encapsulation dot1[qQ] (?:vlan )?(\d+)"):
+        if reader.number(line, match[1], 1, _MOST_TAG, "dot1q", ("interface", name)) is None:
+            return
+        port = name.partition(".")[0]
+        other = next((it for it, tag in found.items() if tag.value == match[1] and it.startswith(f"{port}.")), name)
+        if other != name:
+            text = f"{name} has VLAN tag {match[1]}, and so has {other}: a port has one sub-interface for each tag"
+            reader.defect(line, f"{name}|encapsulation", text, "R9", ("interface", name))
+        found[name] = Stated(match[1], reader.note(line, "interface", name, "encapsulation"))
+    if name not in found and any(re.match(r"ip(?:v6)? address ", it.text) for it in block.children):
+        text = f"{name} has an address and no 'encapsulation dot1q': it takes no frame"
+        reader.defect(block, f"{name}|encapsulation", text, "R9", ("interface", name))
 
 
 def needs_vrf_first(reader: TextReader, block: Line, pattern: str) -> None:
