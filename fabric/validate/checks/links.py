@@ -13,7 +13,6 @@ from fabric.configs.text.spelling import meant
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
 from fabric.validate.checks.classification import lacks_pfc
 from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
-from fabric.validate.checks.shut import serving_hosts
 from fabric.validate.facts import Facts, Line, Wire
 from fabric.validate.field_words import field_word
 from fabric.validate.remedies import (
@@ -325,7 +324,7 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 theirs = ":".join(other.port.neighbor)
                 yield Found(device.name, port.name, f"{other} names {theirs} as its neighbour", evidence)
     yield from _misnamed(facts)
-    serving = serving_hosts(facts)
+    serving = facts.serving
     for cable in facts.network.links:
         for end in (cable.a, cable.b):
             if end[0] in facts.network.devices and facts.line(end) is None:

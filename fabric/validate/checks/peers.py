@@ -107,8 +107,18 @@ def _where(line: Line) -> tuple[str, ...]:
     return line.port.where
 
 
-def sessions(facts: Facts) -> Iterator[tuple[Device, Session, Device]]:
-    """Every session that is up and whose peer was given: by name, or by who owns its address."""
+def sessions(facts: Facts) -> tuple[tuple[Device, Session, Device], ...]:
+    """Every session that is up and whose peer was given: by name, or by who owns its address; kept with the facts."""
+    known: tuple[tuple[Device, Session, Device], ...] | None = facts.notes.get(_SESSIONS)
+    if known is None:
+        known = facts.notes[_SESSIONS] = tuple(_known_sessions(facts))
+    return known
+
+
+_SESSIONS: Final = "sessions whose peer was given"
+
+
+def _known_sessions(facts: Facts) -> Iterator[tuple[Device, Session, Device]]:
     for device in facts.devices:
         for session in device.sessions:
             peer = _owner(facts, session, device)
