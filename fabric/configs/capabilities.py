@@ -61,8 +61,12 @@ class Capabilities:
     """The switch's own AS number is a value; elsewhere it is the name of the block of BGP."""
     interfaces_state_up: bool = False
     """Interfaces have a line `no shutdown` where they are up."""
+    isis_states_families: bool = False
+    """IS-IS routes the families that its instance has lines for, and none without one."""
     family_below_neighbor: bool = False
     """Communities are sent by a line of the neighbour's address family."""
+    routing_in_frr: bool = False
+    """Files of FRR beside the configuration have the switch's routing, and are read with it."""
     missing_policies: tuple[tuple[str, str], ...] = ()
     """(kind, what an applied policy that is not defined does): 'permits' or 'denies' every route."""
     autoneg: str = ""
@@ -116,6 +120,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         own_asn_is_a_value=True,
         autoneg="off",
         advertised_loopback="Loopback0",
+        routing_in_frr=True,  # sonic-buildimage dockers/docker-fpm-frr/docker_init.sh
         missing_policies=_FRR,
     ),
     "nvue": Capabilities(
@@ -135,6 +140,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
         bundle="Port-Channel",
         blocks_of_lines=True,
         sessions=True,
+        isis_states_families=True,  # EOS User Manual, "Enabling IS-IS"
         neighbor_on_each_line=True,
         missing_policies=(("route-map", "permits"), ("prefix-list", "permits")),
     ),

@@ -142,6 +142,8 @@ class Identity:
     """VLANs that pass no traffic: `state suspend`, or shut (EOS, NX-OS)."""
     tags: dict[tuple[str, str], str] = field(default_factory=dict)
     """(interface, address) to the tag of its connected route (NX-OS)."""
+    tags_sent: dict[str, Stated] = field(default_factory=dict)
+    """Sub-interface to the VLAN tag of its frames (EOS, NX-OS: `encapsulation dot1q`; NVUE: `vlan`)."""
     floods: Stated = NOTHING
     """'on' or 'off': whether broadcast is replicated to the other VTEPs (NVUE); empty: on."""
     flooded: list[Stated] = field(default_factory=list)
@@ -156,6 +158,8 @@ class Identity:
     """The same with its circuits, where they are read; None where they are not, or where there are two protocols."""
     routing_elsewhere: str = ""
     """A file of FRR that has more of the switch's routing, and that is not read; '' where none was given."""
+    routing_mode: Stated = NOTHING
+    """Where BGP and OSPF come from (SONiC: docker_routing_config_mode); empty: from this file."""
     borrowed: dict[str, Stated] = field(default_factory=dict)
     """Interface without an address of its own to the one whose address it has (`ip unnumbered`)."""
     requires_policy: Stated = NOTHING

@@ -6,13 +6,14 @@ as the hosts and links unless others were named. The language of a file is decid
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from fabric.configs.frr.files import FOLDER, switches_of
+from fabric.configs.frr.merge import FrrFile, add_frr
 from fabric.configs.hosts.load import HostFiles, load_hosts
 from fabric.configs.hosts.settle import settle_roce_dscps
 from fabric.configs.links_coverage import unjudged_of_links
@@ -66,25 +67,26 @@ def load_network(
     settings, outputs = (found.get("hosts"), found.get("outputs")) if hosts is None else (hosts, None)
     problems: list[Problem] = []
     devices = []
-    frr: list[Unread] = []
-    routing: dict[str, str] = {}
+    frr: list[tuple[FrrFile, tuple[str, ...]]] = []
     for path in files:
         try:
             text = contents.get(str(path)) or read_file(path, mark=True)
             if is_frr(text, str(path)):
-                frr.append(Unread(Place(str(path), 1), "FRR configuration: no QoS in it, so its node is no switch"))
-                routing[_frr_name(text, path)] = str(path)
+                frr.append((FrrFile(str(path), text), switches_of(text, path)))
             else:
                 devices.append(parse_device(text, str(path)))
         except InputErrors as error:
             problems += error.problems
     named, doubles = join(devices)
     problems += doubles
-    for name in named.keys() & routing.keys():
-        named[name].identity.routing_elsewhere = routing[name]
+    routers: list[Unread] = []
+    try:
+        routers = _beside(named, frr)
+    except InputErrors as error:
+        problems += error.problems
     if frr and not named and not problems:
         problems.append(Problem(str(configs[0]), "only FRR configurations, which have no QoS", "give the switches'"))
-    network = Network(named, tables=tables or HeadroomTables(), unread=(*frr, *others))
+    network = Network(named, tables=tables or HeadroomTables(), unread=(*routers, *others))
     cables = links_of_neighbors(named.values())
     try:
         if links is not None:
@@ -123,12 +125,29 @@ def load_network(
     return network
 
 
-def _frr_name(text: str, path: Path) -> str:
-    """The switch of an FRR file: by its hostname, its folder, or its name ('leaf1/frr.conf', 'leaf1.frr.conf')."""
-    stated = re.search(r"^hostname (\S+)", text, re.MULTILINE)
-    if stated is not None:
-        return stated[1]
-    return path.parent.name if path.stem in {"frr", "bgpd", "vtysh"} else path.name.split(".")[0].removesuffix("-frr")
+def _beside(named: Mapping[str, Device], files: Sequence[tuple[FrrFile, tuple[str, ...]]]) -> list[Unread]:
+    """Read FRR's files into the switches that they are of; those of no switch are listed. Raises InputErrors."""
+    routers: list[Unread] = []
+    problems: list[Problem] = []
+    for source, names in files:
+        device = next((named[it] for it in names if it in named), None)
+        place = Place(source.file, 1)
+        if device is None:
+            routers.append(Unread(place, "FRR configuration: no QoS in it, so its node is no switch"))
+        elif not device.capabilities.routing_in_frr:
+            routers.append(Unread(place, "FRR configuration: not read beside a switch of this system"))
+            device.identity.routing_elsewhere = source.file
+        elif source.key in device.beside:
+            text = f"is a second {source.key} of {device.name}, beside {device.beside[source.key][0]}"
+            problems.append(Problem(source.file, text, "give one of them"))
+        else:
+            try:
+                add_frr(device, source)
+            except InputErrors as error:
+                problems += error.problems
+    if problems:
+        raise InputErrors("configuration", problems)
+    return routers
 
 
 def _links(path: Path, known: dict[str, Device]) -> tuple[tuple[Cable, ...], tuple[Unread, ...]]:
@@ -262,6 +281,9 @@ def _files(configs: Sequence[Path], given: Collection[Path]) -> tuple[list[Path]
             files.append(path)
             continue
         inside, folders = _listing(path)
+        of_frr = [it for it in folders if it.name == FOLDER and it.absolute() not in given]
+        folders = [it for it in folders if it not in of_frr]
+        inside += [it for folder in of_frr for it in _listing(folder)[0]]
         known = [it for it in inside if it.suffix.lower() in SUFFIXES]
         others += [
             Unread(Place(str(it), 1), f"file '{it.name[:60]}': configurations end in " + ", ".join(sorted(SUFFIXES)))

@@ -445,6 +445,8 @@ class Device:
     file: str
     language: Language
     locator: Locator
+    beside: dict[str, tuple[str, Locator]] = field(default_factory=dict)
+    """Further files of the switch: the first word of the places in each, its path, and its lines."""
     platform: str = ""
     hwsku: str = ""
     role: str = ""
@@ -529,6 +531,9 @@ class Device:
 
     def place(self, where: Where, *more: str) -> Place:
         """File and line of a construct, or of one of its fields."""
+        if where and where[0] in self.beside:
+            file, locator = self.beside[where[0]]
+            return Place(file, locator.line((*where, *more)))
         return Place(self.file, self.locator.line((*where, *more)))
 
     def bundle(self, lag: Lag, mtu: int | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from fabric.configs.eos.parse import parse_eos
+from fabric.configs.frr.files import is_named_frr
 from fabric.configs.languages import language_of
 from fabric.configs.model import Device, Place, Unread, name_of_file
 from fabric.configs.nvue.commands import Commands
@@ -88,7 +89,7 @@ LANGUAGES: Final[dict[str, Parser]] = {
 
 def is_frr(text: str, file: str) -> bool:
     """Whether this is FRR's own configuration: of a host, or of a router whose QoS is elsewhere. Raises InputErrors."""
-    return not _is_json(text) and language_of(text, file) == "frr"
+    return not _is_json(text) and (is_named_frr(file) or language_of(text, file) == "frr")
 
 
 def parser_of(text: str, file: str) -> Parser:

@@ -20,7 +20,20 @@ from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
 
 _ABOUT_THE_FILE: Final = frozenset(
-    ("name", "file", "bgp", "locator", "defects", "unread", "unjudged", "compared", "place", "classes", "admin_stated")
+    (
+        "name",
+        "file",
+        "bgp",
+        "locator",
+        "beside",
+        "defects",
+        "unread",
+        "unjudged",
+        "compared",
+        "place",
+        "classes",
+        "admin_stated",
+    )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
 _SHOWN_PORTS: Final = 6

@@ -156,6 +156,22 @@ class Facts:
         """The lossless ports of one switch."""
         return self._by_device.get(device.name, ())
 
+    def used_of(self, device: Device) -> tuple[Line, ...]:
+        """The ports of one switch that are in use."""
+        return self._used_by_device.get(device.name, ())
+
+    @cached_property
+    def serving(self) -> frozenset[str]:
+        """Switches that have a host's port up."""
+        return frozenset(line.device.name for line in self.used if self.faces_host(line))
+
+    @cached_property
+    def _used_by_device(self) -> dict[str, tuple[Line, ...]]:
+        found: dict[str, list[Line]] = {}
+        for line in self.used:
+            found.setdefault(line.device.name, []).append(line)
+        return {name: tuple(lines) for name, lines in found.items()}
+
     @cached_property
     def _by_device(self) -> dict[str, tuple[Line, ...]]:
         found: dict[str, list[Line]] = {}

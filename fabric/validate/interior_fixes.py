@@ -12,6 +12,7 @@ from fabric.configs.model import Device, Where
 from fabric.validate.adjacencies import Side
 from fabric.validate.commands import quoted
 from fabric.validate.edits import BETWEEN_COMMANDS, Row
+from fabric.validate.frr_fixes import in_frr, vtysh
 from fabric.validate.remedies import Fix
 
 _NVUE: Final = {
@@ -68,6 +69,11 @@ def _written(row: Row) -> str:
 
 def _fix(device: Device, interface: str, field: str, value: str, lines: dict[str, str], fields: dict[str, str]) -> Fix:
     """`lines` of the languages of lines, `fields` of SONiC's row."""
+    its = device.identity.interior
+    if its is not None and in_frr(device, its.where):
+        line = lines.get("eos", "")
+        begin = "" if line.startswith("router ") else f"interface {interface}; "
+        return Fix(device.name, f"{interface} {field}", value, vtysh(f"{begin}{line}" if line else ""))
     if device.capabilities.tables:
         rows = _of_sonic(device, interface, fields)
         return Fix(device.name, f"{interface} {field}", value, BETWEEN_COMMANDS.join(map(_written, rows)), rows)

@@ -14,6 +14,7 @@ from fabric.configs.identity import Aggregate
 from fabric.configs.model import Device, Lag, Port, Session, Where
 from fabric.validate.commands import nvue_words, quoted
 from fabric.validate.edits import Row, rows
+from fabric.validate.frr_fixes import in_frr, vtysh
 from fabric.validate.own_words import table_of
 from fabric.validate.remedies import Fix
 
@@ -24,8 +25,18 @@ def _fix(device: Device, field: str, value: str, commands: Mapping[str, str], ro
     return Fix(device.name, field, value, commands[device.language], found)
 
 
+def _bgp(device: Device, field: str, value: str, commands: Mapping[str, str], row: Sequence[Row]) -> Fix:
+    """The same for what is in a file of FRR where the switch has one with BGP."""
+    if in_frr(device, device.identity.asn_where):
+        return Fix(device.name, field, value, vtysh(commands["eos"]))
+    return _fix(device, field, value, commands, row)
+
+
 def set_session(device: Device, session: Session, field: str, value: str, lines: dict[str, str]) -> Fix:
-    """A line of a neighbour: `lines` has it for EOS and NX-OS, the words of `nv set`, and SONiC's field."""
+    """A line of a neighbour: `lines` has it for EOS and NX-OS, the words of `nv set`, and SONiC's field.
+
+    A neighbour in a file of FRR takes that of 'frr', or EOS's.
+    """
     name = session.address or session.interface
     vrf = f"vrf {session.vrf}; " if session.vrf else ""
     begin = {
@@ -34,6 +45,12 @@ def set_session(device: Device, session: Session, field: str, value: str, lines:
         "nvue": f"nv set vrf {quoted(session.vrf or 'default')} router bgp neighbor {quoted(name)} ",
         "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(session.where))} ",
     }[device.language]
+    if in_frr(device, session.where):
+        line = lines.get("frr", lines.get("eos", ""))
+        family, _, rest = line.rpartition("; ")  # 'address-family l2vpn evpn; send-community extended'
+        inside = f"{family}; " if family else ""
+        text = f"router bgp {device.asn}; {vrf}{inside}neighbor {name} {rest}" if line else ""
+        return Fix(device.name, f"neighbor {name} {field}", value, vtysh(text))
     line = lines.get(device.language, "")
     words = line.split() if device.capabilities.tables else []
     row = tuple(Row((*session.where, words[at]), words[at + 1]) for at in range(0, len(words), 2))
@@ -50,6 +67,8 @@ def open_session(device: Device, session: Session) -> Fix:
     }
     words = {"nvue": "passive-mode off", "sonic": "passive_mode false"}
     fix = set_session(device, session, "passive", "off", words)
+    if in_frr(device, session.where):
+        return replace(fix, command=vtysh(commands["eos"]))
     return replace(fix, command=commands.get(device.language, fix.command))
 
 
@@ -91,7 +110,7 @@ def whole_aggregate(device: Device, aggregate: Aggregate) -> Fix:
         "nvue": f"nv set {nvue_words(aggregate.where)} summary-only off",
         "sonic": "",
     }
-    return _fix(device, f"aggregate {aggregate.prefix} summary-only", "off", commands, ())
+    return _bgp(device, f"aggregate {aggregate.prefix} summary-only", "off", commands, ())
 
 
 def leave_lag(device: Device, port: Port) -> Fix:
@@ -157,17 +176,19 @@ def end_maintenance(device: Device) -> Fix:
     """Take the line away that keeps traffic from the switch."""
     drained = device.identity.drained
     where, line = drained.where, drained.value
-    within = f"router bgp {device.asn}; " if where[:1] == ("router bgp",) else ""
-    interior = where[0].startswith(("router ospf", "router isis"))
-    within = f"{where[0]}; " if interior else within
+    inside = where[1:] if in_frr(device, where) else where
+    within = f"router bgp {device.asn}; " if inside[:1] == ("router bgp",) else ""
+    interior = inside[0].startswith(("router ospf", "router isis"))
+    within = f"{inside[0]}; " if interior else within
+    unit = f"maintenance; {'; '.join(where[1:-1])}; no {line}"
     commands = {
-        "eos": f"{within}no {line}" if interior else f"maintenance; {'; '.join(where[1:-1])}; no {line}",
+        "eos": f"{within}no {line}" if interior or in_frr(device, where) else unit,
         "nxos": f"{within}no {line}",
         "nvue": f"nv set {nvue_words(where)} {'disabled' if where[-1] == 'mode' else 'off'}",
         "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted('|'.join(where[:-1]))} {where[-1]} false",
     }
     row = rows(where[0], where[1], {where[-1]: "false"}) if device.capabilities.tables else ()
-    return _fix(device, "|".join(where[-2:]), "nothing (remove it)", commands, row)
+    return _bgp(device, "|".join(where[-2:]), "nothing (remove it)", commands, row)
 
 
 def set_vxlan_port(device: Device, port: str) -> Fix:
@@ -307,7 +328,7 @@ def set_multipath(device: Device, paths: int) -> Fix:
         "sonic": f"sonic-db-cli CONFIG_DB HSET 'BGP_GLOBALS_AF|default|ipv4_unicast' max_ebgp_paths {paths}",
     }
     row = rows("BGP_GLOBALS_AF", "default|ipv4_unicast", {"max_ebgp_paths": paths})
-    return _fix(device, "maximum-paths", str(paths), commands, row)
+    return _bgp(device, "maximum-paths", str(paths), commands, row)
 
 
 def set_vtep_source(device: Device, loopback: str, address: str) -> Fix:
@@ -333,7 +354,7 @@ def advertise(device: Device, prefix: str) -> Fix:
         "NULL NULL",
     }
     row = rows("BGP_GLOBALS_AF_NETWORK", f"default|ipv4_unicast|{prefix}", {})
-    return _fix(device, "network", prefix, commands, row)
+    return _bgp(device, "network", prefix, commands, row)
 
 
 def activate(device: Device, session: Session, family: str) -> Fix:
@@ -348,14 +369,15 @@ def activate(device: Device, session: Session, family: str) -> Fix:
         "sonic": f"sonic-db-cli CONFIG_DB HSET {quoted(f'BGP_NEIGHBOR_AF|{vrf}|{name}|{row}')} admin_status true",
     }
     found = rows("BGP_NEIGHBOR_AF", f"{vrf}|{name}|{row}", {"admin_status": "true"})
-    return _fix(device, f"neighbor {name} {family}", "activate", commands, found)
+    return _bgp(device, f"neighbor {name} {family}", "activate", commands, found)
 
 
 def send_targets(device: Device, session: Session) -> Fix:
     """Extended communities to a neighbour, which carry the route targets."""
     family = "address-family l2vpn evpn; " if device.capabilities.family_below_neighbor else ""
     line = f"{family}send-community extended"
-    return set_session(device, session, "send-community", "extended", {"eos": line, "nxos": line})
+    frr = "address-family l2vpn evpn; send-community extended"
+    return set_session(device, session, "send-community", "extended", {"eos": line, "nxos": line, "frr": frr})
 
 
 def set_asn(device: Device, asn: str) -> Fix:
@@ -367,4 +389,4 @@ def set_asn(device: Device, asn: str) -> Fix:
         "sonic": f"sonic-db-cli CONFIG_DB HSET 'DEVICE_METADATA|localhost' bgp_asn {asn}",
     }
     row = rows("DEVICE_METADATA", "localhost", {"bgp_asn": asn})
-    return _fix(device, "AS number", asn, commands, row)
+    return _bgp(device, "AS number", asn, commands, row)

@@ -122,7 +122,7 @@ CASES: Final = (
     _case(
         "sonic",
         "the AS is None",
-        "P12",
+        "P12 R5",
         "leaf1",
         "bgp_asn",
         put("DEVICE_METADATA", "localhost", "bgp_asn", value="None"),

@@ -448,7 +448,7 @@ CASES: Final = (
     Mistake(
         "nvue",
         "autonomous system as text with AS",
-        "P2",
+        "P2 R5",
         "leaf1",
         "AS65101",
         "leaf1.yaml",

@@ -460,7 +460,7 @@ CASES: Final = (
         "the class map is renamed, the policy is not",
         "R1 M1",
         "leaf1",
-        "26",
+        "ROCEv2",
         replaced("class-map type qos match-any ROCEv2", "class-map type qos match-any ROCE"),
     ),
     _nxos(

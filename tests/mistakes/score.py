@@ -26,6 +26,8 @@ from tests.mistakes import (
     further_trees,
     habits,
     interior_cases,
+    literals_text,
+    literals_trees,
     loopback_cases,
     nvue_cases,
     nxos_cases,
@@ -85,6 +87,8 @@ CASES: tuple[Mistake, ...] = (
     *changes_third.CASES,
     *habits.CASES,
     *interior_cases.CASES,
+    *literals_trees.CASES,
+    *literals_text.CASES,
 )
 
 

@@ -117,7 +117,7 @@ CASES: Final = (
     _nvue(
         "a range of ports has a small MTU", "L4", "MTU 1500", put("interface", "swp3-4", value={"link": {"mtu": 1500}})
     ),
-    _nvue("the AS is automatic", "P2", "its own AS is leaf", put("router", "bgp", "autonomous-system", value="leaf")),
+    _nvue("the AS is automatic", "P2 R5", "autonomous-system", put("router", "bgp", "autonomous-system", value="leaf")),
     _nvue(
         "connected routes are not redistributed",
         "V7",

@@ -158,8 +158,8 @@ def test_a_protocol_whose_circuits_are_not_read_is_said_first(strict: bool, tmp_
     assert [it.severity.word for it in verdict.findings] == ["error" if strict else "info"]
 
 
-def test_a_file_of_frr_beside_a_switch_of_sonic_is_said_first(tmp_path: Path) -> None:
-    write("sonic", good("sonic"), tmp_path)
+def test_a_file_of_frr_beside_a_switch_of_another_system_is_said_first(tmp_path: Path) -> None:
+    write("nvue", good("nvue"), tmp_path)
     (tmp_path / "leaf1.conf").write_text("frr defaults datacenter\nhostname leaf1\nrouter ospf\n!\n", encoding="utf-8")
     verdict = validate(load_network([tmp_path]), only={"R12"})
     assert [(it.device, it.object) for it in verdict.findings] == [("leaf1", "routing")]

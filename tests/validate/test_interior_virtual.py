@@ -100,6 +100,60 @@ def test_an_adjacency_over_it_is_no_error_and_leads_on(way: str, language: str, 
     assert interior_of(facts).reaches(facts.network.devices["leaf1"], "10.0.0.11") is True
 
 
+TAGS = {
+    "other": (r"(encapsulation dot1q (?:vlan )?)10\n", r"\g<1>11\n"),
+    "none": (r" +encapsulation dot1q (?:vlan )?10\n", ""),
+    "out of range": (r"(encapsulation dot1q (?:vlan )?)10\n", r"\g<1>4095\n"),
+}
+
+
+@pytest.mark.parametrize("language", PORTS)
+@pytest.mark.parametrize(("tag", "check"), [("other", "P1"), ("none", "R9"), ("out of range", "R5")])
+def test_a_sub_interface_has_the_tag_of_the_other_end(tag: str, check: str, language: str, tmp_path: Path) -> None:
+    port = f"{PORTS[language][0]}.10"
+    folder = fabric(language, tmp_path, "sub-interface", _in(port, *TAGS[tag]))
+    causes = [it for it in validate(load_network([folder])).causes if it.severity is Severity.ERROR]
+    assert (causes[0].check.id, causes[0].first.device) == (check, "leaf1")
+    if tag == "other":
+        assert "VLAN tag 11 here, VLAN tag 10 there" in causes[0].first.text
+        assert len(causes) == 1
+
+
+@pytest.mark.parametrize("language", PORTS)
+def test_a_sub_interface_does_not_meet_a_port_without_a_tag(language: str, tmp_path: Path) -> None:
+    files = good(language, loopbacks=True, interior="ospf")
+    files["leaf1.cfg"] = over_subinterface(PORTS[language][0])(files["leaf1.cfg"])
+    write(language, files, tmp_path)
+    first = validate(load_network([tmp_path])).causes[0]
+    assert first.check.id == "P1"
+    assert "VLAN tag 10 here, no VLAN tag there" in first.first.text
+
+
+@pytest.mark.parametrize("language", PORTS)
+def test_two_sub_interfaces_of_a_port_have_two_tags(language: str, tmp_path: Path) -> None:
+    def twice(text: str) -> str:
+        port = PORTS[language][0]
+        word = "encapsulation dot1q vlan 10" if language == "eos" else "encapsulation dot1q 10"
+        return text.replace(
+            "\nrouter ospf", f"\ninterface {port}.20\n  {word}\n  ip address 10.8.0.1/31\nrouter ospf", 1
+        )
+
+    found = validate(load_network([fabric(language, tmp_path, "sub-interface", twice)])).causes[0]
+    assert (found.check.id, "and so has" in found.first.text) == ("R9", True)
+
+
+@pytest.mark.parametrize("tag", [10, 11, 4095])
+def test_a_sub_interface_of_nvue_has_the_tag_of_the_other_end(tag: int, tmp_path: Path) -> None:
+    files = good("nvue")
+    for name, port, number in (("leaf1", "swp3", tag), ("spine1", "swp1", 10)):
+        its = files[f"{name}.yaml"]["interface"]
+        row = {"type": "sub", "base-interface": port, "vlan": number, "ip": its[port].pop("ip")}
+        its[f"{port}.10"] = row
+    write("nvue", files, tmp_path)
+    causes = [it for it in validate(load_network([tmp_path])).causes if it.severity is Severity.ERROR]
+    assert [it.check.id for it in causes[:1]] == {10: [], 11: ["P1"], 4095: ["R5"]}[tag]
+
+
 MISTAKES = {
     "area": (r"area 0\.0\.0\.0", "area 0.0.0.9"),
     "network": (r" +ip ospf network point-to-point\n", ""),

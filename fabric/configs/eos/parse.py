@@ -42,18 +42,21 @@ def parse_eos(text: str, file: str) -> Device:
     tc_queue = {tc: tc for tc in range(8)}
     first = reader.lines.note(("qos map",), 1)
     stated: set[int] = set()
-    dscps = r"(no )?qos map dscp ([\d ,-]+?)(?: to traffic-class (\d)(?P<rest> drop-precedence \d)?)?"
+    dscps = r"(no )?qos map dscp ([\d ,-]+?)(?: to traffic-class (\d+)(?P<rest> drop-precedence \d)?)?"
     for line, match in reader.root.find(dscps):
         if not match[1] and match[3] is None:
             line.used = False
             continue
         reader.note(line, "qos map", match[2])
-        for value in numbers(match[2].replace(" ", ","), 63):
-            dscp[value] = value // 8 if match[1] else int(match[3])
+        chosen = None if match[1] else reader.number(line, match[3], 0, 7, "traffic-class", first)
+        for value in reader.numbers(line, match[2].replace(" ", ","), 63, "dscp"):
+            dscp[value] = value // 8 if chosen is None else chosen
             stated.add(value)
             reader.note(line, "qos map", str(value))
-    for _, match in reader.root.find(r"qos map traffic-class ([\d ,-]+) to (?:tx|uc-tx)-queue (\d)"):
-        tc_queue.update(dict.fromkeys(numbers(match[1].replace(" ", ","), 7), int(match[2])))
+    for line, match in reader.root.find(r"qos map traffic-class ([\d ,-]+) to (?:tx|uc-tx)-queue (\d+)"):
+        queue = reader.number(line, match[2], 0, 7, "queue", first)
+        classes = reader.numbers(line, match[1].replace(" ", ","), 7, "traffic-class", first)
+        tc_queue.update(dict.fromkeys(classes if queue is not None else (), queue or 0))
     reader.map_("dscp_to_tc", "default", first, dscp, frozenset(stated))
     reader.map_("tc_to_queue", "default", first, tc_queue)
     device.global_maps = {"dscp_to_tc": "default", "tc_to_queue": "default"}
@@ -176,7 +179,7 @@ def _interface(reader: TextReader, line: Line, port: Port, stated_mtu: set[str],
     if (routed or new) and port.name not in stated_mtu:
         port.mtu = _ROUTED_MTU if routed else _SWITCHED_MTU
     for child, match in line.find(r"mtu (\d+)"):
-        port.mtu = reader.number(child, match[1], 68, 9214, "mtu") or port.mtu
+        port.mtu = reader.number(child, match[1], 68, 9214, "mtu", ("interface", port.name)) or port.mtu
         stated_mtu.add(port.name)
     for child, match in line.find(r"speed (auto|(?:(?:forced|auto) )?\S+)"):
         speed = _SPEED.fullmatch(match[1])
@@ -207,7 +210,9 @@ def _qos(reader: TextReader, block: Line, port: Port, default: Watchdog | None) 
     where = reader.note(block, *block.text.split(" ", 1))
     if block.has(r"priority-flow-control on"):
         port.qos_where = where
-        port.lossless |= {int(match[1]) for _, match in block.find(r"priority-flow-control priority (\d) no-drop")}
+        for line, match in block.find(r"priority-flow-control priority (\d+) no-drop"):
+            priority = reader.number(line, match[1], 0, 7, "priority", ("interface",))
+            port.lossless |= frozenset() if priority is None else {priority}
     timers = [
         match
         for _, match in block.find(

@@ -20,6 +20,8 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
+    needs_hold_time,
+    needs_one_tunnel,
     needs_primary,
     needs_vrf_first,
     needs_vrfs,
@@ -27,6 +29,7 @@ from fabric.configs.running_config.reader import (
     read_address,
     read_gateway,
     read_interface,
+    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
@@ -62,6 +65,7 @@ def read_routing(reader: TextReader) -> None:
             found.vrfs[name.removeprefix("Vlan")] = Stated(word[1], reader.note(child, "vrf", name))
         for child, word in line.find(r"ip (?:address virtual|virtual-router address) (\d\S*)(?: secondary)?"):
             read_gateway(reader, child, name, word[1])
+        read_tag(reader, line, name)
         needs_primary(reader, line)
         needs_vrf_first(reader, line, r"vrf (?:forwarding )?\S+")
         read_interface(reader, line, name, _ROUTED_MTU)
@@ -140,6 +144,7 @@ def _vxlan(reader: TextReader) -> dict[tuple[str, str], Vni]:
     """(VLAN, VNI) to the mapping."""
     vnis: dict[tuple[str, str], Vni] = {}
     found = reader.device.identity
+    needs_one_tunnel(reader, "Vxlan")
     for line, _ in reader.root.find(r"interface Vxlan1"):
         where = reader.note(line, "interface", "Vxlan1")
         for child, match in line.find(r"vxlan source-interface (\S+)"):
@@ -230,6 +235,7 @@ def _instance(reader: TextReader, block: Line, bgp: _Bgp, vrf: str) -> tuple[set
     """Add the sessions of a VRF; the networks it states, and whether it redistributes connected ones."""
     timers: Timers = (None, None, ())
     at = ("router bgp", *((vrf,) if vrf else ()))
+    needs_hold_time(reader, block)
     for line, match in block.find(r"timers bgp (\d+) (\d+)(?P<rest> .*)?"):
         timers = (*seconds_of(reader, line, match[1], match[2]), reader.note(line, *at, "timers bgp"))
     default_ipv4 = not block.has(r"no bgp default ipv4-unicast")

@@ -14,6 +14,8 @@ from fabric.configs.interior import Circuit, Interior, area_name, interfaces_ins
 from fabric.configs.nvue.reader import Reader
 from fabric.configs.nvue.words import is_on
 
+_MOST_COST: Final = 65_535
+"""RFC 2328 section A.4.2: a metric has 16 bits."""
 _OSPF: Final = ("vrf", "default", "router", "ospf")
 
 
@@ -38,7 +40,7 @@ def read_interior(reader: Reader) -> None:
         if name not in found.interface_vrfs:
             _circuit(reader, interior, name)
     _networks(reader, interior)
-    found.igp = Stated("ospf", interior.where) if on else found.igp
+    found.igp = Stated("ospf", interior.where)
     found.interior = one_of([interior])
 
 
@@ -59,6 +61,9 @@ def _circuit(reader: Reader, interior: Interior, name: str) -> None:
     kind = reader.at(*path, "authentication")
     digest = Stated("message-digest", reader.where(*path, "authentication")) if is_on(kind.get("enable")) else NOTHING
     dead = timers.get("dead-interval")
+    cost = stated("cost")
+    if cost and reader.number((*path, "cost"), cost.value, 1, _MOST_COST) is None:
+        cost = NOTHING
     circuit = Circuit(
         name,
         area.where or reader.where(*path),
@@ -69,7 +74,7 @@ def _circuit(reader: Reader, interior: Interior, name: str) -> None:
         dead=stated("dead-interval", timers, "timers") if not isinstance(dead, dict) else NOTHING,
         authentication=digest if kind else NOTHING,
         ignores_mtu=is_on(row.get("mtu-ignore"), default=False),
-        cost=stated("cost"),
+        cost=cost,
     )
     interior.circuits[name] = circuit
 

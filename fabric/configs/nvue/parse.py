@@ -22,7 +22,7 @@ from fabric.configs.nvue.routing import read_routing
 from fabric.configs.nvue.shaper import Shaper, read_shapers
 from fabric.configs.nvue.words import check_words, is_on, is_shut
 from fabric.configs.running_config.reader import numbers
-from fabric.configs.text.jsonfile import JsonText, refuse, two_switches
+from fabric.configs.text.jsonfile import JsonText, outermost, refuse, two_switches
 from fabric.configs.text.port_ranges import folded_ports
 from fabric.configs.text.yamlfile import YamlText
 from fabric.configs.tree_filters import read_nvue_filters
@@ -97,7 +97,7 @@ def parse_nvue(source: JsonText | YamlText | Commands, file: str) -> Device:
         or roce.get("state") in ("enabled", "enable")
         or (bool(roce) and not {"enable", "state"} & roce.keys())
     )
-    for where, first, second in source.duplicates:
+    for where, first, second in outermost(source.duplicates):
         reader.bad(where[len(reader.base) :], f"is given twice, on lines {first} and {second}", "R8")
     if isinstance(source, Commands):
         for where, (first, last) in source.replaced.items():

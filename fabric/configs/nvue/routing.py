@@ -19,12 +19,14 @@ from fabric.configs.nvue.words import is_on
 from fabric.configs.policy import prefix_entry
 from fabric.configs.running_config.reader import numbers
 from fabric.configs.text.port_ranges import folded_ports
-from fabric.configs.text.spelling import is_address, meant
+from fabric.configs.text.spelling import is_address, is_number, meant
 
 _DEFAULT: Final = "default"
 _BGP: Final = ("vrf", _DEFAULT, "router", "bgp")
 _MAX_VNI: Final = 16_777_215
 _MAX_VLAN: Final = 4094
+_MOST_S: Final = 65_535
+"""Of a session's timers: the field of the hold time has 16 bits (RFC 4271 section 4.2)."""
 _OWN_MAC: Final = frozenset(("auto", "none"))
 _MANAGEMENT: Final = "mgmt"
 """The VRF of management (Cumulus Linux user guide, "Management VRF")."""
@@ -139,6 +141,10 @@ def _interface(reader: Reader, name: str) -> None:
             text = f"VRF '{vrf[:40]}' is not in the file{meant(vrf, frozenset(known))}"
             reader.bad(("interface", name, "ip", "vrf"), text, "R1")
     _addresses(reader, name, ("interface", name, "ip", "address"))
+    if name.startswith(("swp", "bond")) and "." in name:
+        tag = str(reader.at("interface", name).get("vlan", name.partition(".")[2]))
+        if reader.number(("interface", name, "vlan"), tag, 1, _MAX_VLAN) is not None:
+            found.tags_sent[name] = Stated(tag, reader.where("interface", name, "vlan"))
     if name.startswith("eth"):
         stated = found.address_where.items()
         found.management.update((text, Stated(text, where)) for (interface, text), where in stated if interface == name)
@@ -182,6 +188,7 @@ def _addresses(reader: Reader, interface: str, path: tuple[str, ...]) -> None:
 def _vnis(reader: Reader) -> None:
     for domain in reader.at("bridge", "domain"):
         for vlan in reader.at("bridge", "domain", domain, "vlan"):
+            _check_vlan(reader, ("bridge", "domain", str(domain), "vlan", str(vlan)), str(vlan))
             at = reader.where("bridge", "domain", str(domain), "vlan", str(vlan))
             reader.device.identity.vlan_where.update((str(it), at) for it in numbers(str(vlan), _MAX_VLAN))
             for number in reader.at("bridge", "domain", domain, "vlan", str(vlan), "vni"):
@@ -191,6 +198,15 @@ def _vnis(reader: Reader) -> None:
                 elif reader.number(path, number, 1, _MAX_VNI) is not None:
                     vni = _vni(reader, str(number), path, ("evpn", "vni", str(number)), vlan=str(vlan))
                     reader.device.identity.vnis.append(vni)
+
+
+def _check_vlan(reader: Reader, path: tuple[str, ...], vlans: str) -> None:
+    """A defect (R5) where a VLAN, or one of a list with ranges, is no number from 1 to 4094."""
+    for part in (word.strip() for word in vlans.split(",")):
+        for end in part.split("-", 1):
+            if not (is_number(end, 4) and 1 <= int(end) <= _MAX_VLAN):
+                reader.bad(path, f"'{part[:40]}' is no VLAN from 1 to {_MAX_VLAN}")
+                break
 
 
 def _automatic(reader: Reader, domain: str, vlans: str, path: tuple[str, ...]) -> Iterator[Vni]:
@@ -337,9 +353,9 @@ def _sessions(reader: Reader, vrf: str) -> None:
         if not numbered:
             reader.device.identity.unnumbered = reader.where(*_BGP, "neighbor", str(name))
         source = next((str(it["update-source"]) for it in merged if "update-source" in it), "")
-        hops = next((str(it["multihop-ttl"]) for it in merged if "multihop-ttl" in it), "1")
+        hops = _in_range(reader, both, ("multihop-ttl",), 1, 255)
         local = reader.device.addresses.get(source, (source if source[:1].isdigit() else "",))[0]
-        timers = [reader.at(*it, "timers") for it in both]
+        keepalive, hold = (_in_range(reader, both, ("timers", it), 0, _MOST_S) for it in ("keepalive", "hold"))
         session = Session(
             reader.where(*bgp, "neighbor", str(name)),
             "",
@@ -347,13 +363,13 @@ def _sessions(reader: Reader, vrf: str) -> None:
             str(name) if numbered else "",
             local.partition("/")[0],
             all(it.get("shutdown", "off") not in ("on", True, "enabled") for it in merged) and _on(row, default=True),
-            keepalive_s=_number(timers, "keepalive"),
-            hold_s=_number(timers, "hold"),
+            keepalive_s=int(keepalive.value) if keepalive else None,
+            hold_s=int(hold.value) if hold else None,
             families=frozenset(families),
             vrf="" if vrf == _DEFAULT else vrf,
             external=next((it["remote-as"] for it in merged if "remote-as" in it), "") == "external",
             source=source,
-            hops=int(hops) if hops.isascii() and hops.isdigit() and len(hops) < 4 else None,
+            hops=1 if hops is NOTHING else int(hops.value) if hops else None,
             password=any("password" in it for it in merged),
             bfd=any(_on(it["bfd"], default=False) for it in merged if isinstance(it.get("bfd"), dict)),
             passive=any(is_on(it.get("passive-mode"), default=False) for it in merged),
@@ -412,6 +428,11 @@ def _remote_as(reader: Reader, rows: list[dict[str, Any]], at: tuple[str, ...]) 
     return text if re.fullmatch(r"[\d.]+", text, re.ASCII) else ""
 
 
-def _number(rows: list[dict[str, Any]], name: str) -> int | None:
-    found = next((str(row[name]) for row in rows if name in row), "")
-    return int(found) if found.isascii() and found.isdigit() and len(found) < 6 else None
+def _in_range(reader: Reader, rows: Sequence[tuple[str, ...]], field: tuple[str, ...], low: int, high: int) -> Stated:
+    """A number of a neighbour or of its group; empty where it is out of range, NOTHING where there is none."""
+    for row in rows:
+        its = reader.at(*row, *field[:-1])
+        if field[-1] in its:
+            number = reader.number((*row, *field), its[field[-1]], low, high)
+            return Stated("" if number is None else str(number), reader.where(*row, *field))
+    return NOTHING

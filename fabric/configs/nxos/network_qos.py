@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from fabric.configs.model import Where
-from fabric.configs.running_config.reader import Line, TextReader, numbers
+from fabric.configs.running_config.reader import Line, TextReader
 
 _SYSTEM: Final = re.compile(r"c-(?:\d+q-)?nq(?:([1-7])|-default)")
 _DEFAULT: Final = "class-default"
@@ -88,7 +88,7 @@ def _pause(
     """Enter the lossless priorities of one line. `pause no-drop` names none: that of the qos-group is assumed."""
     policy, name = names
     reader.note(line, "policy-map", policy, name, "pause")
-    for priority in numbers(priorities, 7) if priorities else [group]:
+    for priority in reader.numbers(line, priorities, 7, "pfc-cos", ("interface",)) if priorities else [group]:
         if paused.setdefault(priority, group) != group:
             text = f"priority {priority} is paused by the classes of two qos-groups, {paused[priority]} and {group}"
             reader.defect(line, f"policy-map|{policy}", text, "R9", ("interface",))

@@ -85,7 +85,9 @@ def parse_nxos(text: str, file: str) -> Device:
                 text = f"class-map '{word[1][:40]}' is not in the file{meant(word[1], frozenset(groups))}"
                 reader.defect(row, match[1], text, "R1", ("policy-map", match[1]))
             by_tag |= bool(matched.tags)
-            sets = [int(group[1]) for _, group in row.find(r"set qos-group (\d)")]
+            stated = [(child, group[1]) for child, group in row.find(r"set qos-group (\d+)")]
+            own = (reader.number(child, text, 0, 7, "qos-group", ("interface",)) for child, text in stated)
+            sets = [it for it in own if it is not None]
             classes.append((word[1], sets[-1] if sets else None, matched.dscps))
             if sets:
                 matched.check(reader, word[1], where)
@@ -229,7 +231,7 @@ def _queues(reader: TextReader, policy: Line, name: str, numbered: dict[str, int
         bound = found.setdefault(queue, Binding(where))
         strict = line.has(r"priority level \d")
         weight = [
-            reader.number(row, word[1], 0, 100, "bandwidth") or 0
+            reader.number(row, word[1], 0, 100, "bandwidth", where) or 0
             for row, word in line.find(r"bandwidth (?:remaining )?percent (\d+)")
         ]
         bound.limit = _limit(reader, line, where)
@@ -326,7 +328,8 @@ def _interfaces(
         policies = [(row, word[1]) for row, word in line.find(r"service-policy type qos input (\S+)" + _NO_STATS)]
         named_out = [word[1] for _, word in line.find(r"service-policy type queuing output (\S+)" + _NO_STATS)]
         named_in = [(row, word[1]) for row, word in line.find(r"service-policy type queuing input (\S+)" + _NO_STATS)]
-        mtus = [reader.number(row, word[1], 68, 9216, "mtu") for row, word in line.find(r"mtu (\d+)")]
+        own_block: Where = ("interface", line.text.removeprefix("interface "))
+        mtus = [reader.number(row, word[1], 68, 9216, "mtu", own_block) for row, word in line.find(r"mtu (\d+)")]
         speeds = [reader.number(row, word[1], 1, 1_600_000, "speed") for row, word in line.find(r"speed (\d+)")]
         fec = [_FEC[word[1]] for _, word in line.find(r"fec (rs-fec|fc-fec|off|auto)")]
         autoneg = [word[1] for _, word in line.find(r"(no )?negotiate auto")]

@@ -20,6 +20,8 @@ from fabric.configs.running_config.reader import (
     Line,
     TextReader,
     Timers,
+    needs_hold_time,
+    needs_one_tunnel,
     needs_primary,
     needs_vrf_first,
     needs_vrfs,
@@ -27,6 +29,7 @@ from fabric.configs.running_config.reader import (
     read_address,
     read_gateway,
     read_interface,
+    read_tag,
     seconds_of,
     session_of,
     shut_sessions,
@@ -64,6 +67,7 @@ def read_routing(reader: TextReader) -> None:
                 read_address(reader, child, match[1], word[1])
         for child, word in line.find(r"vrf member (\S+)") if match[1].startswith("Vlan") else ():
             found.vrfs[match[1].removeprefix("Vlan")] = Stated(word[1], reader.note(child, "vrf", match[1]))
+        read_tag(reader, line, match[1])
         needs_primary(reader, line)
         needs_vrf_first(reader, line, r"vrf member \S+")
         read_interface(reader, line, match[1], _ROUTED_MTU, down=True)
@@ -162,9 +166,28 @@ def _features(reader: TextReader) -> None:
         reader.defect(line, line.text, text, "R9")
 
 
+_RESERVED_VLANS: Final = 128
+_FIRST_RESERVED: Final = 3968
+"""VLANs that NX-OS keeps for itself: so many from this one on, unless `system vlan N reserve` moves them (Nexus 9000
+Layer 2 Switching Configuration Guide, "VLAN Ranges")."""
+
+
+def _reserved(reader: TextReader) -> range:
+    first = _FIRST_RESERVED
+    for line, match in reader.root.find(r"system vlan (\d+) reserve"):
+        first = reader.number(line, match[1], 2, _FIRST_RESERVED, "system vlan") or first
+        line.judged = False
+    return range(first, min(first + _RESERVED_VLANS, _MAX_VLAN + 1))
+
+
 def _vlans(reader: TextReader) -> list[Vni]:
     vnis: list[Vni] = []
+    reserved = _reserved(reader)
     for line, match in reader.root.find(r"vlan ([\d,-]+)"):
+        own = [it for it in reader.numbers(line, match[1], _MAX_VLAN, "VLAN") if it in reserved]
+        if own:
+            text = f"VLAN {own[0]} is one of {reserved[0]}..{reserved[-1]}, which the switch keeps for itself"
+            reader.defect(line, line.text, text)
         for child, word in line.find(r"vn-segment (\d+)"):
             if reader.number(child, word[1], 1, _MAX_VNI, "VNI") is None:
                 continue
@@ -215,6 +238,7 @@ def _check_routed(reader: TextReader, vni: Vni, vlans: list[str]) -> None:
 
 def _nve(reader: TextReader, vnis: list[Vni]) -> None:
     found = reader.device.identity
+    needs_one_tunnel(reader, "nve")
     for line, _ in reader.root.find(r"interface nve1"):
         where = reader.note(line, "interface", "nve1")
         for child, match in line.find(r"source-interface (\S+)"):
@@ -326,6 +350,7 @@ def _check_templates(reader: TextReader, block: Line) -> None:
 def _instance(reader: TextReader, block: Line, vrf: str, templates: dict[str, Neighbor], keeping: set[str]) -> None:
     """The sessions of a VRF."""
     timers: Timers = (None, None, ())
+    needs_hold_time(reader, block)
     for line, match in block.find(r"timers bgp (\d+) (\d+)"):
         its = seconds_of(reader, line, match[1], match[2])
         timers = (*its, reader.note(line, "router bgp", vrf, "timers bgp"))

@@ -7,6 +7,7 @@ Configuration Guide, "Configuring OSPFv2" and "Configuring IS-IS".
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from ipaddress import IPv4Address, ip_network
 from typing import Final
@@ -26,7 +27,7 @@ from fabric.configs.running_config.reader import Line, TextReader
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.spelling import is_address, meant
 
-_INTERFACE: Final = r"interface ((?:Ethernet|[Pp]ort-[Cc]hannel|[Ll]oopback|Vlan)[\d/.]+)"
+_INTERFACE: Final = r"interface ((?:Ethernet|[Pp]ort-?[Cc]hannel|[Ll]oopback|Vlan)[\d/.]+|lo)"
 _ACCEPTED: Final = (
     r"log-adjacency.*|no log-adjacency.*|auto-cost .*|maximum-paths .*|max-lsa .*|bfd.*|timers .*|distance .*|"
     r"graceful-restart.*|fast-reroute .*|passive-interface .*|nsf.*|summary-address .*|area \S+ (?:range|"
@@ -42,15 +43,19 @@ _ACCEPTED_AT_PORTS: Final = (
 )
 
 
+_MOST_COST: Final = {"ip ospf": 65_535, "isis": 16_777_214}
+"""RFC 2328 section A.4.2 (16 bits of a metric); RFC 5305 section 3 (24 bits, of which the last value is no path)."""
+
+
 def read_interior(reader: TextReader) -> None:
     """Fill in the instance of the default VRF, where there is one."""
     root = reader.root
     found = [
-        (line, _instance(reader, line, protocol, match[1]))
+        (line, _instance(reader, line, protocol, match[1] or ""))
         for protocol, word in (("OSPF", "ospf"), ("IS-IS", "isis"))
-        for line, match in root.find(rf"router {word} (\S+)(?: vrf default)?")
+        for line, match in root.find(rf"router {word}(?: (\S+))?(?: vrf default)?")
     ]
-    root.accept(r"router (?:ospf|isis) \S+ vrf \S+")
+    root.accept(r"router (?:ospf|isis)(?: \S+)? vrf \S+")
     _circuits(reader, [interior for _, interior in found])
     for block, interior in found:
         _by_networks(reader, block, interior)
@@ -63,7 +68,7 @@ def read_interior(reader: TextReader) -> None:
 def _instance(reader: TextReader, block: Line, protocol: str, name: str) -> Interior:
     key = block.text
     found = Interior(protocol, name, reader.note(block, key))
-    for line, match in block.find(r"router-id (?:ipv4 )?(\S+)"):
+    for line, match in block.find(r"(?:ospf )?router-id (?:ipv4 )?(\S+)"):
         if is_address(match[1]):
             found.router_id = Stated(match[1], reader.note(line, key, "router-id"))
         else:
@@ -158,8 +163,10 @@ def _settings(reader: TextReader, block: Line, circuit: Circuit, begin: str) -> 
         note("network", line, BROADCAST)
     for line, match in block.find(rf"(no )?{begin} passive(?:-interface)?(?: level-[12-]+)?"):
         note("passive", line, "off" if match[1] else "on")
+    most = _MOST_COST[begin]
     for line, match in block.find(rf"{begin} (?:cost|metric) (\d+)(?: level-[12-]+)?"):
-        note("cost", line, match[1])
+        if reader.number(line, match[1], 1, most, "cost", ("interface", name)) is not None:
+            note("cost", line, match[1])
     for line, match in block.find(rf"{begin} circuit-type (level-1-2|level-1|level-2(?:-only)?)"):
         note("level", line, match[1].removesuffix("-only"))
     for line, _ in block.find(rf"{begin} (?:shutdown|disabled)"):
@@ -230,9 +237,16 @@ def _passive(reader: TextReader, block: Line, interior: Interior) -> None:
 
 
 def _check_net(reader: TextReader, block: Line, interior: Interior) -> None:
-    """A defect for an IS-IS instance whose NET is missing or none: it starts no adjacency (ISO 10589 section 7.1)."""
+    """A defect for an IS-IS instance whose NET is missing or none: it starts no adjacency (ISO 10589 section 7.1).
+
+    Where the language has no family on by itself, one is needed, too.
+    """
     if interior.protocol != "IS-IS":
         return
+    families = any(re.match(r"address-family ipv[46]\b", it.text) for it in block.children)
+    if reader.device.capabilities.isis_states_families and not families:
+        text = f"'{block.text}' has no 'address-family ipv4 unicast': it carries no IPv4 route"
+        reader.defect(block, f"{block.text}|address-family", text, "R9", root=(block.text,))
     lines = [it for it in block.children if it.text.startswith("net ")]
     if not lines:
         reader.defect(block, f"{block.text}|net", f"'{block.text}' has no 'net': it forms no adjacency", "R9")

@@ -19,6 +19,7 @@ from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Sessi
 from fabric.configs.policy import Use
 from fabric.configs.running_config.banners import BLANKS, banner_end, ends_of, rows_of
 from fabric.configs.running_config.line_order import INTERFACE, MAX_COPIED, in_order
+from fabric.configs.running_config.mistyped import intended
 from fabric.configs.text.jsonfile import FixedLines, refuse, two_switches
 from fabric.configs.text.port_ranges import interfaces_of
 from fabric.configs.text.roce_effect import effect_of, is_free_text
@@ -27,8 +28,13 @@ from fabric.units import count as counted
 from fabric.visible import sentence
 
 MAX_LINES: Final = 500_000
+_MOST_TAG: Final = 4094
+_ANY: Final = 99_999
+"""Above every number that a list may have."""
 _MAX_DEPTH: Final = 64
 """Blocks inside each other; neither system has more than six."""
+_MOST_LOOKED_AT: Final = 2000
+"""Lines of a file whose words are compared with known ones: people mistype few, and a foreign file has many."""
 _SEPARATOR: Final = re.compile(r"[ \t]+")
 """What separates words for the parsers of EOS and NX-OS; a no-break space is part of a word."""
 IPV4_ADDRESS: Final = r"\d[\d.]*(?:/\d+| [\d.]+)"
@@ -48,9 +54,12 @@ class Line:
     """False where the line is known and of no effect on any check."""
     rest: str = ""
     """Words of a used line that no check uses: what a pattern matched in its named groups."""
+    asked: dict[str, None] = field(default_factory=dict)
+    """Patterns of the lines that the readers of this block know, in the order of their questions."""
 
     def find(self, pattern: str) -> Iterator[tuple[Line, re.Match[str]]]:
         """Lines of the block that match as a whole; they count as used."""
+        self.asked[pattern] = None
         for child in self.children:
             match = re.fullmatch(pattern, child.text, re.ASCII)
             if match is not None:
@@ -126,6 +135,7 @@ class TextReader:
         self.root = parse_tree(text, file, CAPABILITIES[language].bundle)
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
+        self._looked_at = 0
         named = ""
         for line, match in self.root.find(r"hostname (\S+)"):
             if named and match[1] != named:
@@ -150,12 +160,20 @@ class TextReader:
         """Add a map."""
         self.device.maps.setdefault(kind, {})[name] = QosMap(name, where, entries, stated)
 
-    def number(self, line: Line, text: str, low: int, high: int, what: str) -> int | None:
-        """A number in its range, or None and a defect."""
+    def number(self, line: Line, text: str, low: int, high: int, what: str, root: Where = ()) -> int | None:
+        """A number in its range, or None and a defect. `root`: the construct that has no such value then."""
         if text.isascii() and text.isdigit() and len(text) < 19 and low <= int(text) <= high:
             return int(text)
-        self.defect(line, what, f"{what} {text[:40]} is outside {low}..{high}")
+        name = f"{root[-1]}|{what}" if root else what
+        self.defect(line, name, f"{what} {text[:40]} is outside {low}..{high}", root=root)
         return None
+
+    def numbers(self, line: Line, text: str, high: int, what: str, root: Where = ()) -> list[int]:
+        """'24-31,48' -> the numbers, and a defect where one is above `high`."""
+        found = numbers(text, _ANY)
+        if (most := max(found, default=0)) > high:
+            self.number(line, str(most), 0, high, what, root)
+        return [it for it in found if it <= high]
 
     def ports(self, line: Line, text: str) -> list[Port]:
         """'Ethernet1/1-4,Ethernet6' -> ports, made where they are new."""
@@ -237,15 +255,16 @@ class TextReader:
 
     def finish(self) -> Device:
         """The device, with every line that no check uses: not understood, or known and not judged."""
-        for line, path in _walk(self.root):
+        for line, path, block in _walk(self.root):
             place = Place(self.device.file, line.number)
             odd = "" if is_free_text(line.text) else odd_characters(line.text)
             if odd:
                 self.defect(line, "line", f"'{line.text[:60]}' is a line {odd}")
             below = tuple((it_path, "") for it_path in _paths(line, path))
             more = f" and {counted(len(below) - 1, 'line')} below it" if len(below) > 1 else ""
+            slip = not (line.used and line.judged) and self._mistyped(line, path, block)
             if not line.used:
-                effect = effect_of(line.text, below)
+                effect = "" if slip else effect_of(line.text, below)
                 self.device.unread.append(Unread(place, f"'{_shown(line.text)}'{more}", below, effect))
             elif not line.judged:
                 what = f"'{_listed(line.text)}'{more}"
@@ -255,6 +274,21 @@ class TextReader:
                 leaf = (*path[:-1], line.rest)  # what is judged of the line is compared by its own name
                 self.device.unjudged.append(Unread(place, what, ((leaf, ""),), effect_of(line.rest)))
         return self.device
+
+    def _mistyped(self, line: Line, path: Where, block: Line) -> bool:
+        """Add a defect (R5) for a line that would be known but for one slip; whether it is one."""
+        self._looked_at += 1
+        if self._looked_at > _MOST_LOOKED_AT or is_free_text(line.text):
+            return False
+        meant_line = intended(line.text, block.asked)
+        if meant_line:
+            text = f"'{_shown(line.text)}' is no line of this system (did you mean '{_shown(meant_line)}'?)"
+            top = path[0].split(" ", 1)
+            port = top[0] == "interface" and len(path) > 1
+            # a policy or a profile is used by ports that are not known here
+            root: Where = tuple(top) if port else ("interface",) if effect_of(line.text) else ()
+            self.defect(line, "|".join(path)[:120], text, root=root)
+        return bool(meant_line)
 
 
 @dataclass(slots=True)
@@ -408,6 +442,49 @@ def needs_primary(reader: TextReader, block: Line) -> None:
         reader.defect(second[0], f"{name}|ip address", text, "R9")
 
 
+def needs_hold_time(reader: TextReader, block: Line) -> None:
+    """A defect (R9) for timers of BGP with one number: both systems take the keepalive and the hold time together."""
+    for line in block.children:
+        if re.fullmatch(r"timers bgp \d+", line.text):
+            text = f"'{line.text}' has no hold time after its keepalive: the switch refuses the line"
+            reader.defect(line, f"{block.text}|{line.text}", text, "R9")
+
+
+def needs_one_tunnel(reader: TextReader, kind: str) -> None:
+    """A defect (R5) for a VXLAN interface of another number than 1, the only one: EOS `Vxlan1`, NX-OS `nve1`.
+
+    Sources: EOS User Manual, "VXLAN": interface vxlan; Nexus 9000 VXLAN Configuration Guide, "Creating and Configuring
+    an NVE Interface".
+    """
+    for line in reader.root.children:
+        match = re.fullmatch(rf"interface {kind} ?(\d+)", line.text, re.IGNORECASE)
+        if match is not None and match[1] != "1":
+            text = f"'{line.text}': the only tunnel interface of the switch is {kind}1"
+            reader.defect(line, line.text, text, root=("tunnel",))
+
+
+def read_tag(reader: TextReader, block: Line, name: str) -> None:
+    """The VLAN tag of a sub-interface; a defect (R9) for one with an address and none, or with the tag of another one.
+
+    Sources: EOS User Manual, "Subinterfaces"; Nexus 9000 Interfaces Configuration Guide, "Configuring Subinterfaces".
+    """
+    if "." not in name:
+        return
+    found = reader.device.identity.tags_sent
+    for line, match in block.find(r"encapsulation dot1[qQ] (?:vlan )?(\d+)"):
+        if reader.number(line, match[1], 1, _MOST_TAG, "dot1q", ("interface", name)) is None:
+            return
+        port = name.partition(".")[0]
+        other = next((it for it, tag in found.items() if tag.value == match[1] and it.startswith(f"{port}.")), name)
+        if other != name:
+            text = f"{name} has VLAN tag {match[1]}, and so has {other}: a port has one sub-interface for each tag"
+            reader.defect(line, f"{name}|encapsulation", text, "R9", ("interface", name))
+        found[name] = Stated(match[1], reader.note(line, "interface", name, "encapsulation"))
+    if name not in found and any(re.match(r"ip(?:v6)? address ", it.text) for it in block.children):
+        text = f"{name} has an address and no 'encapsulation dot1q': it takes no frame"
+        reader.defect(block, f"{name}|encapsulation", text, "R9", ("interface", name))
+
+
 def needs_vrf_first(reader: TextReader, block: Line, pattern: str) -> None:
     """A defect (R9) for a VRF line (`pattern`) that follows addresses of its interface: both systems delete these then.
 
@@ -490,14 +567,14 @@ def read_interface(reader: TextReader, block: Line, name: str, mtu: int, *, down
             line.used = line.judged = True
 
 
-def _walk(root: Line) -> Iterator[tuple[Line, Where]]:
-    """Every line with its path; below a line that is not used, nothing."""
-    waiting: list[tuple[Line, Where]] = [(line, (line.text,)) for line in reversed(root.children)]
+def _walk(root: Line) -> Iterator[tuple[Line, Where, Line]]:
+    """Every line with its path and its block; below a line that is not used, nothing."""
+    waiting: list[tuple[Line, Where, Line]] = [(line, (line.text,), root) for line in reversed(root.children)]
     while waiting:
-        line, path = waiting.pop()
-        yield line, path
+        line, path, block = waiting.pop()
+        yield line, path, block
         if line.used and line.judged:
-            waiting += ((child, (*path, child.text)) for child in reversed(line.children))
+            waiting += ((child, (*path, child.text), line) for child in reversed(line.children))
 
 
 def _paths(line: Line, path: Where) -> Iterator[Where]:

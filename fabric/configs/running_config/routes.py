@@ -39,7 +39,7 @@ def read_static_routes(reader: TextReader) -> None:
             reader.defect(line, "ip route", f"'{gateway}' is no address")
             continue
         where = reader.note(line, "ip route", prefix)
-        drops = interface.lower() in {"null0", "null"}
+        drops = interface.lower() in {"null0", "null", "blackhole", "reject"}
         known = found.get((prefix, distance))
         hops = () if drops else ((gateway, interface),)
         found[prefix, distance] = StaticRoute(

@@ -23,6 +23,8 @@ def read_identity(rows: Rows, device: Device) -> None:
     for key, where, fields in rows.rows("DEVICE_METADATA"):
         if key == "localhost":
             found.asn_where = (*where, "bgp_asn")
+            mode = str(fields.get("docker_routing_config_mode", ""))
+            found.routing_mode = Stated(mode, (*where, "docker_routing_config_mode"))
             found.router_id = Stated(str(fields.get("bgp_router_id", "")), (*where, "bgp_router_id"))
             found.mac = Stated(_mac(rows, fields, where, "mac"), (*where, "mac"))
     for key, where, fields in rows.rows("BGP_GLOBALS"):

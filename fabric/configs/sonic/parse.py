@@ -36,7 +36,7 @@ from fabric.configs.sonic.routing import read_routing
 from fabric.configs.sonic.rows import Fields, Rows
 from fabric.configs.sonic.schema import COLOURS, MAP_FIELDS, MAP_TABLES, SCHEMA
 from fabric.configs.sonic.shape import check_shape
-from fabric.configs.text.jsonfile import JsonText, refuse
+from fabric.configs.text.jsonfile import JsonText, outermost, refuse
 from fabric.configs.text.spelling import meant
 from fabric.configs.tree_filters import read_sonic_filters
 
@@ -63,7 +63,7 @@ def parse_sonic(source: JsonText, file: str) -> Device:
     check_shape(source, file)
     device = Device(name_of_file(file), file, "sonic", source)
     rows = Rows(source.value, device)
-    for where, first, second in source.duplicates:
+    for where, first, second in outermost(source.duplicates):
         rows.defect("R8", where, "|".join(where), f"is given twice, on lines {first} and {second}; the last one wins")
     _metadata(rows, device)
     _ports(rows, device)

@@ -100,6 +100,7 @@ SCHEMA: Final[dict[str, dict[str, Rule]]] = {
         "default_pfcwd_status": _ENABLE,
         "bgp_router_id": _TEXT,
         "mac": _TEXT,
+        "docker_routing_config_mode": Rule("choice", choices=("separated", "split", "unified", "split-unified")),
     },
     "PORT": {
         "lanes": Rule("list"),

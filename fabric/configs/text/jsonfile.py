@@ -52,6 +52,17 @@ def refuse_surrogates(value: Any, text: str, file: str) -> None:  # noqa: ANN401
         ) from error
 
 
+def outermost(duplicates: Iterable[tuple[Where, int, int]]) -> list[tuple[Where, int, int]]:
+    """Keys that are given twice, without those inside another one: a table that is repeated repeats its rows."""
+    found: list[tuple[Where, int, int]] = []
+    known: set[Where] = set()
+    for where, first, second in sorted(duplicates, key=lambda it: len(it[0])):
+        if not any(where[:length] in known for length in range(1, len(where))):
+            found.append((where, first, second))
+        known.add(where)
+    return found
+
+
 class JsonText:
     """One JSON file: its value, and where its keys stand."""
 

@@ -17,6 +17,8 @@ _CLOSE: Final = 0.88
 
 def odd_characters(text: str) -> str:
     """Why a name is not what it looks like: a blank at an end, a blank of another kind, an invisible character."""
+    if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
+        return ""
     odd = hidden(text) or next((char for char in text if char.isspace() and char != " "), "")
     if odd:
         return f"with the character U+{ord(odd):04X}, which does not show"

@@ -288,7 +288,7 @@ def P11(facts: Facts) -> Iterator[Found]:  # noqa: N802
     consequence="BGP does not start: none of its sessions comes up",
     remedy="state the AS number that the neighbours expect",
     source="RFC 4271 section 4.2 (My Autonomous System); sonic-buildimage bgpcfgd (no bgp_asn, no BGP)",
-    leads_to="P2 P3 V8 V11 P22",
+    leads_to="P2 P3 V3 V5 V8 V11 P22",
 )
 def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where a neighbour that was given expects one."""
@@ -298,9 +298,9 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             expected.setdefault(peer.name, []).append((device, session))
     for name, its in expected.items():
         owner = facts.network.devices[name]
-        if not owner.sessions or owner.asn not in _NO_ASN:
+        if owner.asn not in _NO_ASN or (not owner.sessions and not _lost_bgp(owner)):
             continue
-        where = owner.identity.asn_where
+        where = owner.identity.asn_where if owner.sessions else ("router bgp",)
         shown = f" ('{owner.asn}')" if owner.asn else ""
         who, number = next(((device.name, it.asn) for device, it in its if it.asn), (its[0][0].name, ""))
         yield Found(
@@ -311,6 +311,14 @@ def P12(facts: Facts) -> Iterator[Found]:  # noqa: N802
             rests_on=[(device.name, session.where) for device, session in its],
             fix=set_asn(owner, number) if number else None,
         )
+
+
+def _lost_bgp(device: Device) -> bool:
+    """Whether a file without any session is that of a switch that had BGP: the file is whole, and has a tunnel.
+
+    BGP of SONiC may be in FRR's file, which is another one.
+    """
+    return not device.capabilities.tables and bool(device.addresses) and bool(device.identity.vtep)
 
 
 _NO_ASN: Final = frozenset(("", "None", "none", "null", "0"))
@@ -422,6 +430,7 @@ def P16(facts: Facts) -> Iterator[Found]:  # noqa: N802
         lines = {
             "eos": f"ttl maximum-hops {hops}",
             "nxos": f"ttl-security hops {hops}",
+            "frr": f"ttl-security hops {hops}",
             "nvue": f"ttl-security enable on hops {hops}",
             "sonic": f"ttl_security_hops {hops}",
         }

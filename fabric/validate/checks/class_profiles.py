@@ -52,12 +52,14 @@ def unprofiled(facts: Facts) -> Iterator[Found]:
                         yield Found(device.name, table, text, (shows(device, where, "profile", "none"),), I)
                     continue
                 profile = usual.get(number)
+                chosen = device.map_of(port, kind)
                 yield Found(
                     device.name,
                     f"{port.name}|{word} {number}",
                     f"class {', '.join(map(str, its))} is in {word} {number}, which has no buffer profile",
                     (shows(device, where, "profile", "none"),),
                     E if vital & set(its) else W,
+                    within=() if chosen is None else ((device.name, chosen.where),),
                     fix=None if profile is None else set_field(device, where, "profile", profile),
                 )
 

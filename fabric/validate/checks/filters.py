@@ -27,7 +27,7 @@ _Applied = tuple[Device, Filter, FilterUse, list[Line]]
 def _applied(facts: Facts) -> Iterator[_Applied]:
     """Every access list at a port, with the ports: members of the LAG, or of the VLAN."""
     for device in facts.devices:
-        lines = [line for line in facts.used if line.device is device] if device.filter_uses else []
+        lines = facts.used_of(device) if device.filter_uses else ()
         for use in device.filter_uses.values():
             found = device.filters.get(use.name)
             at = [

@@ -227,7 +227,7 @@ def I5(facts: Facts) -> Iterator[Found]:  # noqa: N802
     for group in _shared(
         (device, Stated(device.asn, device.identity.asn_where))
         for device in facts.devices
-        if device.asn and (device.identity.vtep or _has_hosts(facts, device))
+        if device.asn and (device.identity.vtep or device.name in facts.serving)
     ):
         devices = [device for device, _ in group]
         external = [
@@ -238,10 +238,6 @@ def I5(facts: Facts) -> Iterator[Found]:  # noqa: N802
         loops = any(not any(it.allows_own_as for it in device.sessions) for device in devices)
         if set.intersection(*external) and not internal and loops and not paired(devices):
             yield _twice(facts, group, "AS number", lambda it: it.asn, lambda it: it.name in expected)
-
-
-def _has_hosts(facts: Facts, device: Device) -> bool:
-    return any(line.device is device and facts.faces_host(line) for line in facts.used)
 
 
 @check(
@@ -283,7 +279,7 @@ def I6(facts: Facts) -> Iterator[Found]:  # noqa: N802
 def I10(facts: Facts) -> Iterator[Found]:  # noqa: N802
     """Where the type of a switch is stated and acts."""
     typed = [it for it in facts.devices if it.role and it.capabilities.hash_seed_from_role]
-    serving = {it.name for it in typed if _has_hosts(facts, it)}
+    serving = {it.name for it in typed if it.name in facts.serving}
     above = {it.role for it in typed if it.name not in serving}
     for device in typed:
         usual = Counter(it.role for it in typed if it.name in serving and it is not device)
@@ -297,8 +293,11 @@ def I10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 (shows(device, where, "type", device.role),),
                 fix=set_field(device, where, "type", role),
             )
+    far_ends: dict[str, set[str]] = {}
+    for (name, _), (far, _) in facts.peers.items():
+        far_ends.setdefault(name, set()).add(far)
     for device in typed:
-        beside = {far for (name, _), (far, _) in facts.peers.items() if name == device.name} & serving
+        beside = far_ends.get(device.name, set()) & serving
         below = {it.role for it in typed if it.name in serving}
         usual = Counter(it.role for it in typed if it.name not in serving and it is not device)
         if device.name not in serving and beside and usual and device.role in below and not below & usual.keys():

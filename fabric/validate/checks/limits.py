@@ -155,6 +155,7 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
             () if port is None else (shows(device, where, "", ""),),
             severity,
             root=None if port is None else (device.name, where[:1]),
+            rests_on=((device.name, ("interface",)),),
             within=() if port is None else ((device.name, where),),
         )
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from fabric.configs.network import End
+from fabric.configs.text.spelling import meant
 from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
 from fabric.validate.checks.classification import lacks_pfc
 from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
-from fabric.validate.checks.shut import serving_hosts
 from fabric.validate.facts import Facts, Line, Wire
 from fabric.validate.field_words import field_word
 from fabric.validate.remedies import (
@@ -324,15 +324,18 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 theirs = ":".join(other.port.neighbor)
                 yield Found(device.name, port.name, f"{other} names {theirs} as its neighbour", evidence)
     yield from _misnamed(facts)
-    serving = serving_hosts(facts)
+    serving = facts.serving
     for cable in facts.network.links:
         for end in (cable.a, cable.b):
             if end[0] in facts.network.devices and facts.line(end) is None:
+                near = _near(facts, end)
+                said = f"; {near} has its settings, and no link" if near else ""
                 yield Found(
                     end[0],
                     end[1] or "?",
-                    "is in the links, but the switch has no such port",
+                    f"is in the links, but the switch has no such port{said}",
                     (Evidence("link", f"{':'.join(cable.a)} - {':'.join(cable.b)}", cable.place),),
+                    E if near else W,
                 )
         for end, remote in ((cable.a, cable.b), (cable.b, cable.a)):
             down = facts.line(end)
@@ -346,6 +349,18 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     (shows(down.device, down.port.where, "", ""),),
                     I,
                 )
+
+
+def _near(facts: Facts, end: End) -> str:
+    """A port with an address or a VLAN, without a link, whose name is one slip away from that of the end; or ''."""
+    device = facts.network.devices[end[0]]
+    loose = frozenset(
+        name
+        for name, port in device.ports.items()
+        if (end[0], name) not in facts.peers and (port.vlan or port.trunk or device.addresses.get(name))
+    )
+    close = meant(end[1] or "", loose)
+    return next((name for name in sorted(loose) if f"'{name}'" in close), "")
 
 
 def _misnamed(facts: Facts) -> Iterator[Found]:

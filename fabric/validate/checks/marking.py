@@ -247,8 +247,9 @@ def E4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 text,
                 (shows(line.device, where, "", ""),),
                 severity if priority in roce or not any(roce) else W,
-                fix=_marked(facts, line, queue),
+                fix=None if where == getattr(wred, "where", ()) else _marked(facts, line, queue),
                 rests_on=pause_roots(facts, line, priority),
+                within=((line.device.name, where),),
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from fabric.configs.frr.files import OWN_MODES
 from fabric.configs.model import Device, Port
 from fabric.configs.network import Host
 from fabric.configs.text.roce_effect import UNKNOWN_LANGUAGE
@@ -22,7 +23,8 @@ _SEVERAL: Final = 2
     "a rule could not be judged",
     condition="the files say what the rules need: links of every switch, the state of every port with PFC, a headroom "
     "table for each HWSKU whose switches compute lossless groups, the limit of a port's headroom, a language that is "
-    "read, the circuits of an interior protocol, the NIC at a link (error with --strict)",
+    "read, the circuits of an interior protocol, the NIC at a link, FRR's files where they have BGP (error with "
+    "--strict)",
     consequence="the verdict is silent where the rule may be broken: no error is no proof",
     remedy="give what is missing, or accept it with --suppress",
     source="operational practice",
@@ -112,6 +114,12 @@ def _of_switch(facts: Facts, device: Device) -> Iterator[_Row]:
             "the switch's configuration; state them in that, or check them otherwise"
         )
         yield device, "routing", text, own.routing_elsewhere
+    if own.routing_mode.value in OWN_MODES and not device.beside:
+        text = (
+            f"BGP, OSPF and route maps (P, O, V): docker_routing_config_mode is {own.routing_mode.value}, so that they "
+            f"are in files of FRR, which were not given; put them beside this file, as {device.name}.frr.conf"
+        )
+        yield device, "docker_routing_config_mode", text, own.routing_mode.value
     for item in device.unread:
         if item.roce == UNKNOWN_LANGUAGE:
             yield device, "language", f"every rule: {item.what}", "none"

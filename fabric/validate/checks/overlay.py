@@ -194,7 +194,10 @@ def V3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     named(vni.where),
                     f"VNI {number} has no EVPN instance, so its routes are neither sent nor taken",
                     (stated(device, f"{_network_of(vni)}, VNI {number}", vni.where),),
-                    rests_on=[(device.name, it.where) for it in device.identity.vnis if it.number == number],
+                    rests_on=[
+                        (device.name, ("router bgp",)),
+                        *((device.name, it.where) for it in device.identity.vnis if it.number == number),
+                    ],
                 )
         wrong, undecided = _apart_by_targets(facts, held)
         for device, vni in wrong:
@@ -311,6 +314,7 @@ def _without_source(device: Device) -> Iterator[Found]:
         f"the tunnel has no source address (src_ip, source-interface), and {len(mapped)} VNIs need it",
         (stated(device, "", where or mapped[0].where),),
         root=(device.name, mapped[0].where),
+        rests_on=((device.name, ("tunnel",)),),
         fix=None if loopback is None else set_vtep_source(device, loopback[0], loopback[1].partition("/")[0]),
     )
 
@@ -340,7 +344,7 @@ def V5(facts: Facts) -> Iterator[Found]:  # noqa: N802
             named(where),
             f"{text}, and {len(found.vnis)} VNIs need it",
             (stated(device, "", where),),
-            rests_on=[(device.name, it.where) for it in device.sessions] if follows else (),
+            rests_on=[(device.name, ("router bgp",)), *((device.name, it.where) for it in device.sessions if follows)],
         )
 
 

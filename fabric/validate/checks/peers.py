@@ -16,6 +16,7 @@ from fabric.validate.disagreement import UNDECIDED, changed
 from fabric.validate.facts import Facts, Line
 from fabric.validate.interfaces import interfaces_of
 from fabric.validate.routing_fixes import send_from, set_asn, set_remote_as
+from fabric.validate.subinterfaces import apart_by_tags
 
 
 def _networks(line: Line) -> dict[int, set[str]]:
@@ -34,16 +35,28 @@ def _networks(line: Line) -> dict[int, set[str]]:
     E,
     "the two ends of a link are in different subnets",
     condition="where both ends have addresses of one IP version, some pair shares its network and differs; "
-    "both ends have addresses of some version in common; where one end has addresses, both do (warn)",
+    "both ends have addresses of some version in common; where one end has addresses, both do (warn); sub-interfaces "
+    "of one subnet have one VLAN tag",
     consequence="neighbours never resolve: no BGP session, no traffic over this link",
-    remedy="number both ends out of one /31 or /127",
-    source="RFC 3021; RFC 7938 section 5.2.3",
+    remedy="number both ends out of one /31 or /127; give both sub-interfaces the tag of the plan",
+    source="RFC 3021; RFC 7938 section 5.2.3; IEEE 802.1Q section 6.9 (a port takes the VLAN of the tag)",
     leads_to="P3 P9 I1 V11 P22 O1 O3",
 )
 def P1(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every report
-    """Ports and LAGs of links between switches."""
+    """Ports, LAGs and sub-interfaces of links between switches."""
     for wire in facts.wires:
         a, b = _networks(wire.a), _networks(wire.b)
+        apart = list(apart_by_tags(wire))
+        for near, far in apart:
+            yield Found(
+                near.line.device.name,
+                str(wire),
+                f"{near.name} and {far.name} of {far.line.device.name} are in {near.address.network}: {near.shown} "
+                f"here, {far.shown} there",
+                tuple(shows(it.line.device, it.where, "", it.tag or "none", f"{it.name} tag") for it in (near, far)),
+            )
+        if apart:
+            continue
         if bool(a) != bool(b) and all(line.device.addresses for line in (wire.a, wire.b)):
             line = wire.b if a else wire.a
             borrowed = _borrowed(line)
@@ -94,8 +107,18 @@ def _where(line: Line) -> tuple[str, ...]:
     return line.port.where
 
 
-def sessions(facts: Facts) -> Iterator[tuple[Device, Session, Device]]:
-    """Every session that is up and whose peer was given: by name, or by who owns its address."""
+def sessions(facts: Facts) -> tuple[tuple[Device, Session, Device], ...]:
+    """Every session that is up and whose peer was given: by name, or by who owns its address; kept with the facts."""
+    known: tuple[tuple[Device, Session, Device], ...] | None = facts.notes.get(_SESSIONS)
+    if known is None:
+        known = facts.notes[_SESSIONS] = tuple(_known_sessions(facts))
+    return known
+
+
+_SESSIONS: Final = "sessions whose peer was given"
+
+
+def _known_sessions(facts: Facts) -> Iterator[tuple[Device, Session, Device]]:
     for device in facts.devices:
         for session in device.sessions:
             peer = _owner(facts, session, device)
@@ -314,6 +337,7 @@ def P3(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     for it in peer.sessions
                     if facts.owners_in(it.vrf).get(it.address) in (None, peer, device)
                 ]
+                + [(peer.name, ("router bgp",))] * (not peer.sessions)
                 + [
                     (line.device.name, _where(line))
                     for wire in facts.wires

@@ -74,7 +74,7 @@ R1: Final = check(
     consequence="the object is silently absent (SONiC's orchagent retries for ever), or the load is refused",
     remedy="correct the name, or add the object it names",
     source="sonic-yang-models leafrefs; sonic-swss qosorch.cpp l.2126 (need_retry)",
-    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22 O1 O3",
+    leads_to="M1 M3 M4 M9 L1 L9 N1 E3 E4 B7 B10 B12 B13 B14 H1 P18 R2 V9 V11 P3 P11 P22 O1 O3 V7",
 )(_dangling)
 
 
@@ -152,7 +152,8 @@ R5: Final = check(
     consequence="the load is refused, or the object is skipped with a line in syslog",
     remedy="correct the value",
     source="sonic-yang-models; sonic-swss orchagent",
-    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L14 M3 M11 M14 P3 P9 W2 W3 V11 O1",
+    leads_to="R6 R7 R9 B3 B4 B5 B6 E1 E2 E4 E5 E6 E7 E9 H1 H4 H8 L1 L2 L4 L9 L12 L14 M1 M3 M11 M14 P3 P9 W2 W3 W4 "
+    "V4 V5 V11 V16 O1 O4",
 )(_defects("R5"))
 
 

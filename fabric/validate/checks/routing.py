@@ -106,7 +106,7 @@ def D3(facts: Facts) -> Iterator[Found]:  # noqa: N802
 
 def _down_and_up(facts: Facts, name: str) -> tuple[list[Line], list[Line]]:
     device = facts.network.devices[name]
-    lines = [line for line in facts.used if line.device is device and line.port.speed_mbps]
+    lines = [line for line in facts.used_of(device) if line.port.speed_mbps]
     down = [line for line in lines if facts.faces_host(line)]
     up = [line for line in lines if line.end in facts.peers and not facts.faces_host(line)]
     given = any(facts.peers[line.end][0] in facts.network.devices for line in up)

@@ -10,6 +10,7 @@ from fabric.validate.checks.base import Check, E, Found, W, check, named, shows
 from fabric.validate.checks.peers import same_policies
 from fabric.validate.commands import quoted
 from fabric.validate.facts import Facts
+from fabric.validate.frr_fixes import in_frr
 from fabric.validate.reachability import Reachability, reachability_of
 from fabric.validate.remedies import Fix
 from fabric.validate.routing_fixes import set_session
@@ -50,6 +51,7 @@ def P17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
         lines = {
             "eos": f"maximum-routes {more}",
             "nxos": f"address-family ipv4 unicast; maximum-prefix {more}",
+            "frr": f"address-family ipv4 unicast; maximum-prefix {more}",
             "nvue": f"address-family ipv4-unicast prefix-limits inbound maximum {more}",
         }
         row = limit.where[:-1]
@@ -65,7 +67,7 @@ def P17(facts: Facts) -> Iterator[Found]:  # noqa: N802  named as in every repor
             f"{other.device.name} announces {count} prefixes, and the session is closed above {limit.value}",
             (shows(end.device, limit.where, "", limit.value),),
             fix=sonic
-            if end.device.capabilities.tables
+            if end.device.capabilities.tables and not in_frr(end.device, limit.where)
             else set_session(end.device, end.session, "prefix limit", more, lines),
         )
 

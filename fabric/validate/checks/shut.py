@@ -11,11 +11,6 @@ from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import set_port
 
 
-def serving_hosts(facts: Facts) -> set[str]:
-    """Switches that have a host's port up."""
-    return {line.device.name for line in facts.used if facts.faces_host(line)}
-
-
 @check(
     "L12",
     W,
@@ -76,7 +71,7 @@ def _session_over(near: Line, far: Line) -> Session | None:
 
 def _shut_at_hosts(facts: Facts) -> Iterator[Found]:
     """Ports that a link joins to a host, on switches that have other hosts' ports up."""
-    serving = serving_hosts(facts)
+    serving = facts.serving
     for end, far in facts.peers.items():
         line = facts.line(end)
         if line is None or line.port.admin_up or line.device.name not in serving or not facts.faces_host(line):

@@ -155,6 +155,7 @@ def W4(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 line.port.name,
                 "no restoration time: never restored",
                 (shows(line.device, own.where, "", ""),),
+                within=((line.device.name, own.where),),
                 fix=set_field(line.device, own.where, "restoration_time", own.detection_ms or _DEFAULT_MS),
             )
     patience_ms, assumed = _patience(facts)

@@ -1,0 +1,55 @@
+"""Lines that no reader understands because one word of them is mistyped.
+
+A running-config that a switch writes has no such line; one that people or templates write may, and the switch refuses
+it. A line is mistyped where one slip (a letter too many, too few, or another one, or two that are swapped) leads to a
+line that its block's reader asks for. What is known to work is not asked about: a word that the reader knows stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Final
+
+_WORD: Final = re.compile(r"(?<![\w\\])[a-z]{4,}(?!\w)")
+"""Words of a pattern. Shorter ones are too near to each other: rx and tx, ipv4 and ipv6."""
+_SPOKEN: Final = re.compile(r"[a-z]{3,}")
+
+
+def intended(text: str, patterns: Iterable[str]) -> str:
+    """The line that was meant; '' where no pattern takes any line that is one slip away."""
+    for pattern in patterns:
+        for word in _words(pattern):
+            for line in _repaired(text, word):
+                if re.fullmatch(pattern, line, re.ASCII):
+                    return line
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _words(pattern: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(pattern))
+
+
+def _repaired(text: str, word: str) -> Iterator[str]:
+    """The line with `word` in the place of each of its words that is one slip away from it."""
+    for match in _SPOKEN.finditer(text):
+        if _one_slip(match[0], word):
+            yield text[: match.start()] + word + text[match.end() :]
+
+
+def _one_slip(given: str, word: str) -> bool:
+    """Whether a letter was added, left out or replaced, or two neighbours were swapped; never the first letter.
+
+    Words that differ in the first letter alone are other words: kbps and gbps, tx and rx.
+    """
+    if given == word or given[0] != word[0] or abs(len(given) - len(word)) > 1:
+        return False
+    begin = 0
+    while begin < min(len(given), len(word)) and given[begin] == word[begin]:
+        begin += 1
+    left, right = given[begin:], word[begin:]
+    if len(left) == len(right):
+        return left[1:] == right[1:] or (left[:2] == right[1::-1] and left[2:] == right[2:])
+    return left[1:] == right if len(left) > len(right) else left == right[1:]

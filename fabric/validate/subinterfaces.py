@@ -1,0 +1,64 @@
+"""Sub-interfaces at the two ends of a link: which of them face each other, and the VLAN tag that each sends.
+
+Frames of a sub-interface have its tag (802.1Q section 9.6), those of the port itself have none. An end takes only
+frames with its own tag, so that two ends of one subnet with two tags never meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv6Interface, ip_interface
+
+from fabric.configs.model import Where
+from fabric.validate.facts import Line, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedEnd:
+    """An interface with an address at one end of a link."""
+
+    line: Line
+    name: str
+    address: IPv4Interface | IPv6Interface
+    tag: str
+    """'' for the port itself, whose frames have none."""
+    where: Where
+    """Of its tag, or of its address."""
+
+    @property
+    def shown(self) -> str:
+        """'VLAN tag 100', or 'no VLAN tag'."""
+        return f"VLAN tag {self.tag}" if self.tag else "no VLAN tag"
+
+
+def apart_by_tags(wire: Wire) -> Iterator[tuple[TaggedEnd, TaggedEnd]]:
+    """Pairs of interfaces over a link in one subnet, of which at least one is a sub-interface, with different tags.
+
+    An end that meets another one of that subnet is in no pair.
+    """
+    ours, theirs = _ends(wire.a), _ends(wire.b)
+    if not any(it.name.count(".") for it in (*ours, *theirs)):
+        return
+    for near in ours:
+        facing = [
+            it for it in theirs if it.address.network == near.address.network and it.address.ip != near.address.ip
+        ]
+        if facing and all(it.tag != near.tag for it in facing):
+            yield near, facing[0]
+
+
+def _ends(line: Line) -> list[TaggedEnd]:
+    """The interfaces with addresses of a port, or of its LAG, whose tags are known."""
+    own = line.device.identity
+    names = {it for it in (line.port.name, line.port.lag) if it}
+    found = []
+    for name, texts in line.device.addresses.items():
+        whole, dot, _ = name.partition(".")
+        tag = own.tags_sent.get(name) if dot else None
+        if whole not in names or (dot and tag is None):
+            continue
+        for text in texts:
+            where = tag.where if tag is not None else own.address_where[name, text]
+            found.append(TaggedEnd(line, name, ip_interface(text), tag.value if tag is not None else "", where))
+    return found
