@@ -11,10 +11,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from fabric.configs.capabilities import Language
-from fabric.configs.model import Device, Place, Where
+from fabric.configs.model import Device, Where
 from fabric.configs.network import Network
-from fabric.validate.checks.base import Evidence, Finding
-from fabric.validate.checks.registry import CHECKS
+from fabric.validate.checks.base import Finding
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
@@ -60,24 +59,6 @@ def compare(old: Verdict, new: Verdict, changes: tuple[str, ...], statements: St
         known=len(new.findings) - len(fresh),
         changes=changes,
     )
-
-
-def missing(old: Network, new: Network) -> list[Finding]:
-    """R11 for every switch that the baseline has and that is not given now."""
-    check = CHECKS["R11"]
-    return [
-        Finding(
-            check,
-            check.severity,
-            name,
-            "configuration",
-            "the baseline has it, and it was not given",
-            (Evidence("baseline", "", Place(device.file, 1)),),
-            (name, ()),
-        )
-        for name, device in sorted(old.devices.items())
-        if name not in new.devices
-    ]
 
 
 def changes(old: Network, new: Network) -> tuple[str, ...]:

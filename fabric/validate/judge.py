@@ -15,10 +15,11 @@ from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 from fabric.units import count
-from fabric.validate.baseline import changes, compare, missing
+from fabric.validate.baseline import changes, compare
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.facts import Facts
 from fabric.validate.hidden import Statements
+from fabric.validate.missing import missing
 from fabric.validate.reachability import Reachability
 from fabric.validate.runner import Verdict, validate, with_findings
 from fabric.validate.suppress import Suppression, parse_suppressions

@@ -18,6 +18,7 @@ from fabric.configs.identity import NOTHING, Gateway, Stated
 from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.banners import BLANKS, banner_end, ends_of, rows_of
+from fabric.configs.running_config.cut import cut_of
 from fabric.configs.running_config.line_order import INTERFACE, MAX_COPIED, in_order
 from fabric.configs.text.jsonfile import FixedLines, refuse, two_switches
 from fabric.configs.text.port_ranges import interfaces_of
@@ -124,6 +125,7 @@ class TextReader:
 
     def __init__(self, text: str, file: str, name: str, language: Language) -> None:
         self.root = parse_tree(text, file, CAPABILITIES[language].bundle)
+        self.text = text
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
         named = ""
@@ -237,6 +239,16 @@ class TextReader:
 
     def finish(self) -> Device:
         """The device, with every line that no check uses: not understood, or known and not judged."""
+        last = max((line for line, _ in _walk(self.root)), key=lambda it: it.number, default=self.root)
+        cut = cut_of(
+            self.text,
+            self.device.capabilities,
+            last.text,
+            understood=last.used or not last.judged,
+            alone=not last.children,
+        )
+        if cut:
+            self.defect(last, "configuration", cut, "R13")
         for line, path in _walk(self.root):
             place = Place(self.device.file, line.number)
             odd = "" if is_free_text(line.text) else odd_characters(line.text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fabric.configs.network import End
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows, whole_file
 from fabric.validate.checks.classification import lacks_pfc
 from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
 from fabric.validate.checks.shut import serving_hosts
@@ -333,6 +333,7 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     end[1] or "?",
                     "is in the links, but the switch has no such port",
                     (Evidence("link", f"{':'.join(cable.a)} - {':'.join(cable.b)}", cable.place),),
+                    rests_on=(whole_file(facts.network.devices[end[0]]),),
                 )
         for end, remote in ((cable.a, cable.b), (cable.b, cable.a)):
             down = facts.line(end)
