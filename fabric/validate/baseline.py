@@ -13,13 +13,16 @@ from typing import Any, Final
 from fabric.configs.capabilities import Language
 from fabric.configs.model import Device, Where
 from fabric.configs.network import Network
-from fabric.validate.checks.base import Finding
+from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
 
 _ABOUT_THE_FILE: Final = frozenset(
-    ("name", "file", "bgp", "locator", "defects", "unread", "unjudged", "compared", "place", "classes", "admin_stated")
+    (
+        *("name", "file", "bgp", "locator", "defects", "unread", "unjudged", "compared", "place", "classes"),
+        *("admin_stated", "made"),
+    )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
 _SHOWN_PORTS: Final = 6
@@ -91,11 +94,37 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
                 f" and {len(ports) - _SHOWN_PORTS} more" if len(ports) > _SHOWN_PORTS else ""
             )
             lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
+        lines += _made(name, old.devices[name], new.devices[name])
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):
         shown = " – ".join(":".join(end) for end in pair)
         lines.append(f"link {shown}: {'added' if pair in ends[1] else 'removed'}")
     return tuple(lines)
+
+
+def _made(name: str, before: Device, after: Device) -> Iterator[str]:
+    """Groups whose rows were deleted and that the switch makes again, or the reverse: the meaning is the same."""
+    its = [
+        {
+            (port.name, group)
+            for port in device.ports.values()
+            for group, bound in port.groups.items()
+            if bound.made is made and bound.profile is not None
+        }
+        for device, made in ((before, False), (after, True), (before, True), (after, False))
+    ]
+    for rows, what in (
+        (its[0] & its[1], "present → absent; the switch makes it again when it starts, from cable length and speed"),
+        (its[2] & its[3], "absent → present; the switch made it before"),
+    ):
+        groups: dict[str, list[int]] = {}
+        for port, group in sorted(rows):
+            groups.setdefault(port, []).append(group)
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for port, numbers in groups.items():
+            alike.setdefault(tuple(numbers), []).append(port)
+        for numbers, ports in alike.items():
+            yield f"{name}: {first(ports, _SHOWN_PORTS)}: BUFFER_PG of group {first(numbers)}: {what}"
 
 
 def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:
