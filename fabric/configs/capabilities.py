@@ -51,6 +51,8 @@ class Capabilities:
     """Name of a LAG's interface in a running-config, before its number."""
     blocks_of_lines: bool = False
     """The file is a running-config: lines below headers, changed in configuration mode."""
+    ends_with_end: bool = False
+    """The command that shows the running-config writes a last line `end`."""
     shell_statements: bool = False
     """A change is a list of shell commands, which a last command puts in force (`nv`)."""
     sessions: bool = False
@@ -137,6 +139,7 @@ CAPABILITIES: Final[dict[Language, Capabilities]] = {
     "eos": Capabilities(
         "Arista EOS",
         strict_by_default=True,
+        ends_with_end=True,
         bundle="Port-Channel",
         blocks_of_lines=True,
         sessions=True,

@@ -213,6 +213,8 @@ class Binding:
     scheduler: str | None = None
     limit: Limit | None = None
     """The rate that a shaper holds the queue to."""
+    made: bool = False
+    """No line of the file states it: the switch makes it when it starts (SONiC's buffermgrd)."""
 
 
 TRUST_COS: Final = "trust cos"

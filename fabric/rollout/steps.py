@@ -48,6 +48,8 @@ TITLES: Final = {
     90: "remove objects",
 }
 """Rank of a step to its title; steps are made in the order of ranks."""
+_LESS: Final = 80
+_LEFT: Final = "groups left to the switch, which makes them again from cable length and speed"
 HOSTS_RANK: Final = 52
 """Hosts move after the classes are there, and before PFC is taken away."""
 LINKS_RANK: Final = 60
@@ -88,9 +90,30 @@ def steps_of(old: Tables, new: Tables, release: str) -> tuple[Step, ...]:
     for edit in in_two_steps(edits_between(old, new)):
         ranked.setdefault(rank_of(edit, old, new), []).append(edit)
     return tuple(
-        Step(rank, TITLES[rank], tuple(edits), tuple(effect_of(it, release, old) for it in edits))
+        Step(rank, _title(rank, edits, new), tuple(edits), tuple(effect_of(it, release, old) for it in edits))
         for rank, edits in sorted(ranked.items())
     )
+
+
+def _title(rank: int, edits: Sequence[Edit], new: Tables) -> str:
+    """That of the rank; but rows of groups that buffermgrd makes again take no headroom away (buffermgr.cpp l.146)."""
+    meta = new.get("DEVICE_METADATA", {}).get("localhost", {})
+    if rank != _LESS or (isinstance(meta, dict) and meta.get("buffer_model") == "dynamic"):
+        return TITLES[rank]
+    return _LEFT if all(_made_again(edit, new) for edit in edits) else TITLES[rank]
+
+
+def _made_again(edit: Edit, new: Tables) -> bool:
+    """Whether the row of a lossless group goes and the port keeps what buffermgrd makes the group from."""
+    if edit.table != "BUFFER_PG" or edit.field or edit.op != "remove":
+        return False
+    port, _, groups = edit.key.partition("|")
+    first, _, last = groups.partition("-")
+    row = new.get("PORT_QOS_MAP", {}).get(port, {})
+    lossless = priorities(row.get("pfc_enable")) if isinstance(row, dict) else frozenset()
+    lengths = [it.get(port) for it in new.get("CABLE_LENGTH", {}).values() if isinstance(it, dict)]
+    wanted = {str(it) for it in range(number_of(first), number_of(last or first) + 1)}
+    return wanted <= set(map(str, lossless)) and any(it not in {None, "0m"} for it in lengths)
 
 
 def merged(steps: Sequence[Step], title: str) -> Step:

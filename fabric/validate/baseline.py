@@ -11,28 +11,17 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from fabric.configs.capabilities import Language
-from fabric.configs.model import Device, Place, Where
+from fabric.configs.model import Device, Where
 from fabric.configs.network import Network
-from fabric.validate.checks.base import Evidence, Finding
-from fabric.validate.checks.registry import CHECKS
+from fabric.validate.checks.base import Finding, first
 from fabric.validate.hidden import Statements, behind, unjudged, visible
 from fabric.validate.own_words import own_words, place_of
 from fabric.validate.runner import Verdict
 
 _ABOUT_THE_FILE: Final = frozenset(
     (
-        "name",
-        "file",
-        "bgp",
-        "locator",
-        "beside",
-        "defects",
-        "unread",
-        "unjudged",
-        "compared",
-        "place",
-        "classes",
-        "admin_stated",
+        *("name", "file", "bgp", "locator", "beside", "defects", "unread", "unjudged", "compared", "place"),
+        *("classes", "admin_stated", "made"),
     )
 )
 """Fields that are no meaning, or follow from others; so are all whose names end in `where`."""
@@ -75,24 +64,6 @@ def compare(old: Verdict, new: Verdict, changes: tuple[str, ...], statements: St
     )
 
 
-def missing(old: Network, new: Network) -> list[Finding]:
-    """R11 for every switch that the baseline has and that is not given now."""
-    check = CHECKS["R11"]
-    return [
-        Finding(
-            check,
-            check.severity,
-            name,
-            "configuration",
-            "the baseline has it, and it was not given",
-            (Evidence("baseline", "", Place(device.file, 1)),),
-            (name, ()),
-        )
-        for name, device in sorted(old.devices.items())
-        if name not in new.devices
-    ]
-
-
 def changes(old: Network, new: Network) -> tuple[str, ...]:
     """One line per change of meaning; the same change on many ports of a switch is one line."""
     lines = [
@@ -123,11 +94,37 @@ def changes(old: Network, new: Network) -> tuple[str, ...]:
                 f" and {len(ports) - _SHOWN_PORTS} more" if len(ports) > _SHOWN_PORTS else ""
             )
             lines.append(f"{name}: {shown + ': ' if ports[0] else ''}{what}: {change}")
+        lines += _made(name, old.devices[name], new.devices[name])
     ends = [{tuple(sorted((cable.a, cable.b))) for cable in network.links} for network in (old, new)]
     for pair in sorted(ends[0] ^ ends[1]):
         shown = " – ".join(":".join(end) for end in pair)
         lines.append(f"link {shown}: {'added' if pair in ends[1] else 'removed'}")
     return tuple(lines)
+
+
+def _made(name: str, before: Device, after: Device) -> Iterator[str]:
+    """Groups whose rows were deleted and that the switch makes again, or the reverse: the meaning is the same."""
+    its = [
+        {
+            (port.name, group)
+            for port in device.ports.values()
+            for group, bound in port.groups.items()
+            if bound.made is made and bound.profile is not None
+        }
+        for device, made in ((before, False), (after, True), (before, True), (after, False))
+    ]
+    for rows, what in (
+        (its[0] & its[1], "present → absent; the switch makes it again when it starts, from cable length and speed"),
+        (its[2] & its[3], "absent → present; the switch made it before"),
+    ):
+        groups: dict[str, list[int]] = {}
+        for port, group in sorted(rows):
+            groups.setdefault(port, []).append(group)
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for port, numbers in groups.items():
+            alike.setdefault(tuple(numbers), []).append(port)
+        for numbers, ports in alike.items():
+            yield f"{name}: {first(ports, _SHOWN_PORTS)}: BUFFER_PG of group {first(numbers)}: {what}"
 
 
 def _values(device: Device) -> dict[tuple[str, ...], tuple[str, Where]]:

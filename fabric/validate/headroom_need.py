@@ -7,13 +7,17 @@ states these, so a headroom that is below the need and above the bounds is a not
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
+from typing import Final
 
 from fabric.configs.buffers.budget import Need, need_of
 from fabric.configs.buffers.headroom import Assumptions, hop_of
 from fabric.configs.buffers.mmu import cell_bytes_of
 from fabric.configs.model import BufferProfile
 from fabric.validate.facts import Facts, Line
+
+_SHOWN: Final = 4
 
 
 def need_on(facts: Facts, line: Line) -> Need | None:
@@ -63,4 +67,8 @@ def headroom_text(facts: Facts) -> str:
     given, usual = facts.network.assumed, Assumptions()
     alike = (given.response, given.latency_ps) == (usual.response, usual.latency_ps)
     whose = "as in `fabric run`" if alike else f"as the options say (`fabric run` without settings: {usual.text})"
-    return f"{verdict}; assumed: {given.text}, {frames}, {whose}"
+    made = Counter(it.device.name for it in facts.lossless if any(bound.made for bound in it.port.groups.values()))
+    of = ", ".join(f"{number} of {name}" for name, number in sorted(made.items())[:_SHOWN])
+    more = f" and of {len(made) - _SHOWN} more switches" if len(made) > _SHOWN else ""
+    own = f"; ports whose lossless groups no row states, so that the switch makes them: {of}{more}" if made else ""
+    return f"{verdict}; assumed: {given.text}, {frames}, {whose}{own}"

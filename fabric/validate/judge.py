@@ -15,10 +15,11 @@ from fabric.configs.sonic.pgtable import HeadroomTables
 from fabric.errors import InputErrors, Problem
 from fabric.topology.select import nearest
 from fabric.units import count
-from fabric.validate.baseline import changes, compare, missing
+from fabric.validate.baseline import changes, compare
 from fabric.validate.checks.registry import CHECKS, FAMILIES
 from fabric.validate.facts import Facts
 from fabric.validate.hidden import Statements
+from fabric.validate.missing import missing
 from fabric.validate.reachability import Reachability
 from fabric.validate.runner import Verdict, validate, with_findings
 from fabric.validate.suppress import Suppression, parse_suppressions
@@ -134,8 +135,13 @@ def baseline_of(request: Request, tables: HeadroomTables) -> Network | None:
     path = request.baseline
     if path is None:
         return None
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):  # a first merge request has none
-        log.warning("--baseline %s is not there, or empty: every finding is new", path)
+    if not path.exists():
+        beside = sorted(it.name for it in path.parent.iterdir()) if path.parent.is_dir() else []
+        near = f"{it}; " if (it := nearest(path.name, beside)).startswith("did you mean") else ""
+        remedy = f"{near}name a folder; where nothing came before, an empty one, which makes every finding new"
+        raise InputErrors("options", [Problem("--baseline", f"{path} is not there", remedy)])
+    if path.is_dir() and not any(path.iterdir()):  # a first merge request has nothing to compare with
+        log.warning("--baseline %s is empty: every finding is new", path)
         return None
     return _network(request, [path], tables, {}, fibs=False)
 

@@ -33,8 +33,9 @@ REASONS: Final[dict[str, str]] = {
     "R8": "which of the two values is meant is not in the file",
     "R9": "the value that was meant is not in the file",
     "R10": "the part was not understood, or no check uses it",
-    "R11": "the missing file has to be given",
+    "R11": "what is missing has to be given",
     "R12": "what is missing is not in the files",
+    "R13": "what the file lacks is on the switch: collect it again",
     **dict.fromkeys(("B1", "B2", "B4", "B5", "B7", "B8", "B9", "B10", "B11", "B12", "B14"), _SIZES),
     **dict.fromkeys(("B3", "B6", "H3", "H8", "H9"), _SIZES),
     "H1": "nothing to change: the headroom covers the need already, or the switch computes it",
@@ -113,7 +114,9 @@ BY_LANGUAGE: Final[dict[tuple[str, Language], str]] = {
 
 
 _CHOICES: Final = frozenset((_DESIGN, _SEE))
-_NOTHING: Final = frozenset(("R2", "R10", "R11", "R12", "E2b", "W9", "T4", "T5", "N3", "N6", "H6", "H7", "H10", "L7"))
+_NOTHING: Final = frozenset(
+    ("R2", "R10", "R11", "R12", "R13", "E2b", "W9", "T4", "T5", "N3", "N6", "H6", "H7", "H10", "L7")
+)
 """Checks whose findings no value of another switch repairs."""
 NOT_OF_PEERS: Final = frozenset(
     (

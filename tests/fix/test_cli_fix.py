@@ -92,7 +92,7 @@ def test_a_switch_that_was_not_given_is_left(good: Path, tmp_path: Path, capsys:
     write("sonic", files, part)
     main(["validate", str(part), "--fix", "--baseline", str(good), "--only", "R11"])
     out = capsys.readouterr().out
-    assert "because: the missing file has to be given" in out
+    assert "because: what is missing has to be given" in out
     assert "0 of 1 warning or error gone, 1 left" in out
 
 

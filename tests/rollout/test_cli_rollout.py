@@ -241,7 +241,7 @@ def test_a_switch_that_is_removed_or_added_is_named_so(tmp_path: Path, capsys: p
     assert main(["rollout", str(old), str(new), "-q"]) == 1
     text = capsys.readouterr().out
     assert "  spine2 (sonic)\n    1. removed\n" in text
-    assert "error R11 spine2 configuration: a switch is missing" in text
+    assert "error R11 spine2 configuration: a switch, or a part of one, is missing" in text
     assert "all edits" not in text
     assert main(["rollout", str(new), str(old), "-q"]) == 0
     assert "1  spine2: added" in capsys.readouterr().out

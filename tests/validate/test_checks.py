@@ -35,6 +35,7 @@ def test_every_check_of_switches_is_shown_to_speak_by_some_case() -> None:
         "R10",
         "R11",
         "R12",
+        "R13",  # tests/validate/test_cut_files.py
         "D1",
         "L10",
         "L11",

@@ -18,6 +18,7 @@ from fabric.configs.identity import NOTHING, Gateway, Stated
 from fabric.configs.model import Defect, Device, Lag, Place, Port, QosMap, Session, Unread, Vlan, Where
 from fabric.configs.policy import Use
 from fabric.configs.running_config.banners import BLANKS, banner_end, ends_of, rows_of
+from fabric.configs.running_config.cut import cut_of
 from fabric.configs.running_config.line_order import INTERFACE, MAX_COPIED, in_order
 from fabric.configs.running_config.mistyped import intended
 from fabric.configs.text.jsonfile import FixedLines, refuse, two_switches
@@ -133,6 +134,7 @@ class TextReader:
 
     def __init__(self, text: str, file: str, name: str, language: Language) -> None:
         self.root = parse_tree(text, file, CAPABILITIES[language].bundle)
+        self.text = text
         self.lines = FixedLines()
         self.device = Device(name, file, language, self.lines)
         self._looked_at = 0
@@ -255,6 +257,16 @@ class TextReader:
 
     def finish(self) -> Device:
         """The device, with every line that no check uses: not understood, or known and not judged."""
+        last = max((line for line, *_ in _walk(self.root)), key=lambda it: it.number, default=self.root)
+        cut = cut_of(
+            self.text,
+            self.device.capabilities,
+            last.text,
+            understood=last.used or not last.judged,
+            alone=not last.children,
+        )
+        if cut:
+            self.defect(last, "configuration", cut, "R13")
         for line, path, block in _walk(self.root):
             place = Place(self.device.file, line.number)
             odd = "" if is_free_text(line.text) else odd_characters(line.text)
@@ -262,7 +274,8 @@ class TextReader:
                 self.defect(line, "line", f"'{line.text[:60]}' is a line {odd}")
             below = tuple((it_path, "") for it_path in _paths(line, path))
             more = f" and {counted(len(below) - 1, 'line')} below it" if len(below) > 1 else ""
-            slip = not (line.used and line.judged) and self._mistyped(line, path, block)
+            whole = not (cut and line is last)
+            slip = whole and not (line.used and line.judged) and self._mistyped(line, path, block)
             if not line.used:
                 effect = "" if slip else effect_of(line.text, below)
                 self.device.unread.append(Unread(place, f"'{_shown(line.text)}'{more}", below, effect))

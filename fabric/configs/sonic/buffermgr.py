@@ -75,7 +75,7 @@ def _traditional(device: Device, table: HeadroomTable | None) -> None:
                 derived=f"made by the switch from {table.source}",
             )
         for group in missing:
-            port.groups[group] = Binding(port.qos_where, name, port.qos_where)
+            port.groups[group] = Binding(port.qos_where, name, port.qos_where, made=True)
 
 
 def _dynamic(device: Device, chip: Chip | None) -> None:

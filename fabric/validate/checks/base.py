@@ -175,10 +175,15 @@ def listed(priorities: Iterable[int]) -> str:
     return ",".join(map(str, sorted(priorities))) or "none"
 
 
-def first(values: Sequence[int], shown: int = 8) -> str:
+def first(values: Sequence[int | str], shown: int = 8) -> str:
     """The first of the values, and how many more there are."""
     more = f" and {len(values) - shown} more" if len(values) > shown else ""
     return ", ".join(map(str, values[:shown])) + more
+
+
+def whole_file(device: Device) -> Root:
+    """The root of what follows from a file that is cut."""
+    return device.name, ("configuration",)
 
 
 def named(where: Where) -> str:

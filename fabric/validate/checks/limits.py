@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fabric.configs.model import Limit
-from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, listed, shows
+from fabric.validate.checks.base import Check, E, Found, I, Severity, W, check, listed, shows, whole_file
 from fabric.validate.checks.entries import pause_roots
 from fabric.validate.facts import Facts, Line
 from fabric.validate.remedies import remove_field, remove_limit
@@ -155,7 +155,7 @@ def M14(facts: Facts) -> Iterator[Found]:  # noqa: N802
             () if port is None else (shows(device, where, "", ""),),
             severity,
             root=None if port is None else (device.name, where[:1]),
-            rests_on=((device.name, ("interface",)),),
+            rests_on=(whole_file(device), (device.name, ("interface",))),
             within=() if port is None else ((device.name, where),),
         )
 

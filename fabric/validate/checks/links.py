@@ -10,7 +10,7 @@ from typing import Final
 
 from fabric.configs.network import End
 from fabric.configs.text.spelling import meant
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Root, W, check, listed, shows, whole_file
 from fabric.validate.checks.classification import lacks_pfc
 from fabric.validate.checks.entries import host_evidence, host_root, map_evidence, pfc_root
 from fabric.validate.facts import Facts, Line, Wire
@@ -336,6 +336,7 @@ def L7(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     f"is in the links, but the switch has no such port{said}",
                     (Evidence("link", f"{':'.join(cable.a)} - {':'.join(cable.b)}", cable.place),),
                     E if near else W,
+                    rests_on=(whole_file(facts.network.devices[end[0]]),),
                 )
         for end, remote in ((cable.a, cable.b), (cable.b, cable.a)):
             down = facts.line(end)

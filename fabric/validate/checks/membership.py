@@ -73,7 +73,8 @@ def lossless_pool(facts: Facts, device: Device) -> str | None:
     "B13",
     E,
     "a lossless profile in another pool",
-    condition="profiles with headroom of one switch are in its ingress lossless pool",
+    condition="profiles with headroom of one switch are in its ingress lossless pool, those of lossless queues in its "
+    "egress lossless pool",
     consequence="lossy traffic fills the pool that the group's threshold is a share of, and the shared headroom is "
     "another pool's: pauses come early, headroom is not there",
     remedy="put the lossless profile in the lossless pool",
@@ -98,6 +99,35 @@ def B13(facts: Facts) -> Iterator[Found]:  # noqa: N802
                 ),
                 rests_on=((device.name, profile.where),),
                 fix=set_field(device, profile.where, "pool", wanted),
+            )
+        yield from _egress(facts, device)
+
+
+def _egress(facts: Facts, device: Device) -> Iterator[Found]:
+    """Profiles of lossless queues in a pool that lossy queues fill, while the switch has a lossless egress pool."""
+    named = [pool.name for pool in device.pools.values() if pool.direction == "egress" and "lossless" in pool.name]
+    if not named:
+        return
+    lossless: dict[str, BufferProfile] = {}
+    lossy: dict[str, str] = {}
+    for line in facts.lossless_of(device):
+        queues = {queue for _, queue, _ in facts.lossless_queues(line)}
+        for index, _, profile, pool in _bound(line, line.port.queues):
+            if index in queues:
+                lossless.setdefault(profile.name, profile)
+            elif pool.name not in named:
+                lossy.setdefault(pool.name, f"{line.port.name}|{index}")
+    for profile in lossless.values():
+        pool = device.pools[profile.pool]
+        if pool.direction == "egress" and pool.name in lossy and "lossy" not in profile.name:  # B7 says that of a name
+            yield Found(
+                device.name,
+                f"BUFFER_PROFILE|{profile.name}",
+                f"lossless queues are in {pool.name}, which lossy ones such as {lossy[pool.name]} fill; the lossless "
+                f"pool is {named[0]}",
+                (shows(device, profile.where, "pool", pool.name), shows(device, pool.where, "", pool.name)),
+                rests_on=((device.name, profile.where),),
+                fix=set_field(device, profile.where, "pool", named[0]),
             )
 
 

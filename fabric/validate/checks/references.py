@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, named, shows
+from fabric.validate.checks.base import Check, E, Evidence, Found, I, Severity, W, check, named, shows, whole_file
 from fabric.validate.facts import Facts
 
 
@@ -274,6 +274,7 @@ def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
                         f"{item.roce}: {why}",
                         (Evidence(item.what[:120], "", item.place),),
                         severity,
+                        rests_on=(whole_file(device),),
                     )
     for item in facts.network.unjudged:  # of the hosts: a file of links has nothing of that kind
         if item.roce:
@@ -284,15 +285,15 @@ def R10(facts: Facts) -> Iterator[Found]:  # noqa: N802
 @check(
     "R11",
     E,
-    "a switch is missing",
+    "a switch, or a part of one, is missing",
     condition="every switch that a link, a neighbour table or the baseline names was given (a note where one switch "
-    "alone was given)",
-    consequence="it is not judged, and no path over it is",
-    remedy="give its configuration; where it is outside the fabric or was removed, accept that with --suppress",
+    "alone was given); ports with a cable, BGP, VXLAN and PFC that a switch has in the baseline are there still",
+    consequence="what is missing is not judged, and no path over it is",
+    remedy="give it; where it is outside the fabric or was removed on purpose, accept that with --suppress",
     source="operational practice",
 )
 def R11(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """By links; `fabric.validate.baseline` adds the switches that only the baseline has."""
+    """By links; `fabric.validate.missing` adds what only the baseline has."""
     severity = None if len(facts.devices) > 1 else I
     for name, cable in facts.absent.items():
         shown = f"{':'.join(cable.a)} to {':'.join(cable.b)}"

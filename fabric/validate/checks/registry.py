@@ -40,11 +40,12 @@ from fabric.validate.checks import (
     vteps,
     watchdog,
     watchdog_timers,
+    whole,
 )
 from fabric.validate.checks.base import Check
 
 _FILES: Final = (
-    ("R", "References, ranges, syntax", (*references.CHECKS, *open_rules.CHECKS)),
+    ("R", "References, ranges, syntax", (*references.CHECKS, *open_rules.CHECKS, *whole.CHECKS)),
     ("B", "Buffers, pools, thresholds", (*buffers.CHECKS, *membership.CHECKS, *alphas.CHECKS)),
     ("H", "Headroom and cables", headroom.CHECKS),
     (

@@ -101,6 +101,11 @@ class _Search:
         self.plan = plan
         self.before = before
         self.reasons: dict[tuple[str, tuple[Key, ...]], Left] = {}
+        self.cut = {device for check, device, _ in plan.start.bad if check == "R13"}
+        """Switches of which a part was not read."""
+        ends = [(cable.a[0], cable.b[0]) for cable in plan.start.network.links]
+        self.beside = {far for a, b in ends for near, far in ((a, b), (b, a)) if near in self.cut} - self.cut
+        """Switches with a link to one of them."""
 
     def run(self) -> Plan:
         """Clear cause after cause, then leave out what is not needed."""
@@ -124,7 +129,7 @@ class _Search:
 
     def _clear(self, now: State, cause: Cause, depth: int) -> tuple[tuple[Change, ...], State] | None:
         """Changes after which the cause's findings are gone and none is new; a part of them where not all can go."""
-        why = _refused(cause)
+        why = self._cut(cause) or _refused(cause)
         if why:
             self.reasons.setdefault(_name(cause), Left(cause, why))
             return None
@@ -134,6 +139,8 @@ class _Search:
         conflict: tuple[Finding, ...] = ()
         blocked = ""
         for founded, its in _candidates(now, cause, self.before, further=depth == 0):
+            if self.cut and any(it.device in self.cut for it in its):
+                continue
             if self.plan.trials >= _MOST_TRIALS:
                 blocked = f"not tried: {_MOST_TRIALS} trials were made"
                 break
@@ -166,6 +173,14 @@ class _Search:
             blocked = f"its change breaks {first.check.id} ({first.check.title}) on {first.device}: {first.text}"
         self.reasons.setdefault(_name(cause), Left(cause, blocked or _unknown(cause), conflict))
         return None
+
+    def _cut(self, cause: Cause) -> str:
+        """Why nothing is changed because of a file of which the end is missing: what seems wrong may stand in it."""
+        named = {it.device for it in cause.findings} | {it.root[0] for it in cause.findings}
+        its = sorted(self.cut) if named & (self.cut | self.beside) else []
+        return (
+            f"the file of {', '.join(its)} is cut (R13): collect it again, and validate the whole files" if its else ""
+        )
 
     def _repaired(
         self, now: State, trial: State, new: Sequence[Finding], depth: int

@@ -1,0 +1,103 @@
+"""A running-config of which the end is missing fails, and so does a part of a switch that the baseline has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fabric.cli.main import main
+from fabric.configs.load import load_network
+from fabric.errors import InputErrors
+from fabric.validate.checks.base import Finding, Severity
+from fabric.validate.fix.search import find
+from fabric.validate.judge import Request, judge
+from fabric.validate.runner import validate
+from tests.mistakes.mistake import good, write
+
+LEAF = "leaf1.cfg"
+HEADER = "! Command: show running-config\n! device: leaf1 (DCS-7060X5, EOS-4.32.2F)\n!\n"
+
+
+def folder_of(language: str, path: Path, leaf1: str | None = None) -> Path:
+    files = good(language)
+    if leaf1 is not None:
+        files[LEAF] = leaf1
+    path.mkdir()
+    write(language, files, path)
+    return path
+
+
+def cuts(folder: Path) -> list[Finding]:
+    return list(validate(load_network([folder]), only={"R13"}).findings)
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos", "nvue"])
+def test_a_file_cut_anywhere_fails(language: str, tmp_path: Path) -> None:
+    folder = folder_of(language, tmp_path / "new")
+    file = next(it for it in folder.iterdir() if it.stem == "leaf1")
+    whole = file.read_text(encoding="utf-8")
+    for percent in range(12, 93, 16):
+        file.write_text(whole[: len(whole) * percent // 100], encoding="utf-8")
+        try:
+            assert validate(load_network([folder])).reaches(Severity.ERROR), percent
+        except InputErrors:
+            assert language == "nvue", percent  # no YAML any more
+
+
+@pytest.mark.parametrize(("language", "word"), [("eos", "interface Et"), ("nxos", "priorit")])
+def test_a_last_line_that_is_no_whole_command_is_a_cut(language: str, word: str, tmp_path: Path) -> None:
+    text = good(language)[LEAF]
+    folder = folder_of(language, tmp_path / "new", text[: text.index("interface Ethernet")] + word)
+    (found,) = cuts(folder)
+    assert (found.check.id, found.device, found.severity) == ("R13", "leaf1", Severity.ERROR)
+    assert f"'{word}'" in found.text
+    plan = find(Request([folder]), judge(Request([folder])))
+    assert not plan.changes
+    assert all("is cut (R13)" in it.reason for it in plan.left if "leaf1" in it.cause.devices)
+
+
+def test_a_section_at_the_end_without_lines_is_a_cut_where_no_newline_ends_it(tmp_path: Path) -> None:
+    text = good("nxos")[LEAF]
+    begin = text[: text.index("interface Ethernet1/3") + len("interface Ethernet1/3")]
+    (found,) = cuts(folder_of("nxos", tmp_path / "new", begin))
+    assert "begins a section without lines" in found.text
+
+
+def test_eos_output_without_its_end_is_a_cut(tmp_path: Path) -> None:
+    text = good("eos")[LEAF].rstrip()
+    body = text.removesuffix("end").rstrip() + "\n"
+    (found,) = cuts(folder_of("eos", tmp_path / "a", HEADER + body))
+    assert "'end'" in found.text
+    assert cuts(folder_of("eos", tmp_path / "b", HEADER + body + "end")) == []
+    part = HEADER.replace("running-config", "running-config | section interface|router|qos")
+    assert cuts(folder_of("eos", tmp_path / "c", part + body)) == []
+    assert cuts(folder_of("eos", tmp_path / "d", body)) == []  # written by hand: no command has made it
+
+
+def test_ports_that_the_links_name_and_no_line_has_are_a_cut(tmp_path: Path) -> None:
+    text = good("nxos")[LEAF]
+    links = tmp_path / "links.yml"
+    links.write_text(
+        "links:\n- {a: [leaf1, Ethernet1/3], b: [spine1, Ethernet1/1]}\n"
+        "- {a: [leaf2, Ethernet1/3], b: [spine1, Ethernet1/2]}\n",
+        encoding="utf-8",
+    )
+
+    def found(name: str, leaf1: str) -> list[str]:
+        network = load_network([folder_of("nxos", tmp_path / name, leaf1)], links=links)
+        return [it.text for it in validate(network, only={"R13"}).findings]
+
+    assert "the links name 1 port" in found("a", text[: text.index("interface Ethernet")])[0]
+    assert found("b", text) == []
+
+
+@pytest.mark.parametrize("language", ["eos", "nxos"])
+def test_parts_that_only_the_baseline_has_fail(language: str, tmp_path: Path) -> None:
+    text = good(language)[LEAF]
+    old = folder_of(language, tmp_path / "old")
+    new = folder_of(language, tmp_path / "new", text[: text.index("interface Ethernet")])
+    lost = {it.object for it in judge(Request([new], baseline=old)).findings if it.check.id == "R11"}
+    assert {"ports", "BGP"} <= lost <= {"ports", "BGP", "VXLAN"}  # NX-OS states VNIs at VLANs, which are before the cut
+    assert main(["validate", str(new), "--baseline", str(old)]) == 1
+    assert judge(Request([old], baseline=old)).findings == ()
