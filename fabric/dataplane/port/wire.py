@@ -89,7 +89,8 @@ def _take_in(state: State, port: int, first: np.uint32, before: np.uint32) -> No
     row = state.ports[port]
     if row["in_head"] == 0:
         row["in_head"] = first
-        telemetry.expect(state, i64(row["node"]), first)
+        if telemetry.is_carried(state):
+            telemetry.expect(state, i64(row["node"]), first)
         _expect(state, i64(row["node"]), i64(row["index"]), first)
     else:
         state.packets[before]["next"] = first
@@ -208,13 +209,14 @@ def pop(state: State, device: int, port: int, source: int) -> np.uint32:
     packet = row["in_head"]
     head = state.packets[packet]["next"]
     row["in_head"] = head
-    # Again, since what was prefetched a window's share ago is often no longer in the first-level cache.
-    telemetry.expect(state, device, packet)
+    if telemetry.is_carried(state):
+        # This frame's again: prefetched many events ago, they are often no longer in the first-level cache.
+        telemetry.expect(state, device, packet)
+        telemetry.expect(state, device, head)
     if head == 0:
         calendar.schedule(state, device, source, INFINITY_PS, 0)
     else:
         prefetch(state.packets, state.packets[head]["next"])
-        telemetry.expect(state, device, head)
         calendar.schedule(state, device, source, i64(state.packets[head]["time_ps"]), i64(state.packets[head]["order"]))
     return packet
 

@@ -24,12 +24,18 @@ def place(state: State, packet: np.uint32) -> int:
 
 
 @hot
+def is_carried(state: State) -> bool:
+    """Whether a control in use has words."""
+    return bool(state.config[0]["telemetry_words"] != 0)
+
+
+@hot
 def expect(state: State, device: int, packet: np.uint32) -> None:
     """A frame is about to arrive at a device: prefetch its words where they will be read: those of answers by hosts,
     those of data frames by the switches of some controls.
     """
-    config, is_host = state.config[0], i64(state.devices[device]["is_host"])
-    if config["telemetry_words"] == 0 or (is_host == 0 and config["telemetry_of_switches"] == 0):
+    is_host = i64(state.devices[device]["is_host"])
+    if is_host == 0 and state.config[0]["telemetry_of_switches"] == 0:
         return
     # No branch on the kind: data frames and answers alternate, and a branch that is predicted badly would wait for the
     # frame's row. The words of row 0, which is no frame, are in the cache.
