@@ -135,7 +135,7 @@ def _verdict(found: Tuned) -> str:
 def _reasons(found: Tuned) -> Iterator[Prose]:
     if found.failed:
         yield Prose(
-            f"{count(found.failed, 'trial')} had no value: no valid scenario, or a run that failed or lacks the measure",
+            f"{count(found.failed, 'trial')} had no value: no valid scenario, or a run failed or lacks the measure",
             Status.NEUTRAL,
         )
     if found.stopped:
