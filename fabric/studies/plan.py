@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from fabric.scenario.schema.scenario import Scenario
 from fabric.scenario.yaml_input import MAX_BYTES, FileKind, read_yaml
 from fabric.studies.design import Point, combined, levels_of, points
 from fabric.studies.levels import Levels
-from fabric.studies.schema import Study, WorkloadSpec, json_schema
+from fabric.studies.schema import ParameterSpec, Study, WorkloadSpec, json_schema
 from fabric.studies.simulation import Variant
 from fabric.topology.model import Fabric
 
@@ -181,6 +181,7 @@ def build_study(raw: Mapping[str, Any], file: Path, text: str, *, search: bool =
     )
     levels = levels_of(study, file.name, problems)
     problems += _without_meaning(study, file.name)
+    problems += _without_value(study, workloads, file.name)
     problems += _baseline(study, levels, file.name)
     if search:
         problems += _searched(study, file.name)
@@ -270,6 +271,40 @@ def _without_meaning(study: Study, file: str) -> Iterator[Problem]:
                 yield Problem(
                     f"{file}: {place}", f"{metric} is a value of the whole run", "leave out the measure, or warm_up"
                 )
+
+
+_ONLY_OF: Final[Mapping[str, tuple[frozenset[str], str, str]]] = {
+    "step.": (frozenset({"job", "trace"}), "training job", "a training job (kind: job or trace)"),
+    "inference.": (frozenset({"inference"}), "inference", "inference (kind: inference)"),
+}
+"""Metrics that only runs with such a workload have: beginning of their names -> (kinds, what it is, remedy)."""
+
+
+def _without_value(study: Study, workloads: Sequence[Workload], file: str) -> Iterator[Problem]:
+    """Objectives that a workload cannot have, and measures that none can: found after all runs, they cost the study."""
+    if any(path.startswith("workload") for it in study.parameters.values() for path in _fields_of(it)):
+        return  # what a run carries differs between points
+    kinds = {it.name: _kinds(it.data.get("workload")) for it in workloads}
+    until = () if study.repetitions.until is None else (study.repetitions.until.measure,)
+    for place, metrics in (("objectives", tuple(study.objectives)), ("measures", (*study.measures, *until))):
+        for metric in metrics:
+            wanted = next((it for start, it in _ONLY_OF.items() if metric.startswith(start)), None)
+            lacking = [] if wanted is None else [name for name, its in kinds.items() if not its & wanted[0]]
+            if wanted is not None and lacking and (place == "objectives" or len(lacking) == len(kinds)):
+                text = f"{metric} has no value with {lacking[0]}, which has no {wanted[1]}"
+                yield Problem(f"{file}: {place}", text, f"name scenarios with {wanted[2]}, or another measure")
+
+
+def _kinds(loads: object) -> set[str]:
+    """Kinds of the entries of a workload; a list that is none is told when the scenario is built."""
+    entries = loads if isinstance(loads, Sequence) else ()
+    return {str(it.get("kind")) for it in entries if isinstance(it, Mapping)}
+
+
+def _fields_of(parameter: ParameterSpec) -> Iterator[str]:
+    yield from parameter.paths
+    for settings in (parameter.cases or {}).values():
+        yield from settings
 
 
 def _baseline(study: Study, levels: Mapping[str, Levels], file: str) -> Iterator[Problem]:

@@ -112,7 +112,10 @@ def _point_json(it: Confirmed) -> dict[str, Any]:
 
 def _verdict(found: Tuned) -> str:
     if found.chosen is None:
-        return "no point met the constraints with new seeds" if found.front else "no trial met the constraints"
+        if found.front:
+            return "no point met the constraints with new seeds"
+        none = found.failed == found.trials
+        return "no trial has a value of every objective" if none else "no trial met the constraints"
     texts = []
     for name, known in found.chosen.objectives.items():
         text = f"{name} {show(known.mean, unit_of(name))}"
@@ -132,7 +135,8 @@ def _verdict(found: Tuned) -> str:
 def _reasons(found: Tuned) -> Iterator[Prose]:
     if found.failed:
         yield Prose(
-            f"{count(found.failed, 'trial')} had no value: no valid scenario, or a run that failed", Status.NEUTRAL
+            f"{count(found.failed, 'trial')} had no value: no valid scenario, or a run failed or lacks the measure",
+            Status.NEUTRAL,
         )
     if found.stopped:
         yield Prose(

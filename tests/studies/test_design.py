@@ -114,6 +114,8 @@ def test_every_stratum_of_a_latin_hypercube_has_one_point(tmp_path: Path) -> Non
         ({"baseline": {"kmin": "11KB"}}, "baseline.kmin: '11KB' is no value of the parameter"),
         ({"baseline": {"kmax": "11KB"}}, "baseline.kmax: is no parameter"),
         ({"warm_up": "10us", "measures": ["queue.peak"]}, "queue.peak is a value of the whole run"),
+        ({"measures": ["step.mean"]}, "step.mean has no value with small, which has no training job"),
+        ({"objectives": {"inference.ttft.p99": "min"}}, "inference.ttft.p99 has no value with small"),
         ({"desing": "grid"}, "desing: unknown field (value 'grid')"),
         ({"parameters": {"seed": {"set": KMIN, "values": ["1KB"]}}}, "the table has a column of this name"),
         ({"parameters": {"a": {"set": "run.seed", "values": [1]}}}, "repetitions set run.seed"),
@@ -166,3 +168,13 @@ def test_a_study_from_data_finds_shipped_scenarios() -> None:
     plan = build_study({**STUDY, "scenario": "incast", "parameters": {}}, Path("here.yml"), "")
     assert [it.name for it in plan.workloads] == ["incast"]
     assert [it.label for it in plan.points] == ["the scenario"]
+
+
+def test_a_measure_that_some_workload_has_is_no_problem_and_an_objective_is(tmp_path: Path) -> None:
+    workloads = {"incast": {"scenario": "small.yml"}, "jobs": {"scenario": "two-jobs"}}
+    some = {"scenario": None, "workloads": workloads, "measures": ["step.mean", "fct.p99"]}
+    assert len(load_study(written(tmp_path, **some)).workloads) == 2
+    with pytest.raises(InputErrors, match=r"step\.mean has no value with incast"):
+        load_study(written(tmp_path, **some, objectives={"step.mean": "min"}))
+    loads = {"set": "workload", "values": [[{"kind": "job", "job": "x.yml"}]]}
+    assert load_study(written(tmp_path, parameters={"load": loads}, measures=["step.mean"])).points
