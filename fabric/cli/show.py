@@ -14,7 +14,20 @@ from fabric.errors import InputErrors, Problem
 if TYPE_CHECKING:  # pyarrow is loaded when there is something to show
     from fabric.runs.rundir import RunDir
 
-_TABLES = ("summary", "messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "arp", "datagrams", "events")
+_TABLES = (
+    "summary",
+    "messages",
+    "ports",
+    "queues",
+    "pfc",
+    "pfc-history",
+    "ecn",
+    "drops",
+    "hosts",
+    "arp",
+    "datagrams",
+    "events",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

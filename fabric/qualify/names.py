@@ -87,6 +87,14 @@ MEASURES: Final[Mapping[str, Name]] = {
     "mark_error": Name("share", OF_STREAMS, "port and queue", "switch: SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS",
                        "distance of the share of marked frames from that of the WRED curve at the bytes that the "
                        "queue held, as a part of that"),
+    "mark_response": Name("time", OF_STREAMS, "port and queue", "tester: first frame with ECN-CE Rx",
+                          "from the moment at which the queue passes Kmin, by its growth, to that at which the first "
+                          "frame marked CE has left it for the receiver"),
+    "mark_response_limit": Name("time", OF_STREAMS, "port and queue", "none: from the WRED curve",
+                                "time after which the curve has left no frame of 10,000 runs unmarked, and in which "
+                                "the queue passes it on"),
+    "mark_enter_time": Name("time", OF_STREAMS, "port and queue", "tester: first frame with ECN-CE Rx",
+                            "from the begin of the streams to the first frame marked CE at the receiver"),
     "pfc_received": Name("", (STORMED, BESIDE), "port and priority", "switch: SAI_PORT_STAT_PFC_<n>_RX_PKTS",
                          "PAUSE frames that the ports received"),
     "pfc_of_tester": Name("", (STORMED,), "port and priority", "tester: PFC Tx", "PAUSE frames that the tester sent"),

@@ -111,7 +111,9 @@ def judged(
         return Result(check, "reported", tuple(rows))
     if all(it.ok for it in rows):
         return Result(check, "green", tuple(rows))
-    return Result(check, "red", tuple(rows), cause(check))
+    failed = {it.measure for it in rows if not it.ok}
+    about = tuple(text for text, it in zip(check.holds, check.demands, strict=True) if str(it.left) in failed)
+    return Result(check, "red", tuple(rows), cause(check.model_copy(update={"holds": about or check.holds})))
 
 
 def _rows(demand: Demand, rows_of: Callable[[Measured, bool], Rows]) -> Iterator[Row]:

@@ -58,11 +58,11 @@ def _discarded(trial: Trial, *, in_window: bool) -> str:
     return "; ".join(parts[:_SHOWN])
 
 
-def _waits(trial: Trial) -> str:
-    """Queues that hold frames of streams although they are not paused."""
+def _waits(trial: Trial, *, paused: bool = False) -> str:
+    """Queues that hold frames of streams although they are not paused; with `paused` also those that are."""
     device, parts = trial.bench.device, []
     for name, priority in dict.fromkeys((it.dst, it.priority) for it in trial.bench.streams):
-        if trial.stop.paused[trial.port_ids[name], priority]:
+        if not paused and trial.stop.paused[trial.port_ids[name], priority]:
             continue
         queue = through(device, device.ports[name], "tc_to_queue", priority)
         held = int(trial.stop.queues["depth_bytes"][trial.port_ids[name], queue])
@@ -116,13 +116,19 @@ def marks(trial: Trial, _: str) -> str:
     return "; ".join(parts[:_SHOWN])
 
 
+def unsent(trial: Trial, of: str) -> str:
+    """Of a queue that sends when it should not, or not when it should."""
+    return unheeded(trial, of) or slow(trial, of) or _waits(trial, paused=True)
+
+
 CAUSES: Final[Mapping[str, Callable[[Trial, str], str]]] = {
-    "stream_frames": unheeded,
+    "stream_frames": unsent,
     "stream_rate_error": slow,
     "stream_lost": lost,
-    "paused_rate_error": unheeded,
+    "paused_rate_error": unsent,
     "stream_marked": marks,
     "mark_error": marks,
+    "mark_response": marks,
     "pfc_received": unheeded,
     "pause_time_error": unheeded,
     "pause_length_error": unheeded,

@@ -22,6 +22,10 @@ from fabric.theory.headroom import WIRE_OVERHEAD_BYTES
 from fabric.theory.marking import Curve, marking_probability
 from fabric.units import PS_PER_MS
 
+_MARKS: Final = 100
+"""Of a queue, from which its growth is measured."""
+_UNMARKED: Final = 1e-4
+"""Chance with which the first mark comes later than its limit."""
 Rows = dict[str, float]
 Reader = Callable[[Trial, str, bool], Rows]
 
@@ -115,6 +119,70 @@ def _mark_error(trial: Trial, of: str, in_window: bool) -> Rows:
         marked = _counter(trial, "marked_pkts", port, queue, in_window=in_window)
         frames = _counter(trial, "enqueued_pkts", port, queue, in_window=in_window) or 1
         rows[f"{port} Q{queue}"] = abs(marked / frames / expected - 1) if expected else float(marked > 0)
+    return rows
+
+
+def _first_marks(trial: Trial, port: str, queue: int) -> tuple[float, float, float] | None:
+    """(time of the first mark, bytes of the queue then, bytes that it grows in a ps); None without two marks."""
+    rows = trial.events[trial.events["kind"] == int(EventKind.MARK)]
+    rows = rows[(rows["port"] == trial.port_ids[port]) & (rows["prio"] == queue)][:_MARKS]
+    if len(rows) < 2 or rows["time_ps"][-1] <= rows["time_ps"][0]:
+        return None
+    time, depth = rows["time_ps"].astype(float), rows["a"].astype(float)
+    return time[0], depth[0], float((depth[-1] - depth[0]) / (time[-1] - time[0]))
+
+
+def _drain_ps(trial: Trial, depth_bytes: float, frame: int) -> float:
+    """In which a queue of frames of one size leaves its port."""
+    return depth_bytes * (frame + WIRE_OVERHEAD_BYTES) / frame * 8_000_000 / trial.bench.mbps
+
+
+def _mark_response(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    rows: Rows = {}
+    for (port, queue), streams in _queues(trial, of).items():
+        found, kmin = _first_marks(trial, port, queue), _curve_bytes(trial, port, queue)[0]
+        rows[f"{port} Q{queue}"] = float("nan")
+        if found is not None and found[2] > 0:
+            _, depth, growth = found
+            grown = max(0.0, depth - kmin) / growth
+            rows[f"{port} Q{queue}"] = grown + _drain_ps(trial, depth, streams[0].spec.frame)
+    return rows
+
+
+def _curve_bytes(trial: Trial, port: str, queue: int) -> tuple[int, int, float]:
+    row = trial.end.queues[trial.port_ids[port], queue]
+    return int(row["kmin_bytes"]), int(row["kmax_bytes"]), float(row["pmax_ratio"])
+
+
+def _mark_response_limit(trial: Trial, of: str, in_window: bool) -> Rows:
+    """The queue grows by what the streams send above the port's rate; each frame that joins it is drawn once."""
+    del in_window
+    rows: Rows = {}
+    for (port, queue), streams in _queues(trial, of).items():
+        low, high, most = _curve_bytes(trial, port, queue)
+        frame, offered = streams[0].spec.frame, sum(it.spec.share for it in streams)
+        rows[f"{port} Q{queue}"] = float("nan")
+        if high <= 0 or offered <= 1:
+            continue
+        step = frame * (1 - 1 / offered)  # by which the queue grows with each frame that joins it
+        depths = np.arange(low, max(high, low + 1) + 2 * frame, step)
+        unmarked = np.cumprod(1 - marking_probability(Curve(low, max(high, low + 1), most), depths.astype(np.int64)))
+        last = int(np.argmax(unmarked < _UNMARKED))
+        joins_ps = (frame + WIRE_OVERHEAD_BYTES) * 8_000_000 / trial.bench.mbps / offered
+        rows[f"{port} Q{queue}"] = (last + 1) * joins_ps + _drain_ps(trial, float(depths[last]) + frame, frame)
+    return rows
+
+
+def _mark_enter_time(trial: Trial, of: str, in_window: bool) -> Rows:
+    del in_window
+    begins = trial.bench.scaled_ps(tester.STREAMS_START_PS)
+    rows: Rows = {}
+    for (port, queue), streams in _queues(trial, of).items():
+        found = _first_marks(trial, port, queue)
+        rows[f"{port} Q{queue}"] = float("nan")
+        if found is not None:
+            rows[f"{port} Q{queue}"] = found[0] - begins + _drain_ps(trial, found[1], streams[0].spec.frame)
     return rows
 
 
@@ -263,6 +331,9 @@ READERS: Final[Mapping[str, Reader]] = {
     "paused_rate_error": _paused_rate_error,
     "stream_marked": _of_queue("marked_pkts"),
     "mark_error": _mark_error,
+    "mark_response": _mark_response,
+    "mark_response_limit": _mark_response_limit,
+    "mark_enter_time": _mark_enter_time,
     "pfc_received": _pfc(of_tester=False),
     "pfc_of_tester": _pfc(of_tester=True),
     "pause_time_error": _pause_time_error,

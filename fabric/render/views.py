@@ -68,6 +68,14 @@ PFC_COLUMNS: Final = {
     "pfc_tx_paused_ns": "ns",
     "watchdog_detected": "storms",
 }
+PFC_HISTORY: Final = {
+    "pfc_rx_pauses": "times",
+    "pfc_rx_paused_ns": "ns",
+    "pfc_rx_recent_pause_ns": "ns",
+    "pfc_rx_recent_pause_start_ns": "ns",
+}
+"""In the order of SONiC's `show pfc counters --history`: RX Pause Transitions, Total RX Pause Time, Recent RX Pause
+Time, Recent RX Pause Timestamp."""
 ECN_COLUMNS: Final = {"ecn_marked_pkts": "packets", "ecn_capable_pkts": "packets", "queue_peak_bytes": "bytes"}
 HOST_COLUMNS: Final = {
     "goodput_bytes": "bytes",
@@ -209,6 +217,14 @@ def pfc(run: RunDir) -> View:
     return _with_peer(run, View("pfc", "PFC", _any_of(table, list(PFC_COLUMNS)), units, "pfc_rx_paused_ns"))
 
 
+def pfc_history(run: RunDir) -> View:
+    """Pauses received per port and priority: how often, how long, and the most recent one."""
+    table = pivot(run, PFC_HISTORY, ("device", "port", "class"))
+    units = {"port": "text", "class": "text", **PFC_HISTORY}
+    view = View("pfc-history", "PFC history", _any_of(table, ["pfc_rx_pauses"]), units, "pfc_rx_recent_pause_start_ns")
+    return _with_peer(run, view)
+
+
 def ecn(run: RunDir) -> View:
     """Marks per queue."""
     table = pivot(run, ECN_COLUMNS, ("device", "port", "class"))
@@ -312,6 +328,7 @@ VIEWS: Final[Mapping[str, Callable[[RunDir], View]]] = {
     "ports": ports,
     "queues": queues,
     "pfc": pfc,
+    "pfc-history": pfc_history,
     "ecn": ecn,
     "drops": drops,
     "hosts": hosts,

@@ -129,6 +129,10 @@ PFC: Final = (
            "1 while this port pauses the priority at its peer."),
     gauge("pfc_longest_pause_seconds", "seconds", Rows.PFC, "prios.longest_ps",
            "Longest single pause received since the start, the present one included.", _PS),
+    gauge("pfc_recent_pause_seconds", "seconds", Rows.PFC, "prios.recent_ps",
+           "Length of the most recent pause received, so far if it lasts; SONiC's RECENT_PAUSE_TIME.", _PS),
+    gauge("pfc_recent_pause_start_seconds", "seconds", Rows.PFC, "prios.begun_ps",
+           "Simulated time at which the most recent pause began, 0 without one; SONiC's RECENT_PAUSE_TIMESTAMP.", _PS),
     info("pfc_pause_cause", Rows.PAUSE, "pause_causes()",
           ("cause", "cause_device", "cause_port", "root", "root_device", "root_port", "evidence"),
           "Cause of a pause: the queue or host at the other end that causes it, and the root of the chain "

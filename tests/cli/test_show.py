@@ -25,7 +25,7 @@ faults:
 run: {duration: 50ms, seed: 3}
 expectations: [messages.done == 7]
 """
-TABLES = ("messages", "ports", "queues", "pfc", "ecn", "drops", "hosts", "events")
+TABLES = ("messages", "ports", "queues", "pfc", "pfc-history", "ecn", "drops", "hosts", "events")
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,23 @@ def test_csv_and_json_hold_the_same_rows(runs: tuple[str, str], table: str, caps
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert rows
     assert [{name: "" if value is None else str(value) for name, value in row.items()} for row in rows] == lines
+
+
+def test_the_history_of_pauses_is_that_of_the_event_log(
+    runs: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As SONiC's `show pfc counters --history`: transitions, total, most recent pause and its start."""
+    assert main(["show", runs[1], "pfc-history", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert main(["show", runs[1], "events", "--filter", "kind=resumed", "--json"]) == 0
+    ended: dict[tuple[str, int], list[dict[str, int]]] = {}
+    for it in json.loads(capsys.readouterr().out):
+        ended.setdefault((it["port"], it["class"]), []).append(it)
+    assert rows
+    for row in rows:
+        its = ended[row["port"], row["class"]]
+        assert row["pfc_rx_pauses"] == len(its)
+        assert abs(row["pfc_rx_recent_pause_start_ns"] + row["pfc_rx_recent_pause_ns"] - its[-1]["time_ns"]) <= 1
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -77,6 +77,23 @@ def test_xon_for_one_class_leaves_the_pause_of_another(bench: Bench) -> None:
     assert bench.prio(c=OTHER)["rx_xon_pkts"] == 2
 
 
+def test_the_history_of_pauses_has_the_start_and_length_of_the_most_recent_one(bench: Bench) -> None:
+    port = bench.state.ports[bench.port]
+    port["quantum_ps"] = 20_000
+    for begin, length in ((AT, 700), (AT + 5_000, 40)):
+        xoff = bench.packet(kind=PacketKind.PFC, classes=1 << CLASS, xoff=1 << CLASS, seq=100)
+        flow.receive(bench.state, bench.switch, bench.port, xoff, begin)
+        refresh = bench.packet(kind=PacketKind.PFC, classes=1 << CLASS, xoff=1 << CLASS, seq=100)
+        flow.receive(bench.state, bench.switch, bench.port, refresh, begin + 10)
+        assert bench.prio()["begun_ps"] == begin, "a refresh begins no pause"
+        xon = bench.packet(kind=PacketKind.PFC, classes=1 << CLASS, xoff=0, seq=0)
+        flow.receive(bench.state, bench.switch, bench.port, xon, begin + length)
+        assert (bench.prio()["recent_ps"], bench.prio()["begun_ps"]) == (length, begin)
+    assert bench.prio()["pauses"] == 2
+    assert bench.prio()["rx_paused_ps"] == 740
+    assert bench.prio()["longest_ps"] == 700
+
+
 @pytest.mark.parametrize("c", range(8))
 def test_flow_control_of_every_class_can_be_suspended_and_restored(bench: Bench, c: int) -> None:
     port = bench.state.ports[bench.port]

@@ -41,7 +41,7 @@ class Mutant:
     @property
     def plan(self) -> str:
         """Plan of the case."""
-        plans = {"TC": "sonic-rocev2", "L": "sonic-pfc-lossless", "Y": "sonic-pfc-lossy"}
+        plans = {"TC": "sonic-rocev2", "L": "sonic-pfc-lossless", "Y": "sonic-pfc-lossy", "G": "sonic-pfcwd"}
         return next((plan for begin, plan in plans.items() if self.case.startswith(begin)), "sonic-ecn-pause")
 
     @property

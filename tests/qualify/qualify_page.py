@@ -120,8 +120,8 @@ def _mutants() -> Iterator[str]:
         yield f"| {it.case} | {it.check} | {in_markdown(it.text)} | {red} | {it.because} |"
     listed = "; ".join(f"{case} {', '.join(checks)}" for case, checks in NO_CONFIGURATION.items())
     yield f"\nWithout a change of their own: {listed}."
-    yield "Those of L02 are those of L01, and check 2 of TC3 fails with 1; most others are about counters and timers of"
-    yield "the model, which no configuration changes.\n"
+    yield "Check 2 of TC3 fails with 1; most others are about counters and timers of the model, which no configuration"
+    yield "changes.\n"
     yield "Changes of the healthy fabric (`docs/howto/seed-example`) for the items of `seed`. Each fails its item, and"
     yield "all other items are green.\n"
     yield "| item | change | red | why another check as well |\n|---|---|---|---|"

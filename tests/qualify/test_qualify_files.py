@@ -57,7 +57,7 @@ def test_every_shipped_case_is_read_and_named_as_its_file() -> None:
     assert {name: [it.case for it in cases_of(name)] for name in plans()} == {
         "bmwg": ["BALANCE", "COLLECTIVES", "FAILOVER", "INCAST", "LATENCY", "THROUGHPUT"],
         "seed": ["ECMP", "HOPS", "ISOLATED", "MARKS", "SCALES", "STORM"],
-        "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
+        "sonic-ecn-pause": ["ECN-CURVE", "ECN-LOAD", "ECN-RESPONSE", "PFC-QUANTA", "PFC-RATE", "SMALLEST"],
         "sonic-pfc-lossless": [f"L{number:02}" for number in range(1, 16) if number not in {10, 14}],
         "sonic-pfc-lossy": ["Y01", "Y04"],
         "sonic-pfcwd": ["GAPS"],

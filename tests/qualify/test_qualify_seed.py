@@ -134,6 +134,19 @@ def test_switches_without_hosts_are_bad_input(tmp_path: Path, capsys: Captured) 
     assert "lead to hosts" in capsys.readouterr().err
 
 
+def test_a_fabric_without_pfc_obeys_no_pause(capsys: Captured) -> None:
+    assert main(["qualify", "seed", "pfc-off", "--case", "HOPS"]) == 1
+    text = capsys.readouterr().out
+    assert "red       1" in text
+    assert "has no PFC for priority 3" in text
+
+
+def test_a_slow_sender_is_held_to_no_more_than_it_sends(capsys: Captured) -> None:
+    """Hosts of 100G and 400G: half of the receiver's port is twice what a slow host sends."""
+    assert main(["qualify", "seed", "mixed-speeds", "--case", "ISOLATED"]) == 0
+    assert "green     1" in capsys.readouterr().out
+
+
 def test_two_hosts_are_too_few_for_an_incast(capsys: Captured) -> None:
     assert main(["qualify", "seed", str(HEALTHY_FABRIC), "--ports", "2", "--case", "MARKS", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)["scenarios"][0]

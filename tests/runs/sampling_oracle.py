@@ -55,5 +55,6 @@ def slow_pauses(prios: NDArray[Any], ports: NDArray[Any], time_ps: int) -> NDArr
     lasting = np.where(paused, np.maximum(time_ps - found["since_ps"], 0), 0)
     found["rx_paused_ps"] += lasting
     found["longest_ps"] = np.maximum(found["longest_ps"], lasting)
+    found["recent_ps"] = np.where(paused, lasting, found["recent_ps"])
     found["tx_paused_ps"] += np.where(found["xoff_sent"] != 0, np.maximum(time_ps - found["sent_since_ps"], 0), 0)
     return found

@@ -200,6 +200,8 @@ def test_every_counter_of_ports_priorities_and_hosts_is_exported() -> None:
             "tx_paused_ps",
             "longest_ps",
             "pauses",
+            "begun_ps",
+            "recent_ps",
         ),
         "hosts": (types.HOST.names or ())[(types.HOST.names or ()).index("goodput_bytes") :],
     }

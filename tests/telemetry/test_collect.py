@@ -112,9 +112,12 @@ def test_pauses_are_seconds_per_priority(tiny: Fabric, still: Still, info: RunIn
     snapshot.prios["xoff_sent"][0, 3] = 1
     snapshot.prios["rx_paused_ps"][2, 3] = snapshot.prios["tx_paused_ps"][0, 3] = 7 * PS_PER_S
     snapshot.prios["longest_ps"][2, 3] = 6 * PS_PER_S
+    snapshot.prios["recent_ps"][2, 3], snapshot.prios["begun_ps"][2, 3] = 2 * PS_PER_S, 9 * PS_PER_S
     families = scrape(snapshot, info)
     assert values(families, "fabric_pfc_receive_paused_seconds_total")["leaf0", "Ethernet0", "3"] == 7
     assert values(families, "fabric_pfc_longest_pause_seconds")["leaf0", "Ethernet0", "3"] == 6
+    assert values(families, "fabric_pfc_recent_pause_seconds")["leaf0", "Ethernet0", "3"] == 2
+    assert values(families, "fabric_pfc_recent_pause_start_seconds")["leaf0", "Ethernet0", "3"] == 9
     assert values(families, "fabric_pfc_transmit_paused_seconds_total")["h0", "eth0", "3"] == 7
     for name, place in [("fabric_pfc_paused", "leaf0"), ("fabric_pfc_pausing", "h0")]:
         assert [labels[0] for labels, value in values(families, name).items() if value] == [place]

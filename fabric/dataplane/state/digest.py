@@ -67,6 +67,7 @@ _POINTERS = {
         "scale_up",
     ),
     "queues": ("head", "tail", "share"),
+    "prios": ("begun_ps", "recent_ps"),  # they follow from the others' history: digests are those of earlier versions
     "segments": ("first",),
     "rtransfers": ("ahead",),
     "qps": ("payload_bytes",),

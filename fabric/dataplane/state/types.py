@@ -144,6 +144,8 @@ PRIO = table(  # (n_ports * 8,)  PFC, row = port * 8 + priority
     ("rx_xoff_pkts", I8), ("rx_xon_pkts", I8), ("tx_xoff_pkts", I8), ("tx_xon_pkts", I8),
     ("on2off_pkts", I8),         # received XOFF -> XON (or expiry) transitions
     ("rx_paused_ps", I8), ("tx_paused_ps", I8), ("longest_ps", I8), ("pauses", I8),
+    ("begun_ps", I8),            # start of the most recent pause; 0 before the first         writer: pause
+    ("recent_ps", I8),           # length of the last pause that ended                        writer: pause
 )
 
 POOL = table(  # (n_pools,)

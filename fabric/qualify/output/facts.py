@@ -37,7 +37,8 @@ def number(row: Row, value: float) -> str:
 
 def row_text(row: Row) -> str:
     """'naks(lossless) Ethernet0 to Ethernet8 Q3: 12'."""
-    beside = "the switch counts" if row.about.counter.startswith("tester") else "compared with"
+    counts = row.about.counter.startswith("tester") and not row.about.unit
+    beside = "the switch counts" if counts else "compared with"
     other = "" if row.other is None else f", {beside} {number(row, row.other)}"
     name = row.measure.removesuffix("(kpi)")
     return f"{name} {row.label}: {number(row, row.value)}{other}"

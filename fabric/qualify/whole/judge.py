@@ -139,6 +139,8 @@ def _lacks(subject: Subject, case: FabricCaseSpec) -> str:
 def _nothing(measure: Measured) -> str:
     if measure.of == "uplinks":
         return "no switch has two ports towards switches further from the hosts"
+    if measure.name == "hop_paused":
+        return "no frame waits for any cable"
     if measure.of == "cables":
         return "no queue between switches was filled"
     return f"there is no {measure.of} traffic"

@@ -62,10 +62,12 @@ def _hop_paused(trial: FabricTrial, of: str) -> Rows:
 
 
 def _tried(trial: FabricTrial, hop: tuple[int, int]) -> bool:
+    """A cable to a host that sends PAUSE always. A host may wait for its own window, so its frames' fate tells."""
     now, roce = trial.end, trial.subject.roce
-    if trial.fabric.node_of(hop[0]).is_host:
-        return int(now.ports["tx_pkts"][hop[0]]) > 0
-    waits = int(roce_queue(trial, now, hop[0])["depth_bytes"]) > 0
+    if trial.fabric.node_of(hop[1]).name in traffic.paused_hosts(trial.subject, trial.run):
+        return True
+    is_host = trial.fabric.node_of(hop[0]).is_host
+    waits = not is_host and int(roce_queue(trial, now, hop[0])["depth_bytes"]) > 0
     refused = int(now.drops["pkts"][hop[1], roce].sum()) > 0
     return waits or refused or int(now.prios["rx_paused_ps"][hop[0], roce]) > 0
 
@@ -137,7 +139,8 @@ def _share_missing(trial: FabricTrial, of: str) -> Rows:
         mine = (streams["dst"] == int(trial.fabric.by_name[host].id)) & (streams["dscp"] == trial.subject.dscp)
         frames = (after.rstreams["received_pkts"] - before.rstreams["received_pkts"])[mine]
         wire = int((frames * (streams["size"][mine].astype(np.int64) + WIRE_OVERHEAD_BYTES)).sum()) * 8 * PS_PER_S
-        entitled = entitled_share(trial, port) * trial.subject.rate_bps(host)
+        offered = int(streams["rate_bps"][mine].sum())  # a slower sender cannot have more
+        entitled = min(entitled_share(trial, port) * trial.subject.rate_bps(host), offered)
         found[trial.port_name(port)] = max(0.0, 1 - wire / (after.time_ps - before.time_ps) / entitled)
     return found
 

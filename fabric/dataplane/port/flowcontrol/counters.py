@@ -75,5 +75,6 @@ def with_present_pauses(prios: Table, ports: Table, time_ps: int) -> Table:
     lasting = np.maximum(time_ps - prios["since_ps"][received], 0)
     prios["rx_paused_ps"][received] += lasting
     prios["longest_ps"][received] = np.maximum(prios["longest_ps"][received], lasting)
+    prios["recent_ps"][received] = lasting
     prios["tx_paused_ps"][sent] += np.maximum(time_ps - prios["sent_since_ps"][sent], 0)
     return prios

@@ -110,6 +110,7 @@ def pause(state: State, device: int, port: int, c: int, now_ps: int, quanta: int
         return
     row["paused"] = i64(row["paused"]) | 1 << c
     prio["since_ps"] = now_ps
+    prio["begun_ps"] = now_ps
     prio["pauses"] += 1
     depth = i64(state.queues[port * 8 + c]["depth_bytes"])
     trace.emit(state, _TRACE, device, now_ps, _PAUSED, port, c, 0, trace.NO_QP, quanta, depth, 0, 0)
@@ -123,6 +124,7 @@ def resume(state: State, device: int, port: int, c: int, now_ps: int, expired: i
     duration_ps = now_ps - i64(prio["since_ps"])
     prio["rx_paused_ps"] += duration_ps
     prio["longest_ps"] = max(i64(prio["longest_ps"]), duration_ps)
+    prio["recent_ps"] = duration_ps
     prio["until_ps"] = INFINITY_PS
     prio["since_ps"] = now_ps
     prio["on2off_pkts"] += 1
