@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     source = _source(args.what)
     out = args.out or Path(source.name)
     copies = {out: source, **_named_by(source, out.parent)}
+    _check_folder(out)
     if not args.force:
         _check_free(copies)
     if source.is_dir():
@@ -84,6 +85,16 @@ def _named_by(source: Path, folder: Path) -> dict[Path, Path]:
     from fabric.scenario.named_files import named_files  # noqa: PLC0415
 
     return {folder / name: source.parent / name for name in named_files(load_scenario(source))}
+
+
+def _check_folder(out: Path) -> None:
+    """Folders below an existing one are made for files beside the scenario alone. Raises: InputErrors."""
+    if not out.parent.is_dir():
+        text, hint = (
+            f"the folder {out.parent} does not exist",
+            f"make it first (mkdir -p {out.parent}), or name another",
+        )
+        raise InputErrors("options", [Problem("--out", text, hint)])
 
 
 def _check_free(copies: dict[Path, Path]) -> None:
