@@ -56,9 +56,11 @@ def run(args: argparse.Namespace) -> int:
     source = _source(args.what)
     out = args.out or Path(source.name)
     copies = {out: source, **_named_by(source, out.parent)}
-    _check_folder(out)
     if not args.force:
         _check_free(copies)
+    made = None if out.parent.is_dir() else out.parent
+    with naming(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         shutil.copytree(source, out, dirs_exist_ok=True)
         steps = [command("fabric", *(word.format(out) for word in EXAMPLES[source.name]))]
@@ -70,8 +72,14 @@ def run(args: argparse.Namespace) -> int:
         steps = [command("fabric", "scenario", "check", out), command("fabric", "run", out)]
     beside = [str(path) for path in copies if path != out]
     if args.json:
-        print(json.dumps({"wrote": str(out), "beside": beside, "next": steps}))
+        print(
+            json.dumps(
+                {"wrote": str(out), "beside": beside, "made": None if made is None else str(made), "next": steps}
+            )
+        )
     else:
+        if made is not None:
+            print(f"made the folder {visible(str(made))}, which did not exist")
         print(f"wrote {visible(', '.join([str(out), *beside]))}; next:")
         print("\n".join(f"  {step}" for step in steps))
     return 0
@@ -85,16 +93,6 @@ def _named_by(source: Path, folder: Path) -> dict[Path, Path]:
     from fabric.scenario.named_files import named_files  # noqa: PLC0415
 
     return {folder / name: source.parent / name for name in named_files(load_scenario(source))}
-
-
-def _check_folder(out: Path) -> None:
-    """Folders below an existing one are made for files beside the scenario alone. Raises: InputErrors."""
-    if not out.parent.is_dir():
-        text, hint = (
-            f"the folder {out.parent} does not exist",
-            f"make it first (mkdir -p {out.parent}), or name another",
-        )
-        raise InputErrors("options", [Problem("--out", text, hint)])
 
 
 def _check_free(copies: dict[Path, Path]) -> None:

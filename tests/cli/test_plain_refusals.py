@@ -1,4 +1,4 @@
-"""Wrong words of a newcomer: each is answered with what is wanted, and nothing is made on the way."""
+"""Wrong words of a newcomer: each is answered with what is wanted, and what is made on the way is named."""
 
 from __future__ import annotations
 
@@ -26,10 +26,15 @@ def test_a_word_in_place_of_a_number_is_answered_with_the_options_meaning(
 
 
 @pytest.mark.parametrize("what", ["incast", "validate-example"])
-def test_init_makes_no_folder_for_its_file(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "absent" / "mine"
-    assert main(["init", what, "-o", str(out)]) == 2
-    assert f"the folder {out.parent} does not exist" in capsys.readouterr().err
-    assert not out.parent.exists()
-    out.parent.mkdir()
+def test_init_says_that_it_makes_a_folder(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "absent" / "twice" / "mine"
     assert main(["init", what, "-o", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(f"made the folder {out.parent}, which did not exist\nwrote ")
+    assert main(["init", what, "-o", str(out), "--force"]) == 0
+    assert capsys.readouterr().out.startswith("wrote ")
+
+
+def test_init_names_a_parent_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["init", "incast", "-o", str(tmp_path / "file" / "mine.yml")]) == 2
+    assert str(tmp_path / "file") in capsys.readouterr().err
