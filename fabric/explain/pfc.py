@@ -25,7 +25,7 @@ from fabric.units import count
 
 TOLD_RATIO: Final = 0.01
 """A group below this share of its limit is counted, not listed, unless it sent a pause."""
-FAR: Final = 20.0
+FAR: Final = 100.0
 """From so many times the senders of the run on, a straight line foretells nothing."""
 _LEAST_ROWS: Final = 3
 _OBSERVABLES: Final = (
