@@ -1,14 +1,16 @@
 """The terminal view of a running playbook: incidents as they appear, and the ports that are paused longest.
 
-A Watch reads snapshots and never the scenario, so it shows only what telemetry shows an operator. On a terminal the
-table is redrawn in place; elsewhere each incident is a line, with STATUS_LINES lines about the state of the fabric.
+A Watch reads snapshots and never the scenario, so it shows only what telemetry shows an operator. An incident has its
+own time where the tables keep it; else it is said to have happened by the time of the snapshot that shows it. On a
+terminal the table is redrawn in place; elsewhere each incident is a line, with STATUS_LINES lines about the state of
+the fabric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import Final, NamedTuple, Self, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,21 @@ STATUS_LINES: Final = 10
 _LOSSLESS: Final = (DropReason.HEADROOM, DropReason.SHARED_HEADROOM_POOL, DropReason.NO_HEADROOM)
 
 
+class Incident(NamedTuple):
+    """Something that happened between two snapshots."""
+
+    time_ps: int
+    text: str
+    exact: bool = True
+    """Whether time_ps is its own time, and not that of the snapshot that shows it."""
+
+    @property
+    def when(self) -> str:
+        """'6ms', or 'by 7ms'."""
+        time = format_time_ps(self.time_ps) if self.time_ps else "0"
+        return time if self.exact else f"by {time}"
+
+
 class Watch:
     """Compares each snapshot with the previous one and reports new incidents."""
 
@@ -39,15 +56,15 @@ class Watch:
         self.paused_ratio: NDArray[np.float64] = np.empty(0)
         """(n_ports,) share of the time between the last two snapshots in which each port was paused in any class."""
 
-    def update(self, now: Snapshot) -> list[str]:
-        """Incidents since the previous snapshot."""
+    def update(self, now: Snapshot) -> list[Incident]:
+        """Incidents since the previous snapshot, in order of time."""
         before, self._before = self._before, now
         if before is None or now.time_ps <= before.time_ps:
             self.paused_ratio = np.zeros(len(now.ports))
             return []
         grown = now.prios["rx_paused_ps"] - before.prios["rx_paused_ps"]  # a snapshot counts pauses that still last
         self.paused_ratio = grown.reshape(-1, N_CLASSES).max(axis=1) / (now.time_ps - before.time_ps)
-        return list(self._incidents(before, now))
+        return sorted(self._incidents(before, now), key=lambda it: it.time_ps)
 
     def paused(self, now: Snapshot) -> tuple[int, int]:
         """(hosts, switch ports) that are paused at this moment."""
@@ -55,37 +72,64 @@ class Watch:
         hosts = np.count_nonzero(now.ports["node"][ports] < len(now.hosts))
         return int(hosts), int(len(ports) - hosts)
 
-    def _incidents(self, before: Snapshot, now: Snapshot) -> Iterator[str]:
+    def _incidents(self, before: Snapshot, now: Snapshot) -> Iterator[Incident]:
+        yield from self._pauses(before, now)
+        yield from self._watchdog(before, now)
         fabric = now.fabric
-        sent = now.prios["tx_xoff_pkts"].sum(axis=1) > before.prios["tx_xoff_pkts"].sum(axis=1)
-        for port in np.flatnonzero(sent & (now.ports["node"] < len(now.hosts))).tolist():
-            if port not in self._storming:
-                self._storming.add(port)
-                yield f"{fabric.node_of(port).name} sends pause frames to {fabric.port_name(fabric.ports[port].peer)}"
-        hosts, ports = self.paused(now)
-        if hosts > 2 * self._most_hosts or (hosts == len(now.hosts) > self._most_hosts):
-            self._most_hosts = hosts
-            yield f"{hosts} of {len(now.hosts)} hosts and {count(ports, 'switch port')} are paused"
-        elif hosts == 0 and self._most_hosts:
-            self._most_hosts = 0
-            yield "no host is paused any more"
-        for field, text in (
-            ("wd_detected", "the PFC watchdog detects a storm at"),
-            ("wd_restored", "the PFC watchdog restores"),
-        ):
-            rows = np.flatnonzero(now.queues[field].reshape(-1) > before.queues[field].reshape(-1))
-            for row in rows.tolist():
-                yield f"{text} {fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}"
         for port in np.flatnonzero(now.ports["up"] != before.ports["up"]).tolist():
             if fabric.ports[port].peer > port:
-                state = "up" if now.ports["up"][port] else "down"
-                yield f"link {fabric.port_name(port)} - {fabric.port_name(fabric.ports[port].peer)} is {state}"
+                up = bool(now.ports["up"][port])
+                link = f"link {fabric.port_name(port)} - {fabric.port_name(fabric.ports[port].peer)}"
+                since_ps = now.time_ps if up else int(now.ports["down_since_ps"][port])
+                yield Incident(since_ps, f"{link} is {'up' if up else 'down'}", exact=not up)
         lost = sum(
             int(table.drops["pkts"][:, :, [int(reason) for reason in _LOSSLESS]].sum()) * sign
             for table, sign in ((now, 1), (before, -1))
         )
         if lost:
-            yield f"{lost} lossless packets lost"
+            yield Incident(now.time_ps, f"{lost} lossless packets lost", exact=False)
+
+    def _pauses(self, before: Snapshot, now: Snapshot) -> Iterator[Incident]:
+        fabric, n_hosts = now.fabric, len(now.hosts)
+        since = now.prios["since_ps"].reshape(-1, N_CLASSES)
+        sent = now.prios["tx_xoff_pkts"].sum(axis=1) > before.prios["tx_xoff_pkts"].sum(axis=1)
+        for port in np.flatnonzero(sent & (now.ports["node"] < n_hosts)).tolist():
+            if port not in self._storming:
+                self._storming.add(port)
+                peer = fabric.ports[port].peer
+                # The switch port notes when it stopped; it has resumed since where it is not paused any more.
+                begun = [int(it) for it in since[peer] if before.time_ps <= it <= now.time_ps]
+                exact = bool(now.ports["paused"][peer]) and bool(begun)
+                time_ps = min(begun) if exact else now.time_ps
+                text = f"{fabric.node_of(port).name} sends pause frames to {fabric.port_name(peer)}"
+                yield Incident(time_ps, text, exact)
+        hosts, ports = self.paused(now)
+        on_hosts = now.ports["node"] < n_hosts
+        grew = (now.prios["rx_paused_ps"] > before.prios["rx_paused_ps"]).reshape(-1, N_CLASSES)[on_hosts]
+        if hosts > 2 * self._most_hosts or (hosts == n_hosts > self._most_hosts):
+            self._most_hosts = hosts
+            yield Incident(now.time_ps, f"{hosts} of {n_hosts} hosts and {count(ports, 'switch port')} are paused")
+        elif hosts == 0 and grew.any():
+            ended_ps = int(since[on_hosts][grew].max())  # of a port that is not paused: the end of its last pause
+            if self._most_hosts:
+                yield Incident(ended_ps, "no host is paused any more")
+            else:
+                again = count(int(grew.any(axis=1).sum()), "host")
+                yield Incident(ended_ps, f"{again} paused since {format_time_ps(before.time_ps)}, and not any more")
+            self._most_hosts = 0
+        elif hosts == 0:
+            self._most_hosts = 0
+
+    def _watchdog(self, before: Snapshot, now: Snapshot) -> Iterator[Incident]:
+        queues, earlier = now.queues.reshape(-1), before.queues.reshape(-1)
+
+        def place(row: int) -> str:
+            return f"{now.fabric.port_name(row // N_CLASSES)} class {row % N_CLASSES}"
+
+        for row in np.flatnonzero(queues["wd_detected"] > earlier["wd_detected"]).tolist():
+            yield Incident(int(queues["wd_stormed_ps"][row]), f"the PFC watchdog detects a storm at {place(row)}")
+        for row in np.flatnonzero(queues["wd_restored"] > earlier["wd_restored"]).tolist():
+            yield Incident(now.time_ps, f"the PFC watchdog restores {place(row)}", exact=False)
 
 
 def paused_words(hosts: int, ports: int) -> str:
@@ -126,8 +170,9 @@ class LiveView:
             return
         incidents = self._watch.update(now)
         while self._acts and self._acts[0][0] <= now.time_ps:
-            incidents.append(f"operator: {self._acts.pop(0)[1]}")
-        lines = [f"{format_time_ps(now.time_ps) if now.time_ps else '0':>9}  {visible(text)}" for text in incidents]
+            time_ps, text = self._acts.pop(0)
+            incidents.append(Incident(time_ps, f"operator: {text}"))
+        lines = [f"{it.when:>9}  {visible(it.text)}" for it in sorted(incidents, key=lambda it: it.time_ps)]
         if self._live is None:
             if now.time_ps >= self._status_at_ps:
                 self._status_at_ps += self._duration_ps // STATUS_LINES

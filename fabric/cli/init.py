@@ -59,6 +59,9 @@ def run(args: argparse.Namespace) -> int:
     copies = {out: source, **_named_by(source, out.parent)}
     if not args.force:
         _check_free(copies)
+    made = None if out.parent.is_dir() else out.parent
+    with naming(out.parent):
+        out.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
         shutil.copytree(source, out, dirs_exist_ok=True)
         steps = [command("fabric", *(word.format(out) for word in EXAMPLES[source.name]))]
@@ -70,8 +73,14 @@ def run(args: argparse.Namespace) -> int:
         steps = [command("fabric", "scenario", "check", out), command("fabric", "run", out)]
     beside = [str(path) for path in copies if path != out]
     if args.json:
-        print(json.dumps({"wrote": str(out), "beside": beside, "next": steps}))
+        print(
+            json.dumps(
+                {"wrote": str(out), "beside": beside, "made": None if made is None else str(made), "next": steps}
+            )
+        )
     else:
+        if made is not None:
+            print(f"made the folder {visible(str(made))}, which did not exist")
         print(f"wrote {visible(', '.join([str(out), *beside]))}; next:")
         print("\n".join(f"  {step}" for step in steps))
     return 0

@@ -156,6 +156,16 @@ class Parser(argparse.ArgumentParser):
             text = f"'{value}' is no choice{near}" if near else f"'{value}' is none of {', '.join(choices)}"
             raise argparse.ArgumentError(action, text)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:  # noqa: ANN401  argparse's own signature
+        """Like argparse; of a word that is no number, what is wanted instead of the name of a type."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if action.type not in {int, float}:
+                raise
+            number = "a whole number" if action.type is int else "a number"
+            raise argparse.ArgumentError(action, f"'{arg_string}' is not {number}; {action.help}") from None
+
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Exit 2, naming every unknown argument and the nearest spelling of each."""
         known = [option for action in self._actions for option in action.option_strings]

@@ -23,6 +23,11 @@ from fabric.ids import PortId
 from fabric.render.document import Block, Column, Document, Prose, Section, Status, Table, Unit, show
 from fabric.units import count
 
+TOLD_RATIO: Final = 0.01
+"""A group below this share of its limit is counted, not listed, unless it sent a pause."""
+FAR: Final = 100.0
+"""From so many times the senders of the run on, a straight line foretells nothing."""
+_LEAST_ROWS: Final = 3
 _OBSERVABLES: Final = (
     "pg_peak_bytes",
     "pg_peak_limit_bytes",
@@ -181,7 +186,12 @@ def threshold_table(evidence: Evidence, found: list[Group]) -> Table:
         Column("senders", "Senders", Unit.COUNT),
         Column("would_pause", "Would pause"),
     )
-    fabric = evidence.fabric
+    fabric, n_groups = evidence.fabric, len(found)
+    found = [it for row, it in enumerate(found) if row < _LEAST_ROWS or _tells(it)]
+    left = n_groups - len(found)
+    folded = (
+        f"{count(left, 'more group')} held less than {TOLD_RATIO:.0%} of the limit and sent no pause. " if left else ""
+    )
     rows = tuple(
         (
             fabric.port_name(group.port),
@@ -211,7 +221,7 @@ def threshold_table(evidence: Evidence, found: list[Group]) -> Table:
         "",
         columns,
         rows,
-        "Share: shared use over the limit at the moment when least was missing to XOFF; at 100% XOFF is "
+        f"{folded}Share: shared use over the limit at the moment when least was missing to XOFF; at 100% XOFF is "
         "sent. Peak use may be of another moment, guarantee and headroom included. The limit of a dynamic "
         "group is 2^dynamic_th times the pool's free bytes, so it shrinks as others fill the pool. "
         "The number of senders is extrapolated in a straight line from this run: k = aB / (u + aB - T), with "
@@ -220,13 +230,18 @@ def threshold_table(evidence: Evidence, found: list[Group]) -> Table:
     )
 
 
+def _tells(group: Group) -> bool:
+    """Whether a group's row says something about pauses of this fabric."""
+    return bool(group.xoffs or group.headroom_bytes or group.share_ratio >= TOLD_RATIO)
+
+
 def _would_pause(group: Group) -> str:
     if group.xoffs:
         return "did"
     if not math.isfinite(group.factor) or not group.limit_bytes:
         return "held nothing then"
     missing = show(max(group.limit_bytes - round(group.share_ratio * group.limit_bytes), 0), Unit.BYTES)
-    if not group.senders:
+    if not group.senders or group.factor > FAR:
         return f"{missing} more"
     return f"at about {math.ceil(group.factor * group.senders):,} senders ({missing} more)"
 
@@ -255,7 +270,7 @@ def _verdict(evidence: Evidence, found: list[Group]) -> tuple[Status, str]:
         return Status.NEUTRAL, "PFC could not act: no lossless priority group carried a packet."
     nearest = found[0]
     share = show(nearest.share_ratio, Unit.RATIO)
-    known = math.isfinite(nearest.factor) and nearest.limit_bytes and nearest.senders
+    known = nearest.factor <= FAR and nearest.limit_bytes and nearest.senders
     more = f"; it would pause {_would_pause(nearest)}" if known else ""
     return Status.GOOD, (
         f"No port paused. Nearest: {fabric.port_name(nearest.port)} class {nearest.prio} with {share} "

@@ -19,8 +19,8 @@ def left_out(metric: str, metrics: Mapping[str, Any]) -> str:
     metrics : of a run, with messages.total, messages.failed and messages.unfinished
     """
     if metric == "drops.lossless":
-        others = int(metrics.get("drops.lossless_any") or 0) - int(metrics.get("drops.lossless") or 0)
-        return f"{others:,} more lost otherwise, counted by drops.lossless_any" if others > 0 else ""
+        beside = int(metrics.get("drops.lossless_any") or 0) - int(metrics.get("drops.lossless") or 0)
+        return f"{beside:,} more lost otherwise, counted by drops.lossless_any" if beside > 0 else ""
     names = {"failed": "messages.failed", "not done": "messages.unfinished"}
     if metric.startswith(_FAILED_TOO):
         del names["not done"]

@@ -353,12 +353,20 @@ def _names(scenario: Scenario) -> _Found:
         names = [item.name or (item.kind if section == "workload" else "") for item in items]
         for name, count in Counter(filter(None, names)).items():
             if count > 1:
-                numbers = ", ".join(str(number) for number, other in enumerate(names) if other == name)
-                yield (
-                    f"{section}[{names.index(name)}].name",
-                    f"'{name}' is the name of {count} entries ({numbers})",
-                    "give each another name; names choose the random streams",
-                )
+                mine = [number for number, other in enumerate(names) if other == name]
+                # An entry without a name takes that of its kind, so a user may have written no name at all.
+                unnamed = [number for number in mine if not items[number].name]
+                numbers = ", ".join(map(str, mine))
+                place = f"{section}[{unnamed[-1] if unnamed else mine[0]}].name"
+                text = f"'{name}' is the name of {count} entries ({numbers})"
+                if unnamed:
+                    yield (
+                        place,
+                        text,
+                        "without a name an entry has that of its kind; write name: in all but one of them",
+                    )
+                else:
+                    yield place, text, "give each another name; names choose the random streams"
     repeated = [text for text, count in Counter(str(item) for item in scenario.expectations).items() if count > 1]
     for text in repeated:
         yield "expectations", f"'{text}' is written twice", "remove one"

@@ -52,8 +52,19 @@ exact_rate: Final = _exact(_RATE_STEPS)
 """400_000_000_000 -> '400G', without rounding; parse_rate_bps reads it back."""
 exact_time: Final = _exact(_TIME_STEPS)
 """1_500 -> '1500ps', without rounding; parse_time_ps reads it back."""
-exact_size: Final = _exact(_SIZE_STEPS)
-"""65_536 -> '64KiB', without rounding; parse_size_bytes reads it back."""
+
+
+def exact_size(value: int) -> str:
+    """65_536 -> '64KiB', 16_000_000 -> '16MB', without rounding: the unit with the shortest number, the decimal one of
+    two with equal lengths. parse_size_bytes reads it back.
+    """
+    if value == 0:
+        return "0B"
+    fits = [(value // factor, unit) for factor, unit in _SIZE_STEPS if value % factor == 0]
+    number, unit = min(fits, key=lambda it: (len(str(it[0])), "i" in it[1]))
+    return f"{number}{unit}"
+
+
 exact_length: Final = _exact(_LENGTH_STEPS)
 """30_000 -> '30m', without rounding; parse_length_mm reads it back."""
 

@@ -15,22 +15,26 @@ from telemetry.sources.incidents import Incident, incidents_of
 
 _STATUS: Final = (Status.BAD, Status.WARNING, Status.NEUTRAL)
 """By Root.rank."""
+_SOURCE: Final = "From metrics alone, by docs/diagnosis.md; not from the faults that the scenario injected."
 _NOTE: Final = (
-    "From metrics alone, by docs/diagnosis.md; not from the faults that the scenario injected. Confidence: how often "
-    "roots like this one were right in simulated faults (docs/detection.md). Roots of the load have none{others}."
+    "{source} From and To are the samples between which metrics show it, so events may give a later begin and an "
+    "earlier end. Confidence: how often roots like this one were right in simulated faults (docs/detection.md). Roots "
+    "of the load have none{others}."
 )
 
 
 def _note(view: str) -> str:
     """What a reader should know of the table; families that were in no run of the fit are named."""
     kinds = sorted(kind.value for name in unfitted(view) for kind in FAMILIES[name])
-    return _NOTE.format(others=f", nor have those that were not measured: {', '.join(kinds)}" if kinds else "")
+    return _NOTE.format(
+        source=_SOURCE, others=f", nor have those that were not measured: {', '.join(kinds)}" if kinds else ""
+    )
 
 
 def explain_roots(run: RunDir, view: str = IDEAL) -> Document:
     """The roots by themselves."""
     found = incidents_of(run, view)
-    return Document("Roots", run.path.name, status_of(found), verdict(found), (), (section(found, view),))
+    return Document("Roots", run.path.name, status_of(found), verdict(found), (), (section(found, view, alone=True),))
 
 
 def status_of(found: Sequence[Incident]) -> Status:
@@ -47,10 +51,11 @@ def verdict(found: Sequence[Incident]) -> str:
     return f"{MEANINGS[first.kind].title}: {first.place}{more}"
 
 
-def section(found: Sequence[Incident], view: str = IDEAL) -> Section:
-    """The roots as a section."""
+def section(found: Sequence[Incident], view: str = IDEAL, *, alone: bool = False) -> Section:
+    """The roots as a section; alone: the document's own verdict is that of the roots."""
     if not found:
-        return Section("roots", "Root causes", (Prose(verdict(found), Status.GOOD), Prose(_note(view))))
+        none = () if alone else (Prose(verdict(found), Status.GOOD),)
+        return Section("roots", "Root causes", (*none, Prose(_SOURCE)))
     columns = (
         Column("kind", "Kind"),
         Column("place", "Where"),

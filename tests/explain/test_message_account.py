@@ -9,6 +9,8 @@ import pytest
 
 from fabric.explain.evidence import Evidence
 from fabric.explain.message import explain_message
+from fabric.explain.pfc import explain_pfc, groups
+from fabric.render.document import Table
 from fabric.render.json import to_json
 from tests.explain.explained import incast, simulated
 
@@ -48,6 +50,16 @@ def test_acknowledgements_held_by_a_pause_are_not_blamed_on_the_congestion_contr
     assert "leaf2:Ethernet0 paused by host5, caused by broken NIC host5:eth0 (class 3)" in verdict
     beside = account(evidence, "incast/1")
     assert not [what for what in beside if "paused by host5" in what]
+
+
+def test_groups_that_came_nowhere_near_their_limit_are_counted_and_not_foretold(tmp_path: Path) -> None:
+    evidence = storm(tmp_path, workload=incast(1, "64KB"))
+    document = explain_pfc(evidence)
+    [table] = [block for section in document.sections for block in section.blocks if isinstance(block, Table)]
+    whole = groups(evidence)
+    assert len(table.rows) < len(whole)
+    assert f"{len(whole) - len(table.rows)} more group" in table.note
+    assert not [cell for row in table.rows for cell in row if "," in str(cell) and "senders" in str(cell)]
 
 
 def test_a_window_that_held_acknowledgements_keep_full_is_named_by_the_pause(tmp_path: Path) -> None:

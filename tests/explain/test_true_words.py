@@ -355,11 +355,9 @@ def test_diff_divides_the_two_times_that_it_prints(
 
 def test_a_change_says_where_its_sides_are_of_different_messages() -> None:
     row = {
-        "metric": "fct.mean",
-        "change": -0.814,
-        "a_left_out": "11 of 46 messages not done",
+        "metric": "fct.mean", "change": -0.814, "a_left_out": "11 of 46 messages not done",
         "b_left_out": "24 of 46 messages not done",
-    }
+    }  # fmt: skip
     assert row_change(row) == "-81.4% (not the same messages)"
     assert row_change({**row, "b_left_out": row["a_left_out"]}) == "-81.4%"
     assert row_change({**row, "change": None}) == ""

@@ -77,7 +77,7 @@ def after(timeouts: tuple[int, ...], *, done: int = 4, failed: int = 0, dropped:
     }
     now: Any = SimpleNamespace(qps=np.array([(it,) for it in timeouts], [("timeouts", np.int64)]))
     summary = {"stop": {"reason": "done", "time_ns": 70_000_000, "stalled_since_ns": None}}
-    return dict([*_messages(metrics, summary), *_timeouts(now, metrics)])
+    return dict([*_messages(now, metrics, summary), *_timeouts(now, metrics)])
 
 
 def test_goodput_is_no_good_result_where_a_timer_ran_out() -> None:
@@ -174,3 +174,28 @@ def test_requests_that_leaves_answered_all_leave_no_rest(suppressed: int, expect
         "arp.arrived": 90,
     }
     assert [text for _, text in _arp(counts)] == expected
+
+
+@pytest.mark.parametrize(
+    ("lost", "timeouts", "held", "words"),
+    [
+        (5, 0, 0, ": 5 packets were lost, and no retransmission timer (transport.retransmit_timeout) ran out before"),
+        (1, 0, 0, ": 1 packet was lost, and no"),
+        (5, 2, 0, ": 5 packets were lost, those sent again after 2 timeouts too"),
+        (0, 0, 1, ": 1 port stood paused at the end"),
+        (0, 0, 0, " although 3 messages waited"),
+    ],
+)
+def test_a_run_in_which_nothing_is_delivered_any_more_says_why(lost: int, timeouts: int, held: int, words: str) -> None:
+    metrics: dict[str, Any] = {
+        "messages.total": 4, "messages.done": 1, "messages.failed": 0, "slowdown.p99": None,
+        "transport.timeouts": timeouts, "drops.total": lost,
+    }  # fmt: skip
+    paused = np.zeros((6, 8), np.bool_)
+    paused[:held, 3] = True
+    now: Any = SimpleNamespace(paused=paused)
+    summary = {"stop": {"reason": "duration", "time_ns": 70_000_000, "stalled_since_ns": 4_900_000}}
+    text = dict(_messages(now, metrics, summary))["problem"]
+    assert words in text
+    assert text.startswith("nothing was delivered after 4.9ms although 3 messages waited")
+    assert text.endswith("waited") == (not lost and not held)

@@ -10,14 +10,17 @@ import pytest
 
 from fabric.cli.main import main
 from fabric.errors import InputErrors, UnitError
+from fabric.runs.rundir import RunDir
 from fabric.runs.session import Hooks
 from fabric.runs.simulate import Options
+from fabric.units import PS_PER_NS, format_time_ps
 from playbooks import runner
 from playbooks.catalogue import RUNBOOK, find, slugs
 from playbooks.checks import Check, parse_check
 from playbooks.live import LiveView
 from playbooks.schema import ActStep, Playbook, load_playbook
 
+PORT = ("leaf1", "Ethernet0")
 SCENARIO = """
 name: small
 topology: {kind: leaf-spine, leaves: 2, spines: 1, hosts_per_leaf: 2, host_rate: 100G, fabric_rate: 100G}
@@ -84,9 +87,19 @@ def test_the_view_shows_the_acts_while_the_playbook_runs(simulated: tuple[runner
 def test_the_view_shows_the_storm_from_counters_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["playbook", "run", "pfc-storm", "--out", str(tmp_path / "run"), "--json"]) == 0
     out, err = capfd.readouterr()
-    assert "host1 sends pause frames to leaf1:Ethernet0" in err
-    assert "the PFC watchdog detects a storm at leaf1:Ethernet0 class 3" in err
-    assert "no host is paused any more" in err
+    run = RunDir.open(tmp_path / "run")
+    times = {
+        kind: [it["time_ns"] for it in run.events([kind]).to_pylist() if (it["device"], it["port"]) == PORT]
+        for kind in ("paused", "storm_detected")
+    }
+    begun, detected = (format_time_ps(min(it) * PS_PER_NS) for it in times.values())
+    assert f"{begun}  host1 sends pause frames to leaf1:Ethernet0" in err
+    assert f"{detected}  the PFC watchdog detects a storm at leaf1:Ethernet0 class 3" in err
+    assert err.count("no host is paused any more") == 1
+    paused = run.summary["metrics"]["pfc.paused_hosts"]
+    assert paused == 15
+    assert "stop fifteen hosts?" in Path("docs/gallery.md").read_text(encoding="utf-8")
+    assert "fifteen hosts stop, the PFC watchdog" in Path("README.md").read_text(encoding="utf-8")
     found = json.loads(out)
     assert found["met"] is True
     assert Path(found["report"]).is_file()

@@ -64,3 +64,11 @@ def test_a_word_where_a_mapping_may_stand_is_answered_with_its_fields(
 ) -> None:
     assert main(["scenario", "check", "incast", "--set", f"switches.watchdog={word}"]) == 2
     assert "valid values: off; or a mapping with kind, granularity" in capsys.readouterr().err
+
+
+def test_two_entries_without_a_name_are_told_where_their_name_is_from(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = "{kind: incast, receiver: host1, senders: ['*'], size: 1MB}"
+    assert main(["scenario", "check", "incast", "--set", f"workload=[{entry}, {entry}]"]) == 2
+    err = capsys.readouterr().err
+    assert "workload[1].name: 'incast' is the name of 2 entries (0, 1)" in err
+    assert "without a name an entry has that of its kind; write name: in all but one" in err
