@@ -257,7 +257,8 @@ def _with_profile(facts: Facts, line: Line, queue: int) -> str:
     "all other ports hold together when they pause (warn) and with their headroom (note), and no lossy profile; a "
     "separate profile where other queues have one (warn)",
     consequence="drops inside the lossless class although PFC works",
-    remedy="bind egress_lossless_profile",
+    remedy="raise the limit of the queue's profile above what its groups hold when they pause, or bind the lossless "
+    "egress profile",
     source="SAI buffer model; shipped egress lossless limits equal the pool",
 )
 def B7(facts: Facts) -> Iterator[Found]:  # noqa: N802

@@ -84,7 +84,10 @@ def _marked(facts: Facts, line: Line, queue: int) -> Fix | None:
     if found is None:
         kmin = (line.port.speed_mbps or 0) // 1000 * _BYTES_PER_GBPS
         found = (Curve(kmin, 4 * kmin, 100), "") if kmin else None
-    return None if found is None else set_marking(line.device, line.port, queue, found[0], found[1])
+    bound = line.port.queues.get(queue)
+    if found is None or (line.device.capabilities.tables and facts.wred(line.device, bound) is not None):
+        return None  # it has a profile, whose curve is what is wrong
+    return set_marking(line.device, line.port, queue, found[0], found[1])
 
 
 @check(
