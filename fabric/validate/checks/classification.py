@@ -444,37 +444,6 @@ def _own_queue(facts: Facts, line: Line, dscp: int) -> Fix | None:
 
 
 @check(
-    "M7",
-    W,
-    "lossless group without PFC",
-    condition="groups with headroom belong to a PFC priority",
-    consequence="memory is reserved and the class looks protected, but no pause is ever sent",
-    remedy="enable PFC for it, or remove the group",
-    source="sonic-swss buffermgr.cpp",
-)
-def M7(facts: Facts) -> Iterator[Found]:  # noqa: N802
-    """On ports in use that carry PFC maps at all."""
-    for line in facts.used:
-        groups = {facts.value(line.device, line.port, "pfc_to_pg", p) for p in line.port.lossless}
-        for group, bound in line.port.groups.items():
-            profile = line.device.profile_of(bound)
-            if profile is not None and profile.lossless and group not in groups and line.port.qos_where:
-                yield Found(
-                    line.device.name,
-                    f"{line.port.name}|{group}",
-                    f"group {group} has '{profile.name}', PFC is on for {listed(line.port.lossless)}",
-                    (
-                        shows(line.device, bound.profile_where, "profile", profile.name),
-                        shows(line.device, line.port.qos_where, "pfc_enable", listed(line.port.lossless)),
-                    ),
-                    root=pfc_root(line) if line.port.lossless != facts.usual_pfc else None,
-                    fix=set_pfc(line.device, line.port, facts.usual_pfc)
-                    if line.port.lossless != facts.usual_pfc
-                    else None,
-                )
-
-
-@check(
     "M8",
     W,
     "other traffic in a lossless class",
@@ -599,4 +568,4 @@ def M12(facts: Facts) -> Iterator[Found]:  # noqa: N802
                     )
 
 
-CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M7, M8, M10, M12)
+CHECKS: Final[tuple[Check, ...]] = (M1, M2, M3, M4, M5, M6, M8, M10, M12)
