@@ -85,3 +85,12 @@ def test_a_changed_time_of_a_watchdog_turns_none_on(tmp_path: Path, capsys: pyte
     out = capsys.readouterr().out
     assert "watchdog settings" in out
     assert "watchdog on" not in out
+
+
+def test_a_headroom_profile_in_an_egress_pool_gets_the_lossless_pool(judge: Judge) -> None:
+    fabric = small_fabric()
+    fabric["leaf2"]["BUFFER_PROFILE"]["pg_lossless_400000_40m_profile"]["pool"] = "egress_lossless_pool"
+    found = [it for it in judge(fabric) if it.check.id == "B12"]
+    assert {it.fix.command for it in found if it.fix is not None} == {
+        "sonic-db-cli CONFIG_DB HSET 'BUFFER_PROFILE|pg_lossless_400000_40m_profile' pool ingress_lossless_pool"
+    }
